@@ -8,13 +8,19 @@ FRAMEWORKS := llamaindex langchain
 SERVERS := litellm transformers proxy
 FOREIGN := $(FRAMEWORKS:%=.venv-foreign/%/.installed) $(SERVERS:%=.venv-foreign/%/.installed)
 
-.PHONY: demo test foreign test-foreign check bench bench-quick clean
+.PHONY: demo test test-browser foreign test-foreign check bench bench-quick package clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.tools
-	$(BIN)/python -m pytest -q -n 2 --ignore=tests/foreign
+	@$(BIN)/python -m tests.servers
+	$(BIN)/python -m pytest -q -n 2 --ignore=tests/foreign -m "not browser" --frameworks without
+	$(BIN)/python -m pytest -q --ignore=tests/foreign -m "not browser" --frameworks only tests
+
+# Pages in Chromium: what uses it has the mark, wherever it stands. axe-core is for these tests alone.
+test-browser: $(VENV)/.tools tests/browser/node_modules/.installed
+	STEELYARD_TEST_BROWSER=required $(BIN)/python -m pytest -q -n 2 -m browser tests/browser tests/report tests/viewer
 
 foreign: $(FOREIGN)
 
@@ -25,6 +31,7 @@ check: $(VENV)/.tools
 	$(BIN)/ruff format --check src tests benchmarks examples tools
 	$(BIN)/ruff check src tests benchmarks examples tools
 	$(BIN)/mypy
+	$(BIN)/mypy --strict examples/demo.py examples/labels/label.py examples/rag/locate.py examples/tables/score.py
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.bench
@@ -34,8 +41,13 @@ bench: $(VENV)/.bench
 bench-quick: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.run --quick
 
+package: $(VENV)/.tools
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist . >/dev/null
+	$(BIN)/twine check --strict dist/*
+
 clean:
-	rm -rf $(VENV) .venv-foreign out
+	rm -rf dist $(VENV) .venv-foreign tests/browser/node_modules out
 
 $(VENV)/.installed: pyproject.toml
 	@PYTHON="$(PYTHON)" sh tools/install.sh $(VENV)
@@ -51,6 +63,11 @@ $(VENV)/.tools: $(VENV)/.installed
 
 $(VENV)/.bench: $(VENV)/.installed
 	@PYTHON="$(PYTHON)" sh tools/install.sh $(VENV) bench
+	@touch $@
+
+tests/browser/node_modules/.installed: tests/browser/package-lock.json
+	sh tools/browser.sh
+	cd tests/browser && npm ci --ignore-scripts --no-audit --no-fund --silent
 	@touch $@
 
 $(FRAMEWORKS:%=.venv-foreign/%/.installed): .venv-foreign/%/.installed: pyproject.toml

@@ -99,7 +99,7 @@ def _runner(environment: dict[str, str]) -> Callable[..., Taken]:
     return run
 
 
-def make_large(where: str) -> None:
+def make_large(where: str, n: int = SAMPLES) -> None:
     """Two runs of an exam: scripted replies, so that no model is needed."""
     from steelyard import Choice, Options, Prompt, Sample, Suite, evaluate_suite
     from steelyard.models.scripted import Scripted
@@ -109,7 +109,7 @@ def make_large(where: str) -> None:
         Sample(
             f"q{no}", f"Question {no}?", "ABCD"[no * 7 % 4], ("one", "two", "three", "four"), group=f"group {no % 12}"
         )
-        for no in range(SAMPLES)
+        for no in range(n)
     ]
     targets = {
         name: Prompt(Scripted(default=reply), f"{{{{question}}}}\n{{{{options}}}}{end}")

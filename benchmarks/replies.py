@@ -4,10 +4,11 @@ python -m benchmarks.replies FILE.jsonl [FILE.jsonl ...] [--ablate rules|phrases
 
 A row of a choice has `reply`, `options` (a list, or texts by letter) and what a person read: `label`, a list of the
 letters that are acceptable with null for none, or `letters` with `kind` (any kind but `letter` means that none is
-given). A row of a rating has `kind` "rating", `text`, `scale`, `value` (a number; anything else means that none is
-given) and perhaps `name` and `finish`. A verdict has `kind` "yes_no" or "preference", `text`, `expected` (`yes`, `no`,
-`A`, `B` or `tie`, anything else where none is given), and perhaps `names` and `finish`. `set`, `family` or `kind` names
-the set of a row. Without files the time for replies of some shapes is measured.
+given) or with `status` (then `letters` are all that are given). A row of a rating has `kind` "rating", `text`, `scale`,
+`value` (a number; anything else means that none is given) and perhaps `name` and `finish`. A verdict has `kind`
+"yes_no" or "preference", `text`, `expected` (`yes`, `no`, `A`, `B` or `tie`, anything else where none is given), and
+perhaps `names` and `finish`; a label has `text`, `labels` and `expected`. `set`, `family` or `kind` names the set of a
+row. Without files the time for replies of some shapes is measured.
 """
 
 from __future__ import annotations
@@ -26,36 +27,28 @@ from typing import Any, Final, NamedTuple
 from steelyard.replies import (
     choice,
     choice_letters,
-    choice_texts,
     evidence,
     grammar,
     judge_reply,
+    label,
     options,
-    pair_names,
     preference,
     rating,
-    rating_aspects,
-    rating_evidence,
-    rating_labels,
-    rating_places,
-    rating_sentences,
+    rating_forms,
+    rating_numbers,
     yes_no,
 )
-from steelyard.replies.verdict import Scale, Verdict
+from steelyard.replies.verdict import Scale
 
 _LANGUAGES: Final = ("en", "zh")
-_SECTIONS: Final = ("choice", "page", "rating", "judge", "yes_no", "preference")
-_CHOICE: Final = (evidence, options, choice_letters, choice_texts, choice)
-_RATING: Final = (rating_aspects, rating_evidence, rating_labels, rating_sentences, rating_places, rating)
-_JUDGES: Final = (judge_reply, yes_no, pair_names, preference)
+_SECTIONS: Final = ("choice", "page", "rating", "judge", "yes_no", "preference", "label")
+_CHOICE: Final = (evidence, options, choice_letters, choice)
+_RATING: Final = (rating_numbers, rating_forms, rating)
+_JUDGES: Final = (judge_reply, yes_no, preference, label)
 _VERDICTS: Final = frozenset({"yes", "no", "A", "B", "tie"})
-_VERDICT_READERS: Final[dict[str, Callable[[str, Mapping[str, Any]], Verdict]]] = {
-    "yes_no": lambda text, parameters: yes_no.read_yes_no(text, **parameters),
-    "preference": lambda text, parameters: preference.read_preference(text, **parameters),
-}
 RATING_FORMS: Final = (
-    *("json", "double", "boxed", "tag", "enclosed", "labelled", "alone", "leading", "graded", "last", "short"),
-    *("verb", "noun", "article", "for_aspect", "counted", "corrected", "concluded", "predicate", "between"),
+    *("json", "double", "boxed", "tag", "enclosed", "labelled", "alone", "leading", "last"),
+    *("verb", "noun", "article", "counted", "concluded"),
 )
 OPTIONS: Final = (
     "granite",
@@ -110,38 +103,82 @@ class Tally(NamedTuple):
 
 
 def rows_of(path: Path) -> Iterator[Row]:
-    """The rows of a file."""
-    for line in path.read_text(encoding="utf-8").splitlines():
+    """The rows of a file.
+
+    Raises:
+        ValueError: a row says neither what is to be read nor what a person read.
+    """
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         row = json.loads(line)
-        name = row.get("set") or f"{path.stem}: {row.get('family') or row.get('kind', 'all')}"
-        if row.get("kind") == "rating":
-            meant = frozenset([row["value"] if isinstance(row["value"], int | float) else None])
-            yield Row(name, partial(_rating, row), meant)
-        elif row.get("kind") in _VERDICT_READERS:
-            yield Row(
-                name, partial(_verdict, row), frozenset([row["expected"] if row["expected"] in _VERDICTS else None])
+        kind = (
+            row.get("kind") if row.get("kind") in _READERS else next((kind for key, kind in _KINDS if key in row), "")
+        )
+        try:
+            meant = _READERS[kind].meant(row)
+        except KeyError as error:
+            wanted = (
+                f"a {kind} needs {error}" if kind else "it has neither options, scale nor labels, and no known kind"
             )
-        else:
-            letters = row["label"] if "label" in row else row["letters"] if row["kind"] == "letter" else [None]
-            yield Row(name, partial(_letter, row), frozenset(letters))
+            raise ValueError(f"{path}:{number}: {wanted}; see the help for the form of a row") from error
+        name = row.get("set") or f"{path.stem}: {row.get('family') or row.get('kind', 'all')}"
+        yield Row(name, partial(_READERS[kind].read, row), meant)
+
+
+def _letters_meant(row: Mapping[str, Any]) -> frozenset[str | None]:
+    if "label" in row:
+        return frozenset(row["label"])
+    given = row["status"] in {"answered", "several"} if "status" in row else row.get("kind", "letter") == "letter"
+    return frozenset(["".join(row["letters"])] if "status" in row else row["letters"]) if given else frozenset([None])
+
+
+def _verdict_meant(row: Mapping[str, Any]) -> frozenset[str | None]:
+    return frozenset([row["expected"] if row["expected"] in {*_VERDICTS, *row.get("labels", ())} else None])
+
+
+def _value_meant(row: Mapping[str, Any]) -> frozenset[float | None]:
+    return frozenset([row["value"] if isinstance(row["value"], int | float) else None])
 
 
 def _letter(row: Mapping[str, Any]) -> str | None:
-    reading = choice.read_choice(row["reply"], row["options"], question=row.get("question", ""))
-    return reading.letters[0] if reading.status == "answered" else None
+    several = row.get("several", False)
+    reading = choice.read_choice(row["reply"], row["options"], question=row.get("question", ""), several=several)
+    given = reading.status == "answered" or "status" in row
+    return "".join(reading.letters) or None if given else None
 
 
 def _verdict(row: Mapping[str, Any]) -> str | None:
-    parameters = {key: row[key] for key in ("finish",) if key in row}
-    if "names" in row:
-        parameters["names"] = tuple(row["names"])
-    verdict = _VERDICT_READERS[row["kind"]](row["text"], parameters)
+    parameters: dict[str, Any] = {key: row[key] for key in ("finish",) if key in row}
+    if "labels" in row:
+        verdict = label.read_label(row["text"], row["labels"], **parameters)
+    elif row["kind"] == "yes_no":
+        verdict = yes_no.read_yes_no(row["text"], **parameters)
+    else:
+        names = tuple(row.get("names", ("A", "B")))
+        verdict = preference.read_preference(row["text"], names=names, **parameters)
     return verdict.label if verdict.outcome == "scored" else None
 
 
 def _rating(row: Mapping[str, Any]) -> float | None:
     scale, name, finish = Scale(*row["scale"]), row.get("name", ""), row.get("finish", "stop")
     return rating.read_rating(row["text"], scale, name=name, finish=finish).value
+
+
+class _Reader(NamedTuple):
+    """How the rows of one kind are read, and what a person read in them."""
+
+    read: Callable[[Mapping[str, Any]], str | float | None]
+    meant: Callable[[Mapping[str, Any]], frozenset[Any]]
+
+
+_READERS: Final = {
+    "choice": _Reader(_letter, _letters_meant),
+    "rating": _Reader(_rating, _value_meant),
+    "yes_no": _Reader(_verdict, _verdict_meant),
+    "preference": _Reader(_verdict, _verdict_meant),
+    "label": _Reader(_verdict, _verdict_meant),
+}
+_KINDS: Final = (("options", "choice"), ("scale", "rating"), ("labels", "label"))
+"""What a row holds, where its `kind` is none of these names."""
 
 
 def counts_of(rows: Sequence[Row]) -> tuple[dict[str, Counter[str]], float]:
@@ -178,15 +215,15 @@ def without_rules(rows: Sequence[Row]) -> Iterator[tuple[str, Tally]]:
         choice.RULES = tuple(other for other in rules if other is not rule)
         yield f"rule {rule.__name__.strip('_')}", tally(rows)
     choice.RULES = rules
-    decide = rating.decide
+    decide = rating.decide_rating
     for form in RATING_FORMS:
 
         def without(candidates: Sequence[Any], page: Any, form: str = form) -> Any:
             return decide([candidate for candidate in candidates if candidate.source != form], page)
 
-        rating.decide = without
+        rating.decide_rating = without
         yield f"form {form}", tally(rows)
-    rating.decide = decide
+    rating.decide_rating = decide
 
 
 def without_phrases(rows: Sequence[Row]) -> Iterator[tuple[str, Tally]]:
@@ -280,7 +317,10 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, help="labelled replies, as JSON lines")
     parser.add_argument("--ablate", choices=ABLATIONS, help="what each of these is worth on the replies")
     arguments = parser.parse_args()
-    rows = [row for path in arguments.files for row in rows_of(path)]
+    try:
+        rows = [row for path in arguments.files for row in rows_of(path)]
+    except ValueError as error:
+        parser.error(str(error))
     if not rows:
         lines = shapes()
     elif arguments.ablate:

@@ -1,7 +1,8 @@
-"""What `make demo` does: two exams, text-to-SQL, tables, a PDF, preferences; no model, key or network."""
+"""What `make demo` does: exams, text-to-SQL, tables, a PDF, preferences, labels; no model, key or network."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -30,6 +31,7 @@ def main() -> None:
     tables()
     rag()
     pairwise()
+    labels()
     print("\nNext, with a model of yours: look at examples/choice/models.yaml, examples/text2sql/models.yaml,")
     print("examples/rag/rag_with_key.yaml and examples/pairwise/models.yaml, then")
     print("  export ZHIPU_API_KEY=...")
@@ -85,6 +87,25 @@ def pairwise() -> None:
     print("reference; then once more, until it is clear what all 70 would say.")
     steelyard("run", duel, "--store", store, "--html", report)
     steelyard("run", duel, "--store", store, "--stop-when-decided", "full")
+
+
+def labels() -> None:
+    """Three raters label answers that a judge has passed, and the judge is held to their labels."""
+    store, example = OUT / "labels.db", ROOT / "examples" / "labels"
+    print("\nIs the judge right? 120 answers of a support assistant, which a judge passes and three people read.")
+    steelyard("run", example / "support.yaml", "--store", store)
+    runs = ("support/prompt-1", "support/prompt-2")
+    draw = ("--title", "Support", "--author", "lead", "--raters", "3", "--overlap", "0.3", "--seed", "7")
+    steelyard("queue", "create", *runs, *draw, "--store", store)
+    listed = subprocess.run(
+        [STEELYARD, "queue", "list", "--json", "--store", store], cwd=ROOT, check=True, capture_output=True
+    )
+    queue = json.loads(listed.stdout)[0]["queue"]
+    print(f"\n$ python examples/labels/label.py {queue}", flush=True)
+    subprocess.run([sys.executable, example / "label.py", queue, "--store", store], cwd=ROOT, check=True)
+    steelyard("queue", "show", queue, "--store", store)
+    steelyard("agree", runs[1], "--store", store)
+    print("\nHow these labels become a better judge: docs/tutorial-labels.md")
 
 
 def tables() -> None:

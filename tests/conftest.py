@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import socket
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.browser.chromium import browse, chromium, in_browser  # noqa: F401  # fixtures
 
 # The same examples each time, so that a change is judged by itself; `--hypothesis-profile explore` draws new ones.
 settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("steelyard", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("steelyard")
 
+_FRAMEWORK = re.compile(
+    r"^\s*(?:import|from) (?:datasets|llama_index|statsmodels|steelyard\.models\.litellm)\b", re.MULTILINE
+)
+"""What takes a hundred megabytes and more of each process that imports it."""
 _LOOPBACK = {"localhost", "", None}
 
 
@@ -24,6 +30,30 @@ def _is_loopback(host):
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--frameworks", choices=("with", "without", "only"), default="with", help="tests that import a large framework"
+    )
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Tests that import a large framework run in processes of their own, which the others need not make room for."""
+    wanted = config.getoption("frameworks", "with")
+    if wanted == "with" or collection_path.suffix != ".py" or collection_path.is_dir():
+        return None
+    imports = _FRAMEWORK.search(collection_path.read_text(encoding="utf-8")) is not None
+    at_home = collection_path.name.startswith("test_")
+    return (imports and at_home) == (wanted == "without") or None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Whatever needs a browser has the mark `browser`, so that it can be run apart."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
 
 
 @pytest.fixture(autouse=True)

@@ -105,6 +105,7 @@ class MemoryJournal:
         self.booked = [0, 0]
         self.money = 0
         self.millis = 0
+        self.retries = []
         self.error = None
         self.failure = None
 
@@ -131,6 +132,9 @@ class MemoryJournal:
         self.booked[1] += tokens
         self.money += money
         self.millis += millis
+
+    def retried(self, model, fault):
+        self.retries.append((model, fault))
 
 
 async def until(condition):

@@ -25,10 +25,10 @@ TREE = {
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler"}
 READS_ENVIRONMENT = {
     *("models/litellm.py", "session/secrets.py"),
-    *("cli/diagnose_command.py", "cli/options.py", "cli/run_commands.py"),
+    *("cli/app.py", "cli/diagnose_command.py", "cli/options.py", "cli/run_commands.py"),
 }
 """`session` resolves references; the command line hands `os.environ` to `config`, which takes it as an argument;
-`models.litellm` sets the flags that keep its package off the network."""
+`models.litellm` sets the flags that keep its package off the network, and `cli.app` how many threads numpy starts."""
 HEAVY = (
     "aiohttp", "sqlalchemy", "numpy", "altair", "pydantic", "jinja2", "rich", "typer", "ruamel", "sqlglot", "duckdb",
     "regex", "jsonschema", "pypdfium2",
@@ -151,6 +151,24 @@ def test_a_small_run_and_a_look_at_it_load_nothing_that_they_do_not_use(tmp_path
     show = loaded_by(COMMAND, "show", "t", "-n", "5", folder=tmp_path)
     assert "steelyard.store.run" in show
     assert [one for one in (*UNUSED, "aiohttp", "ruamel") if one in show] == []
+
+
+EVALUATION = """
+from steelyard import ExactMatch, Prompt, Sample, Scripted, evaluate
+print(evaluate(Prompt(Scripted(default="A")), [Sample("q", "Q?", "A")], [ExactMatch()]).summary())
+"""
+UNUSED_BY_EVALUATIONS = (
+    *("numpy", "rich", "typer", "steelyard.analysis.conditions", "steelyard.analysis.contingency"),
+    *("steelyard.analysis.exam", "steelyard.analysis.rater_agreement", "steelyard.models.streaming"),
+    *("steelyard.store.pages", "steelyard.store.page_query", "steelyard.stats.correlation"),
+)
+"""What an evaluation from Python and its summary do not need either."""
+
+
+def test_an_evaluation_and_its_summary_load_nothing_that_they_do_not_use(tmp_path):
+    loaded = loaded_by(f"exec({EVALUATION!r})", folder=tmp_path)
+    assert {"aiohttp", "steelyard.analysis.summary"} <= loaded
+    assert [one for one in (*UNUSED, *UNUSED_BY_EVALUATIONS) if one in loaded] == []
 
 
 def test_every_public_name_is_there_and_is_listed_once():

@@ -137,7 +137,13 @@ def test_the_scorers_that_take_words_of_ones_own_load(tmp_path):
     rest = "suite: rag\nsamples: {file: questions.jsonl}\njudge: {model: {scripted: {}}}\n"
     (tmp_path / "rag.yaml").write_text(f"{rest}targets: {{top: {{baseline: reference}}}}\n{block}", encoding="utf-8")
     suite = load(tmp_path / "rag.yaml", environ={}, use_dotenv=False).suite
-    assert [scorer.score_infos[0].name for scorer in suite.scorers] == ["house_style", "tone", "coherence"]
+    assert [scorer.score_infos[0].name for scorer in suite.scorers] == [
+        "house_style",
+        "tone",
+        "coherence",
+        "wrong_policy",
+        "apology",
+    ]
 
 
 def replies_read(head):

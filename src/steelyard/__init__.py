@@ -1,7 +1,8 @@
 """Steelyard evaluates LLM applications: runs them over a dataset, scores the outputs, tests differences.
 
-The names below are those of a first evaluation. Everything else has a public namespace by its kind: `steelyard.models`,
-`.targets`, `.scorers`, `.suites`, `.data`, `.generate`, `.sql`, `.tables`, `.stats`, `.analysis` and `.report`.
+The names below are those of a first evaluation. Everything else has a public namespace by its kind:
+`steelyard.models`, `.targets`, `.scorers`, `.suites`, `.data`, `.generate`, `.sql`, `.tables`, `.replies`, `.stats`,
+`.analysis` and `.report`.
 Names are imported on first use (see `steelyard.lazy`), so that `import steelyard` stays light.
 """
 
@@ -115,6 +116,7 @@ else:
         "steelyard.data",
         "steelyard.generate",
         "steelyard.models",
+        "steelyard.replies",
         "steelyard.report",
         "steelyard.scorers",
         "steelyard.sql",

@@ -56,6 +56,8 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "contains": "steelyard.scorers.lexical:Contains",
                 "context_relevance": "steelyard.scorers.judges.relevance:ContextRelevance",
                 "correctness": "steelyard.scorers.judges.correctness:Correctness",
+                "error_code": "steelyard.scorers.judges.error_code:ErrorJudge",
+                "error_pattern": "steelyard.scorers.judges.error_code:ErrorPattern",
                 "exact_match": "steelyard.scorers.lexical:ExactMatch",
                 "faithfulness": "steelyard.scorers.judges.faithfulness:Faithfulness",
                 "g_eval": "steelyard.scorers.judges.g_eval:GEval",

@@ -23,8 +23,9 @@ STOPPED: Final = frozenset({"content_filter", "refusal"})
 Outcome = Literal["scored", "not_applicable", "unparsed", "refused"]
 Denominator = Literal["all", "answered"]
 
-LabelKind = Literal["", "choice", "pass_fail", "scale", "preference", "text"]
-"""What kind of verdict a label is; "" where nobody said, as with labels of older versions."""
+LabelKind = Literal["", "choice", "pass_fail", "scale", "preference", "text", "cannot_tell"]
+"""What kind of verdict a label is; "" where nobody said, as with labels of older versions. `cannot_tell` says that
+somebody has seen the record and gives no verdict: it counts in no score and no agreement."""
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 """Every outcome of a score. An error is none of them: it is a `Failure` of the record."""

@@ -159,6 +159,46 @@ def test_a_run_that_is_not_stored_is_held_against_a_stored_one_by_the_same_hashe
     kept = Kept(stored(samples, 2))
     assert pair(kept, stored(samples, 5)).changed_content == 0
     found = pair(kept, stored(changed, 5))
-    assert (found.changed_content, found.n_paired, found.costs) == (1, 6, ())
+    assert (found.changed_content, found.left_out_changed, found.n_paired, found.costs) == (1, 1, 5, ())
     assert pair(kept, stored(samples, 5), align_by="content").n_paired == 6
     assert pair(kept, stored(changed, 5), align_by="content").n_paired == 5
+
+
+def test_samples_that_a_version_changed_are_left_out_and_counted(stored):
+    before = countries("abcdef")
+    after = [Sample("a", "France", "Lutetia"), *before[1:5], Sample("g", "Chad", "N'Djamena")]
+    runs = stored(before, 3), stored(after, 3)
+    found = pair(*runs)
+    assert (found.n_paired, found.changed_content, found.left_out_changed) == (4, 1, 1)
+    assert (found.only_in_baseline, found.only_in_other) == (1, 1)
+    assert found.headline.difference == 0  # France was right before, and not by the new reference
+    assert "1 sample kept the id but changed content between the runs and is left out" in " ".join(found.warnings)
+    by_id = pair(*runs, align_by="id")
+    assert (by_id.n_paired, by_id.changed_content, by_id.left_out_changed) == (5, 1, 0)
+    assert by_id.regressions == ("a",)
+
+
+def test_a_group_or_a_place_that_moved_changes_no_content(stored):
+    before = countries("abcdef", position=list(range(6)))
+    after = [Sample(each.id, each.input, each.reference, group="g", metadata={"position": 9}) for each in before]
+    found = pair(stored(before, 3), stored(after, 3))
+    assert (found.n_paired, found.changed_content, found.warnings) == (6, 0, ())
+
+
+def test_runs_of_one_file_stay_paired_although_a_suite_changed_its_samples(tmp_path):
+    from steelyard.suite import evaluate_suite
+    from steelyard.suite.evaluate import RunConfig
+    from steelyard.suite.objects import Suite
+
+    source = {"file": {"file": "a.csv", "digest": "12"}}
+    before = countries("abcdef")
+    changed = [Sample("a", "France?", "Paris"), *before[1:]]
+    runs = [
+        evaluate_suite(
+            Suite("s", "custom", samples, {"t": lambda _: "Paris"}, (ExactMatch(),), source=source),
+            how=RunConfig(store=tmp_path / "store.db"),
+        )[0]
+        for samples in (before, changed)
+    ]
+    found = pair(*runs)
+    assert (found.n_paired, found.changed_content, found.left_out_changed) == (6, 1, 0)

@@ -258,7 +258,7 @@ def test_a_score_that_is_no_rate_is_bootstrapped_and_told_in_its_own_units():
 
 def test_a_rate_of_another_name_is_told_in_points_of_that_score():
     runs = [stored(name, values, name="exact_match") for name, values in (("a", [0] * 20), ("b", [1] * 20))]
-    assert only(*runs).sentence.startswith("b scores 100.0 points more on exact_match than a (100.0 % against 0.0 %; ")
+    assert only(*runs).sentence.startswith("b scores 100.0 points more on exact match than a (100.0 % against 0.0 %; ")
 
 
 def test_two_runs_without_a_shared_sample_allow_no_conclusion():
@@ -266,7 +266,7 @@ def test_two_runs_without_a_shared_sample_allow_no_conclusion():
     assert pair.verdict == "none"
     assert (pair.headline.difference, pair.headline.p, pair.headline.interval) == (None, None, None)
     assert pair.sentence.startswith(
-        "a and b share no sample on which both have solve_rate, so nothing can be concluded."
+        "a and b share no sample on which both have solve rate, so nothing can be concluded."
     )
 
 

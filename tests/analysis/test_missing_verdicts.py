@@ -42,7 +42,7 @@ def test_800_of_800_unparsed_allow_no_conclusion():
     pair = only(["unparsed"] * 800, ["unparsed"] * 800)
     assert pair.verdict == "inconclusive"
     assert pair.sentence == (
-        "Nothing can be concluded about solve_rate of b and a: none of their 1,600 replies has a verdict."
+        "Nothing can be concluded about solve rate of b and a: none of their 1,600 replies has a verdict."
     )
     assert "no evidence" not in pair.sentence
 
@@ -63,7 +63,7 @@ def test_a_small_p_is_no_verdict_where_the_unparsed_replies_could_turn_it():
     assert tuple(pair.headline.missing.bounds) == pytest.approx((-0.2, 0.2))
     assert pair.verdict == "inconclusive"
     assert pair.sentence == (
-        "Nothing can be concluded about solve_rate of b and a: 40 of 200 replies have no verdict, which "
+        "Nothing can be concluded about solve rate of b and a: 40 of 200 replies have no verdict, which "
         "leaves the difference between -20.0 and +20.0 points. As scored, it is "
         f"+20.0 points (95 % CI {100 * pair.headline.interval.low:+.1f} to "
         f"{100 * pair.headline.interval.high:+.1f} points; exact McNemar p = {pair.headline.p:.2g}; 100 pairs)."
@@ -96,7 +96,7 @@ def test_of_a_score_without_a_range_half_of_the_replies_must_have_a_verdict():
     values = [3.0, 7.0, 9.0, 4.0]
     pair = only(["unparsed"] * 3 + values, ["unparsed"] * 4 + values[1:], ANSWERED)
     assert pair.verdict == "inconclusive"
-    assert "the range of solve_rate is not known" in pair.sentence
+    assert "the range of solve rate is not known" in pair.sentence
 
 
 def test_groups_have_bounds_of_their_own():
@@ -178,7 +178,7 @@ def test_the_sentence_names_each_further_score_that_moved():
     after = with_scores("b", hit_rate=hits, mrr=ranks, token_f1=[0.5, 0.6] * 20, rouge_l=[0.5, 0.4] * 20)
     (pair,) = compare(before, after).pairs
     assert pair.verdict == "no_evidence"
-    assert " On further scores b is worse on token_f1 (-20.0 points, p " in pair.sentence
+    assert " On further scores b is worse on token F1 (-20.0 points, p " in pair.sentence
     assert "rouge_l" not in pair.sentence
     assert "mrr" not in pair.sentence
 
@@ -187,6 +187,6 @@ def test_measures_of_one_retrieval_are_named_once():
     before = with_scores("a", token_f1=[0.5] * 40, hit_rate=[0] * 40, mrr=[0.1, 0.2] * 20, recall=[0] * 40)
     after = with_scores("b", token_f1=[0.5] * 40, hit_rate=[1] * 40, mrr=[0.9, 0.8] * 20, recall=[1] * 40)
     (pair,) = compare(before, after).pairs
-    assert "b is better on hit_rate (+100.0 points, p " in pair.sentence
+    assert "b is better on hit rate (+100.0 points, p " in pair.sentence
     assert "mrr" not in pair.sentence
     assert "recall" not in pair.sentence

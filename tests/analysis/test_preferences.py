@@ -5,7 +5,8 @@ import json
 import pytest
 from tests.analysis.judging import Judging, judging, orders, row, rows
 
-from steelyard.analysis.preferences import fair_split, is_judging, preferences, sides_of
+from steelyard.analysis.judging_manifest import is_judging, sides_of
+from steelyard.analysis.preferences import fair_split, preferences
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
 from steelyard.stats.intervals import Interval, wilson

@@ -137,6 +137,13 @@ class TestWhoIsARater:
         ]
         assert agreements(scores, {}, said) == ()
 
+    def test_comments_are_no_ratings_however_few(self):
+        said = [
+            Label("q1", "comment", text, author, AT, kind="text")
+            for author, text in (("ann", "invented"), ("bob", "made up"))
+        ]
+        assert agreements(columns({"exact_match": [1, 0, 1]}), {}, said) == ()
+
     def test_an_author_named_as_the_score_stays_apart(self):
         (found,) = agreements(columns({"correct": [1, 0]}), infos("correct"), labels("correct", [1, 0]))
         assert [rater.name for rater in found.raters] == ["correct", "correct (label)"]

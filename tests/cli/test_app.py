@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer.main
 
+from steelyard.cli.app import build_app
 from steelyard.store import Store
 
 HEAVY = ("aiohttp", "sqlalchemy", "numpy", "altair", "pydantic", "jinja2", "rich", "ruamel", "asyncio.base_events")
@@ -25,12 +27,18 @@ def test_help_imports_nothing_heavy():
 
 def test_help_names_every_command_in_whole_sentences(steelyard):
     out = steelyard("--help", code=0).out
-    commands = out.split("Commands:")[1].strip().splitlines()
-    assert [line.split()[0] for line in commands] == [
-        "init", "check", "diagnose", "run", "resume", "rescore", "generate", "runs", "show", "compare", "history",
-        "note", "review", "label", "promote", "baseline", "report", "view", "verify", "delete", "export", "convert",
-        "prompts", "schema", "store",
-    ]  # fmt: skip
+    headings = {
+        part.splitlines()[0].rstrip(":"): [line.split()[0] for line in part.splitlines()[1:] if line.strip()]
+        for part in out.split("\n\n")[3:]
+    }
+    assert headings == {
+        "Begin": ["init", "check", "diagnose", "generate"],
+        "Run": ["run", "resume", "rescore"],
+        "Look and compare": ["runs", "show", "compare", "history", "view", "report", "export"],
+        "Judge and remember": ["review", "label", "agree", "queue", "note", "mark", "baseline", "promote", "data"],
+        "Store and tools": ["verify", "delete", "store", "convert", "prompts", "schema", "completion"],
+    }
+    commands = out.split("\n\nBegin:")[1].splitlines()
     assert not [line for line in commands if line.endswith("...")]
     assert max(len(line) for line in out.splitlines()) <= 80
 
@@ -102,3 +110,11 @@ def test_a_reader_of_the_progress_that_leaves_costs_neither_the_run_nor_its_verd
     assert process.wait(timeout=60) == 1
     with Store() as store:
         assert {run.state for run in store.runs()} == {"finished"}
+
+
+def test_a_list_of_commands_is_made_without_their_options():
+    whole, listed = (typer.main.get_command(build_app(names_only=names_only)) for names_only in (False, True))
+    assert [(name, found.get_short_help_str(60)) for name, found in listed.commands.items()] == [
+        (name, found.get_short_help_str(60)) for name, found in whole.commands.items()
+    ]
+    assert [name for name, found in listed.commands.items() if found.params] == []

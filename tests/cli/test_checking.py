@@ -112,6 +112,22 @@ def test_options_of_datasets_are_refused_for_a_configuration_and_a_source_is_nee
     assert "name a file to check" in steelyard("check", code=2).err
 
 
+def test_several_configurations_are_checked_each_and_all_that_is_wrong_is_told(steelyard, tmp_path):
+    for name in "ab":
+        steelyard("init", tmp_path / name)
+    good = [tmp_path / name / "choice.yaml" for name in "ab"]
+    checked = json.loads(steelyard("check", "--json", *good).out)
+    assert [entry["file"] for entry in checked] == list(map(str, good))
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("suite: chioce", encoding="utf-8")
+    worse = tmp_path / "worse.yaml"
+    worse.write_text("suite: choice\nsampels: {}", encoding="utf-8")
+    failed = steelyard("check", bad, good[0], worse, code=2)
+    assert f"{good[0]} is valid" in failed.out
+    assert "did you mean 'choice'" in failed.err
+    assert "worse.yaml:2:1" in failed.err
+
+
 @pytest.mark.parametrize("suite", ["rag", "pairwise", "tables", "text2sql"])
 def test_every_suite_reads_the_same_sources_by_the_same_mapping(steelyard, tmp_path, suite):
     import polars as pl  # the one test here that needs it

@@ -133,7 +133,7 @@ def test_what_was_decided_between_two_runs_is_said_once(steelyard, tmp_path):
     old, new = evaluate_suite(suite, how=RunConfig(store=store))
     out = " ".join(steelyard("compare", old.id, new.id, "--store", store, code=0).out.split())
     assert out.count("over the full set") == 1
-    assert "new has more exact_match than old over the full set" in out
+    assert "new has more exact match than old over the full set" in out
     alone = " ".join(steelyard("show", new.id, "--store", store, code=0).out.split())
     assert "new: exact_match is above that of old over the full set" in alone
 
@@ -187,3 +187,16 @@ def test_the_words_that_a_prompt_changed_by_are_shown(steelyard, tmp_path, monke
     steelyard("compare", "brief", "long", "--html", "out.html", code=0)
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "Answer in <del>one</del><ins>full</ins> <del>short sentence</del><ins>sentences</ins>." in page
+
+
+def test_runs_of_two_suites_are_refused_without_a_common_score_and_told_of_with_one(steelyard, answered):
+    answered({"old": 10})
+    samples = [Sample(f"q{no}", question, answer) for no, (question, answer) in enumerate(ANSWERS.items())]
+    model = Prompt(Scripted(ANSWERS), "{{question}}")
+    evaluate_suite(Suite("facts", "custom", samples, {"new": model}, (ExactMatch(),)))
+    evaluate_suite(Suite("style", "custom", samples, {"polite": model}, (TokenF1(),)))
+    told = " ".join(steelyard("compare", "old", "new", code=0).out.split())
+    assert "note: The runs are of two suites, quiz and facts: equal names of scores" in told
+    refused = steelyard("compare", "new", "polite", code=2).err
+    assert "(new) is of suite 'facts' and run" in refused
+    assert "(polite) of suite 'style', which has no score 'exact_match'" in refused

@@ -1,13 +1,20 @@
 """runs, show and compare as a person and as a program read them."""
 
+import io
 import json
 import re
 import shutil
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 
-from steelyard.cli.read_commands import _state
+from steelyard import Options, Sample, Suite, evaluate_suite
+from steelyard.cli.read_commands import _state, print_runs
+from steelyard.report.section import Section, Sentence
+from steelyard.report.terminal_sections import print_sections
+from steelyard.store import Store
+from steelyard.suite.evaluate import RunConfig
 
 
 @pytest.fixture
@@ -24,6 +31,43 @@ def test_runs_lists_the_newest_first_and_says_how_many_more_there_are(steelyard,
     assert out.splitlines()[1].split()[-4:] == ["b", "finished", "20/20", "0"]
     assert "and 1 older ones: --last 2 shows all" in out
     assert [one["target"] for one in steelyard("runs", "--json", code=0).json()] == ["b", "a"]
+
+
+@pytest.fixture
+def listed(tmp_path):
+    """Lines of the list of runs on a terminal of some width; the runs have long names and large counts."""
+
+    def answer(sample):
+        return "yes"
+
+    suite = Suite(
+        "An examination of trade law", "custom", [Sample("s", "?")],
+        {f"a-target-with-a-very-long-name-{n}": answer for n in range(2)}, (), Options(),
+    )  # fmt: skip
+    evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+
+    def lines(width):
+        out = io.StringIO()
+        with Store(tmp_path / "s.db") as store:
+            runs = store.runs()
+            for run in runs:
+                run.planned, run.done, run.errors = 1_000_000, 123_456, 65_432
+            print_runs(Console(file=out, width=width, markup=False, highlight=False), runs)
+        return out.getvalue().splitlines()
+
+    return lines
+
+
+@pytest.mark.parametrize("width", [200, 80, 60, 50, 40])
+def test_runs_cuts_no_number_and_names_the_columns_that_have_no_room(listed, width):
+    lines = listed(width)
+    assert max(map(len, lines)) <= width
+    assert sum("123456/1000000" in line for line in lines) == 2
+    every = ["run", "started (UTC)", "suite", "target", "state", "done", "errors"]
+    missing = [name for name in every if name not in lines[0]]
+    said = " ".join(" ".join(lines).split()).partition("no room for: ")[2].partition(";")[0]
+    assert said == ", ".join(missing)
+    assert bool(missing) == (width < 100)
 
 
 def test_runs_tells_what_was_stopped_early_from_what_was_interrupted():
@@ -75,6 +119,25 @@ def test_what_a_model_wrote_cannot_act_on_the_terminal(steelyard, write, says):
         assert not set(out) & {"\x1b", "\u202e", "\u202c", "\u2066", "\r"}
         assert not [line for line in out.splitlines() if line.startswith("run  faked")]
     assert "\\x1b[31mred\\x1b[0m \\u202etxt.exe\\u202c [bold]B[/bold]" in out
+
+
+def test_conclusions_are_coloured_on_a_terminal_unless_the_user_wants_none(monkeypatch):
+    sections = [
+        Section("", notes=(Sentence(text, "conclusion", tone=tone),))
+        for text, tone in (("improved", "good"), ("broke it", "bad"), ("who knows", "unclear"), ("said", ""))
+    ]
+
+    def printed():
+        out = io.StringIO()
+        print_sections(Console(file=out, force_terminal=True, color_system="standard", width=80), sections)
+        return out.getvalue().splitlines()
+
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert printed() == [
+        "\x1b[32mimproved\x1b[0m", "\x1b[31mbroke it\x1b[0m", "\x1b[33mwho knows\x1b[0m", "said",
+    ]  # fmt: skip
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert printed() == ["improved", "broke it", "who knows", "said"]
 
 
 def test_no_colour_is_printed_where_there_is_no_terminal(steelyard, write, says):

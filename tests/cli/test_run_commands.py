@@ -44,7 +44,10 @@ def test_no_note_on_groups_where_no_groups_are_shown(steelyard, quiz):
 
 def test_plain_progress_tells_of_every_target_on_standard_error(steelyard, quiz):
     result = steelyard("run", "choice.yaml", code=0)
-    assert result.err.splitlines() == ["guess: 20 of 20 done, 0 errors", "notes: 20 of 20 done, 0 errors"]
+    assert result.err.splitlines() == [
+        "guess: 20 of 20 done (100 %), solve rate 30.0 %, 0 errors",
+        "notes: 20 of 20 done (100 %), solve rate 65.0 %, 0 errors",
+    ]
     assert steelyard("run", "choice.yaml", "--quiet", code=0).err == ""
 
 

@@ -76,7 +76,9 @@ def test_wherever_pages_are_lost_what_is_saved_is_true_and_what_is_not_is_said(s
         rows = by_place(result.out)
         whole = {key: row for key, row in rows.items() if not is_damaged(row)}
         assert all(originals[key] == row for key, row in whole.items())
-        assert result.code == (0 if len(whole) == len(originals) else 4), result.err
+        # What the run was begun with may be all that a page took away: no record shows that, its checksum does.
+        is_sound = len(whole) == len(originals) and "checksum does not match" not in result.err
+        assert result.code == (0 if is_sound else 4), result.err
         assert "Traceback" not in result.err
         assert STORE.read_bytes() == broken
 

@@ -7,7 +7,10 @@ import steelyard_toys as toys
 from steelyard.config.build import Site, build
 from steelyard.config.nodes import ConfigErrors
 from steelyard.config.read import parse
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
+from steelyard.models.base import Model
+from steelyard.models.budget import Budget
 from steelyard.targets.function import Function
 from steelyard.types import Scorer, Target
 
@@ -163,3 +166,19 @@ def test_fifty_mistakes_are_shown_and_the_rest_counted():
 def test_any_value_is_taken_as_it_is():
     assert made(Any, "{a: [1, no]}") == {"a": [1, "no"]}
     assert made(dict, "{a: 1}") == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "words"),
+    [
+        (Model, "{openai: gpt-4o}", "no model 'openai'; write {openai_compatible: {name: gpt-4o}}"),
+        (Model, "{ollama: {name: m}}", "no model 'ollama'; write {openai_compatible: {name: NAME}}"),
+        (Model, "gpt-4o", "a model behind an endpoint is written as {openai_compatible: {name: gpt-4o}}"),
+        (Model, "'{{question}}'", "a prompt is written as {template: ..., model: ...}"),
+        (Target, "openai", "write {prompt: {template: ..., model: {openai_compatible: {name: NAME}}}}"),
+        (SampleFiles, "exam.csv", "expected a mapping such as {file: exam.csv}, but got the text 'exam.csv'"),
+        (Budget, "lots", "expected a mapping (calls, tokens, money, minutes), but got the text 'lots'"),
+    ],
+)
+def test_what_was_meant_most_likely_is_shown_as_it_is_written(hint, text, words):
+    assert words in str(error_of(hint, text))

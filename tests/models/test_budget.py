@@ -13,8 +13,9 @@ from tests.loopback import MemoryJournal, http, peer, said
 from tests.running_server import ledger_server
 
 from steelyard import Budget, ConfigError, ModelError, OpenAICompatible, Retry
-from steelyard.models.budget import BudgetMeter, Quota, Spent
+from steelyard.models.budget import BudgetMeter, Quota
 from steelyard.models.limits import Limits
+from steelyard.models.prices import Spent
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.store import Store

@@ -130,9 +130,8 @@ def test_every_attempt_is_recorded_with_its_fault_and_its_wait():
 
 
 def test_no_call_takes_longer_than_its_total():
-    started = time.monotonic()
     error, server = error_of(lambda n, _: http(500, b"{}"), retry=Retry(total_s=0.6, base_s=0.2))
-    assert time.monotonic() - started < 0.9
+    assert sum(one.waited for one in error.attempts) <= 0.6
     assert error.kind == "server"
     assert not error.ends_run
     assert 2 <= len(error.attempts) == len(server.asked) <= 6
@@ -149,18 +148,16 @@ def test_told_to_wait_longer_than_a_call_may_take_the_run_ends_at_once_and_the_g
         return said() if n else http(429, {"error": {"message": "daily limit"}}, "Retry-After: 25000")
 
     async def talk(client, _):
-        started = time.monotonic()
         with pytest.raises(
             ModelError, match=r"daily limit.*told to wait 25000 s; retry\.total_s allows 600 s"
         ) as caught:
             await client.call()
         assert caught.value.ends_run
         assert len(caught.value.attempts) == 1
-        await client.call("of the next target")
-        return time.monotonic() - started
+        return await client.call("of the next target")
 
-    took, _ = asking(answer, talk)
-    assert took < 2
+    reply, server = asking(answer, talk)
+    assert (reply.text, len(server.asked)) == ("A", 2)
 
 
 @pytest.mark.parametrize(
@@ -194,10 +191,9 @@ def test_an_endpoint_that_never_answered_is_given_up_quickly():
         await client.wire.close()
         return caught.value
 
-    started = time.monotonic()
     error = asyncio.run(run())
     assert (error.kind, error.ends_run, len(error.attempts)) == ("connection", True, 5)
-    assert time.monotonic() - started < 3
+    assert sum(one.waited for one in error.attempts) < 3
 
 
 def test_an_endpoint_that_answered_once_is_given_all_its_attempts():
@@ -216,14 +212,12 @@ def test_a_stop_wakes_every_back_off_and_every_queue_at_once():
         calls = [asyncio.create_task(client.call(str(n))) for n in range(30)]
         await until(lambda: len(server.asked) == 4)
         await asyncio.sleep(0.05)
-        started = time.monotonic()
         client.limits.pauses.end(ModelError("enough", kind="interrupted", ends_run=True))
-        found = await asyncio.gather(*calls, return_exceptions=True)
-        return found, time.monotonic() - started
+        async with asyncio.timeout(100):  # of the 500 s that they were told to wait
+            return await asyncio.gather(*calls, return_exceptions=True)
 
-    (found, took), server = asking(lambda n, _: refused(30, "seconds"), talk, concurrency=4)
+    found, server = asking(lambda n, _: refused(500, "seconds"), talk, concurrency=4)
     assert {str(one) for one in found} == {"enough"}
-    assert took < 0.5
     assert len(server.asked) == 4
 
 

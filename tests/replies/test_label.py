@@ -17,6 +17,22 @@ LEVELS = ("poor", "fair", "good", "excellent")
 ZH = ("正确", "部分正确", "错误")
 
 
+PUBLISHED = [
+    ("Inspect, model-graded", ("C", "P", "I"), "The submission names the year.\n\nGRADE: C", "C"),
+    ("Inspect, model-graded", ("C", "P", "I"), "It names another year.\nGRADE: I", "I"),
+    ("OpenAI evals, factuality", LETTERS, "The submission is a subset of the expert answer.\n\n(A)", "A"),
+    ("OpenAI evals, closed QA", ("Y", "N"), "The year is in the text.\n\nY", "Y"),
+    ("Phoenix, relevance", ("relevant", "unrelated"), "unrelated", "unrelated"),
+    ("Phoenix, hallucination", ("factual", "hallucinated"), 'EXPLANATION: It is there.\nLABEL: "factual"', "factual"),
+    ("LangChain, CoT QA", ("CORRECT", "INCORRECT"), "EXPLANATION: It agrees.\nGRADE: CORRECT", "CORRECT"),
+]
+
+
+@pytest.mark.parametrize(("labels", "text", "label"), [row[1:] for row in PUBLISHED])
+def test_what_published_prompts_ask_for_is_read(labels, text, label):
+    assert read_label(text, labels).label == label
+
+
 def outcome(verdict):
     return verdict.label or (verdict.outcome if verdict.outcome == "refused" else verdict.kind)
 

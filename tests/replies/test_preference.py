@@ -17,6 +17,7 @@ LEAST = {
     "English: in a sentence": 0.88,
     "English: in JSON": 1.0,
     "English: no verdict": 0.9,
+    "English: verdicts to choose from": 1.0,
     "Chinese: declared": 1.0,
     "Chinese: in a sentence": 1.0,
     "Chinese: in JSON": 1.0,

@@ -17,7 +17,7 @@ LEAST = {
     "closed or explained": 1.0,
     "several": 1.0,
     "declared": 1.0,
-    "no statement": 0.88,
+    "no statement": 0.92,
     "json": 1.0,
     "json that is refused": 1.0,
     "empty": 1.0,

@@ -16,6 +16,7 @@ LEAST = {
     "English: in a sentence": 0.96,
     "English: in JSON": 1.0,
     "English: no verdict": 1.0,
+    "English: verdicts to choose from": 1.0,
     "Chinese: declared": 1.0,
     "Chinese: in a sentence": 1.0,
     "Chinese: in JSON": 1.0,

@@ -18,7 +18,8 @@ from steelyard.errors import ConfigError
 from steelyard.report import chart_layout as layout
 from steelyard.report.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart, TimelinePoint
 from steelyard.report.chart_altair import draw, png
-from steelyard.report.chart_svg import AxisScale, drawing, svg
+from steelyard.report.chart_canvas import AxisScale
+from steelyard.report.chart_svg import drawing, svg
 from steelyard.report.comparison import difference_chart
 from steelyard.report.scores import group_chart
 from steelyard.report.targets import rate_chart

@@ -64,7 +64,7 @@ def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_i
         f"handbook.pdf, page 3, characters 100 to 400 (cq3)✓ expected, by wordsIt is read at nine. {escaped}"
     ]
     assert f"Expected sources: 1handbook.pdf, page 3, characters 150 to 200read at nine {escaped}" in detail
-    assert 'From the target: {"k": 2}' in detail
+    assert "From the target: k: 2" in detail
     assert "correctness_reason" not in detail
 
 

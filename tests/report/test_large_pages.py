@@ -268,9 +268,8 @@ def test_a_page_that_cannot_be_opened_says_why(large, in_browser, before, said):
     html = html_report(large)
 
     async def visit(page):
-        await page.send("Page.addScriptToEvaluateOnNewDocument", source=before)
-        page.events.clear()
-        await page.send("Page.reload")
+        await page.tab.add_init_script(before)
+        await page.tab.reload()
         await page.run(SEEN.format("#browser [role=alert]"))
         return await page.run("document.querySelector('#browser').textContent"), page.complaints
 

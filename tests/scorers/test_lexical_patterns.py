@@ -54,16 +54,14 @@ def test_a_match_that_takes_too_long_is_unparsed(pattern):
 
 
 def test_others_go_on_while_a_pattern_is_matched():
-    """With the interpreter's lock held, as `re` holds it, this thread would stand still for the whole second."""
-    found, longest = [], 0.0
+    """With the interpreter's lock held, as `re` holds it, this thread would run in the first and last moment alone."""
+    found, moments = [], set()
     thread = threading.Thread(target=lambda: found.append(score("(a+)+$", HOSTILE, timeout_s=1.0)))
     thread.start()
-    last = time.perf_counter()
     while thread.is_alive():
-        now = time.perf_counter()
-        longest, last = max(longest, now - last), now
+        moments.add(int(time.perf_counter() / 0.05))
     assert found[0].outcome == "unparsed"
-    assert longest < 0.5
+    assert len(moments) > 3
 
 
 def test_it_runs_beside_the_event_loop():

@@ -8,7 +8,8 @@ from tests.loopback import MemoryJournal, http, peer, said, until
 
 from steelyard import ModelError, OpenAICompatible, Retry, StoreError
 from steelyard.models.base import Request
-from steelyard.models.budget import Budget, BudgetMeter, Quota, Spent
+from steelyard.models.budget import Budget, BudgetMeter, Quota
+from steelyard.models.prices import Spent
 from steelyard.session.secrets import Secrets
 from steelyard.session.session import Session, journal_key
 

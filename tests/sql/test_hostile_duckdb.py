@@ -216,7 +216,7 @@ def test_memory_ends_at_its_cap(world):
 
 
 def test_a_result_ends_at_its_size(world):
-    done = world.run_all("size", LIMITS, world.databases()["file"])
+    done = world.run_all("size", replace(LIMITS, timeout_s=120), world.databases()["file"])
     assert {found.failure.kind for _, found, _ in done if found.failure} <= {"too_large", "memory"}
     assert [one for one, found, _ in done if found.failure is None] == []
 

@@ -97,9 +97,7 @@ class TestProcesses:
             assert len(used) == 2
 
     def test_a_worker_that_loops_in_c_is_killed(self, sandbox):
-        started = time.monotonic()
         done = sandbox.run(SCRATCH, LOOP, limits=SqlLimits(timeout_s=0.1))
-        assert time.monotonic() - started < 1.6
         assert done.failure.kind == "timeout"
 
     def test_a_worker_that_dies_is_a_failure_and_the_next_query_is_right(self):
@@ -164,10 +162,8 @@ class TestProcesses:
                 running = [threads.submit(pool.run, request, Call()) for _ in range(4)]
                 while not pool._templates:
                     os.sched_yield()
-                started = time.monotonic()
                 pool.close()
-                assert {one.result().failure.kind for one in running} == {"error"}
-            assert time.monotonic() - started < 10
+                assert {one.result().failure.kind for one in running} == {"error"}  # "timeout" had it waited
             assert not pool._templates
 
     def test_close_ends_all_processes_and_deletes_the_copies(self, tmp_path):
@@ -368,17 +364,16 @@ class TestThreads:
         with Sandbox(workers=1) as own:
 
             async def cancelled():
-                task = asyncio.create_task(own.arun(SCRATCH, ENDLESS, limits=SqlLimits(timeout_s=60)))
+                task = asyncio.create_task(own.arun(SCRATCH, ENDLESS, limits=SqlLimits(timeout_s=600)))
                 while own._pool is None or not own._pool._calls:  # noqa: ASYNC110 (the pool knows no loop)
                     await asyncio.sleep(0)
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await task
-                return await own.arun(SCRATCH, "SELECT count(*) FROM t")
+                async with asyncio.timeout(300):  # a worker that went on would be busy twice as long
+                    return await own.arun(SCRATCH, "SELECT count(*) FROM t")
 
-            started = time.monotonic()
             assert asyncio.run(cancelled()).table.rows == [(2,)]
-            assert time.monotonic() - started < 10
 
 
 class TestCopies:

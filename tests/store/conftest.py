@@ -6,20 +6,7 @@ import os
 from secrets import token_hex
 
 import pytest
-
-SERVER = os.environ.get("STEELYARD_TEST_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
-REQUIRED = os.environ.get("STEELYARD_TEST_SERVERS") == "required"
-"""Whether a server that does not answer fails the test instead of skipping it."""
-
-
-def connected():
-    """A plain connection to the server of the tests, or the reason why there is none."""
-    import psycopg
-
-    try:
-        return psycopg.connect(SERVER, connect_timeout=3, autocommit=True)
-    except psycopg.OperationalError as error:
-        return " ".join(str(error).split())
+from tests.servers import REQUIRED, SERVER, connected
 
 
 @pytest.fixture

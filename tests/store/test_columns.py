@@ -1,5 +1,8 @@
 """Columns say what the rows say, on both databases, and are read anew where what they were read from may be another."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import pytest
 from tests.store.exam_run import exam_runs, question
 from tests.store.outside import execute
@@ -174,3 +177,17 @@ def test_records_of_some_samples_are_those_records(mixed):
     everything = [record for record in mixed.records() if record.sample.id in {"q1", "q4"}]
     assert mixed.records_of(["q4", "q1", "nobody"]) == everything
     assert [(one.sample.id, one.repeat) for one in everything] == [("q1", 0), ("q1", 1), ("q4", 0), ("q4", 1)]
+
+
+def test_a_run_that_several_threads_ask_for_at_once_is_read_once(where):
+    samples = [Sample(f"q{no}", "?", "A") for no in range(200)]
+    run = evaluate(lambda sample: "A", samples, [ExactMatch()], store=where)
+    with Store(where) as store, ThreadPoolExecutor(8) as threads:
+        together = Barrier(8)
+
+        def read(_):
+            together.wait()
+            return store.run(run.id).columns()[0]
+
+        found = list(threads.map(read, range(8)))
+    assert len({id(columns) for columns in found}) == 1

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from steelyard import Store
+from steelyard.errors import StoreError
 from steelyard.store import schema
 from steelyard.store.connection import MOST_IN_QUERY, DatabaseError, select_in
 from steelyard.store.open_store import open_backend
@@ -176,3 +177,10 @@ def test_a_run_on_a_file_and_its_reading_load_no_sqlalchemy(tmp_path):
     )
     assert ended.stdout.splitlines()[0] == "60"
     assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_connection_that_reads_cannot_write(where):
+    with Store(where, create_missing=True) as store:
+        for statement in ("DELETE FROM about", "INSERT INTO word (text) VALUES ('x')", "DROP TABLE reply"):
+            with pytest.raises(StoreError, match=r"read.?only"), store.reading() as connection:
+                connection.execute(statement)

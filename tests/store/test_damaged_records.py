@@ -56,3 +56,23 @@ def test_without_its_dictionary_each_body_is_named_and_scores_stay(where, run):
     assert "dictionary 8 is missing" in records["q0"].failure.message
     assert len(summary.damaged) == 20
     assert summary.score("exact_match").headline.value == 1.0
+
+
+def test_the_run_that_evaluate_returns_is_not_looked_through(where, run):
+    """Its bodies were written a moment ago; whoever reads it from the store looks, also later in the same process."""
+    execute(where, "UPDATE sample SET body = ?", [BAD])
+    assert run.summary().damaged == ()
+    assert len(run.refresh().summary().damaged) == 20
+
+
+def test_one_handle_looks_through_a_finished_run_once(tmp_path):
+    where = tmp_path / "s.db"
+    made = evaluate(Prompt(Scripted({}, default="yes"), "{{question}}"), SAMPLES, [ExactMatch()], store=where)
+    execute(where, "UPDATE reply SET body = ? WHERE num = (SELECT min(num) + 3 FROM reply)", [BAD])
+    with Store(where) as store:
+        found = store.run(made.id)
+        first = found.summary()
+        execute(where, "UPDATE reply SET body = ?", [BAD])
+        assert len(first.damaged) == 1
+        assert found.summary().damaged == first.damaged
+        assert len(found.damages()) == len(SAMPLES)

@@ -7,7 +7,9 @@ import pytest
 from tests.store.outside import as_older
 
 from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
+from steelyard.store.delete import delete_runs
 from steelyard.store.labels import MOST_CHARACTERS, add_labels, add_note, all_labels, by_record, read_notes
+from steelyard.store.verify import verify
 from steelyard.types import Remarks
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -169,3 +171,12 @@ def test_labels_of_a_store_without_kinds_are_read_and_more_can_be_given(store, r
         assert [(given.value, given.kind) for given in again.labels()] == [("B", "")]
         add_labels(older, again, [label("q1", "pass", "exact_match", "ann", kind="pass_fail")])
         assert [(given.value, given.kind) for given in again.labels()] == [("B", ""), ("pass", "pass_fail")]
+
+
+def test_a_note_on_a_deleted_run_goes_to_no_other(store, run, where):
+    delete_runs(store, [run])
+    following = evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=where)
+    with pytest.raises(ConfigError, match=f"no run {run.id} any more"):
+        add_note(store, run, "too late", author="ann", at=AT)
+    assert read_notes(store, [following]) == {following.id: ()}
+    assert verify(store).is_sound

@@ -131,14 +131,15 @@ def test_an_older_store_is_written_without_being_upgraded_by_hand(older, expecte
         assert {known: records for known, records in contents(store).items() if known != run.id} == expected
         assert verify(store).damages == []
     names = {name for (name,) in execute(older, "SELECT name FROM about")}
-    assert names == {"schema", "migration 2", "migration 4"}, "what may take long is left to the upgrade"
+    additive = {f"migration {migration.number}" for migration in MIGRATIONS if migration.kind == "additive"}
+    assert names == {"schema", *additive}, "what may take long is left to the upgrade"
     assert execute(older, "SELECT value FROM about WHERE name = 'schema'") == [("1",)], "older versions go on"
 
 
 def test_an_upgrade_brings_an_older_store_to_what_a_new_one_is(older, expected, tmp_path):
     with Store(older) as store:
         done = store.upgrade()
-        assert [migration.number for migration in done.applied] == [2, 3, 4]
+        assert [migration.number for migration in done.applied] == [migration.number for migration in MIGRATIONS]
         assert contents(store) == expected
         assert verify(store).damages == []
         assert (
@@ -252,7 +253,7 @@ def test_an_upgrade_that_is_killed_midway_leaves_the_old_store_whole(oldest, exp
         assert contents(store) == expected
         assert verify(store).damages == []
         done = store.upgrade()
-        assert [migration.number for migration in done.applied] == [2, 3, 4]
+        assert [migration.number for migration in done.applied] == [migration.number for migration in MIGRATIONS]
         assert verify(store).damages == []
     with Store(done.copy) as copy:
         assert contents(copy) == expected
@@ -279,7 +280,10 @@ def test_a_breaking_migration_is_asked_for_before_the_first_write_and_closes_the
         ):
             store.begin_evaluation([new()])
         assert not isinstance(where, Path) or list(where.parent.glob("*reserve*")) == []
-        assert [migration.number for migration in store.upgrade(copy=False).applied] == [2, 3, 4, BREAKING.number]
+        assert [migration.number for migration in store.upgrade(copy=False).applied] == [
+            *(migration.number for migration in MIGRATIONS),
+            BREAKING.number,
+        ]
     assert "mood" in columns(where)["note"]
     with Store(where) as store:
         store.begin_evaluation([new()])[1][0].abandon()

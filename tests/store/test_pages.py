@@ -166,6 +166,27 @@ def test_a_page_by_its_number(run):
     assert run.page(n=4, where="failed", skip=10_000).records == ()
 
 
+@pytest.mark.parametrize("order", ["", "-rating", "rating", "group", "-seconds"])
+@pytest.mark.parametrize("far", [1, 10_000])
+def test_a_page_may_begin_anywhere_in_an_order(run, order, far, monkeypatch):
+    monkeypatch.setattr("steelyard.store.pages._FAR", far)
+    everything = list(run.page(n=100, sort=order).places)
+    for skip in range(len(everything) + 2):
+        page = run.page(n=5, sort=order, skip=skip)
+        assert list(page.places) == everything[skip : skip + 5]
+        assert bool(page.after) == (skip + 5 < len(everything))
+
+
+def test_a_place_that_does_not_fit_a_character_is_read_too(run, where):
+    with Store(where) as store:
+        values = {"no": 1 << 21}
+        store.writer.change(
+            lambda batch: batch.connection.execute("UPDATE record SET no = :no WHERE no = 1 AND repeat = 0", values)
+        )
+        moved = store.run(run.id)
+        assert moved.page(n=100, where='group = ""').places[-1] == (1 << 21, 0)
+
+
 def test_matching_records_are_those_of_the_condition(run):
     condition = parse_condition("wrong and group=tax", run.manifest)
     found = list(matching_records(run, condition))
@@ -186,6 +207,48 @@ def test_regressions_are_those_of_a_comparison(where):
     ratings = [next(score.value for score in record.scores if score.name == "rating") for record in mixed.records]
     assert ratings == sorted(ratings, reverse=True)
     assert {record.sample.group for record in mixed.records} == {"tax"}
+
+
+@pytest.mark.parametrize("threshold", [0.5, None])
+@pytest.mark.parametrize("lower", [False, True])
+def test_regressions_of_runs_without_repeats_are_found_by_place(where, threshold, lower):
+    from steelyard import compare
+
+    class Judged(Rated):
+        score_infos = (
+            ScoreInfo("right", (0, 1), threshold=threshold, denominator="all", headline=True, lower_is_better=lower),
+            ScoreInfo("rating", (1, 5)),
+        )
+
+    def judged(shift):
+        options = Options(max_errors=1.0)
+        suite = Suite("pages", "custom", SAMPLES, {"answer": answer}, (Judged(shift),), options)
+        return evaluate_suite(suite, how=RunConfig(store=where))[0]
+
+    before, after = judged(0), judged(1)
+    pair = compare(before, after).pairs[0]
+    for word, ids in (("regression", pair.regressions), ("improvement", pair.improvements)):
+        page = after.page(n=100, where=word, against=before)
+        assert {record.sample.id for record in page.records} == set(ids)
+        assert ids
+        by_rating = after.page(n=100, where=word, against=before, sort="rating")
+        assert sorted(by_rating.places) == list(page.places)
+        grouped = after.page(n=100, where=f'{word} and group != "tax"', against=before)
+        assert grouped.records == tuple(record for record in page.records if record.sample.group != "tax")
+    table = pair.headline.table
+    for word, count in (("both-right", table.both_right), ("both-wrong", table.both_wrong)):
+        page = after.page(n=100, where=word, against=before)
+        assert page.total == count
+
+
+def test_what_both_runs_have_right_needs_a_threshold(where):
+    class Graded(Rated):
+        score_infos = (ScoreInfo("rating", (1, 5), headline=True), ScoreInfo("right", (0, 1)))
+
+    suite = Suite("graded", "custom", SAMPLES, {"answer": answer}, (Graded(),), Options(max_errors=1.0))
+    before, after = (evaluate_suite(suite, how=RunConfig(store=where))[0] for _ in range(2))
+    with pytest.raises(ConfigError, match="rating has no threshold"):
+        after.page(where="both-right", against=before)
 
 
 def test_regressions_pair_samples_by_id(where):

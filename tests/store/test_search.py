@@ -7,12 +7,25 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.store.outside import execute
 
-from steelyard import ConfigError, ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard import (
+    ConfigError,
+    ExactMatch,
+    Output,
+    Prompt,
+    Sample,
+    Score,
+    Scripted,
+    Store,
+    StoreError,
+    evaluate,
+)
 from steelyard.store import search
 from steelyard.store.delete import delete_runs
+from steelyard.store.record_words import record_words
 from steelyard.store.search import search_run
-from steelyard.store.search_text import has_terms, search_terms, words
+from steelyard.store.search_text import has_terms, search_terms, words, words_of_record
 
 TEXTS = {
     "fr": "What is the capital of France?",
@@ -51,6 +64,35 @@ FOUND = [
 @pytest.mark.parametrize(("text", "ids"), FOUND)
 def test_records_are_found_by_their_words(run, text, ids):
     assert {record.sample.id for record in run.search(text).records} == ids
+
+
+def varied(sample):
+    if sample.id == "tax":
+        raise ValueError("the server said: tax")
+    if sample.id == "gua":
+        return Output({"answer": ["乾", 3], "right": True}, ("a passage", "另一段"))
+    return None if sample.id == "fr" else echo(sample)
+
+
+def reasoned(sample, output):
+    return Score("reasoned", 1.0, reason=f"as {sample.id} says", detail={"kept": "beside"})
+
+
+def test_words_read_from_the_bodies_are_those_of_the_records(where):
+    model = Prompt(Scripted({}, default="The answer is Café."), "{{question}}")
+    samples = [*SAMPLES, Sample("more", {"turns": ["one", {"two": 2}]}, ["ref", 1.5], ("x", "y"), ("ctx",), "g")]
+    runs = [evaluate(varied, samples, [reasoned], store=where, max_errors=1.0, repeats=2)]
+    runs.append(evaluate(model, samples, [ExactMatch(), reasoned], store=where))
+    execute(where, "UPDATE record SET replies = ? WHERE run = 2 AND no = 2", [b"bad"])
+    execute(where, "UPDATE sample SET body = ? WHERE id = 'kun'", [b"\x01\xff\x00\xff"])
+    execute(where, "DELETE FROM reply WHERE num = (SELECT MAX(num) FROM reply)")
+    with Store(where) as store:
+        for made in runs:
+            run = store.run(made.id)
+            read = dict(record_words(run))
+            assert read == {(no, record.repeat): words_of_record(record) for no, record in run.numbered_records()}
+            assert len(read) == run.done
+    assert "the server said tax" in dict(record_words(runs[0]))[1, 0]
 
 
 def test_a_scan_finds_what_the_index_finds(run, monkeypatch):

@@ -4,12 +4,14 @@ import asyncio
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from tests.loopback import http, peer, said, until
 from tests.running_server import ledger_server
 
 from steelyard import (
+    Baseline,
     Budget,
     ConfigError,
     ExactMatch,
@@ -28,9 +30,11 @@ from steelyard import (
     evaluate,
     evaluate_suite,
 )
+from steelyard.data import SampleFiles
 from steelyard.store.sqlite import RunLock
 from steelyard.suite import RunConfig, RunHandle
 from steelyard.suite.rescore import rescore
+from steelyard.suites import ChoiceSuite
 
 
 def samples(n=20):
@@ -108,6 +112,31 @@ def test_each_target_is_a_run_of_its_own_in_order():
     runs = evaluate_suite(suite)
     assert [(run.target, run.state) for run in runs] == [("b", "finished"), ("a", "finished")]
     assert runs[0].evaluation == runs[1].evaluation
+
+
+def test_a_suite_takes_the_options_that_evaluate_takes(tmp_path):
+    suite = Suite("s", "custom", samples(4), {"a": plain}, (ExactMatch(),), Options(concurrency=3, seed=5))
+    [run] = evaluate_suite(suite, store=tmp_path / "here.db", repeats=2, fresh=True)
+    assert run.done == 8
+    assert (tmp_path / "here.db").exists()
+    assert run.manifest["options"]["repeats"] == 2
+    assert run.manifest["options"]["seed"] == 5, "options that are not named stay those of the suite"
+    with pytest.raises(ConfigError, match=r"evaluate_suite\(\) has no option 'repeat': did you mean 'repeats'"):
+        evaluate_suite(suite, repeat=2)
+    with pytest.raises(ConfigError, match="from `how` or from `store`"):
+        evaluate_suite(suite, store=tmp_path / "here.db", how=RunConfig())
+
+
+def test_what_describes_a_suite_is_built_with_the_options_that_are_named(tmp_path):
+    table = tmp_path / "exam.csv"
+    rows = "\n".join(f"question {n},one,two,three,A" for n in range(12))
+    table.write_text(f"question,A,B,C,answer\n{rows}\n", encoding="utf-8")
+    columns = {"question": "question", "options": "A:C", "answer": "answer"}
+    suite = ChoiceSuite(SampleFiles(table, columns=columns), {"guess": Baseline("random")}, orders="shuffled")
+    [one] = evaluate_suite(suite, seed=1)
+    [same] = evaluate_suite(replace(suite, options=Options(seed=1)).build())
+    [other] = evaluate_suite(suite, seed=2)
+    assert one.sample_hashes() == same.sample_hashes() != other.sample_hashes()
 
 
 def talk(answer, work):

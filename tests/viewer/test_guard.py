@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+from contextlib import closing, suppress
 
 import pytest
 from tests.viewer.conftest import TOKEN, serving
 
 from steelyard.errors import ConfigError
 from steelyard.viewer.guard import MOST_BYTES, Access, host_name
-from steelyard.viewer.server import ViewerOptions
+from steelyard.viewer.server import ViewerOptions, bound
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:1", "127.0.0.1:65535", "[::1]:8080"])
@@ -183,7 +185,113 @@ def test_all_interfaces_need_a_name():
     assert ViewerOptions(host="0.0.0.0", hosts=("box",)).access.is_host("box:7533")  # nothing is bound
 
 
+def test_a_token_is_kept_in_a_file_that_nobody_else_can_read(tmp_path):
+    file = tmp_path / "token"
+    first = ViewerOptions(token_file=file).access
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert ViewerOptions(token_file=file).access.token == first.token == file.read_text().strip()
+    assert first.token not in repr(first)
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "says"),
+    [
+        ("T" * 43, 0o640, "others can read"),
+        ("T" * 43, 0o604, "others can read"),
+        ("", 0o600, "no token"),
+        ("short", 0o600, "no token"),
+        ("T" * 42 + ";", 0o600, "no token"),
+        ("T" * 43 + "\n" + "T" * 43, 0o600, "no token"),
+    ],
+)
+def test_a_file_that_is_no_token_of_ours_is_refused_and_kept(tmp_path, content, mode, says):
+    file = tmp_path / "token"
+    file.write_text(content)
+    file.chmod(mode)
+    with pytest.raises(ConfigError, match=says):
+        _ = ViewerOptions(token_file=file).access
+    assert file.read_text() == content
+
+
+def test_a_token_file_that_cannot_be_made_or_is_none_is_refused(tmp_path):
+    for file in (tmp_path, tmp_path / "missing" / "token"):
+        with pytest.raises(ConfigError, match="--token-file"):
+            _ = ViewerOptions(token_file=file).access
+
+
+def test_an_address_is_answered_as_soon_as_it_is_known():
+    with closing(bound(ViewerOptions(port=0))) as listening:  # no server runs yet
+        socket.create_connection(listening.getsockname(), timeout=10).close()
+
+
 def test_a_token_is_new_each_time_and_long():
     tokens = {Access().token for _ in range(50)}
     assert len(tokens) == 50
     assert min(map(len, tokens)) == 43
+
+
+def test_no_get_writes(tmp_path, stored):
+    copied = tmp_path / "store.db"
+    shutil.copy(stored, copied)
+    with serving(copied) as served:
+        runs = served.store.runs()
+        content = copied.read_bytes()
+        one, two = (run.id for run in runs)
+        pages = ["/", f"/run/{one}?where=wrong&search=a", f"/run/{one}?where=regression&against={two}", "/history/Exam"]
+        pages += [f"/run/{one}/s/q0001", f"/compare?a={one}&b={two}", f"/live/{one}", f"/live/{one}/events"]
+        for path in (*pages, f"/run/{one}/notes?text=x&author=y"):
+            assert served.ask(path)[0] == (405 if "notes" in path else 200)
+        assert served.store._writer is None
+        assert copied.read_bytes() == content
+        assert not copied.with_name("store.db-wal").exists() or not copied.with_name("store.db-wal").stat().st_size
+
+
+def test_a_body_without_a_length_is_cut_off_where_it_grows_too_large(viewer):
+    head = (
+        f"POST /run/x/notes HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nOrigin: http://127.0.0.1:{viewer.port}\r\n"
+        f"Cookie: {viewer.access.cookie}={TOKEN}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    )
+    run = viewer.store.runs()[0].id
+    with socket.create_connection(("127.0.0.1", viewer.port), timeout=10) as raw:
+        raw.sendall(head.replace("/run/x/", f"/run/{run}/").encode())
+        chunk = b"x" * 65_536
+        with suppress(BrokenPipeError, ConnectionResetError):  # it does not read what it refuses
+            for _ in range(MOST_BYTES // len(chunk) + 2):
+                raw.sendall(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+            raw.sendall(b"0\r\n\r\n")
+        assert raw.recv(65536).split()[1] == b"413"
+    assert not viewer.store.runs()[0].remarks().notes
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/x/../../viewer/server.py",
+        "/static/x/..%2f..%2fserver.py",
+        "/static/%2e%2e/viewer.css%00.py",
+        "/static/x//etc/passwd",
+        "/static/x/%2fetc%2fpasswd",
+        "/static/x/htmx/htmx.min.js",
+        "/static/x/__init__.py",
+        "/static/../../../../etc/passwd",
+        "/../../etc/passwd",
+        "//etc/passwd",
+        "/run/..%2f..%2fetc%2fpasswd",
+        "/live/..%5c..%5cetc",
+    ],
+)
+def test_an_address_is_no_path_of_a_file(viewer, path):
+    status, headers, text = viewer.ask(path)
+    assert status in {400, 404}
+    assert "root:" not in text
+    assert "def " not in text
+    assert headers["content-type"].startswith("text/")
+
+
+def test_no_other_interface_is_listened_on(viewer):
+    with closing(bound(ViewerOptions(port=0))) as listening:
+        assert listening.getsockname()[0] == "127.0.0.1"
+    for family, address in ((socket.AF_INET, "127.0.0.2"), (socket.AF_INET6, "::1")):
+        with socket.socket(family) as other, pytest.raises(OSError, match=r"refused|assign"):
+            other.connect((address, viewer.port))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
+from itertools import pairwise
 from urllib.parse import quote
 
 import pytest
 from tests.report.conftest import HOSTILE
 from tests.viewer.conftest import exam, first, serving
 
-from steelyard import Options, Output, Sample, Suite, evaluate_suite
+from steelyard import Options, Output, Sample, Score, ScoreInfo, Scripted, Suite, evaluate_suite
 from steelyard.scorers.choice import Choice
+from steelyard.scorers.judges.correctness import Correctness
+from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.retrieval import Retrieval
 from steelyard.store import Store
 from steelyard.suite.evaluate import RunConfig
+from steelyard.suite.judge_prompts import judge_prompts
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +76,82 @@ def test_a_condition_that_cannot_be_meant_is_said_with_the_nearest_word(viewer, 
 def test_a_sample_leads_back_to_the_list_that_it_was_opened_from(viewer, runs):
     run = runs["second"]
     _, _, text = viewer.ask(f"/run/{run.id}?where=wrong")
-    link = re.search(r'href="(/run/\w+/s/q\d+\?where=wrong)"', text)[1]
+    link = html.unescape(re.search(r'href="(/run/\w+/s/q\d+\?where=wrong[^"]*)"', text)[1])
     status, _, sample = viewer.ask(link)
     assert status == 200
     assert f'href="/run/{run.id}?where=wrong"' in sample
+
+
+@pytest.mark.parametrize("query", ["where=wrong", "sort=-id", "search=Question", "where=wrong&sort=-solve_rate", ""])
+def test_next_and_previous_walk_the_list_that_a_sample_was_opened_from(viewer, runs, query):
+    run = runs["second"]
+    listed = rows_of(viewer.ask(f"/run/{run.id}?{query}")[2])
+    address = f"/run/{run.id}/s/{listed[0]}?{query}"
+    walked = [listed[0]]
+    while link := re.search(r'rel="next" href="([^"]+)"', viewer.ask(address)[2]):
+        address = html.unescape(link[1])
+        walked.append(re.search(r"/s/(\w+)", address)[1])
+        assert f"/s/{walked[-2]}?" in html.unescape(re.search(r'rel="prev" href="([^"]+)"', viewer.ask(address)[2])[1])
+    assert walked == listed
+    assert 'rel="prev"' not in viewer.ask(f"/run/{run.id}/s/{listed[0]}?{query}")[2]
+
+
+def test_repeats_of_a_sample_are_passed_over_by_next_and_all_shown(tmp_path):
+    suite = Suite("R", "choice", exam(3), {"t": first}, (Choice(),), Options(repeats=3))
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as served:
+        _, _, text = served.ask(f"/run/{run.id}/s/q0001")
+        assert [f'id="repeat-{repeat}"' in text for repeat in range(4)] == [True, True, True, False]
+        assert "/s/q0002?" in re.search(r'rel="next" href="([^"]+)"', text)[1]
+        assert "/s/q0000?" in re.search(r'rel="prev" href="([^"]+)"', text)[1]
+
+
+def test_a_judged_sample_shows_the_prompt_that_was_sent_and_no_other(tmp_path):
+    """Of two judges one has another prompt by now: its description is changed as another version would have it."""
+    sample = Sample("a", "Capital of France?", "Paris")
+    judge = Judge(model=Scripted(default="All is right.\nRating: 5"), repeats=2)
+    suite = Suite("J", "rag", [sample], {"t": lambda _: "It is Paris."}, (Correctness(judge=judge),), Options())
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    [record] = run.records()
+    prompts = judge_prompts(run, record)
+    assert {reply.key for reply in record.replies["correctness"]} == set(prompts)
+    assert len(prompts) == 2
+    with serving(tmp_path / "s.db") as served:
+        text = html.unescape(served.ask(f"/run/{run.id}/s/a")[2])
+        assert text.count("Prompt, as it was sent") == 2
+        assert "You mark an answer to a question." in text
+        assert re.search(r"<answer [0-9a-f]{12}>\nIt is Paris\.", text)
+    described = json.loads(json.dumps(dict(run.manifest)))
+    described["scorers"]["correctness"]["correctness"]["judge"]["parameters"] = {"seed": 1}
+    assert judge_prompts(_WithManifest(run, described), record) == {}
+
+
+class _WithManifest:
+    """A run whose manifest says something else."""
+
+    def __init__(self, run, manifest):
+        self.store, self.manifest = run.store, manifest
+
+
+def test_what_was_expected_is_marked_in_the_passages_and_nothing_else_is_called_expected(tmp_path):
+    expected = [{"document": "b.pdf", "start": 104, "end": 110}, {"document": "b.pdf", "text": "over there"}]
+    sample = Sample("a", "Where?", "Here", metadata={"sources": expected})
+    passages = ("0123456789abc", "It lies over there, far away.", "Nothing of interest.")
+    places = [{"document": "b.pdf", "start": 100, "end": 113}, {"document": "b.pdf"}, {"document": "b.pdf"}]
+    suite = Suite(
+        "P",
+        "rag",
+        [sample],
+        {"t": lambda _: Output("Here", contexts=passages, metadata={"sources": places})},
+        (Retrieval(),),
+    )
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as served:
+        text = served.ask(f"/run/{run.id}/s/a")[2]
+    marked = re.findall(r"<mark><span[^>]*>expected here: </span>([^<]*)</mark>", text)
+    assert marked == ["456789", "over there"]
+    third = text[text.index("Nothing of interest.") - 200 : text.index("Nothing of interest.")]
+    assert "expected, by" not in third
 
 
 def test_a_sample_shows_what_was_read_and_where(viewer, runs):
@@ -93,6 +172,66 @@ def test_two_runs_are_compared_with_regressions_first(viewer, runs):
     _, _, listed = viewer.ask(f"/run/{newer.id}?where=regression&against={older.id}")
     count = int(re.search(r"(\d+) regressions", text)[1])
     assert len(rows_of(listed)) == count > 0
+
+
+def test_each_cell_of_the_table_of_outcomes_leads_to_as_many_samples_as_it_counts(viewer, runs):
+    older, newer = runs["first"], runs["second"]
+    _, _, text = viewer.ask(f"/compare?a={older.id}&b={newer.id}")
+    table = re.search(r'<table class="outcomes">.*?</table>', text, re.DOTALL)[0]
+    cells = re.findall(r'<a href="([^"]+)">(\d+) ([a-z ]+)</a>', table)
+    assert [name for _, _, name in cells] == ["both right", "regressions", "improvements", "both wrong"]
+    listed = [rows_of(viewer.ask(html.unescape(link))[2]) for link, _, _ in cells]
+    assert [len(ids) for ids in listed] == [int(count) for _, count, _ in cells]
+    assert sorted(ident for ids in listed for ident in ids) == [f"q{no:04d}" for no in range(40)]
+    assert "smallest detectable difference" in text
+    assert len(re.findall("exact McNemar p", text)) == 1  # the sentence is said once
+
+
+@pytest.fixture
+def graded(tmp_path):
+    """Two runs with two graded scores; the second is better on one sample and worse on another."""
+
+    def lengths(sample, output):
+        return [Score("length", len(output.value) / 10), Score("words", float(len(output.value.split())))]
+
+    lengths.score_infos = (ScoreInfo("length", (0, 10)), ScoreInfo("words", (0, 100)))
+    samples = [Sample(f"s/{no}", f"Say {no}", group="g") for no in range(6)]
+    targets = {
+        "short": lambda sample: "a " * (int(sample.id[2:]) + 1),
+        "long": lambda sample: "a " * {"s/0": 9, "s/5": 2}.get(sample.id, int(sample.id[2:]) + 1),
+    }
+    evaluate_suite(Suite("G", "custom", samples, targets, (lengths,)), how=RunConfig(store=tmp_path / "g.db"))
+    with serving(tmp_path / "g.db") as served:
+        yield served
+
+
+def marks_of(text):
+    """Label and class of every mark of the wide drawing of a cloud, with its link."""
+    wide = re.search(r'<div class="wide".*?</div>', text, re.DOTALL)[0]
+    found = []
+    for layer in re.finditer(r'<g class="(\w+)"(.*?)</g>', wide, re.DOTALL):
+        found += [(layer[1], *mark) for mark in re.findall(r'<a href="([^"]+)"[^>]*aria-label="([^"]+)"', layer[2])]
+    return found
+
+
+def test_the_cloud_of_a_graded_score_shows_every_sample_and_leads_to_it(graded):
+    first_run, second_run = sorted(graded.store.runs(), key=lambda run: run.num)
+    _, _, text = graded.ask(f"/compare?a={first_run.id}&b={second_run.id}&score=length")
+    marks = marks_of(text)
+    assert sorted(label for *_, label in marks) == [
+        *("s/0: 0.2, 1.8", "s/1: 0.4, 0.4", "s/2: 0.6, 0.6", "s/3: 0.8, 0.8", "s/4: 1, 1", "s/5: 1.2, 0.4"),
+    ]
+    kinds = {label[:3]: kind for kind, _, label in marks}
+    assert (kinds["s/0"], kinds["s/5"], kinds["s/1"]) == ("s2", "s1", "s5")  # up, down, level
+    link = next(link for _, link, label in marks if label.startswith("s/0"))
+    status, _, sample = graded.ask(html.unescape(link))
+    assert status == 200
+    assert "Say 0" in sample
+    _, _, both = graded.ask(f"/compare?a={first_run.id}&b={second_run.id}&score=length&second=words")
+    assert "s/0: 1.8, 9" in {label for *_, label in marks_of(both)}
+    status, _, refused = graded.ask(f"/compare?a={first_run.id}&b={second_run.id}&second=word")
+    assert status == 404
+    assert "words" in refused
 
 
 def test_the_chosen_runs_are_compared_with_the_oldest(viewer, runs):
@@ -145,7 +284,7 @@ def test_a_note_is_added_and_never_where_the_viewer_only_reads(tmp_path):
         assert (status, headers["location"]) == (303, f"/run/{run.id}#notes")
         _, _, text = served.ask(f"/run/{run.id}", headers=[("Cookie", headers["set-cookie"].split(";")[0])])
         assert "Looks &lt;b&gt;right&lt;/b&gt;" in text
-        assert served.post(f"/run/{run.id}/notes", "text=+&author=Ann")[0] == 404
+        assert served.post(f"/run/{run.id}/notes", "text=+&author=Ann")[0] == 422
         assert served.post(f"/run/{run.id}/notes", "text=x&author=A", origin="http://evil.example")[0] == 403
     with serving(where, read_only=True) as served:
         assert served.post(f"/run/{run.id}/notes", "text=no&author=Ann")[0] == 403
@@ -185,3 +324,16 @@ def test_text_of_models_and_datasets_stays_text(tmp_path):
             ), page
             assert "\x1b" not in text
             assert "\u202e" not in text
+
+
+def test_points_and_changes_of_a_history_lead_to_the_comparison_with_the_run_before(tmp_path):
+    suite = Suite("H", "choice", exam(12), {"t": first}, (Choice(),), Options())
+    runs = [evaluate_suite(suite, how=RunConfig(store=tmp_path / "h.db"))[0] for _ in range(3)]
+    with serving(tmp_path / "h.db") as served:
+        text = html.unescape(served.ask("/history/H")[2])
+        wide = re.search(r'<div class="wide".*?</div>', text, re.DOTALL)[0]
+        links = re.findall(r'<a href="([^"]+)"', wide)
+        comparisons = [f"/compare?a={a.id}&b={b.id}&score=solve_rate" for a, b in pairwise(runs)]
+        assert links == [f"/run/{runs[0].id}", *comparisons]
+        assert re.findall(r'<td class="number"><a href="([^"]+)"', text) == comparisons
+        assert served.ask(comparisons[0])[0] == 200

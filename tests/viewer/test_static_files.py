@@ -24,6 +24,14 @@ def test_the_vendored_scripts_are_the_published_ones():
     assert "Zero-Clause BSD" in (FOLDER / "static" / "htmx" / "LICENSE").read_text(encoding="utf-8")
 
 
+def test_htmx_comes_with_its_extensions_in_one_script(viewer):
+    # Scripts of their own may arrive after htmx has looked at the page, which then follows no events.
+    page = viewer.ask("/")[2]
+    [address] = [part.split('"')[0] for part in page.split('src="')[1:] if "htmx" in part.split('"')[0]]
+    script = viewer.ask(address)[2]
+    assert [script.count(f'registerExtension("{name}"') for name in ("hx-csp", "sse")] == [1, 1]
+
+
 def test_the_documentation_has_every_key():
     rows = [line.split(" | ") for line in DOCS.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
     documented = {row[0].strip("| `"): row[1].rstrip(" |") for row in rows if len(row) == 2}

@@ -4,7 +4,10 @@
 `content`   other ids, equal input, reference, choices and contexts: a dataset that was numbered anew
 a key       a field of the samples' metadata that names them in both datasets
 
-Unless told otherwise ids decide, and contents where hardly any id is shared and more contents are. The same content
+Unless told otherwise ids decide, and contents where hardly any id is shared and more contents are. Between two versions
+of a dataset, samples that kept their id but ask or expect something else are left out as long as most are the same: the
+runs were not asked the same there. Where most differ, an edit of some samples is not what happened, and all are paired
+with a warning; so are those of one file, whose options a suite may have put in another order. The same content
 several times in a run is paired in order, as equal questions are exchangeable; a key that two samples of a run share is
 refused, since nothing would say which of them is meant.
 """
@@ -75,12 +78,15 @@ class SampleAlignment(NamedTuple):
         second: in the other run's, pair by pair.
         by: `id`, `content` or the key.
         notes: what a reader must know of it, one sentence each.
+        left_out: indices, in both runs, of samples with one id that are no pair since the dataset changed them; None
+            where there is none.
     """
 
     first: Array
     second: Array
     by: str
     notes: tuple[str, ...] = ()
+    left_out: tuple[Array, Array] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,7 @@ def align(baseline: ComparedRun, other: ComparedRun, by: str, names: tuple[str, 
     by_id = _by_id(baseline, other)
     smaller = min(len(baseline.scores.samples), len(other.scores.samples))
     if len(by_id.first) >= _HARDLY_ANY * smaller or not smaller:
-        return by_id
+        return _without_changed(by_id, baseline, other)
     contents = _by_content(baseline, other)
     if len(contents.first) <= len(by_id.first):
         return by_id
@@ -148,6 +154,54 @@ def _by_id(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
     second = np.fromiter((index_of.get(ident, -1) for ident in samples), dtype=np.int64, count=len(samples))
     first = np.flatnonzero(second >= 0)
     return SampleAlignment(first, second[first], ID)
+
+
+def _without_changed(pairs: SampleAlignment, baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
+    """The pairs without those whose content changed between two versions of a dataset, where these are the fewer."""
+    if same_file(baseline, other):
+        return pairs
+    changed = _changed(baseline, other, pairs.first, pairs.second)
+    if not changed.any() or 2 * changed.sum() >= len(changed):
+        return pairs
+    left_out = pairs.first[changed], pairs.second[changed]
+    return pairs._replace(first=pairs.first[~changed], second=pairs.second[~changed], left_out=left_out)
+
+
+def same_file(baseline: ComparedRun, other: ComparedRun) -> bool:
+    """Whether both runs used a file with the same content."""
+    first, second = (dataset_file(side.run.manifest) for side in (baseline, other))
+    return bool(first and second and first[1] == second[1])
+
+
+def dataset_file(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Name and hash of the one file that a run's samples came from; None where they came from elsewhere.
+
+    >>> dataset_file({"samples": {"source": {"file": {"file": "a.csv", "digest": "12"}}}})
+    ('a.csv', '12')
+    """
+    part: Any = manifest
+    for key in ("samples", "source", "file"):
+        part = part.get(key) if isinstance(part, Mapping) else None
+    return (str(part["file"]), str(part["digest"])) if isinstance(part, Mapping) and part.get("digest") else None
+
+
+def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Array) -> Array:
+    """Whether each pair of samples with one id asks or expects something else; not by their group or metadata."""
+    import numpy as np
+
+    if baseline.usage is not None and other.usage is not None:
+        numbers = baseline.scores.numbers[first], other.scores.numbers[second]
+        changed = np.asarray(baseline.usage.numbered_hashes[numbers[0]] != other.usage.numbered_hashes[numbers[1]])
+        if not changed.any():  # the usual case, without reading a sample
+            return changed
+        before, after = contents_of(baseline, other)
+    else:
+        changed = np.ones(len(first), dtype=bool)
+        before, after = baseline.hashes(), other.hashes()
+    for place in np.flatnonzero(changed).tolist():
+        hashes = (before.get(baseline.scores.samples[first[place]]), after.get(other.scores.samples[second[place]]))
+        changed[place] = None not in hashes and hashes[0] != hashes[1]
+    return changed
 
 
 def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
@@ -226,6 +280,7 @@ class SampleOverlap(NamedTuple):
     left_out_not_applicable: int
     changed_content: int
     shared_replies: int
+    left_out_changed: int = 0
 
 
 class SharedSamples(NamedTuple):
@@ -255,16 +310,27 @@ def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
         paired: samples with a value on both sides.
     """
     shared = shared_samples(runs, score)
+    left_out = _left_out(runs, score)
     rows = [int((run.scores.sums_of(score).rows > 0).sum()) for run in (runs.baseline, runs.other)]
     return SampleOverlap(
         n_paired=paired,
-        only_in_baseline=rows[0] - len(shared.first),
-        only_in_other=rows[1] - len(shared.first),
+        only_in_baseline=rows[0] - len(shared.first) - left_out,
+        only_in_other=rows[1] - len(shared.first) - left_out,
         left_out_errors=shared.errors,
         left_out_not_applicable=len(shared.first) - paired - shared.errors,
-        changed_content=_changed_content(runs, shared),
+        changed_content=_changed_content(runs, shared) + left_out,
         shared_replies=_shared_replies(runs, shared),
+        left_out_changed=left_out,
     )
+
+
+def _left_out(runs: AlignedRuns, score: str) -> int:
+    """Samples with rows of a score in both runs that are no pair since the dataset changed them."""
+    if runs.alignment.left_out is None:
+        return 0
+    before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)
+    first, second = runs.alignment.left_out
+    return int(((before.rows[first] > 0) & (after.rows[second] > 0)).sum())
 
 
 def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
@@ -272,16 +338,12 @@ def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
     baseline, other, by = runs.baseline, runs.other, runs.alignment.by
     if by == CONTENT:
         return 0
-    if by == ID and baseline.usage is not None and other.usage is not None:
-        first, second = baseline.scores.numbers[shared.first], other.scores.numbers[shared.second]
-        return int((baseline.usage.numbered_hashes[first] != other.usage.numbered_hashes[second]).sum())
-    before, after = (baseline.hashes(), other.hashes()) if by == ID else contents_of(baseline, other)
+    if by == ID:
+        return int(_changed(baseline, other, shared.first, shared.second).sum())
+    before, after = contents_of(baseline, other)
     ids = zip(baseline.ids(shared.first), other.ids(shared.second), strict=True)
     hashes = ((before.get(first), after.get(second)) for first, second in ids)
-    return sum(
-        before_hash is not None and after_hash is not None and before_hash != after_hash
-        for before_hash, after_hash in hashes
-    )
+    return sum(None not in pair and pair[0] != pair[1] for pair in hashes)
 
 
 def _shared_replies(runs: AlignedRuns, shared: SharedSamples) -> int:

@@ -13,7 +13,7 @@ The order matters: p-values of all runs are corrected together before a verdict 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -182,18 +182,33 @@ def _checked_runs(
         raise ConfigError(f"a comparison needs two runs or more, not {len(runs)}")
     if not 0 < level < 1:
         raise ConfigError(f"a confidence level lies between 0 and 1 (0.95 for 95 %), not {level}")
-    summaries = tuple(summaries) or tuple(run.summary() for run in runs)
+    summaries = tuple(summaries) or _summarized(runs)
     name = score or summaries[0].primary
     for summary in summaries:
-        _check_score(summary, name)
+        _check_score(summary, name, baseline=summaries[0])
         _check_groups(summary, name, groups)
     return name, [ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True)]
 
 
-def _check_score(summary: RunSummary, name: str) -> None:
+def _summarized(runs: Sequence[ComparableRun]) -> tuple[RunSummary, ...]:
+    """Summaries of the runs, which are read first: a summary of rows that are there counts nothing in the store."""
+    for run in runs:
+        read_ahead: Callable[[], None] | None = getattr(run, "read_ahead", None)
+        if read_ahead is not None:
+            read_ahead()
+    return tuple(run.summary() for run in runs)
+
+
+def _check_score(summary: RunSummary, name: str, *, baseline: RunSummary) -> None:
     known = [score.name for score in summary.scores]
     if not known:
         raise ConfigError(f"run {summary.run} ({summary.target}) has no scores, so there is nothing to compare")
+    if name not in known and summary.suite != baseline.suite:
+        raise ConfigError(
+            f"run {baseline.run} ({baseline.target}) is of suite {baseline.suite!r} and run {summary.run} "
+            f"({summary.target}) of suite {summary.suite!r}, which has no score {name!r}: only runs with the same "
+            "scores can be compared"
+        )
     if name not in known:
         raise ConfigError(f"run {summary.run} ({summary.target}) has no score {name!r}{did_you_mean(name, known)}")
 

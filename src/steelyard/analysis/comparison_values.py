@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.costs import CostDifference
+from steelyard.analysis.notebook import ABSENT, interval_text, number_text, p_text, table_html
 from steelyard.analysis.settings import SettingDifference
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import Over, RunSummary
@@ -191,7 +192,7 @@ class PairComparison:
         only_in_baseline: samples the other run lacks; likewise `only_in_other`.
         left_out_errors: samples in both runs that are no pair because all repeats of a side failed.
         left_out_not_applicable: the same because the score does not apply, or (`over` = scored) was not read.
-        changed_content: samples with the same id but other content.
+        changed_content: samples with the same id but other content; `left_out_changed` of them are no pair.
         shared_replies: samples for which both runs used the same stored reply.
         headline: the difference that `sentence` and `verdict` are about.
         answered_both: the same over the pairs that both sides answered.
@@ -239,6 +240,7 @@ class PairComparison:
     scores: tuple[ScoreDifference, ...] = ()
     costs: tuple[CostDifference, ...] = ()
     other_ids: Mapping[str, str] = field(default_factory=dict)
+    left_out_changed: int = 0
 
     @property
     def unanswered(self) -> OutcomeTable:
@@ -326,6 +328,32 @@ class Comparison:
 
     def __str__(self) -> str:
         return "\n".join([pair.sentence for pair in self.pairs])
+
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        level = f"{100 * self.pairs[0].level:g} %" if self.pairs else "95 %"
+        head = ["run", "n", "baseline", "this run", "difference", f"{level} CI", "p", "improved", "regressed"]
+        caption = f"{self.score}, compared with {self.baseline.target} (run {self.baseline.run})"
+        sentences: list[str] = []
+        for pair in self.pairs:
+            sentences += [pair.sentence, *(f"Warning: {warning}" for warning in pair.warnings)]
+        return table_html(caption, head, map(_notebook_row, self.pairs), [*sentences, *self.notes])
+
+
+def _notebook_row(pair: PairComparison) -> list[str]:
+    headline = pair.headline
+    share = headline.unit
+    counts = (headline.improved, headline.regressed)
+    return [
+        f"{pair.other_target} ({pair.other})",
+        str(headline.n),
+        number_text(headline.baseline, share=share),
+        number_text(headline.other, share=share),
+        number_text(headline.difference, share=share, difference=True),
+        interval_text(headline.interval, share=share, difference=True),
+        p_text(headline.decisive_p),
+        *(ABSENT if count is None else str(count) for count in counts),
+    ]
 
 
 def _with_older_names(plain: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from steelyard.analysis.alignment import ID, AlignedRuns, ComparedRun, SampleOverlap
+from steelyard.analysis.alignment import ID, AlignedRuns, ComparedRun, SampleOverlap, dataset_file, same_file
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import ComparableRun
 from steelyard.analysis.settings import PROMPT, SYSTEM_PROMPT, phrases_of, target_differences
@@ -25,7 +25,11 @@ def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -
     """
     baseline, other, names = runs.baseline, runs.other, runs.names
     named_runs = tuple(zip(names, (baseline, other), strict=True))
-    warnings = [*_of_samples(overlap, names, runs.alignment.by), *_of_datasets(baseline, other)]
+    warnings = [
+        *_of_suites(baseline.summary, other.summary),
+        *_of_samples(overlap, runs),
+        *_of_datasets(baseline, other),
+    ]
     # Of the score that is compared: a record of which another scorer failed has it all the same.
     errors = [int(run.scores.sums_of(score).errors.sum()) for _, run in named_runs]
     if errors[0] != errors[1]:
@@ -45,6 +49,14 @@ def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -
     return tuple(warnings)
 
 
+def _of_suites(baseline: RunSummary, other: RunSummary) -> Iterator[str]:
+    if baseline.suite != other.suite:
+        yield (
+            f"The runs are of two suites, {baseline.suite} and {other.suite}: equal names of scores and ids of samples "
+            "need not mean the same there."
+        )
+
+
 def _of_state(name: str, summary: RunSummary, *, on_this: bool) -> Iterator[str]:
     if summary.state != "finished":
         yield f"{name} is {summary.state}: {summary.done} of {summary.planned} records are done."
@@ -56,14 +68,26 @@ def _of_state(name: str, summary: RunSummary, *, on_this: bool) -> Iterator[str]
         )
 
 
-def _of_samples(overlap: SampleOverlap, names: tuple[str, str], by: str) -> Iterator[str]:
-    baseline, other = names
-    if overlap.only_in_baseline or overlap.only_in_other:
+def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
+    (baseline, other), by = runs.names, runs.alignment.by
+    if versions := _versions(runs):
+        yield (
+            f"The runs used two versions of their dataset, {versions[0]} and {versions[1]}: "
+            f"{overlap.only_in_other} added, {overlap.changed_content} changed, {overlap.only_in_baseline} retired; "
+            "what only one run has is left out."
+        )
+    elif overlap.only_in_baseline or overlap.only_in_other:
         yield (
             f"The runs differ in samples: {overlap.only_in_baseline} are only in {baseline}, "
             f"{overlap.only_in_other} only in {other}; they are left out."
         )
-    if overlap.changed_content:
+    if overlap.left_out_changed:
+        n = overlap.left_out_changed
+        yield (
+            f"{_samples(n)} kept the id but changed content between the runs and {'is' if n == 1 else 'are'} left out; "
+            "--align id pairs all that share an id."
+        )
+    elif overlap.changed_content:
         moved = by == ID and overlap.changed_content > 1 and 2 * overlap.changed_content > overlap.n_paired
         hint = " Is the id a line number? --align content pairs what is equal." if moved else ""
         yield f"{_samples(overlap.changed_content)} kept the {by} but changed content between the runs.{hint}"
@@ -74,6 +98,16 @@ def _of_samples(overlap: SampleOverlap, names: tuple[str, str], by: str) -> Iter
         )
     if overlap.left_out_errors:
         yield f"{_samples(overlap.left_out_errors)} failed in at least one of the runs and are left out."
+
+
+def _versions(runs: AlignedRuns) -> list[str]:
+    """Both files with the beginning of their hashes, where two runs of one suite used different ones."""
+    files = [dataset_file(side.run.manifest) for side in (runs.baseline, runs.other)]
+    if runs.alignment.by != ID or None in files or same_file(runs.baseline, runs.other):
+        return []
+    if runs.baseline.summary.suite != runs.other.summary.suite:
+        return []
+    return [f"{file[0]} ({file[1][:8]})" for file in files if file]
 
 
 def _of_datasets(baseline: ComparedRun, other: ComparedRun) -> Iterator[str]:

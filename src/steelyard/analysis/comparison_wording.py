@@ -8,7 +8,7 @@ from typing import Final
 
 from steelyard.analysis.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference, Verdict
 from steelyard.analysis.differences import POWER, difference_of_rates, excludes_zero
-from steelyard.analysis.numbers import count_text, level_text, p_equals, p_text
+from steelyard.analysis.numbers import count_text, level_text, p_equals, p_text, score_phrase
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import ScoreSummary
@@ -37,7 +37,8 @@ def comparison_sentence(
     if verdict == "inconclusive" and difference.missing is not None:
         return _inconclusive(difference, difference.missing, score=score, names=names, level=level)
     if difference.difference is None:
-        return f"{baseline} and {other} share no sample on which both have {score}, so nothing can be concluded."
+        both = f"on which both have {score_phrase(score)}"
+        return f"{baseline} and {other} share no sample {both}, so nothing can be concluded."
     if difference.stopped is not None:
         return decided_sentence(difference, difference.stopped, score=score, names=names)
     if verdict in {"better", "worse"}:
@@ -49,12 +50,12 @@ def _inconclusive(
     difference: PairedDifference, missing: MissingVerdicts, *, score: str, names: tuple[str, str], level: float
 ) -> str:
     """Why the missing verdicts leave the sign open, and what the replies with a verdict show."""
-    claim = f"Nothing can be concluded about {score} of {names[1]} and {names[0]}"
+    claim = f"Nothing can be concluded about {score_phrase(score)} of {names[1]} and {names[0]}"
     if missing.n == missing.replies:
         return f"{claim}: none of their {count_text(missing.replies, 'reply')} has a verdict."
     reason = f"{claim}: {_without_verdict(missing)}"
     if missing.bounds is None:
-        return f"{reason}, and the range of {score} is not known, so these may outweigh the rest."
+        return f"{reason}, and the range of {score_phrase(score)} is not known, so these may outweigh the rest."
     reason += f", which leaves the difference between {_bounds(missing.bounds, difference)}"
     if difference.difference is None:
         return f"{reason}. No sample has a verdict on both sides."
@@ -85,9 +86,9 @@ def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str]
     if score in _RATES_SOLVED:
         claim = f"{other} solves {amount} points {'more' if up else 'less'} than {baseline}"
     elif difference.unit:
-        claim = f"{other} scores {amount} points {'more' if up else 'less'} on {score} than {baseline}"
+        claim = f"{other} scores {amount} points {'more' if up else 'less'} on {score_phrase(score)} than {baseline}"
     else:
-        claim = f"{other} scores {amount} {'higher' if up else 'lower'} on {score} than {baseline}"
+        claim = f"{other} scores {amount} {'higher' if up else 'lower'} on {score_phrase(score)} than {baseline}"
     if difference.lower_is_better:
         claim += f", which is {'worse' if up else 'better'}, as lower is better"
     facts = [f"{_value(difference.other, difference)} against {_value(difference.baseline, difference)}"]
@@ -110,7 +111,7 @@ def _missing_facts(difference: PairedDifference) -> list[str]:
 
 def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, str], level: float) -> str:
     baseline, other = names
-    verb = "solves" if score in _RATES_SOLVED else f"has {score}"
+    verb = "solves" if score in _RATES_SOLVED else f"has {score_phrase(score)}"
     values = f"{other} {verb} {_share(difference, 'other')}, {baseline} {_share(difference, 'baseline')}"
     facts = f"{values} ({'; '.join([_test(difference), *_missing_facts(difference), count_text(difference.n)])})"
     if difference.interval is None:
@@ -156,7 +157,7 @@ def _moved(score: ScoreDifference) -> str:
     difference = score.difference
     value = f"{_number(difference.difference or 0.0, difference, sign=True)}{_unit(difference)}"
     direction = ", lower is better" if difference.lower_is_better else ""
-    return f"{score.verdict} on {score.score} ({value}, {p_equals(difference.decisive_p)}{direction})"
+    return f"{score.verdict} on {score_phrase(score.score)} ({value}, {p_equals(difference.decisive_p)}{direction})"
 
 
 def _finds(difference: PairedDifference, unit: str) -> str:
@@ -287,13 +288,14 @@ def decided_sentence(difference: PairedDifference, stopping: Stopping, *, score:
         score: the score's name.
         names: of the baseline and of the other run.
     """
+    phrase = score_phrase(score)
     baseline, other = names
     where = "over the full set" if stopping.question == "full" else "beyond this set"
     claim = {
-        "above": f"{other} has more {score} than {baseline} {where}",
-        "below": f"{other} has less {score} than {baseline} {where}",
-        "equal": f"{other} and {baseline} have exactly the same {score} {where}",
-        "": f"These {difference.n} samples cannot tell whether {other} or {baseline} has more {score} {where}",
+        "above": f"{other} has more {phrase} than {baseline} {where}",
+        "below": f"{other} has less {phrase} than {baseline} {where}",
+        "equal": f"{other} and {baseline} have exactly the same {phrase} {where}",
+        "": f"These {difference.n} samples cannot tell whether {other} or {baseline} has more {phrase} {where}",
     }[stopping.side]
     scale, unit = (100, " points") if difference.unit else (1, "")
     low, high = (f"{scale * limit:+.3g}" for limit in stopping.interval)

@@ -9,6 +9,7 @@ failed      wrong, or an error, or a reply that its score counts as 0 as it coul
 wrong       a score with a threshold did not pass
 regression  the run's primary score of the sample became worse than in another run, as `compare` counts it
 improvement the reverse
+both-right  the primary score of the sample passes in both runs; likewise both-wrong
 others      `errors`, `unparsed`, `refused`, `not-applicable`: that happened to a score, or to the record; `all`
 """
 
@@ -46,7 +47,7 @@ OUTCOME_WORDS: Final = {outcome.replace("_", "-"): outcome for outcome in OUTCOM
 """An outcome as it is written in a condition -> as a score has it."""
 OF_RECORD: Final = ("group", "cluster", "id", "error")
 """Names of texts that a record has beside its scores; `error` is the kind of its failure."""
-CHANGES: Final = ("regression", "improvement")
+CHANGES: Final = ("regression", "improvement", "both-right", "both-wrong")
 """Words that compare with another run."""
 _MOST_CHARACTERS: Final = 2000
 _MOST_PARTS: Final = 50
@@ -116,7 +117,7 @@ def parse_condition(text: str, manifest: Mapping[str, Any], *, compared: bool = 
     Args:
         text: what was typed, at most 2,000 characters and 50 parts.
         manifest: the run's; it names the scores.
-        compared: whether there is another run to compare with, for `regression` and `improvement`.
+        compared: whether there is another run to compare with, for the words of `CHANGES`.
 
     Raises:
         ConfigError: what cannot be meant, with the nearest word.
@@ -125,27 +126,45 @@ def parse_condition(text: str, manifest: Mapping[str, Any], *, compared: bool = 
     >>> [(part.name, part.sign, part.value) for part in where.parts]
     [('wrong', '', ''), ('group', '=', 'Book one')]
     """
+    scores = [name for name in manifest.get("scores", ()) if name]
+    infos = score_infos(manifest)
+    parts = tuple(condition_parts(text))
+    for part in parts:
+        _check_part(part, scores, compared=compared)
+    return Condition(text.strip(), parts, frozenset(names_where(infos, lambda info: info.denominator == "all")))
+
+
+def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
+    """The parts of a condition, whatever their names mean.
+
+    Args:
+        text: what was typed.
+        example: a word for the message about what is no condition.
+
+    Raises:
+        ConfigError: it is too long, or has a part that is neither a word nor a name, a sign and a value.
+    """
     if len(text) > _MOST_CHARACTERS:
         raise ConfigError(f"a condition has at most {_MOST_CHARACTERS:,} characters, not {len(text):,}")
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ConfigError(f"{text!r} is no condition: it is not valid Unicode") from error
-    scores = [name for name in manifest.get("scores", ()) if name]
-    infos = score_infos(manifest)
     written_parts = _AND.split(text.strip())
     if len(written_parts) > _MOST_PARTS:
         raise ConfigError(f"a condition has at most {_MOST_PARTS} parts, not {len(written_parts)}")
-    parts = tuple(_parsed(written, scores, text, compared=compared) for written in written_parts)
-    return Condition(text.strip(), parts, frozenset(names_where(infos, lambda info: info.denominator == "all")))
+    parts = []
+    for written in written_parts:
+        match = _PART.fullmatch(written)
+        if match is None:
+            raise ConfigError(f"{written.strip() or text!r} is no condition: a word such as {example}, or name=value")
+        name, sign, quoted, bare = match[1].strip(), match[2] or "", match[3], match[4]
+        parts.append(ConditionPart(name, sign, (bare or "").strip() if quoted is None else quoted))
+    return parts
 
 
-def _parsed(written: str, scores: Collection[str], condition: str, *, compared: bool) -> ConditionPart:
-    match = _PART.fullmatch(written)
-    if match is None:
-        raise ConfigError(f"{written.strip() or condition!r} is no condition: a word such as wrong, or name=value")
-    name, sign, quoted, bare = match[1].strip(), match[2] or "", match[3], match[4]
-    part = ConditionPart(name, sign, (bare or "").strip() if quoted is None else quoted)
+def _check_part(part: ConditionPart, scores: Collection[str], *, compared: bool) -> None:
+    name, sign = part.name, part.sign
     if name.startswith(LABEL):
         _refuse_order(part, "labels are equal or not")
     elif not sign and name in CHANGES:
@@ -159,7 +178,6 @@ def _parsed(written: str, scores: Collection[str], condition: str, *, compared: 
         _refuse_order(part, "texts are equal or not")
     else:
         _check_score(part, scores)
-    return part
 
 
 def _check_score(part: ConditionPart, scores: Collection[str]) -> None:

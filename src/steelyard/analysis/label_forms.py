@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final, Literal, get_args
 
-from steelyard.analysis.preferences import is_judging, score_of
+from steelyard.analysis.judging_manifest import is_judging, score_of
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.replies.clean import fold
@@ -26,7 +26,9 @@ COMMENT: Final = "comment"
 """Name of free-text labels."""
 NO_OPTION: Final = "none"
 """The verdict on a reply that gives no option, as a person types it."""
-_KINDS: Final = tuple(kind for kind in get_args(LabelKind) if kind)
+CANNOT_TELL: Final = "cannot tell"
+"""The value of a label of somebody who has seen a record and can give no verdict; its kind is `cannot_tell`."""
+_KINDS: Final = tuple(kind for kind in get_args(LabelKind) if kind not in {"", "cannot_tell"})
 _UNCOUNTED: Final[Mapping[str, str]] = {"pass_fail": "verdict", "scale": "rating", "text": COMMENT}
 """Names of labels that no score takes."""
 _PASS_FAIL: Final = {

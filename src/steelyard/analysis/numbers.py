@@ -1,10 +1,28 @@
-"""How sentences write p-values, levels and counts: one function each, for analysis and reports alike."""
+"""How sentences write p-values, levels, counts and names: one function each, for analysis and reports alike."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
+from steelyard.escaping import visible
+
 _MISSING: Final = "–"
+_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "mrr": "MRR",
+        "result": "Result correct",
+        "token_f1": "Token F1",
+        "ndcg": "nDCG",
+        "rouge_l": "ROUGE-L",
+        "ex_bird": "Execution accuracy (BIRD)",
+        "ex_qatch": "Execution accuracy (QATCH)",
+        "ex_spider": "Execution accuracy (Spider)",
+        "ex_spider_keep_distinct": "Execution accuracy (Spider, keep distinct)",
+    }
+)
+"""Scores that the field writes otherwise than a name with underscores turned into words."""
 
 
 def p_text(p: float | None) -> str:
@@ -45,3 +63,25 @@ def count_text(n: int, noun: str = "pair") -> str:
     """
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{n:,} {noun if n == 1 else plural}"
+
+
+def score_title(name: str) -> str:
+    """A score's name as a heading.
+
+    >>> score_title("solve_rate"), score_title("ndcg")
+    ('Solve rate', 'nDCG')
+    """
+    if not name:
+        return "Score"
+    return _NAMES.get(name) or visible(name.replace("_", " ").capitalize(), keep="")
+
+
+def score_phrase(name: str) -> str:
+    """A score's name within a sentence.
+
+    >>> score_phrase("solve_rate"), score_phrase("ndcg"), score_phrase("ex_bird"), score_phrase("token_f1")
+    ('solve rate', 'nDCG', 'execution accuracy (BIRD)', 'token F1')
+    """
+    title = score_title(name)
+    is_acronym = name in _NAMES and any(letter.isupper() for letter in title.split()[0][1:])
+    return title if is_acronym else title[0].lower() + title[1:]

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.judging_manifest import score_of, sides_of
 from steelyard.analysis.preferences_values import (
     SIDES,
     GroupPreference,
@@ -38,7 +39,6 @@ from steelyard.analysis.score_columns import JudgedRow, ScoreRow
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import NO_GROUP, RunSummary, ScoreSummary
-from steelyard.errors import ConfigError
 from steelyard.stats.binomial import binomial_test
 from steelyard.stats.intervals import Interval, wilson, wilson_clustered
 from steelyard.stats.paired import sign_flip
@@ -168,30 +168,6 @@ _VALUES: Final[Mapping[str, float]] = {"A": 0.0, "B": 1.0, "both": 0.5}
 """The value of a pair for A where a side gave no answer, which counts as that side's loss."""
 
 
-def is_judging(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run's target pairs the answers of two others."""
-    target = manifest.get("target")
-    return isinstance(target, Mapping) and isinstance(target.get("pair"), Mapping)
-
-
-def only_answers(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run has no scores and was to have none: its answers are judged in another run."""
-    return manifest.get("scores") == [] and not is_judging(manifest)
-
-
-def sides_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
-    """What the two sides of a judging run are called.
-
-    Raises:
-        ConfigError: it is no judging run.
-    """
-    if not is_judging(manifest):
-        raise ConfigError("this run judges no pairs of answers: preferences are read of a run of the suite pairwise")
-    pair = manifest["target"]["pair"]
-    first, second = pair.get("names") or (pair.get("first", "A"), pair.get("second", "B"))
-    return str(first), str(second)
-
-
 def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None = None) -> Preferences:
     """Win rate, position bias and counts of a pairwise judging run.
 
@@ -246,12 +222,6 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
 
 def _worded(result: Preferences, same: Sequence[SameAnswers]) -> Preferences:
     return replace(result, sentence=preference_sentence(result), warnings=preference_warnings(result, same))
-
-
-def score_of(manifest: Mapping[str, Any]) -> str:
-    """The preference among a run's scores: the one of that name, else its headline."""
-    scores = manifest.get("scores") or ["preference"]
-    return "preference" if "preference" in scores else str(manifest.get("primary") or scores[0])
 
 
 @dataclass(slots=True)

@@ -15,9 +15,10 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.intervals import Mean, standard_error
-from steelyard.analysis.rater_agreement_values import Agreement, Rater, RaterKind, RaterPair
+from steelyard.analysis.rater_agreement_values import FEWEST, Agreement, Rater, RaterKind, RaterPair
 from steelyard.analysis.run_protocols import RatedRun
 from steelyard.analysis.score_columns import CODES, ScoreColumns
+from steelyard.analysis.score_infos import rated_thing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.stats.agreement import RatingScale, cohen_kappa, krippendorff_alpha
 from steelyard.stats.correlation import pearson, spearman
@@ -34,6 +35,8 @@ _LABEL_VALUES: Final[Mapping[str, float]] = {
     "a": 1.0, "b": 0.0, "tie": 0.5,
 }  # fmt: skip
 """What the words of labels are worth where they are held against a score; of preferences, the win of side A."""
+_NO_RATINGS: Final = frozenset({"cannot_tell", "text"})
+"""Kinds of labels that rate nothing; two people's comments on a record differ in words where they agree."""
 _MOST_CATEGORIES: Final = 20
 """Different texts up to which labels are categories. More are remarks, and nobody writes the same remark twice."""
 _MOST_LEVELS: Final = 11
@@ -63,7 +66,7 @@ def agreement(*runs: RatedRun, scores: Sequence[str] = (), level: float = 0.95, 
                 raise ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, columns.scores)}")
             rater = score if len(runs) == 1 else name if len(scores) < 2 else f"{name}: {score}"
             raters[rater] = _Ratings("score", _score_ratings(columns, score), _range(run.score_infos.get(score)))
-        clusters |= _clusters(columns)
+        clusters |= clusters_of_records(columns)
     if len(raters) < 2:
         raise ConfigError("agreement needs two raters: name two scores of a run (scores=[...]), or several runs")
     rated = scores[0] if len(scores) == 1 else ", ".join(scores) or runs[0].summary().primary
@@ -88,15 +91,17 @@ def agreements(
         stopped: whether a rule ended the run early, so that there are no intervals.
     """
     things: dict[str, dict[str, _Ratings]] = {}
-    thing_of = {score: _rated(infos.get(score), score) for score in columns.scores}
+    thing_of = {score: rated_thing(infos.get(score), score) for score in columns.scores}
     for score, thing in thing_of.items():
         things.setdefault(thing, {})[score] = _Ratings("score", {}, _range(infos.get(score)))
     for label in labels:
+        if label.kind in _NO_RATINGS:
+            continue
         author = f"{label.author} (label)" if label.author in thing_of else label.author
         raters = things.setdefault(thing_of.get(label.name, label.name), {})
         raters.setdefault(author, _Ratings("label", {})).values[label.sample, label.repeat] = label.value
     things = {thing: raters for thing, raters in things.items() if len(raters) > 1}
-    clusters = _clusters(columns) if things else {}
+    clusters = clusters_of_records(columns) if things else {}
     found = []
     for thing, raters in things.items():
         for name, rater in raters.items():
@@ -108,11 +113,39 @@ def agreements(
     return tuple(_without_intervals(each) for each in found) if stopped else tuple(found)
 
 
-def has_several_raters(scores: Iterable[str], infos: Mapping[str, ScoreInfo], labels: Iterable[Label]) -> bool:
-    """Whether anything was rated by two or more, so that `agreements` has something to tell."""
-    rated = [_rated(infos.get(score), score) for score in scores]
-    # Somebody's labels of one name agree with nobody; a score of that name, or another author, may be there.
-    return len(set(rated)) < len(rated) or any(True for _ in labels)
+def label_agreement(rated: str, verdicts: Mapping[tuple[int, str, int], Mapping[str, Any]]) -> Agreement | None:
+    """The agreement of people on records that two or more of them labelled; None below `FEWEST` such records.
+
+    Args:
+        rated: what they label.
+        verdicts: (run's number, sample's id, repeat) -> rater -> value. Answers to one question, of several runs or
+            repeats, are a cluster.
+    """
+    several = {key: said for key, said in verdicts.items() if len(said) > 1}
+    if len(several) < FEWEST:
+        return None
+    raters: dict[str, _Ratings] = {}
+    cluster_of: dict[Place, str] = {}
+    for (run, sample, repeat), said in several.items():
+        place = (f"{run} {sample}", repeat)
+        cluster_of[place] = sample
+        for rater, value in said.items():
+            raters.setdefault(rater, _Ratings("label", {})).values[place] = value
+    comparable = _comparable(raters)
+    return _agreement(rated, comparable, cluster_of) if len(comparable) > 1 else None
+
+
+def agreement_of_ratings(
+    rated: str, raters: Mapping[str, Mapping[Place, float]], cluster_of: Mapping[Place, str]
+) -> Agreement:
+    """The agreement of two raters or more whose ratings are known as numbers.
+
+    Args:
+        rated: what they rate.
+        raters: name -> record -> rating.
+        cluster_of: record -> what it depends on.
+    """
+    return _agreement(rated, {name: _Ratings("label", dict(values)) for name, values in raters.items()}, cluster_of)
 
 
 class _Ratings(NamedTuple):
@@ -121,10 +154,6 @@ class _Ratings(NamedTuple):
     kind: RaterKind
     values: dict[Place, Any]
     limits: tuple[float, float] | None = None
-
-
-def _rated(info: ScoreInfo | None, score: str) -> str:
-    return info.rates if info and info.rates else score
 
 
 def _range(info: ScoreInfo | None) -> tuple[float, float] | None:
@@ -140,7 +169,7 @@ def _score_ratings(columns: ScoreColumns, score: str) -> dict[Place, float]:
     return {(columns.samples[sample], repeat): value for sample, repeat, value in zip(*parts, strict=True)}
 
 
-def _clusters(columns: ScoreColumns) -> dict[Place, str]:
+def clusters_of_records(columns: ScoreColumns) -> dict[Place, str]:
     """What depends on each other: samples of one cluster, and in any case the repeats of a sample."""
     names, codes = columns.clusters.names, columns.clusters.codes.tolist()
     places = zip(columns.sample.tolist(), columns.repeat.tolist(), codes, strict=True)
@@ -167,11 +196,11 @@ def _comparable(raters: Mapping[str, _Ratings]) -> dict[str, _Ratings]:
 def _as_numbers(rater: _Ratings) -> _Ratings:
     if rater.kind == "score":
         return rater
-    numbers = {place: _number(value) for place, value in rater.values.items()}
+    numbers = {place: label_number(value) for place, value in rater.values.items()}
     return rater._replace(values={place: number for place, number in numbers.items() if number is not None})
 
 
-def _number(value: Any) -> float | None:
+def label_number(value: Any) -> float | None:
     """A label's value as a number: itself, or what its word is worth; None of any other text."""
     if isinstance(value, bool | int | float):
         return float(value) if math.isfinite(value) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from steelyard.analysis.intervals import Mean
 from steelyard.types import Json
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from steelyard.stats.rating_bootstrap import Coefficient
 
 RaterKind = Literal["score", "label"]
+
+FEWEST: Final = 30
+"""Records with two labels below which only their number is told: an interval would span nearly everything."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.types import Denominator, ScoreInfo
+from steelyard.types import Denominator, Label, ScoreInfo
 
 if TYPE_CHECKING:
     from steelyard.analysis.summary_values import Over
@@ -89,6 +89,18 @@ def names_where(infos: Mapping[str, ScoreInfo], holds: Callable[[ScoreInfo], boo
     ('rating',)
     """
     return tuple(name for name, info in infos.items() if holds(info))
+
+
+def rated_thing(info: ScoreInfo | None, score: str) -> str:
+    """What a score rates: other scores, and labels, that rate the same thing can agree with it."""
+    return info.rates if info and info.rates else score
+
+
+def has_several_raters(scores: Iterable[str], infos: Mapping[str, ScoreInfo], labels: Iterable[Label]) -> bool:
+    """Whether anything was rated by two or more, so that `rater_agreement.agreements` has something to tell."""
+    rated = [rated_thing(infos.get(score), score) for score in scores]
+    # Somebody's labels of one name agree with nobody; a score of that name, or another author, may be there.
+    return len(set(rated)) < len(rated) or any(True for _ in labels)
 
 
 def _plain(info: ScoreInfo) -> dict[str, Any]:

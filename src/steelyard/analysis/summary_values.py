@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.notebook import interval_text, number_text, table_html
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.contingency import ContingencyTable
     from steelyard.analysis.exam_values import Exam
     from steelyard.analysis.histograms import Histogram
+    from steelyard.analysis.judge_agreement_values import JudgeAgreement
     from steelyard.analysis.rater_agreement_values import Agreement
     from steelyard.analysis.stopping import Stopping
     from steelyard.analysis.usage import FrameworkUsage, StageCost
@@ -244,6 +246,7 @@ class RunSummary:
         damaged: a line for each record that cannot be read whole: run, sample and part. Its score's value is counted
             where that can be read; what is told of letters, labels and kinds leaves the damaged part out.
         agreement: of judges and people, for each thing that two or more of them rated.
+        held_to_people: each score that people labelled, held to their labels; none where a rule ended the run early.
     """
 
     run: str
@@ -280,6 +283,7 @@ class RunSummary:
     asks_itself: bool = False
     damaged: tuple[str, ...] = ()
     agreement: tuple[Agreement, ...] = ()
+    held_to_people: tuple[JudgeAgreement, ...] = ()
 
     @property
     def stopped_early(self) -> bool:
@@ -403,6 +407,7 @@ class RunSummary:
             "framework_usage": self.framework.to_json() if self.framework else None,
             "damaged": list(self.damaged),
             "agreement": [each.to_json() for each in self.agreement],
+            "held_to_people": [each.to_json() for each in self.held_to_people],
         }
 
     def __str__(self) -> str:
@@ -415,6 +420,24 @@ class RunSummary:
             lines.append(f"warning: {self.size_warning}")
         lines += [f"note: {note}" for note in self.result_notes()]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        doubted = any(score.missing_bounds for score in self.scores)
+        counts = f"{self.done} of {self.planned} records, {self.errors} error{'s' * (self.errors != 1)}"
+        warning = f"; warning: {text}" if (text := self.matching_warning()) else ""
+        caption = f"{self.suite}: {self.target}, run {self.run}, {self.state}; {counts}{warning}"
+        head = ["score", "mean", "95 % CI", *(["bounds by unparsed"] if doubted else []), "n"]
+        head += ["unparsed", "refused", "not applicable", "errors"]
+        return table_html(caption, head, (_notebook_row(score, doubted=doubted) for score in self.scores))
+
+
+def _notebook_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
+    mean = score.headline
+    intervals = [mean.interval, *([score.missing_bounds] if doubted else [])]
+    counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
+    limits = (interval_text(interval, share=score.is_share) for interval in intervals)
+    return [score.name, number_text(mean.value, share=score.is_share), *limits, *map(str, counts)]
 
 
 def _plain_groups(groups: Mapping[str, tuple[ScoreSummary, ...]]) -> dict[str, Json]:

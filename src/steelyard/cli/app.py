@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -10,55 +11,111 @@ from typing import Annotated, Any, Final
 
 import typer
 import typer.main
+from typer.core import TyperGroup
 
 from steelyard.cli.options import BROKEN, INTERRUPTED, USER_MISTAKE
 from steelyard.cli.output import while_read
 from steelyard.cli.plain_parameters import skip_pydantic
 from steelyard.errors import ConfigError, DataError, SteelyardError
 
-_COMMANDS: Final = (
-    ("init", "config_commands"),
-    ("check", "config_commands"),
-    ("diagnose", "diagnose_command"),
-    ("run", "run_commands"),
-    ("resume", "run_commands"),
-    ("rescore", "run_commands"),
-    ("generate", "generate_command"),
-    ("runs", "read_commands"),
-    ("show", "read_commands"),
-    ("compare", "read_commands"),
-    ("history", "history"),
-    ("note", "history"),
-    ("review", "review_command"),
-    ("label", "label_command"),
-    ("promote", "export_commands"),
-    ("baseline", "export_commands"),
-    ("report", "read_commands"),
-    ("view", "view_command"),
-    ("verify", "store_commands"),
-    ("delete", "store_commands"),
-    ("export", "export_commands"),
-    ("convert", "config_commands"),
-    ("prompts", "config_commands"),
-    ("schema", "config_commands"),
-    ("store upgrade", "store_commands"),
-)
-"""Command -> module of this package that defines the function of that name, in the order of `--help`.
+_HEADINGS: Final = {
+    "Begin": (
+        ("init", "config_commands"),
+        ("check", "config_commands"),
+        ("diagnose", "diagnose_command"),
+        ("generate", "generate_command"),
+    ),
+    "Run": (
+        ("run", "run_commands"),
+        ("resume", "run_commands"),
+        ("rescore", "run_commands"),
+    ),
+    "Look and compare": (
+        ("runs", "read_commands"),
+        ("show", "read_commands"),
+        ("compare", "read_commands"),
+        ("history", "history"),
+        ("view", "view_command"),
+        ("report", "read_commands"),
+        ("export", "export_commands"),
+    ),
+    "Judge and remember": (
+        ("review", "review_command"),
+        ("label", "label_command"),
+        ("agree", "agree_command"),
+        ("queue create", "queue_commands"),
+        ("queue list", "queue_commands"),
+        ("queue show", "queue_commands"),
+        ("queue label", "queue_commands"),
+        ("queue sheet", "queue_commands"),
+        ("queue disagreements", "queue_commands"),
+        ("note", "history"),
+        ("mark", "mark_command"),
+        ("baseline", "export_commands"),
+        ("promote", "export_commands"),
+        ("data list", "data_commands"),
+        ("data show", "data_commands"),
+        ("data edit", "data_commands"),
+        ("data add", "data_commands"),
+        ("data retire", "data_commands"),
+        ("data diff", "data_commands"),
+        ("data save", "data_commands"),
+    ),
+    "Store and tools": (
+        ("verify", "store_commands"),
+        ("delete", "store_commands"),
+        ("store upgrade", "store_commands"),
+        ("convert", "config_commands"),
+        ("prompts", "config_commands"),
+        ("schema", "config_commands"),
+        ("completion", "completion_command"),
+    ),
+}
+"""Heading of `--help` -> its commands in order, each with the module of this package that defines the function of that
+name.
 
 A command of two words (`store upgrade`) is put into a group named by the first; its function is `store_upgrade`.
 """
-_GROUPS: Final = {"store": "Commands for the whole store."}
+_COMMANDS: Final = tuple(command for commands in _HEADINGS.values() for command in commands)
+_NAMES: Final = frozenset(name.partition(" ")[0] for name, _ in _COMMANDS)
+_READING: Final = frozenset({"show", "compare", "history", "report", "export", "view"})
+"""Commands that run nobody's code and compute with stored numbers alone."""
+_GROUPS: Final = {
+    "data": "Look through datasets, and save new versions.",
+    "queue": "Let several people label records.",
+    "store": "Commands for the whole store.",
+}
 """Group of two-word commands -> its line in `--help`."""
 
 
-def build_app(only: str = "") -> typer.Typer:
+class CommandsByHeading(TyperGroup):
+    """The application's commands under the headings of `_HEADINGS`."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  # as typer calls it
+        """Write a list for each heading, with the descriptions of all in one column."""
+        longest = max(map(len, self.commands), default=0)
+        for heading, commands in _HEADINGS.items():
+            names = dict.fromkeys(name.partition(" ")[0] for name, _ in commands)
+            rows = [
+                (name.ljust(longest), self.commands[name].get_short_help_str(formatter.width - 6 - longest))
+                for name in names
+                if name in self.commands
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
+def build_app(only: str = "", *, names_only: bool = False) -> typer.Typer:
     """The application with every command, or with one command or group.
 
     Args:
         only: a command's first word. Describing all the others to typer takes longer than listing a hundred runs.
+        names_only: leave out what the commands take: a list of them needs their names and descriptions alone.
     """
     app = typer.Typer(
-        add_completion=False,
+        cls=CommandsByHeading,
+        add_completion=False,  # `steelyard completion` answers in less time
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # with it typer imports rich for --help: 0.16 s of CPU
@@ -81,7 +138,8 @@ def build_app(only: str = "") -> typer.Typer:
         first, _, second = name.partition(" ")
         if only not in {"", first}:
             continue
-        function = _while_read(getattr(import_module(f"steelyard.cli.{module}"), name.replace(" ", "_")))
+        function = getattr(import_module(f"steelyard.cli.{module}"), name.replace(" ", "_"))
+        function = _nameplate(function) if names_only else _while_read(function)
         if not second:
             app.command(name)(function)
             continue
@@ -90,6 +148,16 @@ def build_app(only: str = "") -> typer.Typer:
             app.add_typer(groups[first], name=first)
         groups[first].command(second)(function)
     return app
+
+
+def _nameplate(function: Callable[..., Any]) -> Callable[[], None]:
+    """A command that has the description of another and none of its options."""
+
+    def command() -> None:
+        pass
+
+    command.__doc__ = function.__doc__
+    return command
 
 
 def _while_read(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,8 +181,13 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in words
     # People add --debug behind the command that just failed, where typer does not accept a global option.
     rest = [argument for argument in words if argument != "--debug"]
+    name = _command_in(rest)
+    if name in _READING:
+        # The threads of numpy's BLAS spin while they have nothing to do, from its import on: a tenth of the CPU of
+        # `compare`. For what we multiply they gain nothing.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        command = typer.main.get_command(build_app(_command_in(rest)))
+        command = typer.main.get_command(build_app(name, names_only=not _NAMES.intersection(rest)))
         skip_pydantic(command)
         code = command(args=rest, standalone_mode=False, prog_name="steelyard")
     except typer.Exit as stop:
@@ -134,7 +207,7 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
 
 def _command_in(words: Sequence[str]) -> str:
     """The first word if it is a command or a group; "" for an option or an unknown word."""
-    return words[0] if words and words[0] in {name.partition(" ")[0] for name, _ in _COMMANDS} else ""
+    return words[0] if words and words[0] in _NAMES else ""
 
 
 def _explain(error: Exception, *, debug: bool) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from steelyard.cli.options import USER_MISTAKE, JsonOption, NoEnvOption, OutOption, load_config
 from steelyard.cli.output import write_text
-from steelyard.errors import ConfigError, Location, did_you_mean
+from steelyard.errors import ConfigError, Location, SteelyardError, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -71,7 +71,7 @@ _CheckedFiles = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="FILE...",
-        help="A configuration (.yaml, .yml, .toml, .json); or a dataset: files (.xlsx, .csv, ...), or a folder.",
+        help="Configurations (.yaml, .yml, .toml, .json); or a dataset: files (.xlsx, .csv, ...), or a folder.",
     ),
 ]
 _DatasetSuiteOption = Annotated[
@@ -115,26 +115,24 @@ def check(
     as_json: JsonOption = False,
     no_env: NoEnvOption = False,
 ) -> int:
-    """Check a configuration, or a dataset, without sending anything.
+    """Check configurations, or a dataset, without sending anything.
 
     A configuration is read with its datasets, prompts, documents and references. For a dataset, the detected columns,
     the counts of each key or database and of each group, near-duplicate questions, and every defect are shown. SQL
     references are run; those without a unique result (ties at a LIMIT, ...) are listed. Exit code 2 if anything is
     wrong.
     """
-    from steelyard.config.check_dataset import check_dataset, open_references_of, parse_columns
+    from steelyard.config.check_dataset import check_dataset, parse_columns
 
     paths = tuple(file or ())
     options = {"split": split, "subset": subset, "columns": columns, "sheet": sheet, "skip-bad": skip_bad}
     options_given = [f"--{name}" for name, value in options.items() if value] + (
         [] if header == "auto" else ["--header"]
     )
-    if len(paths) == 1 and not suite and not dataset and is_configuration(paths[0]):
+    if paths and not suite and not dataset and all(map(is_configuration, paths)):
         if options_given:
             raise ConfigError(f"{options_given[0]} is for datasets; a configuration has it under samples")
-        loaded = load_config(paths[0], no_env=no_env)
-        opened = open_references_of(loaded.suite)
-        _show(_plain_configuration(loaded, opened), _configuration_lines(loaded, opened), as_json=as_json)
+        _check_configurations(paths, no_env=no_env, as_json=as_json)
         return 0
     from steelyard.data.sample_files import SampleFiles
 
@@ -153,6 +151,31 @@ def check(
     data = check_dataset(suite, samples, databases)
     _show(data.to_json(), data.lines(", ".join(map(str, paths)) or dataset), as_json=as_json)
     return USER_MISTAKE if (data.defects and not skip_bad) or not data.samples else 0
+
+
+def _check_configurations(paths: Sequence[Path], *, no_env: bool, as_json: bool) -> None:
+    """Check each of them, also after one that is wrong: a commit hook passes all that were changed."""
+    from steelyard.config.check_dataset import open_references_of
+    from steelyard.report.terminal import print_json
+
+    plain: list[dict[str, Any]] = []
+    wrong: list[SteelyardError] = []
+    for path in paths:
+        try:
+            loaded = load_config(path, no_env=no_env)
+            opened = open_references_of(loaded.suite)
+        except SteelyardError as error:
+            wrong.append(error)
+            continue
+        plain.append(_plain_configuration(loaded, opened))
+        if not as_json:
+            _print_lines(_configuration_lines(loaded, opened))
+    if len(wrong) == 1:
+        raise wrong[0]
+    if wrong:
+        raise ConfigError("\n".join(map(str, wrong)))
+    if as_json:
+        print_json(plain[0] if len(paths) == 1 else plain)
 
 
 def _header(text: str) -> Literal["auto", "none"] | int:
@@ -175,12 +198,17 @@ def is_configuration(file: Path) -> bool:
 
 
 def _show(value: dict[str, Any], lines: Iterator[str], *, as_json: bool) -> None:
-    from steelyard.escaping import visible
     from steelyard.report.terminal import print_json
 
     if as_json:
         print_json(value)
-        return
+    else:
+        _print_lines(lines)
+
+
+def _print_lines(lines: Iterator[str]) -> None:
+    from steelyard.escaping import visible
+
     for line in lines:
         typer.echo(visible(line))
 
@@ -208,9 +236,10 @@ def _count(samples: Any) -> int:
 
 def _configuration_lines(loaded: Loaded, open_references: Sequence[OpenReference]) -> Iterator[str]:
     from steelyard.config.check_dataset import open_reference_lines
+    from steelyard.report.numbers import counted
 
     suite = loaded.suite
-    yield f"{loaded.path} is valid: suite {suite.kind}, {_count(suite.samples)} samples"
+    yield f"{loaded.path} is valid: suite {suite.kind}, {counted(_count(suite.samples), 'sample')}"
     for name in suite.targets:
         tags = ", ".join(f"{key}={value}" for key, value in suite.tags.get(name, {}).items())
         yield f"  target {name}{f' ({tags})' if tags else ''}"

@@ -161,6 +161,6 @@ def _of_target(runs: list[Run], target: str) -> list[Run]:
 
 def _with_scores(runs: list[Run]) -> list[Run]:
     """Without runs that only gave the answers for a pairwise comparison, as they have no scores; all if none has."""
-    from steelyard.analysis.preferences import only_answers
+    from steelyard.analysis.judging_manifest import only_answers
 
     return [run for run in runs if not only_answers(run.manifest)] or runs

@@ -1,7 +1,7 @@
 """Run a suite from a terminal: progress while it runs, and what Ctrl-C and other signals do to it.
 
-On a terminal the progress is a table that is redrawn and erased at the end; elsewhere it is a plain line every ten
-seconds and one at the end of each target.
+On a terminal the progress is a table of all targets that is redrawn and erased at the end; elsewhere it is a plain line
+every ten seconds and one at the end of each target.
 """
 
 from __future__ import annotations
@@ -11,17 +11,23 @@ import contextlib
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
+from steelyard.analysis.numbers import score_phrase
+from steelyard.analysis.usage import money_text
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read
-from steelyard.report.terminal import console, say, table
+from steelyard.escaping import visible
+from steelyard.report.numbers import counted, one_line, value_text
+from steelyard.report.progress import budget_use, duration_text, rate_text, retry_text
+from steelyard.report.terminal import console, fitting_columns, say, table
 from steelyard.runner import Progress
 
 if TYPE_CHECKING:
@@ -31,8 +37,15 @@ if TYPE_CHECKING:
 _REFRESH_S: Final = 0.25
 _PLAIN_S: Final = 10.0
 """Interval of the plain lines where there is no terminal."""
-_OTHER_LINES: Final = 4
-"""Lines of the screen that the table leaves free, for its header, the shell's prompt, and the message of Ctrl-C."""
+_OTHER_LINES: Final = 5
+"""Lines of the screen that the targets leave free, for the header, the row of all, the shell's prompt, and the message
+of Ctrl-C."""
+_COLUMNS: Final = ("target", "", "done", "so far", "errors", "rate", "left", "cost")
+_DROPPED: Final = tuple(_COLUMNS.index(name) for name in ("rate", "cost", "left", "errors", "", "so far"))
+"""Columns that a narrow terminal does without, in this order."""
+_BAR_CELLS: Final = 10
+_BARS_FROM: Final = 64
+"""Columns of a terminal that has room for bars."""
 
 
 def run_suite(suite: Suite, how: RunConfig, *, quiet: bool) -> tuple[Run, ...]:
@@ -46,7 +59,7 @@ def run_suite(suite: Suite, how: RunConfig, *, quiet: bool) -> tuple[Run, ...]:
     async def work() -> tuple[Run, ...]:
         control = RunHandle()
         with _stopping(control):
-            async with shown(console(stderr=True), control.progress, quiet=quiet):
+            async with shown(console(stderr=True), control, quiet=quiet):
                 return await aevaluate_suite(suite, how=how, control=control)
 
     try:
@@ -112,19 +125,19 @@ class _Stop:
 
 
 @contextlib.asynccontextmanager
-async def shown(to: Console, targets: Sequence[Progress], *, quiet: bool) -> AsyncIterator[None]:
+async def shown(to: Console, control: RunHandle, *, quiet: bool) -> AsyncIterator[None]:
     """Show the progress of the targets while the block runs.
 
     Args:
         to: standard error.
-        targets: one entry per target; the list grows and its entries change during the run.
+        control: its list of targets grows, and their entries change, during the run.
         quiet: show nothing.
     """
     if quiet:
         yield
         return
-    last_lines: dict[str, tuple[int, float]] = {}
-    watch = asyncio.create_task(_live(to, targets) if to.is_terminal else _lines(to, targets, last_lines))
+    lines = _PlainLines(to, control)
+    watch = asyncio.create_task(_live(to, control) if to.is_terminal else lines.watch())
     try:
         yield
     finally:
@@ -132,43 +145,99 @@ async def shown(to: Console, targets: Sequence[Progress], *, quiet: bool) -> Asy
         with contextlib.suppress(asyncio.CancelledError), while_read():  # the terminal may have been closed
             await watch
         if not to.is_terminal:
-            _tell(to, targets, last_lines)
+            lines.print_new()
 
 
-async def _live(to: Console, targets: Sequence[Progress]) -> None:
-    with Live(_table(to, targets), console=to, auto_refresh=False, transient=True) as live:
+async def _live(to: Console, control: RunHandle) -> None:
+    with Live(_screen(to, control), console=to, auto_refresh=False, transient=True) as live:
         while True:
-            live.update(_table(to, targets), refresh=True)
+            live.update(_screen(to, control), refresh=True)
             await asyncio.sleep(_REFRESH_S)
 
 
-async def _lines(to: Console, targets: Sequence[Progress], last_lines: dict[str, tuple[int, float]]) -> None:
-    while True:
-        await asyncio.sleep(_REFRESH_S)
-        _tell(to, targets, last_lines)
+class _PlainLines:
+    """A line for each target that has ended, or that has advanced since its last line ten seconds ago."""
 
+    def __init__(self, to: Console, control: RunHandle) -> None:
+        self._to = to
+        self._control = control
+        self._last: dict[str, tuple[int, float]] = {}
+        self._retries = ""
 
-def _tell(to: Console, targets: Sequence[Progress], last_lines: dict[str, tuple[int, float]]) -> None:
-    """Print a line for each target that has ended, or that has advanced since its last line ten seconds ago.
+    async def watch(self) -> None:
+        """Print lines as they come, for ever."""
+        while True:
+            await asyncio.sleep(_REFRESH_S)
+            self.print_new()
 
-    Args:
-        to: where.
-        targets: their progress.
-        last_lines: target -> (samples done, clock) of its last line; updated.
-    """
-    now = time.monotonic()
-    for progress in targets:
-        done, at = last_lines.get(progress.target, (progress.before, progress.started))
-        if progress.done > done and (progress.is_over or now - at > _PLAIN_S):
-            last_lines[progress.target] = (progress.done, now)
+    def print_new(self) -> None:
+        """Print what there is to be told of now."""
+        now = time.monotonic()
+        for progress in self._control.progress:
+            done, at = self._last.get(progress.target, (progress.before, progress.started))
+            if progress.done > done and (progress.is_over or now - at > _PLAIN_S):
+                self._last[progress.target] = (progress.done, now)
+                with while_read():
+                    say(self._to, f"{progress.target}: {_words(progress, self._currency)}")
+                self._print_retries()
+
+    @property
+    def _currency(self) -> str:
+        return self._control.meter.currency if self._control.meter else ""
+
+    def _print_retries(self) -> None:
+        """They are those of all targets: a line of its own, where there are more than in the line before."""
+        retries = retry_text(self._control.retries)
+        if retries != self._retries:
+            self._retries = retries
             with while_read():
-                say(to, f"{progress.target}: {_words(progress)}")
+                say(self._to, f"all targets: {retries}")
 
 
-def _table(to: Console, targets: Sequence[Progress]) -> Table:
-    rows = [_row(progress) for progress in _in_view(targets, to.height - _OTHER_LINES)]
-    columns = ["target", "done", "errors", "per s", "tokens", "cached", "left"]
-    return table(columns, rows, right=(1, 2, 3, 4, 5, 6), lines=1)
+def _screen(to: Console, control: RunHandle) -> Group:
+    """The table of targets, then what is true of all of them."""
+    footer = list(_footer(to, control))
+    shown_targets = _in_view(control.progress, to.height - _OTHER_LINES - len(footer))
+    return Group(_table(to, shown_targets, control), *footer)
+
+
+def _footer(to: Console, control: RunHandle) -> Iterator[Text]:
+    """Tokens, retries, budget and the last error, a line each where there is something to say."""
+    progress = control.progress
+    tokens = sum(each.input_tokens + each.output_tokens for each in progress)
+    cached = sum(each.from_journal for each in progress)
+    counts = [f"{tokens:,} tokens"] if tokens else []
+    counts += [f"{counted(cached, 'reply')} from the journal"] if cached else []
+    retries = retry_text(control.retries)
+    meter = control.meter
+    uses = budget_use(asdict(meter.budget), meter.spent, meter.currency) if meter else ()
+    error = next((each.last_error for each in reversed(progress) if each.last_error), "")
+    lines = (
+        ", ".join(counts),
+        retries,
+        f"budget: {', '.join(map(str, uses))}" if uses else "",
+        one_line(visible(f"last error: {error}"), to.width) if error else "",
+    )
+    yield from (Text(visible(line)) for line in lines if line)
+
+
+def _table(to: Console, targets: Sequence[Progress], control: RunHandle) -> Table:
+    currency = control.meter.currency if control.meter else ""
+    cells = _BAR_CELLS if to.width >= _BARS_FROM else 0
+    rows = [_row(progress, currency, cells) for progress in targets]
+    if len(control.progress) > 1:
+        rows.append(_total(control.progress, currency, cells))
+    # What is empty for all targets says nothing, and a terminal has no room for it.
+    empty = [at for at in range(len(_COLUMNS)) if not any(row[at] for row in rows)]
+    kept = fitting_columns(_COLUMNS, rows, to.width, elastic=[0], droppable=_DROPPED)
+    kept = [at for at in kept if at not in empty]
+    return table(
+        [_COLUMNS[at] for at in kept],
+        [[row[at] for at in kept] for row in rows],
+        right=range(1, len(kept)),
+        lines=1,
+        width=to.width,
+    )
 
 
 def _in_view(targets: Sequence[Progress], most: int) -> Sequence[Progress]:
@@ -178,27 +247,67 @@ def _in_view(targets: Sequence[Progress], most: int) -> Sequence[Progress]:
     return targets[first : first + max(1, most)]
 
 
-def _row(progress: Progress) -> list[str]:
+def _row(progress: Progress, currency: str, cells: int) -> list[str]:
     rate = 0.0 if progress.is_over else _rate(progress)
     return [
         progress.target,
+        _bar(progress.done, progress.planned, cells),
         f"{progress.done}/{progress.planned}",
-        str(progress.errors),
-        f"{rate:.1f}" if rate else "",
-        str(progress.input_tokens + progress.output_tokens),
-        str(progress.from_journal),
+        _score(progress),
+        f"{progress.errors}" if progress.errors else "",
+        rate_text(rate) if rate else "",
         _left(progress, rate),
+        money_text(progress.cost, currency) if progress.cost else "",
     ]
 
 
-def _words(progress: Progress) -> str:
+def _total(targets: Sequence[Progress], currency: str, cells: int) -> list[str]:
+    """The row of all targets together; those that were not begun take as long as the running one for each record."""
+    done, planned = sum(each.done for each in targets), sum(each.planned for each in targets)
+    open_ = [each for each in targets if not each.is_over]
+    rate = sum(map(_rate, open_))
+    left = sum(each.planned - each.done for each in open_)
+    errors, cost = sum(each.errors for each in targets), sum(each.cost for each in targets)
+    return [
+        "all",
+        _bar(done, planned, cells),
+        f"{done}/{planned}",
+        "",
+        f"{errors}" if errors else "",
+        "",
+        duration_text(left / rate) if rate else "",
+        money_text(cost, currency) if cost else "",
+    ]
+
+
+def _bar(done: int, planned: int, cells: int) -> str:
+    """The share that is done, as a bar of so many cells and in percent."""
+    filled = cells * done // max(1, planned)
+    return f"{'█' * filled}{'░' * (cells - filled)} {_percent(done, planned):>5}"
+
+
+def _percent(done: int, planned: int) -> str:
+    return f"{100 * done // max(1, planned)} %"
+
+
+def _score(progress: Progress) -> str:
+    """The headline score so far; without an interval, which would tempt to stop when it looks good."""
+    mean = progress.running.mean(progress.info)
+    return "" if mean is None else value_text(mean, share=progress.running.is_share(progress.info))
+
+
+def _words(progress: Progress, currency: str) -> str:
     rate = _rate(progress)
-    early = ["ended early"] if progress.ended_early else []
-    parts = [f"{progress.done} of {progress.planned} done", *early, f"{progress.errors} errors"]
-    if progress.input_tokens + progress.output_tokens:
-        parts.append(f"{progress.input_tokens + progress.output_tokens} tokens")
+    parts = [f"{progress.done} of {progress.planned} done ({_percent(progress.done, progress.planned)})"]
+    parts += ["ended early"] if progress.ended_early else []
+    if score := _score(progress):
+        parts.append(f"{score_phrase(progress.score)} {score} {'' if progress.is_over else 'so far'}".rstrip())
+    parts.append(counted(progress.errors, "error"))
+    tokens = progress.input_tokens + progress.output_tokens
+    parts += [f"{tokens:,} tokens"] if tokens else []
+    parts += [money_text(progress.cost, currency)] if progress.cost else []
     if rate and not progress.is_over:
-        parts += [f"{rate:.1f} per s", f"{_left(progress, rate)} left"]
+        parts += [rate_text(rate), f"{_left(progress, rate)} left"]
     return ", ".join(parts)
 
 
@@ -210,9 +319,5 @@ def _rate(progress: Progress) -> float:
 
 
 def _left(progress: Progress, rate: float) -> str:
-    """The expected time left, as m:ss or h:mm:ss; "" without a rate."""
-    if not rate or progress.is_over:
-        return ""
-    seconds = int((progress.planned - progress.done) / rate)
-    hours, rest = divmod(seconds, 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+    """The expected time left; "" without a rate."""
+    return "" if not rate or progress.is_over else duration_text((progress.planned - progress.done) / rate)

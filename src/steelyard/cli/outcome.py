@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.analysis.comparison import compare, compare_all_pairs
-from steelyard.analysis.comparison_values import Comparison
-from steelyard.analysis.gate import GateVerdict
-from steelyard.analysis.preferences import is_judging, preferences
-from steelyard.analysis.preferences_values import Preferences
-from steelyard.analysis.standings import Standings, standings
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.judging_manifest import is_judging
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read, write_lines, write_text
 from steelyard.report.gate import gate_of
@@ -23,7 +17,14 @@ from steelyard.report.section import section_json
 from steelyard.report.terminal import console, print_json, say
 from steelyard.report.terminal_sections import print_sections
 from steelyard.store import Run
-from steelyard.store.labelled_run import LabelledRun
+
+if TYPE_CHECKING:
+    # Most runs are of one target, without labels: what several need is imported where there are several.
+    from steelyard.analysis.comparison_values import Comparison
+    from steelyard.analysis.gate import GateVerdict
+    from steelyard.analysis.preferences_values import Preferences
+    from steelyard.analysis.standings import Standings
+    from steelyard.analysis.summary_values import RunSummary
 
 _MOST_NAMED: Final = 4
 """Runs that are named in the suggested next command."""
@@ -97,7 +98,7 @@ def evaluate_runs(
     `comparing` are further options of `compare`; where there are any, judging runs are compared too. `with_labels`
     counts people's verdicts in every run alike, but never in the gate.
     """
-    runs: Sequence[Run] = [LabelledRun.of(summary) for summary in stored] if with_labels else stored
+    runs = _labelled(stored) if with_labels else stored
     if len(runs) > 1:
         for run in runs:
             run.read_ahead()
@@ -115,9 +116,28 @@ def evaluate_runs(
         _compared(compared, score=score, **comparing) if comparable else None,
         _gate(stored, summaries, with_labels=with_labels) if gated else None,
         store or "",
-        preferences=tuple(preferences(run, summary=summary) for run, summary in judged),
-        standings=standings([run for run, _ in judged]) if len(judged) > 1 else None,
+        preferences=_preferences(judged) if judged else (),
+        standings=_standings([run for run, _ in judged]) if len(judged) > 1 else None,
     )
+
+
+def _labelled(stored: Sequence[Run]) -> Sequence[Run]:
+    """The runs as people's labels have them."""
+    from steelyard.store.labelled_run import LabelledRun
+
+    return [LabelledRun.of(run) for run in stored]
+
+
+def _preferences(judged: Sequence[tuple[Run, RunSummary]]) -> tuple[Preferences, ...]:
+    from steelyard.analysis.preferences import preferences
+
+    return tuple(preferences(run, summary=summary) for run, summary in judged)
+
+
+def _standings(judged: Sequence[Run]) -> Standings:
+    from steelyard.analysis.standings import standings
+
+    return standings(judged)
 
 
 def _gate(stored: Sequence[Run], summaries: Sequence[RunSummary], *, with_labels: bool) -> GateVerdict | None:
@@ -126,6 +146,8 @@ def _gate(stored: Sequence[Run], summaries: Sequence[RunSummary], *, with_labels
 
 
 def _compared(several: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool = False, **options: Any) -> Comparison:
+    from steelyard.analysis.comparison import compare, compare_all_pairs
+
     comparing = compare_all_pairs if all_pairs else compare
     return comparing(*(run for run, _ in several), summaries=[summary for _, summary in several], **options)
 

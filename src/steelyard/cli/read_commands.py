@@ -40,6 +40,8 @@ from steelyard.errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import Console
+
     from steelyard.analysis.summary_values import RunSummary
     from steelyard.store import Run, Store
 
@@ -47,18 +49,40 @@ if TYPE_CHECKING:
 def runs(
     store: StoreOption = None,
     last: LastOption = 20,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Only runs with this tag; may be repeated.")
+    ] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="List archived runs too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List the runs in the store, newest first."""
-    from steelyard.report.terminal import console, print_json, table
+    """List the runs in the store, newest first.
+
+    Archived runs are left out (steelyard mark).
+    """
+    from steelyard.report.terminal import console, print_json
     from steelyard.store import Store
+    from steelyard.store.marks import NO_MARKS, read_marks
 
     with Store(store) as opened:
-        everything = opened.runs()
+        marks = read_marks(opened)
+        tagged = [run for run in opened.runs() if set(tag or ()).issubset(marks.get(run.num, NO_MARKS).tags)]
+    everything = [run for run in tagged if archived or not marks.get(run.num, NO_MARKS).archived]
     shown = everything[:last]
     if as_json:
-        print_json([_row(run) for run in shown])
+        print_json([{**_row(run), "marks": marks.get(run.num, NO_MARKS).to_json()} for run in shown])
         return
+    to = console()
+    print_runs(to, shown)
+    if len(everything) > len(shown):
+        to.print(f"and {len(everything) - len(shown)} older ones: --last {len(everything)} shows all")
+    if len(tagged) > len(everything):
+        to.print(f"and {len(tagged) - len(everything)} archived: --archived lists them too")
+
+
+def print_runs(to: Console, shown: Sequence[Run]) -> None:
+    """Print a line for each run; columns without room are left out and named, as a cut number would be another one."""
+    from steelyard.report.terminal import fitting_columns, say, table
+
     rows = [
         [
             run.id,
@@ -71,11 +95,21 @@ def runs(
         ]
         for run in shown
     ]
-    to = console()
     columns = ["run", "started (UTC)", "suite", "target", "state", "done", "errors"]
-    to.print(table(columns, rows, right=(5, 6), elastic=3))
-    if len(everything) > len(shown):
-        to.print(f"and {len(everything) - len(shown)} older ones: --last {len(everything)} shows all")
+    by_name = {name: at for at, name in enumerate(columns)}
+    droppable = [by_name[name] for name in ("started (UTC)", "suite", "errors", "state")]
+    kept = fitting_columns(columns, rows, to.width, elastic=[by_name["suite"], by_name["target"]], droppable=droppable)
+    to.print(
+        table(
+            [columns[at] for at in kept],
+            [[row[at] for at in kept] for row in rows],
+            right=[position for position, at in enumerate(kept) if columns[at] in {"done", "errors"}],
+            elastic=kept.index(by_name["target"]),
+            width=to.width,
+        )
+    )
+    if left_out := [name for at, name in enumerate(columns) if at not in kept]:
+        say(to, f"no room for: {', '.join(left_out)}; a wider terminal or --json shows them")
 
 
 def show(
@@ -177,21 +211,21 @@ def compare(
 ) -> None:
     """Compare runs with the first one and draw a conclusion.
 
-    Every score that two runs share is compared over the samples that they share, and so are time, calls and tokens.
+    A single run is compared with the pinned baseline of its suite (steelyard mark RUN --pin). Every score that two runs
+    share is compared over the samples that they share, and so are time, calls and tokens.
     """
     from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
     from steelyard.cli.output import check_writable
     from steelyard.store import Store
 
-    if len(run) < 2 and not all_pairs:
-        raise ConfigError("compare takes two runs or more; the first is the baseline")
     if not 0 < level < 1:
         raise ConfigError(f"--level {level:g}: a confidence level is between 0 and 1 (0.95 for 95 %)")
     check_writable(html, markdown)
     comparing = {"level": level, "align_by": align, "groups": tuple(group or ()), "all_pairs": all_pairs}
     with Store(store) as opened:
         runs = named_runs(opened, run)
-        runs = _started_together(opened, runs[0]) if len(runs) == 1 else runs
+        if len(runs) == 1:
+            runs = _started_together(opened, runs[0]) if all_pairs else [_pinned_baseline(opened, runs[0]), runs[0]]
         _check_comparable(runs)
         outcome = evaluate_runs(runs, store=store, score=score, gated=False, with_labels=with_labels, **comparing)
         if outcome.comparison is None:
@@ -223,13 +257,32 @@ def report(
         write_pages(outcome, html=html, markdown=markdown, junit=junit)
 
 
+def _pinned_baseline(store: Store, run: Run) -> Run:
+    """The baseline that was pinned for the suite of a run.
+
+    Raises:
+        ConfigError: there is none, or it is the run itself.
+    """
+    from steelyard.store.marks import baselines, read_marks
+
+    baseline = baselines(store.runs(), read_marks(store)).get((run.suite, run.kind))
+    if baseline is None:
+        raise ConfigError(
+            "compare takes two runs or more, the first is the baseline; or one run whose suite has a pinned baseline: "
+            f"suite {run.suite!r} has none (steelyard mark RUN --pin)"
+        )
+    if baseline.id == run.id:
+        raise ConfigError(f"{_name(run)} is the pinned baseline of its suite: name another run to compare with it")
+    return baseline
+
+
 def _started_together(store: Store, run: Run) -> list[Run]:
     """The runs with scores that one `steelyard run` started, in the order of their targets.
 
     Raises:
         ConfigError: it started no other run that has scores.
     """
-    from steelyard.analysis.preferences import is_judging, only_answers
+    from steelyard.analysis.judging_manifest import is_judging, only_answers
 
     together = [other for other in store.runs() if other.evaluation == run.evaluation]
     same_kind = [other for other in together if is_judging(other.manifest) == is_judging(run.manifest)]
@@ -245,7 +298,7 @@ def _check_comparable(runs: Sequence[Run]) -> None:
     Raises:
         ConfigError: which ones, and which command shows their preferences.
     """
-    from steelyard.analysis.preferences import is_judging, only_answers, sides_of
+    from steelyard.analysis.judging_manifest import is_judging, only_answers, sides_of
 
     answering = [_name(run) for run in runs if only_answers(run.manifest)]
     if answering:

@@ -199,7 +199,7 @@ def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
 
 def _print_records(run: Run, records: Iterable[Record]) -> int:
     """Print records with their labels; how many there were."""
-    from steelyard.analysis.preferences import is_judging, sides_of
+    from steelyard.analysis.judging_manifest import is_judging, sides_of
     from steelyard.report.record_lines import label_line, sample_lines
     from steelyard.report.terminal import console, say
 

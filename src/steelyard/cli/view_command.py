@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,6 +27,12 @@ def view(
     root_path: Annotated[
         str, typer.Option("--root-path", metavar="PATH", help="The prefix under which a proxy serves the viewer.")
     ] = "",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--token-file", metavar="FILE", help="Keep the token here, so that open pages survive a new start."
+        ),
+    ] = None,
 ) -> None:
     """Look at runs in a browser, also while they run.
 
@@ -34,7 +41,13 @@ def view(
     from steelyard.viewer.server import ViewerOptions, serve
 
     options = ViewerOptions(
-        store=store, host=host, port=port, hosts=tuple(allow_host or ()), root_path=root_path, read_only=read_only
+        store=store,
+        host=host,
+        port=port,
+        hosts=tuple(allow_host or ()),
+        root_path=root_path,
+        read_only=read_only,
+        token_file=token_file,
     )
 
     def started(address: str) -> None:

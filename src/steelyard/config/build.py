@@ -197,8 +197,16 @@ def instance(cls: type, node: Node, site: Site) -> Any:
         ConfigError: as `build` does; what `cls` and its `check` raise gets the place of `node`.
     """
     if not isinstance(node.value, Mapping):
-        raise site.wrong(node, f"expected {words(cls)}, but got {described(node)}")
+        expected = _as_mapping(cls, node) or words(cls)
+        raise site.wrong(node, f"expected {expected}, but got {described(node)}")
     return _filled(cls, node.entries, node, site)
+
+
+def _as_mapping(cls: type, node: Node) -> str:
+    """The mapping that a text stands for most likely, with the first key that takes a text; "" without one."""
+    takes_text = (key.name for key in keys_of(cls).values() if any(_fits(hint, node) for hint in members(key.hint)))
+    key = next(takes_text, "") if isinstance(node.value, str) else ""
+    return f"a mapping such as {{{key}: {node.value}}}" if key else ""
 
 
 def _filled(cls: type, entries: Mapping[str, MappingEntry], node: Node, site: Site) -> Any:
@@ -282,7 +290,7 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
     """
     if isinstance(node.value, str):
         if node.value not in names(kind):
-            raise site.wrong(node, _unknown(kind, node.value))
+            raise site.wrong(node, _unknown(kind, node.value, node.value))
         return _of_class(_class_of(kind, node.value, node), {}, node, site.at(node.value))
     if not isinstance(node.value, Mapping):
         raise site.wrong(node, f"expected a {kind}, as {{name: {{...}}}}, but got {described(node)}")
@@ -292,11 +300,32 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
     return _of_class(registered, own_entries(key.value, node, keys), key, site.at(key.value))
 
 
-def _unknown(kind: Kind, name: str) -> str:
-    function = kind == "target" and ":" in name
-    return f"there is no {kind} {name!r}" + (
-        f"; for a Python function write {{function: {name!r}}}" if function else did_you_mean(name, names(kind))
-    )
+_OPENAI_PROTOCOL: Final = frozenset(
+    {"openai", "azure", "deepseek", "groq", "llamacpp", "mistral", "moonshot", "ollama", "openrouter", "qwen", "vllm"}
+)
+"""Words that people write for a model whose endpoint speaks OpenAI's protocol."""
+
+
+def _unknown(kind: Kind, name: str, written: str = "") -> str:
+    """Why a name means nothing, and what is meant by it most likely.
+
+    Args:
+        kind: of what is named.
+        name: as it was written.
+        written: the text that stands for the whole, or the value below the name where that is a text; "" else.
+    """
+    hint = did_you_mean(name, names(kind))
+    model = written if written and written != name else "NAME"
+    if kind == "target" and ":" in name:
+        hint = f"; for a Python function write {{function: {name!r}}}"
+    elif kind == "model" and "{{" in name:
+        hint = "; a prompt is written as {template: ..., model: ...}"
+    elif name.lower() in _OPENAI_PROTOCOL:
+        asked = f"{{openai_compatible: {{name: {model}}}}}"
+        hint = f"; write {asked if kind == 'model' else f'{{prompt: {{template: ..., model: {asked}}}}}'}"
+    elif kind == "model" and written == name:
+        hint = f"{hint}; a model behind an endpoint is written as {{openai_compatible: {{name: {name}}}}}"
+    return f"there is no {kind} {name!r}{hint}"
 
 
 def _name(kind: Kind, node: Node, site: Site) -> Node:
@@ -306,7 +335,8 @@ def _name(kind: Kind, node: Node, site: Site) -> Node:
         raise site.wrong(node, f"expected a {kind}; known: {', '.join(names(kind))}")
     registered = next((key for key in keys if key.value in names(kind)), None)
     if registered is None:
-        raise site.wrong(keys[0], _unknown(kind, keys[0].value))
+        value = node.entries[keys[0].value].node.value
+        raise site.wrong(keys[0], _unknown(kind, keys[0].value, value if isinstance(value, str) else ""))
     return registered
 
 

@@ -138,6 +138,8 @@ def _nodes_of_events(text: str, source: SourceFile, json_text: str | None = None
 
 def _message(error: Any, kind: str) -> str:
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).partition("\n")[0]
+    if "'\\t'" in problem:
+        return f"not valid {kind}: a tab stands here; {kind} is indented by spaces alone, so replace it by spaces"
     context = getattr(error, "context", None)
     hint = "; a text with ': ' in it needs quotes" if "mapping values" in problem else ""
     return f"not valid {kind}: {problem}{f' ({context})' if context else ''}{hint}"

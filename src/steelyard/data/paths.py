@@ -27,6 +27,7 @@ _PARTS: Final[Mapping[str, str]] = MappingProxyType(
     | {"test": "test", "testing": "test", "eval": "test", "evaluation": "test"}
 )
 _WORD: Final = re.compile(r"[a-z]+")
+_VERSION: Final = re.compile(r"\.v(\d{1,4})$")
 
 
 def files_in(folder: Path, suffixes: Collection[str], *, split: str = "", subset: str = "") -> list[Path]:
@@ -136,3 +137,14 @@ def require_file(path: Path) -> None:
         raise ConfigError(f"{str(path)[:200]} cannot be opened: {error.strerror}") from error
     hint = did_you_mean(path.name, neighbours)
     raise ConfigError(f"there is no file {path}{hint if hint.startswith(':') else ''}")
+
+
+def base_name(name: str) -> tuple[str, int]:
+    """A file's name without its end and its version, and the number of the version.
+
+    >>> base_name("questions.jsonl"), base_name("questions.v3.jsonl")
+    (('questions', 1), ('questions', 3))
+    """
+    stem = Path(name).stem
+    match = _VERSION.search(stem)
+    return (stem[: match.start()], int(match[1])) if match else (stem, 1)

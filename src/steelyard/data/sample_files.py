@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from steelyard.data.hugging_face import dataset_table
 from steelyard.data.mappings import keyed_table, refuse_doubles
-from steelyard.data.paths import is_folder
+from steelyard.data.paths import base_name, is_folder
 from steelyard.data.table import Table
 from steelyard.errors import ConfigError, DataError
 
@@ -168,10 +168,13 @@ class SampleFiles:
 
     @property
     def title(self) -> str:
-        """What a suite without a name is called: the first file's name without its end, or the dataset's."""
+        """What a suite without a name is called: the first file's name without its end and version, or the dataset's.
+
+        `questions.v2.jsonl` is a later version of `questions.jsonl`, and runs of both are of one suite.
+        """
         if self.frame is not None:
             return self.frame.name
-        return self.paths[0].stem if self.paths else Path(self.dataset).name
+        return base_name(self.paths[0].name)[0] if self.paths else Path(self.dataset).name
 
     @property
     def names(self) -> str:

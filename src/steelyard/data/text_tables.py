@@ -166,11 +166,16 @@ def read_delimited(path: Path) -> Table:
         DataError: an encoding or a line that cannot be read; while iterating, quotes that do not match.
     """
     text = examine_rows(path)
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else _sniff(text)
+    delimiter = delimiter_of(text)
     notes = [f"{path.name}: read as {text.encoding.upper()}"] if text.encoding == "gb18030" else []
     if delimiter != "," and path.suffix.lower() != ".tsv":
         notes.append(f"{path.name}: cells are separated by {'tabs' if delimiter == chr(9) else delimiter}")
     return Table(path.name, lambda: _cells_of_lines(text, delimiter), "line", notes=tuple(notes))
+
+
+def delimiter_of(text: TextFile) -> str:
+    """What separates the cells of a .csv or .tsv file."""
+    return "\t" if text.path.suffix.lower() == ".tsv" else _sniff(text)
 
 
 def _cells_of_lines(text: TextFile, delimiter: str) -> Iterator[Row]:

@@ -10,11 +10,11 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from steelyard.errors import ModelError, expect_number
 from steelyard.models.base import Fault, Model, Request
-from steelyard.models.prices import Price, PriceTable, billionths, units
+from steelyard.models.prices import Price, PriceTable, Spent, billionths, units
 from steelyard.models.rate_limit import RateLimiter, Rates, Sent
 from steelyard.types import Reply, Usage
 
@@ -48,15 +48,6 @@ class Budget:
                 expect_number(f"budget.{name}", getattr(self, name), 0, whole=whole)
 
 
-class Spent(NamedTuple):
-    """What an evaluation has spent: calls, tokens, billionths of the currency's unit, and milliseconds."""
-
-    calls: int = 0
-    tokens: int = 0
-    money: int = 0
-    millis: int = 0
-
-
 class Ledger(Protocol):
     """Where the store keeps what an evaluation has spent."""
 
@@ -87,10 +78,10 @@ class BudgetMeter:
         currency: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._budget = budget
+        self.budget = budget
+        self.currency = currency
         self._calls, self._tokens, self._money, before = spent
         self._ledger = ledger
-        self._currency = currency
         self._clock = clock
         self._most_money = None if budget.money is None else billionths(budget.money)
         self._began = clock() - before / 1000
@@ -106,7 +97,7 @@ class BudgetMeter:
         Raises:
             ModelError: kind `budget`: a limit is reached; it ends the run, which can be resumed.
         """
-        limits = self._budget
+        limits = self.budget
         if limits.calls is not None and self._calls >= limits.calls:
             raise used_up(f"{limits.calls} calls")
         if limits.tokens is not None and self._tokens + tokens > limits.tokens:
@@ -115,7 +106,7 @@ class BudgetMeter:
             if money is None:
                 raise ModelError("the budget is in money, but a model has no price", kind="budget", ends_run=True)
             if self._money + money > self._most_money:
-                raise used_up(f"{limits.money:g} {self._currency}".rstrip())
+                raise used_up(f"{limits.money:g} {self.currency}".rstrip())
         if (left := self.left_s) is not None and left <= 0:
             raise self.out_of_time()
         self._calls += 1
@@ -131,14 +122,19 @@ class BudgetMeter:
         self._ledger.correct(calls, tokens, money, self._passed())
 
     @property
+    def spent(self) -> Spent:
+        """What is booked so far, and the time that has passed."""
+        return Spent(self._calls, self._tokens, self._money, int((self._clock() - self._began) * 1000))
+
+    @property
     def left_s(self) -> float | None:
         """Seconds that are left; None where time has no limit."""
-        minutes = self._budget.minutes
+        minutes = self.budget.minutes
         return None if minutes is None else minutes * 60 - (self._clock() - self._began)
 
     def out_of_time(self) -> ModelError:
         """The error that ends a run whose time budget is used up."""
-        return used_up(f"{self._budget.minutes:g} minutes")
+        return used_up(f"{self.budget.minutes:g} minutes")
 
     def book_time(self) -> None:
         """Store the time that has passed, so that a killed process loses only the time since the last call of this."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -237,6 +237,10 @@ class Limits:
         seed: for the jitter of back-offs.
         refusal: why a reply could not be kept, or None; asked before every sending, retries included.
         quota: budget, rates and prices.
+        retried: is given a model's name and the kind of fault for each attempt that failed and is sent again.
+
+    Attributes:
+        retries: kind of fault -> attempts that failed so far and were sent again.
     """
 
     def __init__(
@@ -247,8 +251,11 @@ class Limits:
         seed: int = 0,
         refusal: Callable[[], SteelyardError | None] = lambda: None,
         quota: Quota = Quota(),
+        retried: Callable[[str, str], None] = lambda _model, _fault: None,
     ) -> None:
         self.pauses = Pauses()
+        self.retries: Counter[str] = Counter()
+        self._retried = retried
         self._retry = retry
         self._concurrency = concurrency
         self._refusal = refusal
@@ -336,6 +343,8 @@ class Limits:
         left = self._retry.total_s - (now - progress.started)
         unreached = not gate.answered and len(progress.attempts) >= _UNREACHED_ATTEMPTS
         if fault.retry and not unreached and len(progress.attempts) < self._retry.attempts and progress.wait_s < left:
+            self.retries[fault.kind] += 1
+            self._retried(progress.model, fault.kind)
             return
         # Told to wait longer than any call may take, every other call would be: the gate would stay shut for hours.
         raise ModelError(

@@ -29,7 +29,6 @@ from steelyard.models.connection import check_connection
 from steelyard.models.faults import error_body, fault_in_body, filtered_reply, parse_json, quoted
 from steelyard.models.json_bodies import encode_body
 from steelyard.models.references import check_key, check_secrets, check_sent, masked
-from steelyard.models.streaming import completion_in, send_streamed, streamed_text
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
@@ -202,7 +201,11 @@ class OpenAICompatible:
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once."""
-        return await (send_streamed(request, wire, idle_s=self.idle_s) if self.stream else wire.exchange(request))
+        if not self.stream:
+            return await wire.exchange(request)
+        from steelyard.models.streaming import send_streamed
+
+        return await send_streamed(request, wire, idle_s=self.idle_s)
 
     def read(self, answer: Answer) -> Reply:
         """The first choice's message; of a stream with `ttft` in its metadata.
@@ -226,8 +229,12 @@ def read_completion(answer: Answer, *, streamed: bool = False) -> Reply:
     """
     if (filtered := filtered_reply(answer)) is not None:
         return filtered
-    text = streamed_text(answer) if streamed else None
-    return reply_of(parse_json(answer) if text is None else completion_in(text, answer), answer)
+    if streamed:
+        from steelyard.models.streaming import completion_in, streamed_text
+
+        if (text := streamed_text(answer)) is not None:
+            return reply_of(completion_in(text, answer), answer)
+    return reply_of(parse_json(answer), answer)
 
 
 def reply_of(data: Any, answer: Answer) -> Reply:

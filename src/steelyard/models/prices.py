@@ -17,7 +17,7 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.models.base import ModelInfo
@@ -112,6 +112,15 @@ def priced_names(model: Any) -> Iterator[str]:
             yield name.partition("/")[2]
     if info.address:
         yield info.address
+
+
+class Spent(NamedTuple):
+    """What an evaluation has spent: calls, tokens, billionths of the currency's unit, and milliseconds."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: int = 0
+    millis: int = 0
 
 
 def billionths(amount: float | Decimal | str) -> int:

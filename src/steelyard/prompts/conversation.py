@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from steelyard.escaping import cell_text
 from steelyard.prompts.language import language_of
 from steelyard.prompts.message_parts import is_text_part, is_typed_text, shown_content, without_files
 from steelyard.types import Message
@@ -130,6 +131,15 @@ def transcript_of(value: Any) -> str:
     turns = [(str(message["role"]), _turn_text(message)) for message in value]
     language = language_of(*(text for _, text in turns))
     return "\n\n".join(f"{_role(name, language)}{_COLON[language]}{text}" for name, text in turns)
+
+
+def input_text(value: Any) -> str:
+    r"""A sample's input as a person is shown it, as one text; messages one after the other, each with its role.
+
+    >>> input_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
+    'System: Be brief.\n\nUser: Why?'
+    """
+    return transcript_of(value) if is_messages(value) else cell_text(without_files(value))
 
 
 def search_text(value: Any) -> str:

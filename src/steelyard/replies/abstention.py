@@ -33,9 +33,10 @@ def is_abstention(answer: str) -> bool:
     if len(answer) > _LONGEST:
         return False
     plain = " ".join(fold(answer).split()).strip("\"'_「」 ")
-    if not plain or pattern("abstention", "beside").search(_SORRY_BUT.sub("sorry", plain)):
-        return False
-    sentences = [match[0].strip() for match in _SENTENCE.finditer(plain)]
-    says = [pattern("abstention", "says").fullmatch(sentence) is not None for sentence in sentences]
-    helps = [pattern("abstention", "helps").fullmatch(sentence) is not None for sentence in sentences]
-    return any(says) and all(no_answer or help_ for no_answer, help_ in zip(says, helps, strict=True))
+    says = False
+    for sentence in _SENTENCE.finditer(plain):
+        if pattern("abstention", "says").fullmatch(sentence[0].strip()):
+            says = True
+        elif not pattern("abstention", "helps").fullmatch(sentence[0].strip()):
+            return False
+    return says and not pattern("abstention", "beside").search(_SORRY_BUT.sub("sorry", plain))

@@ -8,7 +8,8 @@ worse than none, and nothing is ever guessed.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Literal
 
 from steelyard.replies.choice_letters import (
@@ -19,12 +20,11 @@ from steelyard.replies.choice_letters import (
     numbered,
     only_letter,
 )
-from steelyard.replies.choice_texts import declared_text, final_text, only_text, shortened, shown
 from steelyard.replies.clean import clean, fold
-from steelyard.replies.evidence import Candidate, Strength, decide, phrases
-from steelyard.replies.grammar import pattern, words
+from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
+from steelyard.replies.grammar import FLAGS, expanded, pattern, words
 from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key
-from steelyard.replies.options import ChoicePage, ChoiceReading, Status, condense
+from steelyard.replies.options import SHORT, ChoicePage, ChoiceReading, Status, condense, is_distinct, quotes
 
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
@@ -41,6 +41,25 @@ _REASONS: Final = {
     "refused": "the model declined to answer",
     "unparsed": "its JSON names no option",
 }
+_OPENING_SIGNS: Final = 2
+_MOST_QUOTES: Final = 12
+"""Quotations that are looked at from the beginning and from the end: bounds the time for a reply full of them."""
+_MOST_EXAMINED: Final = 24
+_TEXT_CLOSED: Final = re.compile(
+    r"[\"')\]]{0,2}(?:\s{0,2}[.,;:!\n()–—。，<-]|\s{0,3}\Z"
+    r"|\s(?:because|since|as|due|than|in my|for me|about (?:it|this)|and|but|given)\b)",
+    re.IGNORECASE,
+)
+"""Behind a common word that is said by itself: `It's good.`, and not `a good question`."""
+_ENDS: Final = re.compile(r"[\"')\]$]{0,3}\s{0,2}[.!。]?\s*\Z")
+_IS_BEFORE: Final = re.compile(rf"(?:{expanded('<be>', 'en')}|[=≈:是为]|\\approx)\s{{0,3}}[$\\(\"']{{0,3}}\Z", FLAGS)
+_SHOWN_LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
+_SHOWN_CLOSED: Final = re.compile(r"[\"')\]]{0,2}\s{0,2}(?:[.!]\s{0,3})?(?:\Z|\n)|[\"')\]]{0,2}[.!]\s{1,3}(?=[A-Z\"])")
+_FIGURE: Final = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
+_DENIES: Final = re.compile(
+    r"(?:\b(?:not|cannot be)|n't|不是|并非)\s{0,2}(?:the\s)?(?:options?\s|选项)?\(?[A-Z](?![A-Za-z])"
+)
+"""Where an option is denied, a sentence on another (`It is not A. The nucleus stores DNA.`) is no answer yet."""
 _EXPLICIT: Final = frozenset({"json", "leading", "declared", "announced", "concluded", "judged"})
 """Rules whose letters the reply names as its answer; the others infer it."""
 
@@ -68,7 +87,7 @@ def read_choice(
     'inferred'
     """
     lettered = _lettered(options)
-    cleaned = clean(reply)
+    cleaned = clean(reply).with_short_blanks()
     if not cleaned.text.strip():
         reason = "the reply broke off inside its reasoning" if cleaned.unfinished else "the reply is empty"
         return ChoiceReading((), "empty", reason=reason)
@@ -184,21 +203,116 @@ def _refused(page: ChoicePage) -> Candidate | None:
     return Candidate("refused", *match.span(), Strength.MENTIONED, "refused") if match else None
 
 
+# Replies that give the text of an option instead of its letter.
+
+
+def _declared_text(page: ChoicePage) -> Candidate | None:
+    """`The answer is` with the text of one option behind it, or with a number that equals it."""
+    return decide(list(_text_candidates(page)), page.text) or decide(list(_value_candidates(page)), page.text)
+
+
+def _text_candidates(page: ChoicePage) -> Iterator[Candidate]:
+    """The texts of options that a phrase gives as the answer, or with which the reply opens."""
+    line = len(page.text.split("\n", 1)[0])
+    for quote in (*page.quotes[:_MOST_QUOTES], *page.quotes[_MOST_QUOTES:][-_MOST_QUOTES:]):
+        letters, span = (page.labels[quote.option],), (quote.start, quote.end)
+        if REJECTED.match(page.text, quote.end):
+            continue
+        if quote.start <= _OPENING_SIGNS and (quote.end >= line - 2 or page.text[quote.end] in ",.;:!。"):
+            yield Candidate(letters, *span, Strength.ANNOUNCED, "leading_text")
+        elif DECLARES.before(page.text, quote.start):
+            yield Candidate(letters, *span, Strength.DECLARED, "declared_text")
+        elif _TEXT_CLOSED.match(page.text, quote.end) and SAYS.before(page.text, quote.start):
+            yield Candidate(letters, *span, Strength.ANNOUNCED, "declared_text")
+
+
+def _value_candidates(page: ChoicePage) -> Iterator[Candidate]:
+    """`The answer is 1` where one option is `1.0` and all are numbers."""
+    values = [_value(option) for option in page.options]
+    if None in values:
+        return
+    for match in list(_FIGURE.finditer(page.text))[-_MOST_EXAMINED:]:
+        value = _value(match.group())
+        if values.count(value) == 1 and DECLARES.before(page.text, match.start()):
+            letters = (page.labels[values.index(value)],)
+            yield Candidate(letters, *match.span(), Strength.DECLARED, "declared_text")
+
+
+def _value(text: str) -> float | None:
+    plain = fold(text).strip(" $.").replace(",", "").replace("−", "-")
+    try:
+        return float(plain)
+    except ValueError:
+        return None
+
+
+def _shown(page: ChoicePage) -> Candidate | None:
+    """The one option that stands there with its letter and its text, as in `I decline. (D) Refused`."""
+    spans: dict[str, tuple[int, int]] = {}
+    for match in islice(_SHOWN_LABEL.finditer(page.text), _MOST_EXAMINED):
+        start, letter = match.start("letter"), match["letter"]
+        if letter not in page.labels or page.is_listed(start):
+            continue
+        end = page.behind(letter, match.end())
+        if end > match.end() and _SHOWN_CLOSED.match(page.text, end):
+            spans[letter] = (start, end)
+    if len(spans) != 1:
+        return None
+    ((letter, span),) = spans.items()
+    if is_against(page.text, span[0]) or page.breaks_off(span[0]):
+        return None
+    return Candidate((letter,), *span, Strength.MENTIONED, "shown")
+
+
+def _final_text(page: ChoicePage) -> Candidate | None:
+    """The text with which the reply ends, where its last sentence concludes with it: `The total is $13,000`."""
+    if not page.quotes or page.text[-1] not in ".。":
+        return None
+    quote = page.quotes[-1]
+    before = _IS_BEFORE.search(page.text, max(0, quote.start - 20), quote.start)
+    if not before or not _ENDS.match(page.text, quote.end) or is_against(page.text, quote.start):
+        return None
+    return Candidate((page.labels[quote.option],), quote.start, quote.end, Strength.CONCLUDED, "final_text")
+
+
+def _only_text(page: ChoicePage) -> Candidate | None:
+    """The one option whose text is quoted, where it says enough not to be there by chance."""
+    quoted = quotes(page.text, page.options, page.question)
+    if len(quoted) > 2 * _MOST_EXAMINED and len({quote.option for quote in quoted}) > 1:
+        return None
+    standing = [
+        quote
+        for quote in (*quoted[:_MOST_EXAMINED], *quoted[_MOST_EXAMINED:][-_MOST_EXAMINED:])
+        if not page.is_listed(quote.start)
+        and not is_against(page.text, quote.start)
+        and not REJECTED.match(page.text, quote.end)
+    ]
+    if len({quote.option for quote in standing}) != 1 or page.breaks_off(standing[0].start):
+        return None
+    quote = standing[0]
+    if _DENIES.search(page.text) and not any(_TEXT_CLOSED.match(page.text, one.end) for one in standing):
+        return None
+    others = [option for number, option in enumerate(page.options) if number != quote.option]
+    by_itself = len(page.text) <= SHORT and any(_TEXT_CLOSED.match(page.text, one.end) for one in standing)
+    if not by_itself and not is_distinct(page.options[quote.option], others):
+        return None
+    return Candidate((page.labels[quote.option],), quote.start, quote.end, Strength.MENTIONED, "only_text")
+
+
 __all__ = ["RULES", "ChoiceReading", "read_choice"]
 
 RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     _json,
     declared_letters,
-    declared_text,
-    shortened,
-    shown,
+    _declared_text,
+    _shown,
     numbered,
     _none_of_them,
-    final_text,
+    _final_text,
     _refused,
     final_sentence,
     judged,
     only_letter,
-    only_text,
+    _only_text,
 )
 """What is tried, in order."""

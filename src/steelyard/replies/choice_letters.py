@@ -30,8 +30,12 @@ from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, restated
 
 _MOST_MENTIONS: Final = 40
 """Letters of a reply that are looked at: bounds the time for a reply that is full of them."""
+_LAST_MENTIONS: Final = 16
+"""The last letters, in front of which a phrase is looked for; in 2,238 real replies eight are enough."""
+_MENTIONED_WITHIN: Final = 3_000
+"""Characters at the end in which they are looked for first."""
 _MOST_LINES: Final = 30
-_MOST_STOPS: Final = 8
+_MOST_STOPS: Final = 2
 """Further questions that nobody asked, in front of which an answer is looked for."""
 _LETTER: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
 _LINK: Final = (
@@ -54,7 +58,7 @@ _NEXT: Final = re.compile(rf"{_TAIL}[\s.,;]{{0,3}}{_LINK}\s{{0,2}}{_HEAD}(?P<let
 _LONE: Final = re.compile(rf"(?P<lone>{_LETTER})")
 _NAMED: Final = re.compile(
     rf"(?:选项|\b(?:options?|choices?|answers?|statements?)\s{{1,2}})[\s(\[\"']{{0,3}}(?P<behind>{_LETTER})"
-    rf"|(?P<before>{_LETTER})\s?(?:选项|项)|^[ \t]*[(\[]?(?P<line>{_LETTER})[)\]]?[ \t]*[.:]?[ \t]*$",
+    rf"|(?P<before>{_LETTER})\s?(?:选项|项)|^[ \t]*[(\[]?(?P<line>{_LETTER})[)\]]?[ \t]*+(?:[.:][ \t]*+)?$",
     FLAGS,
 )
 """A letter that is spoken of as an option: `option B`, `B选项`, B alone on its line."""
@@ -115,6 +119,8 @@ _JUDGED: Final = re.compile(
     r"|[.:]?\s?[-–—]?\s?(?:correct|right|incorrect|wrong|false)\b)",
     re.IGNORECASE,
 )
+_MARKED: Final = re.compile(r"^[ \t•-]{0,6}(?:[✅✔✓☑]|(?P<wrong>[❌✗✘❎]))\ufe0f?[ \t]{0,2}[(\[]?\Z", re.MULTILINE)
+"""In front of a letter: the line is marked as right or wrong."""
 _LINE_LABEL: Final = re.compile(
     r"(?:\n\s{0,20}(?:[-•·]\s{0,3})?(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))"
     r"[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]|[。\n]\s*([A-Z])(?:选项|项)"
@@ -134,9 +140,11 @@ _TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(\w+)")
 
 def declared_letters(page: ChoicePage) -> Candidate | None:
     """`The answer is B`, `故选B`, a letter at the very beginning; `none of them` in their place."""
+    begin = 0
     for stop in _stops(page.text):
-        if candidates := _candidates(page, stop):
+        if candidates := _candidates(page, begin, stop):
             return decide(sorted(candidates, key=lambda candidate: candidate.start), page.text)
+        begin = stop
     return None
 
 
@@ -147,15 +155,18 @@ def _stops(text: str) -> Iterator[int]:
     yield len(text)
 
 
-def _candidates(page: ChoicePage, stop: int) -> list[Candidate]:
-    """The letters that the reply gives up to `stop`, by the strongest kind of phrase that it uses.
+def _candidates(page: ChoicePage, begin: int, stop: int) -> list[Candidate]:
+    """The letters that the reply gives from `begin` to `stop`, by the strongest kind of phrase that it uses.
 
     Less formal phrases are looked for as well where the model takes something back: corrections are often informal.
     """
-    leading = _leading(page, stop)
-    begin = leading.end if leading else 0
-    spans = [match.span() for match in _GROUP.finditer(page.text, begin, stop)][-_MOST_MENTIONS:]
-    mentions = [span for span in spans if not page.is_listed(span[0]) and not _is_word(page.text, *span)]
+    leading = _leading(page, stop) if begin == 0 else None
+    begin = leading.end if leading else begin
+    mentions = [
+        span
+        for span in _last_groups(page.text, begin, stop)
+        if not page.is_listed(span[0]) and not _is_word(page.text, *span)
+    ]
     candidates = [leading] if leading else []
     takes_back = next(phrases("page", "correction", page.text, stop), None) is not None
     for lead in LEADS:
@@ -173,6 +184,15 @@ def _candidates(page: ChoicePage, stop: int) -> list[Candidate]:
                 found = True
                 candidates.append(Candidate(letters, start, last, lead.strength, lead.strength.name.lower()))
     return [*candidates, *_none_declared(page, stop)] if candidates else []
+
+
+def _last_groups(text: str, begin: int, stop: int) -> list[tuple[int, int]]:
+    """Where the last groups of letters stand between `begin` and `stop`."""
+    near = max(begin, stop - _MENTIONED_WITHIN)
+    spans = [match.span() for match in _GROUP.finditer(text, near, stop)]
+    if near > begin and len(spans) < _LAST_MENTIONS:
+        spans = [match.span() for match in _GROUP.finditer(text, begin, stop)]
+    return spans[-_LAST_MENTIONS:]
 
 
 def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], start: int, end: int) -> bool:
@@ -348,8 +368,10 @@ def _verdicts(page: ChoicePage) -> tuple[_Spans, _Spans]:
         if not letters or not set(letters) <= set(page.labels):
             continue
         behind = page.behind(letters[-1], match.end())
-        rejected = REJECTED.match(page.text, behind) is not None
-        if (rejected or CONFIRMED.match(page.text, behind)) and not is_against(page.text, match.start()):
+        mark = _MARKED.search(page.text, max(0, match.start() - 12), match.start())
+        rejected = mark["wrong"] is not None if mark else REJECTED.match(page.text, behind) is not None
+        right_or_wrong = mark or rejected or CONFIRMED.match(page.text, behind)
+        if right_or_wrong and not is_against(page.text, match.start()):
             (wrong if rejected else right).update(dict.fromkeys(letters, match.span()))
     return right, wrong
 

@@ -2,7 +2,7 @@
 
 `fold` writes plain letters and marks for full-width, circled and bold ones; `clean` also blanks reasoning, markup and
 copied examples, and keeps the beginning and the end of a long reply. What is taken away is replaced by spaces or lies
-outside the window, so each offset leads back to the reply as it came.
+outside the window, so each offset leads back to the reply as it came. `blocks_of` finds fenced blocks.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import re
 import string
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from steelyard.replies.grammar import lexicon, pattern
 
@@ -31,9 +31,32 @@ _TAIL: Final = 8_000
 _MOST_TURNS: Final = 50
 _MOST_BLOCKS: Final = 1_000
 """Blocks of reasoning; a reply with more repeats itself without end."""
-_TURN_WITHIN: Final = 100_000
-"""Characters within which the end of the model's turn is looked for: no model says more in one turn."""
+_REASONING_BEGINS: Final = 20_000
+_REASONING_ENDS: Final = 100_000
+"""Characters at the beginning and at the end in which marks of reasoning are looked for: no answer is longer."""
+_TURN_WITHIN: Final = 30_000
+"""Characters of an answer within which the end of the model's turn is looked for."""
+_HEADING_WITHIN: Final = 40_000
+"""Characters at the end in which a heading of the answer is looked for."""
+_MOST_BLANKS: Final = 80
+_LONG_BLANKS: Final = re.compile(rf"\s{{{_MOST_BLANKS + 1},}}+")
 _EXAMPLE_WORDS: Final = ("例", "xample", "XAMPLE")
+SQL_WORDS: Final = frozenset(
+    {
+        "sql", "sqlite", "sqlite3", "duckdb", "mysql", "mariadb", "postgres", "postgresql", "psql", "pgsql", "plsql",
+        "tsql", "t-sql", "mssql", "ansi",
+    }
+)  # fmt: skip
+JSON_WORDS: Final = frozenset({"json", "jsonc", "json5"})
+_MOST_FENCES: Final = 100
+"""A reply with more repeats itself without end."""
+_KNOWN_WORDS: Final = "|".join(sorted((re.escape(one) for one in SQL_WORDS | JSON_WORDS), key=len, reverse=True))
+_FENCE: Final = re.compile(
+    rf"(?P<mark>`{{3,}}|~{{3,}})[ \t]*+"
+    rf"(?:(?P<word>{_KNOWN_WORDS})(?![\w-])[ \t]*+(?:\w++=[^\n`]*+)?(?:\r?\n)?|"
+    rf"(?!(?:select|with|values|from|insert|create)\b)(?P<other>[A-Za-z][\w+.#-]*+)[^\n`]*+\n|\r?\n)?",
+    re.IGNORECASE,
+)
 
 
 def _pairs() -> Iterator[tuple[int, str]]:
@@ -71,27 +94,49 @@ class CleanedReply:
         offset: how far its beginning lies from the reply's.
         gap: how many characters were left out in the middle.
         unfinished: whether the reply broke off inside its reasoning.
+        cuts: (place in the text, characters left out there and before) of each run of blanks that was shortened.
     """
 
     text: str
     offset: int
     gap: int
     unfinished: bool
+    cuts: tuple[tuple[int, int], ...] = ()
+
+    def with_short_blanks(self) -> CleanedReply:
+        """The same with at most 80 blanks in a row: phrases that allow any number between words try each of them.
+
+        >>> short = clean("A" + 1_000 * " " + "B").with_short_blanks()
+        >>> len(short.text), short.span(81, 82)
+        (82, (1001, 1002))
+        """
+        cuts, pieces, place, left_out, length = [], [], 0, 0, 0
+        for run in _LONG_BLANKS.finditer(self.text):
+            pieces.append(self.text[place : run.start() + _MOST_BLANKS])
+            length += run.start() + _MOST_BLANKS - place
+            left_out += run.end() - run.start() - _MOST_BLANKS
+            cuts.append((length, left_out))
+            place = run.end()
+        if not cuts:
+            return self
+        return replace(self, text="".join([*pieces, self.text[place:]]), cuts=tuple(cuts))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The same characters in the reply as it came, as (start, end)."""
         return self._original(start), self._original(end - 1) + 1 if end > start else self._original(start)
 
     def _original(self, offset: int) -> int:
+        if self.cuts:
+            offset += next((left_out for place, left_out in reversed(self.cuts) if place <= offset), 0)
         return offset + self.offset + (self.gap if self.gap and offset >= _HEAD else 0)
 
 
 def clean(reply: str) -> CleanedReply:
     """Fold `reply`, blank its reasoning, markup and copied example, and keep its beginning and end."""
     visible, unfinished = without_reasoning(reply)
-    visible = _own_turn(_without_heading(visible))
-    offset = len(visible) - len(visible.lstrip())
-    text = visible.strip()
+    begun = _without_heading(visible.lstrip()).lstrip()
+    offset = len(visible) - len(begun)
+    text = _own_turn(begun).rstrip()
     gap = max(0, len(text) - _HEAD - _TAIL)
     if gap:  # folding costs more than all else on a long reply, so only the window is folded
         text = text[:_HEAD] + text[_HEAD + gap :]
@@ -111,10 +156,12 @@ def _blank(match: re.Match[str]) -> str:
 
 def _without_heading(text: str) -> str:
     """Blank what stands under a heading such as `思考过程：`, where a heading of the answer follows it."""
-    start = len(text) - len(text.lstrip(" \t\r\n*#_"))
+    opening = text[:120]
+    start = len(opening) - len(opening.lstrip(" \t\r\n*#_"))
     if not pattern("page", "reasoning_heading").match(fold(text[start : start + 60])):
         return text
-    ends = [match.end() for match in pattern("page", "answer_heading").finditer(fold(text))]
+    shown = max(0, len(text) - _HEADING_WITHIN)
+    ends = [shown + match.end() for match in pattern("page", "answer_heading").finditer(fold(text[shown:]))]
     return " " * ends[-1] + text[ends[-1] :] if ends else text
 
 
@@ -133,13 +180,26 @@ def _own_turn(text: str) -> str:
 def without_reasoning(text: str) -> tuple[str, bool]:
     """Blank each block of reasoning, and say whether the last one is unfinished.
 
-    One without its opening mark begins the reply, one without its closing mark ends it.
+    One without its opening mark begins the reply, one without its closing mark ends it. Of a reply of more than 120,000
+    characters that holds brackets, what lies between the first 20,000 and the last 100,000 is blanked as well.
 
     >>> without_reasoning("<think>B?</think>A"), without_reasoning("A<think>B?")
     (('                 A', False), ('A         ', True))
     """
     if "<" not in text and "◁" not in text and "[" not in text:
         return text, False
+    ends, gap = _ends(text)
+    shown, unfinished = _blanked(ends)
+    return shown[:_REASONING_BEGINS] + " " * gap + shown[_REASONING_BEGINS:], unfinished
+
+
+def _ends(text: str) -> tuple[str, int]:
+    """The beginning and the end of a text, and how many characters were left out between them."""
+    gap = max(0, len(text) - _REASONING_BEGINS - _REASONING_ENDS)
+    return (text[:_REASONING_BEGINS] + text[-_REASONING_ENDS:] if gap else text), gap
+
+
+def _blanked(text: str) -> tuple[str, bool]:
     unfinished = False
     lowered = _lowered(text)
     for opening, closing in lexicon("markup")["reasoning"]["pairs"]:
@@ -169,19 +229,22 @@ def readable(text: str) -> tuple[int, int, bool]:
     """Where the part stands that is no reasoning, and whether the reply broke off inside reasoning.
 
     It begins behind the last mark that closes reasoning, and ends before one that opens it and is never closed. Marks
-    of width zero at its ends are left out.
+    of width zero at its ends are left out. Of a reply of more than 120,000 characters marks are looked for in the first
+    20,000 and the last 100,000.
 
     >>> readable("<think>a</think>b"), readable("<think>a")
     ((16, 17, False), (0, 0, True))
     """
     if "<" not in text and "◁" not in text and "[" not in text:
         return (*_visible(text, 0, len(text)), False)
-    lowered = _lowered(text)
+    ends, gap = _ends(text)
+    lowered = _lowered(ends)
     pairs = lexicon("markup")["reasoning"]["pairs"]
     closed = (at + len(closing) for _, closing in pairs if (at := lowered.rfind(closing)) >= 0)
     start = max(closed, default=0)
     opened = [at for opening, _ in pairs if (at := lowered.find(opening, start)) >= 0]
-    return (*_visible(text, start, min(opened, default=len(text))), bool(opened))
+    begin, end = (at + gap if at > _REASONING_BEGINS else at for at in (start, min(opened, default=len(ends))))
+    return (*_visible(text, begin, end), bool(opened))
 
 
 def _visible(text: str, start: int, end: int) -> tuple[int, int]:
@@ -194,6 +257,48 @@ def _lowered(text: str) -> str:
     """`text` in lower case; as it is where a few letters would become two."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else text
+
+
+class Block(NamedTuple):
+    """One fenced block: its word in lower case ("" is none), where its content stands, and whether it is closed."""
+
+    word: str
+    start: int
+    end: int
+    closed: bool
+
+
+def blocks_of(text: str, start: int, end: int) -> Iterator[Block]:
+    r"""The first 100 fenced blocks between `start` and `end`; one that is not closed runs to the end.
+
+    >>> text = "so: ```sql SELECT 1``` or\n~~~\nx"
+    >>> [(one.word, text[one.start : one.end], one.closed) for one in blocks_of(text, 0, len(text))]
+    [('sql', 'SELECT 1', True), ('', 'x', False)]
+    """
+    place = start if "```" in text or "~~~" in text else end
+    for _ in range(_MOST_FENCES):
+        if (opening := _FENCE.search(text, place, end)) is None:
+            return
+        closing = text.find(opening["mark"], opening.end(), end)
+        stop = end if closing < 0 else closing
+        word = (opening["word"] or opening["other"] or "").lower()
+        yield Block(word, opening.end(), stop, closing >= 0)
+        place = end if closing < 0 else closing + len(opening["mark"])
+
+
+def unfenced(text: str) -> str:
+    r"""The content of a text that is one fenced block and nothing else; any other text as it is.
+
+    >>> unfenced("```sql\nSELECT 1\n```"), unfenced("SELECT '```'")
+    ('SELECT 1', "SELECT '```'")
+    """
+    stripped = text.strip()
+    if not stripped.startswith(("```", "~~~")):
+        return text
+    block = next(blocks_of(stripped, 0, len(stripped)))
+    mark = stripped[: len(stripped) - len(stripped.lstrip(stripped[0]))]
+    content = stripped[block.start : block.end].strip()
+    return content if content and stripped[block.end :] == mark else text
 
 
 _FOLDED: Final[Mapping[int, str]] = MappingProxyType(dict(_pairs()))

@@ -19,6 +19,8 @@ _BETWEEN: Final = (
     rf"{_SIGNS}(?:{expanded('<filler>', 'en')}[\s,:]{{1,4}}){{0,6}}{_SIGNS}"
     rf"(?:{expanded('<filler>', 'zh')}|\s){{0,4}}{_SIGNS}"
 )
+_NOT_WITHIN_A_WORD: Final = r"(?!(?<=\w)[a-z0-9_])"
+"""Said once in front, where every phrase says it of itself: a search is twice as fast."""
 _DENIED: Final = re.compile(rf"{source('choice', 'denied')}[ \t]*\Z", FLAGS)
 _AGAINST: Final = re.compile(rf"{source('choice', 'against')}[\s\"'(]{{0,3}}(?:选项|options?\s)?\(?\Z", FLAGS)
 _NEGATED: Final = re.compile(
@@ -56,6 +58,7 @@ class Candidate:
         strength: how plainly it is given.
         source: the name of the rule that found it.
         whole: where the declaration stands that it is a part of, as (start, end); None is the value alone.
+        rank: which of equally plain ones counts, the highest: what was asked for, or is called final.
     """
 
     value: Any
@@ -64,14 +67,15 @@ class Candidate:
     strength: Strength
     source: str
     whole: tuple[int, int] | None = None
+    rank: int = 0
 
 
 def decide(candidates: Sequence[Candidate], text: str) -> Candidate | None:
     """The candidate that counts, or None where there is none.
 
-    The strongest kind counts. Of several of that kind the first counts where the reply opens with its answer, else the
-    last, as what precedes it is reasoning. What was said before the model took it back does not count where something
-    was said afterwards.
+    The strongest kind counts, and of one kind the highest rank. Of several of these the first counts where the reply
+    opens with its answer, else the last, as what precedes it is reasoning. What was said before the model took it back
+    does not count where something was said afterwards.
 
     Args:
         candidates: in the order in which they stand.
@@ -80,8 +84,8 @@ def decide(candidates: Sequence[Candidate], text: str) -> Candidate | None:
     standing = _after_correction(candidates, text)
     if not standing:
         return None
-    strength = max(candidate.strength for candidate in standing)
-    strongest = [candidate for candidate in standing if candidate.strength == strength]
+    top = max((candidate.strength, candidate.rank) for candidate in standing)
+    strongest = [candidate for candidate in standing if (candidate.strength, candidate.rank) == top]
     return strongest[0] if opens_with(strongest[0].start) else strongest[-1]
 
 
@@ -122,7 +126,7 @@ class Lead:
     def pattern(self) -> re.Pattern[str]:
         """A phrase with what may stand between it and the answer; compiled when the first reply is read."""
         phrases = any_of(source("choice", kind) for kind in self.kinds)
-        return re.compile(rf"{phrases}{_BETWEEN}\Z", FLAGS)
+        return re.compile(rf"{_NOT_WITHIN_A_WORD}{phrases}{_BETWEEN}\Z", FLAGS)
 
     def before(self, text: str, start: int) -> re.Match[str] | None:
         """The phrase that ends where an answer begins at `start`; None where there is none, or where it is denied."""

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 _OPENING: Final = re.compile(r"\{\s{0,40}(?:[\"'][^\"'\n]{1,80}[\"']|[A-Za-z_]\w{0,40})\s{0,40}:")
 _TOKEN: Final = re.compile(
-    r"(?P<open>[{\[])|(?P<close>[}\]])|(?P<colon>:)|(?P<comma>,)"
-    r"|\"(?P<double>(?:[^\"\\]++|\\.|\"(?!\s{0,9}[,:}\]]|\s*\Z))*+)(?:\"|\Z)"
-    r"|(?<!\w)'(?P<single>(?:[^'\\]++|\\.|'(?!\s{0,9}[,:}\]]|\s*\Z))*+)(?:'|\Z)"
-    r"|(?P<bare>[^\s{}\[\],:\"']++)",
+    r"\s*+(?:(?P<open>[{\[])|(?P<close>[}\]])|(?P<colon>:)|(?P<comma>,)"
+    r"|\"(?P<double>(?:[^\"\\]++|\\.|\"(?!\s{0,9}[,:}\]]|\s{0,99}+\Z))*+)(?:\"|\Z)"
+    r"|(?<!\w)'(?P<single>(?:[^'\\]++|\\.|'(?!\s{0,9}[,:}\]]|\s{0,99}+\Z))*+)(?:'|\Z)"
+    r"|(?P<bare>[^\s{}\[\],:\"']++)|\Z)",
     re.DOTALL,
 )
 _CONSTANTS: Final = {"true": True, "false": False, "null": None, "none": None}
@@ -27,6 +27,10 @@ _BRACKETS: Final = {"{": "object", "[": "list"}
 _MOST_DEPTH: Final = 30
 _MOST_OBJECTS: Final = 20
 _MOST_TOKENS: Final = 10_000
+_MOST_CHARACTERS: Final = 100_000
+"""Of all values together; a quotation mark within a text costs as much as a token."""
+_MOST_TOKENS_OF_OBJECTS: Final = 2_000
+"""Of one object in prose, which a longer list or table is not."""
 
 
 @dataclass(slots=True)
@@ -84,19 +88,22 @@ def json_objects(text: str) -> tuple[JsonValue, ...]:
     [{'answer': 'B', 'why': {'a': 1}}, {'reason': 'it br'}]
     """
     found: list[JsonValue] = []
-    place = 0
-    while len(found) < _MOST_OBJECTS and (match := _OPENING.search(text, place)) is not None:
-        value = json_at(text, match.start())
+    place, left = 0, _MOST_CHARACTERS
+    while len(found) < _MOST_OBJECTS and left > 0 and (match := _OPENING.search(text, place)) is not None:
+        value = json_at(text, match.start(), most=_MOST_TOKENS_OF_OBJECTS, within=left)
         found.append(value)
         place = max(value.end, match.end())
+        left -= place - match.start()
     return tuple(found)
 
 
-def json_at(text: str, start: int) -> JsonValue:
-    """The object or list whose bracket stands at `start`."""
+def json_at(text: str, start: int, *, most: int = _MOST_TOKENS, within: int = _MOST_CHARACTERS) -> JsonValue:
+    """The object or list whose bracket stands at `start`, as its first `most` tokens and `within` characters say."""
     scan = _OpenBrackets(JsonValue(None, start, len(text), _BRACKETS[text[start]], closed=False), len(text))
-    for match in islice(_TOKEN.finditer(text, start + 1), _MOST_TOKENS):
-        kind = match.lastgroup or ""
+    for match in islice(_TOKEN.finditer(text, start + 1, start + within), most):
+        kind = match.lastgroup
+        if kind is None:  # blanks, and then the end
+            break
         if kind == "open":
             scan.open(match)
         elif kind == "close":
@@ -125,7 +132,7 @@ class _OpenBrackets:
     def open(self, match: re.Match[str]) -> None:
         """An inner object or list; one nested too deeply is read as if its brackets were not there."""
         if len(self.stack) < _MOST_DEPTH:
-            inner = JsonValue(None, match.start(), self.length, _BRACKETS[match.group()], closed=False)
+            inner = JsonValue(None, match.start("open"), self.length, _BRACKETS[match["open"]], closed=False)
             self.stack[-1].items.append((self.key, inner))
             self.stack.append(inner)
         self.key = self.waiting = ""

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice, pairwise
 from typing import Any, Final, NamedTuple
 
 from steelyard.replies.clean import CleanedReply, clean, without_reasoning
-from steelyard.replies.evidence import Candidate, Strength, phrases
+from steelyard.replies.evidence import Candidate, Strength, decide, phrases
 from steelyard.replies.grammar import pattern, words
 from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key, said_in
 from steelyard.replies.verdict import Verdict
@@ -20,10 +22,11 @@ from steelyard.replies.verdict import Verdict
 _HEAD: Final = 4_000
 _TAIL: Final = 6_000
 _QUOTATION: Final = re.compile(
-    r'"[^"\n]{1,2000}"|“[^“”\n]{1,2000}”|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|(?<!\w)\'[^\'\n]{1,400}\'(?!\w)'
-    r"|(?<!\w)‘[^‘’\n]{1,400}’(?!\w)|`[^`\n]{1,400}`"
+    r'"[^"\n]{1,2000}"|“[^“”\n]{1,2000}”|「[^「」\n]{1,2000}」|『[^『』\n]{1,2000}』|\'(?<!\w\')[^\'\n]{1,400}\'(?!\w)'
+    r"|‘(?<!\w‘)[^‘’\n]{1,400}’(?!\w)|`[^`\n]{1,400}`"
 )
-_LONG_QUOTATION: Final = 40
+_LAST_MATCHES: Final = 1_000
+"""Characters at the end of a reply in which its last matches are looked for first."""
 _MOST_QUOTATIONS: Final = 400
 _SAID_WITHIN: Final = 80
 _APART: Final = re.compile(
@@ -35,7 +38,10 @@ _APART: Final = re.compile(
 _CLAUSE_ENDS: Final = "\"'“「『\n.;"
 _JSON_FENCES: Final = frozenset({"json", "jsonc", "json5"})
 _SHORT_AROUND: Final = 80
-_CLOSING_TAG: Final = re.compile(r"\A\s{0,9}</\w{1,20}>")
+_CLOSING_TAG: Final = re.compile(r"\s{0,9}</\w{1,20}>")
+_LONGEST_REASON: Final = 20_000
+"""Characters on either side of a verdict that are given back as its reason."""
+_OR: Final = frozenset({"or", "或", "或者"})
 _EDGES: Final = " \t\n.,:;-–—*_#>[](){}\"'。，：；、"
 _REASON_KEYS: Final = tuple(map(plain_key, words("reason_key")))
 
@@ -77,6 +83,7 @@ class JudgeReply:
         reply: as it came.
         page: its readable part, folded; reasoning, quotations and objects in JSON are blank.
         objects: its JSON objects.
+        shown: the reply with its reasoning blank.
         unfinished: whether it broke off inside its reasoning.
         finish: why the model stopped.
         gap: how many characters were left out in the middle of a long reply.
@@ -85,6 +92,7 @@ class JudgeReply:
     reply: str
     page: CleanedReply
     objects: tuple[JsonValue, ...]
+    shown: str
     unfinished: bool
     finish: str
     gap: int = 0
@@ -148,27 +156,60 @@ class JudgeReply:
             if found.start == start + self.page.offset and (given := reason_in(found.keyed())):
                 return given
         start, end = self.span(start, end)
-        shown = without_reasoning(self.reply)[0]
-        before, after = shown[:start].strip(), _CLOSING_TAG.sub("", shown[end:], 1)
-        edged = after.strip(_EDGES)
-        after = after[after.find(edged) :].rstrip() if edged else ""
+        before = self.shown[max(0, start - _LONGEST_REASON) : start].rstrip(" \t\n*-#_[(").lstrip()
+        tag = _CLOSING_TAG.match(self.shown, end)
+        end = tag.end() if tag else end
+        after = self.shown[end : end + _LONGEST_REASON].lstrip(_EDGES).rstrip()
         return "\n".join(part for part in (before, after) if part.strip(_EDGES))
 
 
-def open_judge_reply(reply: str, finish: str) -> JudgeReply:
-    """Make `reply` ready for reading; quoted pieces that may hold the verdict itself are left where they are."""
-    shown, unfinished = without_reasoning(reply)
-    gap = max(0, len(shown) - _HEAD - _TAIL)
-    if gap:
-        shown = shown[:_HEAD] + shown[_HEAD + gap :]
+def open_judge_reply(reply: str, finish: str, *, quoted: int = 40) -> JudgeReply:
+    """Make `reply` ready for reading; quoted pieces that may hold the verdict itself are left where they are.
+
+    Args:
+        reply: any text.
+        finish: why the model stopped.
+        quoted: the most characters of a quotation that may be the judge's own words, with its marks.
+    """
+    whole, unfinished = without_reasoning(reply)
+    gap = max(0, len(whole) - _HEAD - _TAIL)
+    shown = whole[:_HEAD] + whole[_HEAD + gap :] if gap else whole
     objects = json_objects(shown) if "{" in shown else ()
     for found in objects:
         blank = "\n".join(" " * len(line) for line in shown[found.start : found.end].split("\n"))
         shown = shown[: found.start] + blank + shown[found.end :]
-    page = clean(_QUOTATION.sub(_without_quotation, _without_blocks(shown), _MOST_QUOTATIONS))
+    page = clean(_QUOTATION.sub(partial(_without_quotation, quoted), _without_blocks(shown), _MOST_QUOTATIONS))
     lead = len(page.text) - len(page.text.lstrip())  # markup became blanks, which must not part it from the beginning
     page = replace(page, text=page.text.strip(), offset=page.offset + lead)
-    return JudgeReply(reply, page, objects, unfinished, finish, gap)
+    objects = tuple(found for found in objects if found.start not in _offered(objects, shown))
+    return JudgeReply(reply, page, objects, whole, unfinished, finish, gap)
+
+
+def _offered(objects: Sequence[JsonValue], text: str) -> set[int]:
+    """Where the objects begin that the reply names as those to choose from: `{"verdict": 1} or {"verdict": 0}`."""
+    joined = (pair for pair in pairwise(objects) if text[pair[0].end : pair[1].start].strip(_EDGES).lower() in _OR)
+    return {found.start for pair in joined for found in pair}
+
+
+def decide_last(candidates: Sequence[Candidate], text: str) -> Candidate | None:
+    """The verdict that counts: of equally plain ones the last, as judges are asked for it at the end."""
+    if len(candidates) < 2:
+        return candidates[0] if candidates else None
+    ranked = (replace(candidate, rank=candidate.start + 1) for candidate in candidates)
+    return decide(sorted(ranked, key=lambda candidate: candidate.start), text)
+
+
+def at_both_ends(found: re.Pattern[str], text: str, most: int) -> list[re.Match[str]]:
+    """The first and the last matches in a text, `most` of each, without a look at all that lie between."""
+    matches = list(islice(found.finditer(text), 2 * most + 1))
+    if len(matches) <= 2 * most:
+        return matches
+    first, reach = matches[most - 1].end(), _LAST_MATCHES
+    last = list(found.finditer(text, max(first, len(text) - reach)))
+    while len(last) < most and reach < len(text):
+        reach *= 4
+        last = list(found.finditer(text, max(first, len(text) - reach)))
+    return matches[:most] + last[-most:]
 
 
 def reason_in(values: Mapping[str, Any]) -> str:
@@ -195,15 +236,17 @@ def _without_blocks(text: str) -> str:
     return text if announced or not around else without
 
 
-def _without_quotation(match: re.Match[str]) -> str:
+def _without_quotation(quoted: int, match: re.Match[str]) -> str:
     """Blank a long quotation, and a short one of what somebody else says or of a verdict that is only offered."""
     start, end = match.span()
     before = match.string[max(0, start - _SAID_WITHIN) : start]
     offered = pattern("judge", "offered_behind").match(match.string, end) or pattern("judge", "offered_before").search(
         before
     )
-    if end - start <= _LONG_QUOTATION and not offered and not _reports(before):
+    if end - start <= quoted and not offered and not _reports(before):
         return match.group()
+    if not match.string[:start].strip() and not match.string[end:].strip():
+        return match.group()  # the whole reply stands in quotation marks
     ending = match.group()[-2]  # a quotation that ends a sentence leaves its full stop
     return " " * (end - start - 2) + (ending if ending in ".!?。！？" else " ") + " "
 

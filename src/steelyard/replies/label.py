@@ -10,12 +10,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from steelyard.replies.clean import fold
 from steelyard.replies.evidence import Candidate, Strength
-from steelyard.replies.grammar import FLAGS, pattern, source
-from steelyard.replies.judge_reply import JudgeReply, VerdictForm, open_judge_reply
+from steelyard.replies.grammar import FLAGS, pattern, source, words
+from steelyard.replies.jsonlike import plain_key
+from steelyard.replies.judge_reply import JudgeReply, VerdictForm, at_both_ends, decide_last, open_judge_reply
 from steelyard.replies.verdict import Verdict
 
 _WRAP: Final = (
@@ -46,40 +48,17 @@ _STATED_ENDS: Final = re.compile(
 _OR: Final = (
     r"['\"\])]{0,2}\s{0,2}(?:/|\||,?\s?\bor\b|或者?|还是|[,、](?=[^.\n]{1,80}(?:\bor\b|或|还是)))\s{0,2}['\"\[(]{0,2}"
 )
+_NAMED_AGAIN: Final = re.compile(rf"{_OR}\w{{1,12}}\s?[:=]\s{{0,3}}[\"'(\[]{{0,2}}", FLAGS)
 _CLAUSE: Final = re.compile(r"(?<=[.!?;])\s|[。\n;]|, ?but\s|,但")
-_JSON_TIERS: Final = (
-    ("finalverdict", "finalanswer", "finallabel", "finalgrade", "最终结论"),
-    (
-        "verdict",
-        "label",
-        "answer",
-        "grade",
-        "rating",
-        "category",
-        "class",
-        "classification",
-        "choice",
-        "decision",
-        "judgment",
-        "judgement",
-        "level",
-        "标签",
-        "等级",
-        "结论",
-        "判断",
-        "答案",
-        "类别",
-        "评级",
-        "评价",
-    ),
-    ("result", "score", "conclusion", "结果"),
+_TIERS: Final = tuple(
+    tuple(map(plain_key, words(name))) for name in ("verdict_final_key", "label_key", "label_other_key")
 )
 _JOINT: Final = re.compile(r"(?<=[^\W_])[\s_-]{1,4}(?=[^\W_])")
 _MARKS: Final = re.compile(r"\[\[|【|boxed|<[a-z]|\[RESULT\]")
 _SUPPOSABLE: Final = frozenset({"labelled", "named", "sentence"})
 """Forms that a condition in front of them takes back."""
-_MOST: Final = (20, 30)
-"""Of very many labels the first and the last of these counts are looked at."""
+_MOST: Final = 25
+"""Of very many labels so many of the first and of the last are looked at."""
 _REACH, _WEAKENED_WITHIN, _SUPPOSED_WITHIN, _CONCLUDED_WITHIN = 90, 24, 120, 60
 
 
@@ -108,12 +87,10 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     candidates = [*_in_objects(reply, tokens), *_in_text(reply, tokens)]
     if not candidates:
         return reply.nothing()
-    top = max(candidate.strength for candidate in candidates)
-    strongest = [candidate for candidate in candidates if candidate.strength is top]
-    different = len({candidate.value for candidate in strongest}) > 1
-    if different and top in {Strength.ANNOUNCED, Strength.MENTIONED}:
+    best = decide_last(candidates, reply.text) or candidates[-1]
+    values = {candidate.value for candidate in candidates if candidate.strength is best.strength}
+    if len(values) > 1 and best.strength in {Strength.ANNOUNCED, Strength.MENTIONED}:
         return reply.ambiguous()
-    best = max(strongest, key=lambda candidate: candidate.start)
     if not best.value:
         return reply.ambiguous(best)
     return reply.scored(replace(best, value=known[best.value]), None)
@@ -172,7 +149,7 @@ def _in_objects(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
         text = fold(str(value)).strip(" \n\t\"'([.!。])")
         return _plain(text) if tokens.loose.fullmatch(text) else ""
 
-    return reply.in_objects(_JSON_TIERS, said)
+    return reply.in_objects(_TIERS, said)
 
 
 @cache
@@ -198,19 +175,30 @@ def _forms() -> tuple[VerdictForm, ...]:
 def _in_text(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
     """What the reply gives in words; one that begins with a label and goes through the others gives none by that."""
     text = reply.text
-    found = list(tokens.token.finditer(text))
-    marked = list(tokens.loose.finditer(text)) if _MARKS.search(text) else []
+    found = _not_offered(at_both_ends(tokens.token, text, _MOST), text)
+    marked = at_both_ends(tokens.loose, text, _MOST) if _MARKS.search(text) else []
     opened = [match for match in found if _opens(text, match)]
     if opened and opened[0].start() < _REACH and len({_plain(match.group()) for match in opened}) == 1:
         start, end = opened[0].span()
         if _OPENING.match(text, 0, start) and not tokens.offered.match(text, end):
             yield Candidate(_plain(opened[0].group()), start, end, Strength.CONCLUDED, "opening", (0, end))
-    first, last = _MOST
     for matches, forms in ((marked, _forms()[:1]), (found, _forms()[1:])):
-        for match in matches if len(matches) <= first + last else [*matches[:first], *matches[-last:]]:
+        for match in matches:
             candidate = _stated(text, match, forms, tokens)
             if candidate is not None:
                 yield candidate
+
+
+def _not_offered(found: Sequence[re.Match[str]], text: str) -> list[re.Match[str]]:
+    """The labels without those that are named as ones to choose from: `GRADE: C or GRADE: I`."""
+    joined = {
+        match.start()
+        for pair in pairwise(found)
+        if _plain(pair[0].group()) != _plain(pair[1].group())
+        and _NAMED_AGAIN.fullmatch(text, pair[0].end(), pair[1].start())
+        for match in pair
+    }
+    return [match for match in found if match.start() not in joined]
 
 
 def _opens(text: str, match: re.Match[str]) -> bool:

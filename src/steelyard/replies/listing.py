@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple
 
-from steelyard.replies.clean import readable
-from steelyard.replies.fences import JSON_WORDS, Block, blocks_of
+from steelyard.replies.clean import JSON_WORDS, Block, blocks_of, readable
 from steelyard.replies.grammar import any_of, pattern, source, words
 from steelyard.replies.jsonlike import JsonValue, json_at
 
 LONGEST_LIST: Final = 50_000
 """Characters of a reply that are read as a list: some seven hundred entries."""
 
-_MOST_LINES: Final = 2_000
+_MOST_LINES: Final = 1_500
 _SAYS_IT_WITHIN: Final = 240
 _EDGE: Final = r"(?:[*_#>]{1,4}[ \t]{0,4}){0,2}"
 """Marks of bold text, headings and quotations around the number of an entry."""
@@ -55,7 +54,10 @@ _JSON: Final = re.compile(
 _BROKEN_JSON: Final = re.compile(r"(?:`{3,}\w{0,10}\s{0,9})?(?:\[\s{0,9}[\"{]|\{\s{0,9}\")")
 _SEPARATOR: Final = re.compile(r"[\s,;]{0,200}")
 _NUMBERED_KEY: Final = re.compile(r"\D{0,20}(\d{1,4})\Z")
-_MOST_STARTS: Final = 20
+_MOST_STARTS: Final = 12
+_MOST_CHARACTERS: Final = 70_000
+_MOST_TOKENS: Final = 6_000
+"""Of the first list; half as many of each further one, as they may stand within each other."""
 _MOST_OBJECTS: Final = 700
 
 
@@ -165,8 +167,8 @@ def json_list(text: str) -> JsonList | None:
     """
     pieces = [text[block.start : block.end] for block in blocks_of(text, 0, len(text)) if _may_hold_json(text, block)]
     for piece in [*pieces, text]:
-        for match in islice(_JSON.finditer(piece), _MOST_STARTS):
-            if (found := _list_at(piece, match.end() - 1)) is not None:
+        for number, match in enumerate(islice(_JSON.finditer(piece), _MOST_STARTS)):
+            if (found := _list_at(piece, match.end() - 1, number)) is not None:
                 return found
     return None
 
@@ -175,8 +177,9 @@ def _may_hold_json(text: str, block: Block) -> bool:
     return block.word in JSON_WORDS or text[block.start : block.end].lstrip()[:1] in {"[", "{"}
 
 
-def _list_at(text: str, start: int) -> JsonList | None:
-    value = json_at(text, start)
+def _list_at(text: str, start: int, tried: int) -> JsonList | None:
+    """The list that begins at `start`; less is looked at where others were tried in vain."""
+    value = json_at(text, start, most=_MOST_TOKENS >> tried, within=_MOST_CHARACTERS >> tried)
     inner = value if value.kind == "list" else next((item for _, item in value.items if item.kind == "list"), None)
     if inner is not None:
         whole = tuple(item.python() for _, item in inner.items if item.closed)

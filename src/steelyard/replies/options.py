@@ -34,14 +34,15 @@ _MARK_IN_NUMBER: Final = re.compile(r"(?<=\d)\.(?=\d)")
 _LETTER_OR_DIGIT: Final = re.compile(r"[^\W_]")
 _IDEOGRAM: Final = re.compile(r"[\u3400-\u9fff]")
 _COMMAND: Final = re.compile(r"\\[a-z]{1,20}")
-_MOST_LABELS: Final = 200
-_MOST_QUOTES: Final = 200
+_MOST_LABELS: Final = 100
+_MOST_QUOTES: Final = 500
 _COMPARED: Final = 60
 """Letters of an option that must stand behind its label; models shorten what is longer."""
+_COMPARED_FIRST: Final = 6
 _DISTINCT: Final = 7.0
 _IDEOGRAM_WEIGHT: Final = 3.5
 _LABEL: Final = re.compile(
-    r"(?:(?<=\n)|(?<=^)|(?<=[;。?:\])】是\s]))[ \t]{0,8}[-•·]?[ \t]{0,8}[(\[]?([A-Z])\s?[.:)、\]]"
+    r"(?:(?<=\n)|(?<=^)|(?<=[;。?:\])】是\s]))[ \t]{0,8}+(?:[-•·][ \t]{0,8}+)?[(\[]?([A-Z])\s?[.:)、\]]"
 )
 _LED_TO: Final = re.compile(
     r"\b(?:is|be|are|was|choose|select|pick|option|answer|with|leaves|only|not|or|and)\s{1,3}[(\[]?$", re.IGNORECASE
@@ -160,7 +161,9 @@ def _condensed_reply(text: str, signs: bool) -> Condensed:  # noqa: FBT001  # th
 def _quotes_of(number: int, wanted: str, condensed: Condensed, text: str) -> list[Quote]:
     matches: list[Quote] = []
     offset = condensed.text.find(wanted)
-    while offset >= 0 and len(matches) < _MOST_QUOTES:
+    for _ in range(_MOST_QUOTES):  # parts of longer words count too, so that a text full of them costs little
+        if offset < 0:
+            break
         start, end = condensed.origin(offset), condensed.origin(offset + len(wanted) - 1) + 1
         if _stands_alone(text, start, end):
             matches.append(Quote(number, start, end))
@@ -189,6 +192,8 @@ def restated(text: str, start: int, option: str) -> int:
     wanted = _beginning(option)
     first = _LETTER_OR_DIGIT.search(text, start, start + 12)
     if not first or first.group().lower() != wanted[:1]:
+        return start
+    if not condense(text[start : start + 20 + 4 * _COMPARED_FIRST]).text.startswith(wanted[:_COMPARED_FIRST]):
         return start
     rest = condense(text[start : start + 20 + 4 * len(wanted)])
     if not rest.text.startswith(wanted):

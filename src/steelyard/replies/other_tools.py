@@ -39,8 +39,8 @@ def last_letter(reply: str, count: int) -> str:
     >>> last_letter("B. As a Dane would say", 4), last_letter("none", 4)
     ('D', '')
     """
-    letters = _ALPHABET[:count]
-    return next((sign for sign in reversed(reply) if sign in letters), "")
+    last = max(_ALPHABET[:count], key=reply.rfind)
+    return last if last in reply else ""
 
 
 def first_option(reply: str, count: int) -> str:

@@ -11,16 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice, pairwise
 from typing import Any, Final, NamedTuple
 
 from steelyard.replies.clean import fold
 from steelyard.replies.evidence import Candidate, Strength, phrases
-from steelyard.replies.grammar import FLAGS, pattern, source, words
+from steelyard.replies.grammar import FLAGS, any_of, pattern, source, words
 from steelyard.replies.jsonlike import plain_key
-from steelyard.replies.judge_reply import JudgeReply, VerdictForm, open_judge_reply
-from steelyard.replies.pair_names import NOUN, PairNames, pair_names
+from steelyard.replies.judge_reply import JudgeReply, VerdictForm, at_both_ends, decide_last, open_judge_reply
 from steelyard.replies.verdict import Verdict
 
 _VALUES: Final = {"A": 1.0, "tie": 0.5, "B": 0.0}
@@ -32,11 +31,16 @@ _TIERS: Final = tuple(
 )
 _MOST_MENTIONS: Final = 15
 """Mentions of a reply that are looked at, so many from its beginning and from its end: bounds the time."""
-_REACH: Final = 120
+_REACH, _COPIED_WITHIN = 120, 40
 _SENTENCE: Final = 160
 _ENDS: Final = " \n.!*_`)\"'\\]}"
 _SOON: Final = 20
 """In a reply that was cut off, a sentence counts only where it begins so early that it is the verdict."""
+NOUN: Final = any_of(words("side_noun"))
+"""What the two are: an answer, an assistant."""
+_FIRST_LETTERS: Final = "".join(sorted({noun[0] for noun in words("side_noun")}))
+_ORDINALS: Final = (("1", "one", "first", "一"), ("2", "two", "second", "二"))
+_TIE_WORDS: Final = source("preference", "tie")
 _OF: Final = partial(source, "preference")
 _WRAP: Final = r"[\s\"'(\[{<$]{0,6}(?:(?:for|from|by|with) )?(?:the )?(?:\w{2,14}ly )?\Z"
 """What may stand between a lead and the name."""
@@ -78,8 +82,12 @@ _LINE_ENDS: Final = re.compile(r"[\s.!。)\]}\"'|;,_~-]{0,12}(?P<colon>:?)$", FL
 _OPENS: Final = re.compile(r"\A[\s(\[{\"'<$|>.-]{0,10}\Z")
 _OPENING_ENDS: Final = re.compile(r"['\"\])]{0,2}\s{0,2}(?:[.,;:!。\n(—–]|-\s|because\b|since\b|\Z)", FLAGS)
 _OR: Final = r"[\s\"'\])]{0,4}(?:/|\||&|,?\s?\b(?:or|and|vs\.?)\b|或者?|和|与|跟|同|还是|、)+[\s\"'(\[]{0,4}"
-_OFFERED: Final = re.compile(rf"[\s\"'\]]*|{_OR}", FLAGS)
-_JOIN: Final = re.compile(rf"{_OR}\Z", FLAGS)
+_OFFERED: Final = re.compile(rf"[\s\"'\],、]*|{_OR}", FLAGS)
+_JOIN: Final = re.compile(rf"{_OR}(?:\w{{1,12}}\s?[:=]\s{{0,2}})?[\[(]{{0,2}}\Z", FLAGS)
+_LISTED: Final = re.compile(
+    r"[\s\"'\])]{0,4}(?:,?\s?\bor\b|或|/|[,、]?\s?(?=\[\[))[\s\"'(\[]{0,4}(?:\w{1,12}\s?[:=]\s{0,2})?\Z", FLAGS
+)
+"""Between one of the two and a tie, or between marks: those to choose from are listed."""
 """Between two mentions: neither of them is given alone."""
 _SIGN: Final = re.compile(r"\s?(?:(?P<first>>{1,2})|(?P<second><{1,2})|={1,2}|≈)\s?\Z")
 """Between two mentions: `A > B`."""
@@ -88,6 +96,7 @@ _BEATS: Final = re.compile(
     rf"|{_OF('zh_fill')}(?:{_OF('beats_zh')}|(?P<loses_zh>{_OF('loses_zh')}))",
     FLAGS,
 )
+_CONDITION_BEHIND: Final = re.compile(r"\?|\s(?:if|unless|provided that|depending)\b", re.IGNORECASE)
 _PREFERS: Final = re.compile(rf"{_OF('prefers')}{_WRAP}", FLAGS)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s|[。\n;]")
 
@@ -132,20 +141,16 @@ def read_preference(text: str, *, finish: str = "stop", names: tuple[str, str] =
         *_letter_marks(reply.text, called),
         *filter(None, (_formal(reply, mentions, mention) for mention in mentions)),
     ]
-    best = max(formal, key=_weight, default=None)
+    best = decide_last(formal, reply.text)
     if best is not None and best.strength == Strength.DECLARED and _closes(reply, best):
         return _verdict(reply, best)
     stated = list(_stated(reply.text, mentions))
     formal += [candidate for candidate in stated if candidate.strength > Strength.CONCLUDED]
     if formal:
-        return _verdict(reply, max(formal, key=_weight))
+        return _verdict(reply, decide_last(formal, reply.text) or formal[-1])
     if not stated or (reply.finish == "length" and stated[0].start >= _SOON):
         return reply.nothing()
     return _verdict(reply, stated[-1]) if len({said.value for said in stated}) == 1 else reply.ambiguous()
-
-
-def _weight(candidate: Candidate) -> tuple[int, int]:
-    return candidate.strength, candidate.start
 
 
 def _closes(reply: JudgeReply, best: Candidate) -> bool:
@@ -155,18 +160,18 @@ def _closes(reply: JudgeReply, best: Candidate) -> bool:
 
 def _mentions(text: str, called: PairNames) -> list[_Mention]:
     """Where the two and ties are named, with `A > B` as one mention."""
-    matches = list(called.mentions.finditer(text))
-    if len(matches) > 2 * _MOST_MENTIONS:
-        matches = matches[:_MOST_MENTIONS] + matches[-_MOST_MENTIONS:]
+    matches = at_both_ends(called.mentions, text, _MOST_MENTIONS)
     found = [_Mention(_LABELS[str(match.lastgroup)[0]], *match.span()) for match in matches]
     for place, (one, other) in reversed(list(enumerate(pairwise(found)))):
-        if one.label == other.label or "tie" in {one.label, other.label} or other.start - one.end > _WIDEST_JOIN:
-            continue
         between = text[one.end : other.start]
-        if sign := _SIGN.match(between):
+        if one.label == other.label or len(between) > _WIDEST_JOIN:
+            continue
+        both = "tie" not in {one.label, other.label}
+        listed = _LISTED.match(between) or (between.strip() == "," and found[place + 1].joined)
+        if both and (sign := _SIGN.match(between)):
             winner = one.label if sign["first"] else other.label if sign["second"] else "tie"
             found[place : place + 2] = [_Mention(winner, one.start, other.end)]
-        elif not between.strip(" ") or _JOIN.match(between):
+        elif listed or (both and (not between.strip(" ") or _JOIN.match(between))):
             found[place] = one._replace(joined=True)
             found[place + 1] = found[place + 1]._replace(joined=True)
     return found
@@ -210,6 +215,8 @@ def _letter_marks(text: str, called: PairNames) -> Iterator[Candidate]:
     }
     for match in marks:
         copied = match.start() in offered or pattern("preference", "instruction").match(text, match.end())
+        if not _is_own(text, match, match.end()):
+            continue
         if (label := called.letters.get(match["letter"].upper())) and (single or not copied):
             yield Candidate(label, *match.span("letter"), Strength.DECLARED, "marked", match.span())
     for match in _NUMBER.finditer(text) if called.plain else ():
@@ -234,12 +241,17 @@ def _formal(reply: JudgeReply, mentions: Sequence[_Mention], mention: _Mention) 
     return None
 
 
+def _is_own(text: str, lead: re.Match[str], _: int) -> bool:
+    """Whether a mark is no example of how a verdict looks."""
+    return pattern("judge", "copied").search(text, max(0, lead.start() - _COPIED_WITHIN), lead.start()) is None
+
+
 def _is_sure(text: str, lead: re.Match[str], _: int) -> bool:
     return pattern("preference", "condition").search(_sentence(text, lead.start())) is None
 
 
 _FORMS: Final = (
-    VerdictForm("marked", Strength.DECLARED, _MARK, _MARK_ENDS, reach=24),
+    VerdictForm("marked", Strength.DECLARED, _MARK, _MARK_ENDS, _is_own, reach=24),
     VerdictForm("line", Strength.DECLARED, _LINE_BEGINS, _LINE_ENDS, reach=40),
     VerdictForm("labelled", Strength.DECLARED, _LABELLED, _BOUND, _is_sure),
     VerdictForm("concluded", Strength.DECLARED, _LAST, _TEXT_ENDS),
@@ -293,7 +305,7 @@ def _stated(text: str, mentions: Sequence[_Mention]) -> Iterator[Candidate]:
     found += [said for mention in mentions if mention.label != "tie" and (said := _said_better(text, mention))]
     for label, start, end in found:
         before = _sentence(text, start)
-        if text[end : end + 1] != "?" and not pattern("preference", "condition").search(before):
+        if not _CONDITION_BEHIND.match(text, end) and not pattern("preference", "condition").search(before):
             concludes = pattern("preference", "concluding").search(before + text[start:end])
             strength = Strength.DECLARED if concludes else Strength.CONCLUDED
             yield Candidate(label, start, end, strength, "sentence")
@@ -318,3 +330,101 @@ def _verdict(reply: JudgeReply, candidate: Candidate) -> Verdict:
 def _sentence(text: str, start: int) -> str:
     """The part of the sentence in front of `start`."""
     return _SENTENCE_END.split(text[max(0, start - _SENTENCE) : start])[-1]
+
+
+# How the two are called.
+
+
+class PairNames(NamedTuple):
+    """Patterns for one pair of names.
+
+    Args:
+        mentions: finds each of the two and each word for a tie; the group that took part begins with `a`, `b` or `t`.
+        letters: the labels that a letter alone in a mark stands for; a letter that is a name's own stays that name's.
+        plain: whether the two are called A and B, so that numbers may stand for them.
+    """
+
+    mentions: re.Pattern[str]
+    letters: dict[str, str]
+    plain: bool
+
+
+@lru_cache(maxsize=32)
+def pair_names(names: tuple[str, str]) -> PairNames:
+    """The patterns for replies about `names`.
+
+    Raises:
+        ValueError: the names are blank, or do not differ.
+    """
+    first, second = (" ".join(fold(name).split()) for name in names)
+    if not first or not second or first == second:
+        raise ValueError(f"two different names are needed, not {names[0]!r} and {names[1]!r}")
+    tails = _tail(first, second), _tail(second, first)
+    taken = {tail.upper() for tail in tails}
+    plain = [tail.upper() for tail in tails] == ["A", "B"]
+    letters = {"A": "A", "B": "B"} if plain or not taken & {"A", "B"} else {}
+    if "C" not in taken:
+        letters["C"] = "tie"
+    third = r"|(?-i:(?<![A-Za-z0-9'])C(?=[\s.\])}\"']|\Z))" if plain and len(first) == 1 else ""
+    cased = first.casefold() == second.casefold()
+    sides = [_side(name, tail, cased=cased) for name, tail in zip((first, second), tails, strict=True)]
+    behind = [_behind_noun(tail, place, cased=cased) for place, tail in enumerate(tails)]
+    ordinal = [_ordinal(tail, place) for place, tail in enumerate(tails)]
+    mentions = re.compile(
+        rf"(?P<tie>{_TIE_WORDS}{third})|(?<![A-Za-z])(?=[{_FIRST_LETTERS}]){NOUN}(?:(?P<a_noun>{behind[0]})|(?P<b_noun>{behind[1]}))"
+        rf"|(?P<a_first>{ordinal[0]})|(?P<b_second>{ordinal[1]})|(?P<a>{sides[0]})|(?P<b>{sides[1]})",
+        re.IGNORECASE,
+    )
+    return PairNames(mentions, letters, plain and len(first) == 1)
+
+
+def _side(name: str, tail: str, *, cased: bool) -> str:
+    """One of the two, named in full or by what tells it from the other."""
+    whole = _whole(name, cased=cased)
+    if not (len(tail) == 1 and tail.isascii() and tail.isalpha()):
+        return f"{whole}|{_whole(tail, cased=False)}"
+    letter = tail if cased else tail.upper()
+    small = "" if cased else rf"|(?-i:(?<![A-Za-z0-9])\({letter.lower()}\))"
+    return rf"{whole}|(?-i:(?<![A-Za-z0-9'’]){letter}(?![A-Za-z0-9])){small}"
+
+
+def _behind_noun(tail: str, place: int, *, cased: bool) -> str:
+    """What follows `answer` or `assistant`: `A`, `#1`, `one`."""
+    forms = []
+    if len(tail) == 1 and tail.isascii():
+        sign = rf"(?-i:{re.escape(tail)})" if cased else re.escape(tail)
+        forms.append(rf"\s{{0,3}}[_#(\[\"'-]?\s?{sign}(?![A-Za-z0-9])[)\"]?")
+    if _is_counted(tail, place):
+        number, word, _, zh = _ORDINALS[place]
+        forms.append(rf"\s{{0,3}}[_#(]?\s?(?:{number}|{word}\b)(?!\d)\)?|{zh}(?!个|些|样|方面|点|般|定|致|起)")
+    return any_of(forms)
+
+
+def _ordinal(tail: str, place: int) -> str:
+    if not _is_counted(tail, place):
+        return "(?!)"
+    number, _, ordinal, zh = _ORDINALS[place]
+    return rf"\b(?:{ordinal}|{number}(?:st|nd))\s(?:{NOUN}|one)\b|第{zh}[个篇条份种]?{NOUN}?"
+
+
+def _is_counted(tail: str, place: int) -> bool:
+    return tail.upper() == "AB"[place] or tail == "12"[place]
+
+
+def _whole(name: str, *, cased: bool) -> str:
+    """`name` as a whole word, with any blanks."""
+    body = r"\s{1,4}".join(re.escape(part) for part in name.split())
+    before = r"(?<![A-Za-z0-9])" if name[0].isascii() else ""
+    after = r"(?![A-Za-z0-9])" if name[-1].isascii() else ""
+    return rf"(?-i:{before}{body}{after})" if cased or len(name) == 1 else f"{before}{body}{after}"
+
+
+def _tail(name: str, other: str) -> str:
+    """What tells `name` from `other`: it without the beginning that both share, from the last word border on."""
+    shared = next(
+        (place for place, (one, two) in enumerate(zip(name, other, strict=False)) if one != two),
+        min(len(name), len(other)),
+    )
+    on_border = shared > 0 and (not name[shared - 1].isalnum() or not name.isascii())
+    tail = name[shared:] if on_border else name[name[:shared].rfind(" ") + 1 :]
+    return tail.strip() or name

@@ -1,7 +1,7 @@
 """Numbers in a judge's reply that may be ratings: digits, words, Chinese numerals and rows of stars.
 
-What is joined to a word, a date, a sum of money or a count of more digits is no number here. A fraction ("4 out of 5")
-and a range ("3-4") are one number each.
+What is joined to a word, a date, a sum of money or a count of more digits is no number here, and neither is the mark of
+a list or a level of the scale that is explained. A fraction ("4 out of 5") and a range ("3-4") are one number each.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WORDS: Final[Mapping[str, int]] = MappingProxyType({word: value for value, word 
 _HAN: Final[Mapping[str, int]] = MappingProxyType(
     {**{sign: value for value, sign in enumerate("零一二三四五六七八九十")}, "〇": 0, "两": 2}
 )
-_MOST: Final = (40, 60)
+_MOST: Final = (20, 40)
 """Of very many places where a number may begin the first and the last of these counts are looked at."""
 _STARS: Final = "★⭐🌟"
 _WORD: Final = rf"(?:{'|'.join(WORDS)})"
@@ -34,12 +34,13 @@ _OVER: Final = (
     rf"(?![A-Za-z0-9_]|\.\d|/\d)(?:{_UNIT})?\s?(?:制)?"
 )
 _TO: Final = (
-    r"(?:\s{0,2}(?:~|\bto\b|\bor\b|至|到|或者?|[和与](?=\d{1,2}(?:\.\d)?分))\s{0,2}|[-–—]"
-    r"|\s[-–—]\s(?=\d\s*(?:$|\.(?!\s+[^\W\d])|[\n,)]|out|/|分|stars)))"
+    r"(?:\s{0,2}(?:~|\b(?:to|or)\b(?:\s(?:maybe|perhaps|possibly|even|an?)\b){0,2}|至|到|或者?|[和与](?=\d{1,2}(?:\.\d)?分))\s{0,2}|[-–—]"
+    r"|(?(between)\s(?:and|&)\s(?:an?\s)?|(?!))"
+    r"|\s[-–—]\s(?=\d\s*(?:$|\.(?!\s+[^\W\d])|[\n,]|out|/|分|stars)))"
 )
 _BODY: Final = (
     r"(?:(?:(?<![A-Za-z0-9.$£€¥À-ɏ])(?<![A-Za-z0-9][-–−_])(?<!\d[,:/])(?P<sign>(?<![A-Za-z0-9)\]])[-−+](?=\d))?"
-    rf"(?P<digits>{_PLAIN})(?!(?!(?:pts?|points?|stars?)\b)[A-Za-z0-9À-ɏ°€$£]"
+    rf"(?P<between>(?<=between\s)|(?<=between\sa\s))?(?P<digits>{_PLAIN})(?!(?!(?:pts?|points?|stars?)\b)[A-Za-z0-9À-ɏ°€$£]"
     r"|_[A-Za-z0-9]|\.\d|,\d|:\d|/\d{1,2}/\d|[-–]\Z|[-–]\d{1,2}[-–]\d|-(?!stars?\b)[A-Za-z])"
     rf"|\b(?P<word>{_WORD})\b(?!-(?!stars?\b)\w)"
     rf"|(?<![第零一二两三四五六七八九十])(?P<han>{_HAN_NUMBER})(?=\s?(?:{_HAN_UNIT}))"
@@ -158,3 +159,65 @@ def _number(match: re.Match[str]) -> RatingNumber:
         group if group in {"digits", "word"} else "han",
         bounds,
     )
+
+
+_FIRST_MARK: Final = re.compile(r"1[.)、:：）]")
+"""Every list has a first entry; looking for it is ten times as fast as looking for marks."""
+_MOST_RUNS: Final = 3
+"""Lists within each other."""
+_LIST_MARK: Final = re.compile(
+    r"(?:^|\n|(?<=[.;:!?,–—-])\s(?:and\s)?|\sand\s|(?<=[:;。；：])(?<!\d[:;])(?=\d))[ \t]{0,8}(?:[-•]\s)?"
+    r"[(（]?(?P<digits>\d{1,2})[.)、:：）](?!\d)"
+)
+_LABEL_BEFORE: Final = re.compile(r"[A-Za-z)]:\s?\Z")
+"""Only a first entry stands behind a colon: "3. It is short. Rating: 4." has three entries."""
+_LAST_LINE: Final = re.compile(r"\n[ \t]{0,8}(?P<digits>\d{1,2})\s{0,9}\Z")
+_LEVEL: Final = re.compile(r"\s?=\s?[A-Za-z\u4e00-\u9fff]")
+_CHOICES: Final = re.compile(r"\s?([|/,])\s?\d{1,2}\s?\1\s?\d")
+"""The numbers of a form among which a judge should have chosen: "1|2|3"."""
+
+
+def unmarked(text: str, *, cut: bool) -> list[RatingNumber]:
+    """The numbers without those of lists and of a scale whose levels are listed or named ("1|2|3", "1 = poor")."""
+    found = numbers(text)
+    marks = list_marks(text, cut=cut)
+    levels = {number.start for number in found if _LEVEL.match(text, number.end)}
+    return [
+        number
+        for number in found
+        if (number.top or number.start not in marks)
+        and not (number.start in levels and len(levels) > 1)
+        and not text.startswith("]_", number.end)
+        and not _CHOICES.match(text, number.end)
+    ]
+
+
+def list_marks(text: str, *, cut: bool = False) -> frozenset[int]:
+    r"""Where the numbers of numbered lists stand: each belongs to a run 1, 2 ...
+
+    Args:
+        text: the reply.
+        cut: whether the reply broke off: a lone "1." and a bare number at its end are then entries as well.
+
+    >>> sorted(list_marks("4. Good.\n1. It is short.\n2. It is right."))
+    [9, 25]
+    """
+    if _FIRST_MARK.search(text) is None:
+        return frozenset()
+    kept: set[int] = set()
+    runs: list[list[int]] = []
+    for match in _LIST_MARK.finditer(text):
+        value, place = int(match["digits"]), match.start("digits")
+        if value != 1 and _LABEL_BEFORE.search(text, max(0, match.start() - 4), place):
+            continue
+        if value == 1:
+            runs = [*runs[-_MOST_RUNS:], [place]]
+        elif run := next((run for run in reversed(runs) if len(run) == value - 1), None):
+            run.append(place)
+            kept.update(run)
+    if cut and runs:
+        kept.update(runs[-1])
+        last = _LAST_LINE.search(text)
+        if last and int(last["digits"]) == len(runs[-1]) + 1:
+            kept.add(last.start("digits"))
+    return frozenset(kept)

@@ -17,8 +17,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from steelyard.replies.clean import readable
-from steelyard.replies.fences import JSON_WORDS, SQL_WORDS, blocks_of, unfenced
+from steelyard.replies.clean import JSON_WORDS, SQL_WORDS, blocks_of, readable, unfenced
 from steelyard.replies.grammar import pattern, source, words
 
 Form = Literal["create_select", "sql_json", "block", "statement"]
@@ -41,8 +40,13 @@ _MOST_STATEMENTS: Final = 50
 _MOST_SIGNS: Final = 1_000
 """Quotations, brackets and blank lines of one bare statement; what comes behind so many belongs to it."""
 _LONGEST_COMPARED: Final = 10_000
+_ENGLISH: Final = (
+    r"(?-i:[Ss]elect\s++(?:the|an|your|these|those|each|one of|all (?:the|of))\s|Select\s++(?:a|one|this|any|some)\s)"
+    r"\s*+(?!from\b|as\b|is\b)[a-z]"
+)
+"""`Select the rows from the table` is a sentence: no column is named by an article."""
 _READS: Final = (
-    r"(?:\(\s*)*+(?:select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{0,200}?"
+    rf"(?:\(\s*)*+(?:(?!{_ENGLISH})select(?=[\s*(\"'`\[\d:@-])|with\s++(?:recursive\s++)?[\w\"`\[][^\n]{{0,200}}?"
     r"\bas\s*+(?:(?:not\s++)?materialized\s*+)?\(|values\s*+\()"
 )
 _WRITES: Final = (

@@ -7,24 +7,29 @@ in prose are left alone; only the forms that a judge's own reply has, and instru
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Iterator
+from functools import lru_cache, partial
 from typing import Final
 
 from steelyard.replies.clean import fold
-from steelyard.replies.grammar import source
+from steelyard.replies.grammar import hints, source
 
 _OF: Final = partial(source, "verdict_like")
 _WORD: Final = r"(?<![\w-])(?=[a-z])"
 _IDEOGRAM: Final = r"(?=[\u4e00-\u9fff])"
-_LIKE: Final = re.compile(
+LIKE: Final = re.compile(
     rf"(?P<mark>(?=[\[<\"']){_OF('sign')}|{_WORD}{_OF('word')}|{_IDEOGRAM}{_OF('mark')})"
     rf"|{_WORD}{_OF('order')}|{_IDEOGRAM}{_OF('order_zh')}"
     r"|<\|(?:im_start|im_end|system|eot_id|start_header_id)\|>|\[/?INST\]|<</?SYS>>",
     re.IGNORECASE,
 )
+"""A piece that looks like a verdict or speaks to the judge, in folded text."""
+_SIGN_BEGINS: Final = re.compile(_OF("begins_sign"))
+_WORD_BEGINS: Final = {kind: re.compile(rf"[^\w-](?={_OF(kind)})") for kind in ("begins", "address", "claim")}
+_IDEOGRAM_BEGINS: Final = re.compile(_OF("begins_zh"))
 _KEYWORD: Final = re.compile(r"[A-Za-z]{2,}|[\u4e00-\u9fff]{2,}")
 _NUMERAL: Final = re.compile(r"(?<![\d.])(?=\d)|(?=[一二三四五六七八九十满][\s十]?分)|(?<=\d)(?=\s?分)")
-_LOOKED_AT: Final = 50_000
+_LOOKED_AT: Final = 20_000
 """Characters at either end that are looked at: an answer of megabytes would hold up all others."""
 
 
@@ -39,8 +44,30 @@ def verdict_like(text: str) -> str:
     ''
     """
     parts = (text,) if len(text) <= 2 * _LOOKED_AT else (text[:_LOOKED_AT], text[-_LOOKED_AT:])
-    found = ((part, _LIKE.search(fold(part))) for part in parts)
+    found = ((part, next(pieces(fold(part)), None)) for part in parts)
     return next((part[match.start() : match.end()].strip() for part, match in found if match), "")
+
+
+def pieces(folded: str) -> Iterator[re.Match[str]]:
+    """The matches of `LIKE`, which is tried only where a piece may begin: several times as fast as a search."""
+    place = 0
+    for start in _starts(folded):
+        if start >= place and (match := LIKE.match(folded, start)) is not None:
+            yield match
+            place = match.end()
+
+
+def _starts(folded: str) -> list[int]:
+    """Where a piece may begin, in order."""
+    lowered = "\n" + folded.lower()  # the line break stands before a word that begins the text
+    starts = [match.start() - 1 for match in _SIGN_BEGINS.finditer(lowered)]
+    for kind, begins in _WORD_BEGINS.items():
+        named = hints("verdict_like", kind)
+        if not named or any(hint in lowered for hint in named):
+            starts += [match.start() for match in begins.finditer(lowered)]
+    if not lowered.isascii():
+        starts += [match.start() - 1 for match in _IDEOGRAM_BEGINS.finditer(lowered)]
+    return sorted(starts)
 
 
 def neutralised(text: str) -> str:
@@ -54,15 +81,16 @@ def neutralised(text: str) -> str:
     >>> neutralised("So [[A]]. Rating: 5, of course: yes.")
     'So [ [·A·] ]. Rat·ing ∶ ·5, of course: yes.'
     """
-    pieces, place = [], 0
-    for match in _LIKE.finditer(fold(text)):
+    parts, place = [], 0
+    for match in pieces(fold(text)):
         piece = text[match.start() : match.end()]
         opened = _opened(piece) if match["mark"] else _NUMERAL.sub("·", piece)
-        pieces += [text[place : match.start()], opened]
+        parts += [text[place : match.start()], opened]
         place = match.end()
-    return "".join([*pieces, text[place:]])
+    return "".join([*parts, text[place:]])
 
 
+@lru_cache(maxsize=256)
 def _opened(mark: str) -> str:
     if mark.startswith("[[") and mark.endswith("]]"):
         return f"[ [·{mark[2:-2].strip()}·] ]"

@@ -71,7 +71,7 @@ def read_verdict_list(text: str, n: int) -> tuple[Verdict | None, ...]:
     ['yes', None, 'no']
     """
     shown = without_reasoning(text)[0].strip()[: _LONGEST + _LONGEST_PER_CLAIM * n]
-    found: Sequence[_Numbered] = list(_in_json(shown)) or list(_in_entries(shown, n))
+    found: Sequence[_Numbered] = list(_in_json(shown, n)) or list(_in_entries(shown, n))
     if len({number for number, _ in found}) < n and (row := _in_a_row(shown, n)):
         found = row
     found = found or list(_in_lines(shown, n))
@@ -145,9 +145,9 @@ def _of_entry(entry: str) -> Verdict:
     return read_yes_no(entry)
 
 
-def _in_json(text: str) -> Iterator[_Numbered]:
+def _in_json(text: str, n: int) -> Iterator[_Numbered]:
     found = json_list(text)
-    for value in found.values if found else ():
+    for value in found.values[: _EARLIER * n + _MOST_STARTS] if found else ():
         if isinstance(value, Mapping):
             yield _of_object({plain_key(str(key)): item for key, item in value.items()})
         elif isinstance(value, bool) or value in (0, 1):

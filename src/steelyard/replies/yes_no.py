@@ -17,7 +17,7 @@ from steelyard.replies.clean import fold
 from steelyard.replies.evidence import Candidate, Strength
 from steelyard.replies.grammar import FLAGS, expanded, pattern, source, words
 from steelyard.replies.jsonlike import plain_key
-from steelyard.replies.judge_reply import JudgeReply, VerdictForm, open_judge_reply
+from steelyard.replies.judge_reply import JudgeReply, VerdictForm, at_both_ends, decide_last, open_judge_reply
 from steelyard.replies.verdict import Verdict
 
 VALUES: Final = {"yes": 1.0, "no": 0.0}
@@ -29,7 +29,7 @@ _OPPOSITE_KEY: Final = re.compile(
 )
 _MOST_WORDS: Final = 20
 """Words of a reply that are looked at, so many from its beginning and from its end: bounds the time."""
-_REACH: Final = 110
+_REACH, _OFFERED_WITHIN, _FOREIGN_WITHIN = 110, 60, 28
 _SENTENCE: Final = 90
 _OF: Final = partial(source, "yes_no")
 _SIGNS: Final = r"[\s\"'(\[{<$|✅❌✔✖✓✗☑☒️]"
@@ -84,7 +84,9 @@ _CRITERION: Final = re.compile(rf"^[\s\d.)*|-]{{0,8}}[A-Za-z\u4e00-\u9fff][^:=\n
 _LAST: Final = _before(r"[.!?;:)\]\"。][ \n]{1,4}|。|\s[-–—]{1,2}\s|\b(?:is|it's|be)\s")
 _SENTENCE_BEGINS: Final = re.compile(r"(?:[.!?]\s{1,4}|。)\Z")
 _SUBJECT: Final = _before(_OF("subject"), _OF("subject_zh"))
-_SUPPOSES: Final = re.compile(r"\b(?:whether|if|unless|should)\b", re.IGNORECASE)
+_SUPPOSES: Final = re.compile(
+    r"\b(?:whether|if|unless|should|not (?:clear|sure|certain|obvious|shown))\b", re.IGNORECASE
+)
 _SUPPORTS: Final = re.compile(rf"\b{_OF('support')}\b|\b{_OF('none_support')}\b", FLAGS)
 
 
@@ -106,16 +108,14 @@ def read_yes_no(text: str, *, finish: str = "stop") -> Verdict:
     'none'
     """
     reply = open_judge_reply(text, finish)
-    said = list(_WORDS.finditer(reply.text.lower()))
-    if len(said) > 2 * _MOST_WORDS:
-        said = said[:_MOST_WORDS] + said[-_MOST_WORDS:]
-    said = [match for match in said if not _is_determiner(reply.text, match)]
+    said = at_both_ends(_WORDS, reply.text.lower(), _MOST_WORDS)
+    said = [match for match in said if not (_is_determiner(reply.text, match) or _is_offered(reply.text, match))]
     found = [*reply.in_objects(_TIERS, said_by), *filter(None, (_given(reply.text, match) for match in said))]
-    best = max(found, key=_weight, default=None)
+    best = decide_last(found, reply.text)
     if best is not None and best.strength > Strength.MENTIONED:
         return _formal(reply, found, best)
     found = found or list(_stated(reply, said))
-    best = max(found, key=_weight, default=None)
+    best = decide_last(found, reply.text)
     return _agreed(reply, best, found) if best else reply.nothing()
 
 
@@ -145,11 +145,8 @@ def said_by(key: str, value: Any) -> str:
 
 
 def _label(match: re.Match[str]) -> str:
-    groups = match.groupdict()
-    return next(
-        name for name in ("partial", "unsure", "no", "yes") if any(groups[name + end] for end in ("", "_zh"))
-        or groups.get(f"letter_{name}")
-    )  # fmt: skip
+    """What a match says: the outer one of its named groups, as that one closes last."""
+    return str(match.lastgroup).removeprefix("letter_").removesuffix("_zh")
 
 
 def _is_determiner(text: str, match: re.Match[str]) -> bool:
@@ -159,8 +156,12 @@ def _is_determiner(text: str, match: re.Match[str]) -> bool:
     return pattern("yes_no", "after_no").match(text, match.end()) is not None
 
 
-def _weight(candidate: Candidate) -> tuple[int, int]:
-    return candidate.strength, candidate.start
+def _is_offered(text: str, match: re.Match[str]) -> bool:
+    """Whether it is the second of two verdicts that are named as those to choose from: `YES or Verdict: NO`."""
+    before = text[max(0, match.start() - _OFFERED_WITHIN) : match.start()]
+    if not any(joint in before for joint in (" or ", "/", "|", "或", "还是")):
+        return False
+    return pattern("yes_no", "offered").search(before) is not None
 
 
 def _given(text: str, match: re.Match[str]) -> Candidate | None:
@@ -176,7 +177,8 @@ def _given(text: str, match: re.Match[str]) -> Candidate | None:
 
 def _is_own(text: str, lead: re.Match[str], end: int) -> bool:
     """Whether the `answer` with which a lead begins is not that of somebody else, or one that would be."""
-    if pattern("yes_no", "foreign").search(text[max(0, lead.start() - 28) : lead.start()]):
+    before = text[max(0, lead.start() - _FOREIGN_WITHIN) : lead.start()]
+    if pattern("yes_no", "foreign").search(before) or pattern("judge", "copied").search(before):
         return False
     return "would" not in lead.group() or _is_sure(text, lead, end)
 
@@ -192,10 +194,21 @@ def _is_answer(text: str, lead: re.Match[str], end: int) -> bool:
     return _is_own(text, lead, end) and pattern("yes_no", "supposed").search(before) is None
 
 
+def _is_criterion(_text: str, lead: re.Match[str], _: int) -> bool:
+    return _is_judges(lead.group())
+
+
+def _is_judges(label: str) -> bool:
+    """Whether a label does not name somebody else's answer: `The student's answer: no`."""
+    place = label.lower().rfind("answer")
+    return place < 0 or pattern("yes_no", "foreign").search(label[:place]) is None
+
+
 def _is_last(text: str, lead: re.Match[str], end: int) -> bool:
     """Whether a last word is the judge's own: no quotation, and no condition."""
     if lead.group()[0] == ":":
-        return not pattern("judge", "reports").search(text[max(0, lead.start() - _SENTENCE) : lead.start()])
+        before = text[max(0, lead.start() - _SENTENCE) : lead.start()]
+        return not pattern("judge", "reports").search(before) and _is_judges(before)
     return not lead.group()[0].isalpha() or _is_sure(text, lead, end)
 
 
@@ -214,7 +227,7 @@ _FORMS_OF_PLAIN: Final = (
     *_FORMS[:4],
     VerdictForm("concluded", Strength.DECLARED, _CONCLUDED, _CLOSES),
     VerdictForm("said", Strength.DECLARED, _SAID, None, _is_sure),
-    VerdictForm("criterion", Strength.ANNOUNCED, _CRITERION, _CLOSES),
+    VerdictForm("criterion", Strength.ANNOUNCED, _CRITERION, _CLOSES, _is_criterion),
     VerdictForm("final", Strength.DECLARED, _LAST, _TEXT_ENDS, _is_last),
     VerdictForm("opening", Strength.CONCLUDED, _OPENS, _NO_QUESTION, reach=40),
     VerdictForm("labelled", Strength.MENTIONED, _ANSWER_IS, None, _is_answer),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from steelyard.analysis.numbers import score_phrase
 from steelyard.analysis.rater_agreement_values import Agreement, RaterPair
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.numbers import MISSING, counted, interval_text, score_phrase, value_text
+from steelyard.report.numbers import MISSING, counted, interval_text, value_text
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -18,7 +19,9 @@ from steelyard.report.section import (
     non_empty,
     text_row,
 )
-from steelyard.stats.rating_bootstrap import Coefficient
+
+if TYPE_CHECKING:
+    from steelyard.stats.rating_bootstrap import Coefficient
 
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -45,6 +48,11 @@ def agreement_section(summaries: Sequence[RunSummary], labels: Sequence[str]) ->
         for part in _parts(found, f" ({label})" if several else "")
     ]
     return Section("Agreement of raters", parts=non_empty(parts), key="agreement")
+
+
+def rater_sections(found: Agreement) -> list[Section]:
+    """The raters of one thing and how far each two agree."""
+    return list(_parts(found, ""))
 
 
 def _parts(found: Agreement, run: str) -> Iterator[Section]:

@@ -105,6 +105,8 @@ class TimelinePoint:
         value: None leaves the mark out; `low` and `high` are the interval's ends, or the value.
         notes: numbers of its notes, above the plot.
         new_samples: whether it was asked other samples than the run before of its target.
+        label: what it stands for, where it leads somewhere.
+        link: where it leads; "" for nowhere.
     """
 
     days: float
@@ -114,6 +116,8 @@ class TimelinePoint:
     high: float | None
     notes: str
     new_samples: bool
+    label: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ for the light scheme; a page's style sheet replaces them by the class of their l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
@@ -27,18 +27,33 @@ from steelyard.report.chart import (
     TimelineChart,
     TimelinePoint,
 )
+from steelyard.report.chart_canvas import (
+    GAP,
+    LEAST_WIDE,
+    MARKS,
+    PLOT,
+    TICKS,
+    TITLE,
+    AxisScale,
+    Canvas,
+    SvgBar,
+    SvgDrawing,
+    SvgLine,
+    SvgMark,
+    SvgPath,
+    SvgText,
+    level_axis,
+    room_of_figures,
+    tick_text,
+    upright_axis,
+)
 from steelyard.report.numbers import MISSING
 from steelyard.report.template import environment
 
 WIDTH: Final = 720
 """Pixels of a whole chart, labels included, where nothing else is asked for."""
-LEAST_WIDE: Final = 560
-"""Charts narrower than this write the names of rows above the marks instead of beside them."""
-_TITLE: Final = 30
-"""Pixels from the top to the plot: the title and room below it."""
 _WORDS: Final = 18
 """A line of words above the plot."""
-_TICKS: Final = 24
 _ROW: Final = 32
 _SERIES: Final = 21
 _BAR: Final = 14
@@ -46,9 +61,6 @@ _HEADER: Final = 22
 _MATRIX_CELL: Final = 36
 _LEAST_CELL: Final = 34
 """Pixels across that "100" in a cell of a matrix needs."""
-_PLOT: Final = 220
-"""Pixels down of a plot of lines."""
-_GAP: Final = 10
 _EDGE: Final = 16
 """Pixels beside a plot without names, for half of the first and the last figure of its axis."""
 _NAMES_SHARE: Final = 0.36
@@ -59,154 +71,23 @@ _MARGIN: Final = 0.04
 """Room beside the first and the last run of a timeline, as a share of the time between them."""
 _ANCHOR_COLOURS: Final = ((0xF2, 0xB9, 0x8F), (0xFB, 0xFB, 0xF9), (0x8F, 0xC0, 0xE3))
 """Of 0, 50 and 100 % in a matrix: light enough for dark figures at 7 : 1, and apart in lightness from the middle."""
-_MARKS: Final = {
-    "circle": "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
-    "square": "M-4-4h8v8h-8z",
-    "triangle-up": "M0-5.5L5.5 4h-11z",
-    "diamond": "M0-6L6 0L0 6L-6 0z",
-    "cross": "M-2-5.5h4v3.5h3.5v4h-3.5v3.5h-4v-3.5h-3.5v-4h3.5z",
-    "triangle-down": "M0 5.5L5.5-4h-11z",
-}
-
 Drawable = RowChart | MatrixChart | SequenceChart | TimelineChart
 
 
-@dataclass(frozen=True, slots=True)
-class SvgLine:
-    """A straight line; `x1` and `x2` are positions across, `y1` and `y2` down; the others of this module likewise."""
+class SvgMarkup(str):
+    """SVG text that a notebook shows as the picture."""
 
-    x1: str
-    y1: float
-    x2: str
-    y2: float
-    width: float = 1
-    dashed: bool = False
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
 
 
-@dataclass(frozen=True, slots=True)
-class SvgText:
-    """A text on one line.
-
-    Args:
-        x: where it begins, ends or has its middle, as `anchor` (`start`, `end`, `middle`) says.
-        y: of its base line.
-        text: may hold anything.
-        dx: pixels that it is moved across.
-        size: of its letters in pixels.
-        bold: whether its letters are.
-    """
-
-    x: str
-    y: float
-    text: str
-    anchor: str = "start"
-    dx: float = 0
-    size: float = layout.SIZE
-    bold: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SvgMark:
-    """A mark of a series; `path` is drawn around (x, y); one that is hollow is filled with the page's colour."""
-
-    x: str
-    y: float
-    path: str
-    hollow: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SvgBar:
-    """A filled rectangle; `fill` is a colour of its own, "" that of the layer."""
-
-    x: str
-    y: float
-    width: str
-    height: float
-    fill: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SvgPath:
-    """A line or an area within the plot, in units of 1000 across and of pixels down."""
-
-    path: str
-    area: bool = False
-
-
-SvgElement = SvgLine | SvgText | SvgMark | SvgBar | SvgPath
-
-
-@dataclass(frozen=True, slots=True)
-class SvgLayer:
-    """Elements of one colour; from the bottom bars, paths, lines, marks and texts.
-
-    Args:
-        kind: `ink`, `quiet`, `grid`, `figure` (dark in either scheme) or `s0` to `s5`: the class that it has.
-        elements: in any order.
-    """
-
-    kind: str
-    elements: tuple[SvgElement, ...]
-
-    @property
-    def colour(self) -> str:
-        """Its colour in the light scheme."""
-        return _COLOURS[self.kind]
-
-    @property
-    def bars(self) -> list[SvgBar]:
-        """Its bars; `paths`, `lines`, `marks` and `texts` likewise."""
-        return [element for element in self.elements if isinstance(element, SvgBar)]
-
-    @property
-    def paths(self) -> list[SvgPath]:
-        """See `bars`."""
-        return [element for element in self.elements if isinstance(element, SvgPath)]
-
-    @property
-    def lines(self) -> list[SvgLine]:
-        """See `bars`."""
-        return [element for element in self.elements if isinstance(element, SvgLine)]
-
-    @property
-    def marks(self) -> list[SvgMark]:
-        """See `bars`."""
-        return [element for element in self.elements if isinstance(element, SvgMark)]
-
-    @property
-    def texts(self) -> list[SvgText]:
-        """See `bars`."""
-        return [element for element in self.elements if isinstance(element, SvgText)]
-
-
-@dataclass(frozen=True, slots=True)
-class SvgDrawing:
-    """What stands where in a chart.
-
-    Args:
-        ident: unique to its content, so that several charts may stand on one page.
-        title: its name, whole; likewise `description`, which says what it shows.
-        height: pixels.
-        layers: from the bottom.
-        least: pixels across below which texts would cover each other; 0 where any width will do.
-        plot: (x, y, width, height) of the plot where there are paths.
-    """
-
-    ident: str
-    title: str
-    description: str
-    height: float
-    layers: tuple[SvgLayer, ...]
-    least: int = 0
-    plot: tuple[str, float, str, float] = ("0%", 0, "0%", 0)
-    font: str = layout.FONT
-
-
-def svg(chart: Drawable, *, width: int = WIDTH) -> str:
+def svg(chart: Drawable, *, width: int = WIDTH) -> SvgMarkup:
     """The chart as SVG text with a title and a description for those who do not see it; it loads nothing.
 
-    Equal charts give equal text. The background is transparent, the colours are those for a light one.
+    It shows itself where it ends a notebook's cell. Equal charts give equal text. The background is transparent, the
+    colours are those for a light one.
 
     Args:
         chart: what it shows.
@@ -214,7 +95,7 @@ def svg(chart: Drawable, *, width: int = WIDTH) -> str:
     """
     drawn = drawing(chart, width=width)
     macro = '{% import "chart.svg.j2" as charts %}{{ charts.chart(drawn, width) }}'
-    return environment().from_string(macro).render(drawn=drawn, width=max(width, drawn.least)).strip()
+    return SvgMarkup(environment().from_string(macro).render(drawn=drawn, width=max(width, drawn.least)).strip())
 
 
 def drawing(chart: Drawable, *, width: int = WIDTH) -> SvgDrawing:
@@ -236,108 +117,25 @@ def drawing(chart: Drawable, *, width: int = WIDTH) -> SvgDrawing:
     return replace(drawn, ident=ident)
 
 
-@dataclass(frozen=True, slots=True)
-class AxisScale:
-    """Values of an axis from `low` to `high`."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, chart: RowChart) -> AxisScale:
-        """The chart's own ends, else those of its data with a little room."""
-        if chart.domain is not None:
-            return cls(*chart.domain)
-        ends = (value for point in chart.points for value in (point.value, point.low, point.high))
-        values = [value for value in (*ends, *(at for at, _ in chart.lines)) if value is not None]
-        low, high = min(values, default=0.0), max(values, default=1.0)
-        low = min(low, 0.0) if chart.shape == "bars" else low
-        room = 0.05 * (high - low) or 0.5
-        return cls(low - (0 if chart.shape == "bars" else room), high + room)
-
-    def share(self, value: float) -> float:
-        """Where a value is, 0 at `low` and 1 at `high`."""
-        return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
-
-    def ticks(self, n: int) -> list[float]:
-        """About n round values within the scale."""
-        span = self.high - self.low
-        if span <= 0:
-            return [self.low]
-        power = 10.0 ** math.floor(math.log10(span / n))
-        step = next((factor * power for factor in (1, 2, 2.5, 5) if span / (factor * power) <= n + 0.5), 10 * power)
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [round(number * step, 12) for number in range(first, last + 1)]
-
-
-@dataclass(slots=True)
-class _Canvas:
-    """Collects the elements of a chart by colour.
-
-    Args:
-        width: pixels that the chart has at least.
-        left: pixels before the plot; likewise `right` behind it.
-        least: pixels across below which texts would cover each other.
-    """
-
-    width: int
-    left: float
-    right: float
-    least: int = 0
-    layers: dict[tuple[int, str], list[SvgElement]] = field(default_factory=dict)
-
-    def across(self, share: float) -> str:
-        """The position of a share of the plot, 0 at its left end, as a percentage of the whole."""
-        plot = self.width - self.left - self.right
-        return f"{100 * (self.left + share * plot) / self.width:.2f}%"
-
-    def wide(self, share: float) -> str:
-        """The width of a share of the plot."""
-        return f"{100 * share * (self.width - self.left - self.right) / self.width:.2f}%"
-
-    def add(self, kind: str, *elements: SvgElement, order: int = 1) -> None:
-        """Add elements of a kind of layer; those of a lower `order` are below."""
-        self.layers.setdefault((order, kind), []).extend(elements)
-
-    def drawing(self, title: str, description: str, height: float, *, plot: _Plot | None = None) -> SvgDrawing:
-        """The drawing of what was added; its title stands above it."""
-        head = layout.wrapped(title, self.width - 2 * layout.SIZE, lines=1)
-        self.add("ink", SvgText("0", 15, head, size=14, bold=True), order=3)
-        layers = tuple(SvgLayer(kind, tuple(self.layers[order, kind])) for order, kind in sorted(self.layers))
-        names = (visible(title, keep=""), visible(description, keep=""))
-        drawing = SvgDrawing("", *names, round(height, 1), layers, least=self.least)
-        return drawing if plot is None else replace(drawing, plot=plot)
-
-
-_Plot = tuple[str, float, str, float]
-_COLOURS: Final = {
-    "ink": layout.INK,
-    "quiet": layout.INK,
-    "grid": layout.GRID,
-    "figure": "#1d242b",
-    **{f"s{number}": colour for number, colour in enumerate(layout.COLOURS)},
-}
-
-
 def _series_kind(number: int) -> str:
     return f"s{number % len(layout.COLOURS)}"
 
 
 def _mark(x: str, y: float, number: int, *, hollow: bool = False) -> SvgMark:
-    return SvgMark(x, y, _MARKS[layout.shape(number)], hollow)
+    return SvgMark(x, y, MARKS[layout.shape(number)], hollow)
 
 
 def _drawn_rows(chart: RowChart, width: int) -> SvgDrawing:
     """Each row is a line of the plot, or a heading with a line per series."""
     several = len(chart.series) > 1
     beside = several or width >= LEAST_WIDE
-    names = [layout.wrapped(name, _NAMES_SHARE * width - _GAP) for name in (chart.series if several else chart.rows)]
+    names = [layout.wrapped(name, _NAMES_SHARE * width - GAP) for name in (chart.series if several else chart.rows)]
     most_name = max((layout.width_of(line) for name in names for line in name.split("\n")), default=0) if beside else 0
     # Figures above the plot need no room behind it.
     figures = max((layout.width_of(point.text) for point in chart.points), default=0) if beside else 0
-    canvas = _Canvas(width, most_name + _GAP if beside else _EDGE, figures + _GAP + 4 if beside else _EDGE)
+    canvas = Canvas(width, most_name + GAP if beside else _EDGE, figures + GAP + 4 if beside else _EDGE)
     scale = AxisScale.of(chart)
-    top = _TITLE + (_WORDS if any(words for _, words in chart.lines) else 0)
+    top = TITLE + (_WORDS if any(words for _, words in chart.lines) else 0)
     bottom: float = top
     by_row: dict[int, list[ChartPoint]] = {}
     for point in chart.points:
@@ -352,11 +150,11 @@ def _drawn_rows(chart: RowChart, width: int) -> SvgDrawing:
             label = names[point.series if several else row] if beside else ""
             bottom += _row_of(canvas, chart, scale, point, (bottom, label))
         bottom += 8 if several else 0
-    _value_axis(canvas, scale, chart.lines, (top, bottom))
-    return canvas.drawing(chart.title, chart.description, bottom + _TICKS)
+    level_axis(canvas, scale, chart.lines, (top, bottom))
+    return canvas.drawing(chart.title, chart.description, bottom + TICKS)
 
 
-def _row_of(canvas: _Canvas, chart: RowChart, scale: AxisScale, point: ChartPoint, place: tuple[float, str]) -> float:
+def _row_of(canvas: Canvas, chart: RowChart, scale: AxisScale, point: ChartPoint, place: tuple[float, str]) -> float:
     """Draw one point with its name and its figure; the pixels down that it takes."""
     top, name = place
     lines = name.split("\n") if name else []
@@ -364,7 +162,7 @@ def _row_of(canvas: _Canvas, chart: RowChart, scale: AxisScale, point: ChartPoin
     middle = top + height / 2
     for number, line in enumerate(lines):
         y = middle + 4.5 + 15 * (number - (len(lines) - 1) / 2)
-        canvas.add("ink", SvgText(canvas.across(0), y, line, "end", -_GAP))
+        canvas.add("ink", SvgText(canvas.across(0), y, line, "end", -GAP))
     kind = _series_kind(point.series)
     figure_x, anchor, figure_y = canvas.across(1), "start", middle + 4.5
     if not name:
@@ -379,30 +177,9 @@ def _row_of(canvas: _Canvas, chart: RowChart, scale: AxisScale, point: ChartPoin
             canvas.add(kind, SvgLine(next(ends), middle, next(ends), middle, 2))
         at = canvas.across(scale.share(point.value))
         canvas.add(kind, _mark(at, middle, point.series, hollow=not point.decided), order=2)
-    dx = 0 if not name else 6 if chart.shape == "bars" else _GAP
+    dx = 0 if not name else 6 if chart.shape == "bars" else GAP
     canvas.add("ink", SvgText(figure_x, figure_y, visible(point.text, keep=""), anchor, dx))
     return height
-
-
-def _tick_text(value: float) -> str:
-    return f"{value:,.10g}"
-
-
-def _value_axis(
-    canvas: _Canvas, scale: AxisScale, lines: Iterable[tuple[float, str]], plot: tuple[float, float]
-) -> None:
-    """Grid and figures of a horizontal axis below the plot, and upright lines to compare with."""
-    top, bottom = plot
-    for value in scale.ticks(5 if canvas.width >= LEAST_WIDE else 4):
-        x = canvas.across(scale.share(value))
-        canvas.add("grid", SvgLine(x, top, x, bottom + 4), order=0)
-        canvas.add("quiet", SvgText(x, bottom + 19, _tick_text(value), "middle"))
-    for value, words in lines:
-        share = scale.share(value)
-        x = canvas.across(share)
-        canvas.add("ink", SvgLine(x, top - 2, x, bottom, 1.2, dashed=True), order=0)
-        anchor = "end" if share > 0.8 else "start" if share < 0.2 else "middle"
-        canvas.add("ink", *([SvgText(x, top - 6, visible(words, keep=""), anchor)] if words else []))
 
 
 def _drawn_matrix(chart: MatrixChart, width: int) -> SvgDrawing:
@@ -410,10 +187,10 @@ def _drawn_matrix(chart: MatrixChart, width: int) -> SvgDrawing:
     n = len(chart.rows)
     room = _NAMES_SHARE * width
     names = [layout.wrapped(f"{number}  {name}", room) for number, name in enumerate(chart.rows, start=1)]
-    left = max((layout.width_of(line) for name in names for line in name.split("\n")), default=0) + _GAP
+    left = max((layout.width_of(line) for name in names for line in name.split("\n")), default=0) + GAP
     least = math.ceil(left + n * _LEAST_CELL + 2)
-    canvas = _Canvas(max(width, least), left, 2, least)
-    top = _TITLE + _WORDS
+    canvas = Canvas(max(width, least), left, 2, least)
+    top = TITLE + _WORDS
     for column in range(n):
         canvas.add("quiet", SvgText(canvas.across((column + 0.5) / n), top - 6, str(column + 1), "middle"))
     for row, (name, values) in enumerate(zip(names, chart.values, strict=True)):
@@ -421,7 +198,7 @@ def _drawn_matrix(chart: MatrixChart, width: int) -> SvgDrawing:
         lines = name.split("\n")
         for number, line in enumerate(lines):
             base = y + _MATRIX_CELL / 2 + 4.5 + 15 * (number - (len(lines) - 1) / 2)
-            canvas.add("ink", SvgText(canvas.across(0), base, line, "end", -_GAP))
+            canvas.add("ink", SvgText(canvas.across(0), base, line, "end", -GAP))
         for column, value in enumerate(values):
             middle = (canvas.across((column + 0.5) / n), y + _MATRIX_CELL / 2 + 4.5)
             if value is None:
@@ -441,23 +218,6 @@ def _share_colour(value: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 
-def _percent_axis(canvas: _Canvas, scale: AxisScale, top: float) -> Callable[[float], float]:
-    """Grid and figures of an upright axis; gives the pixel of a value."""
-
-    def down(value: float) -> float:
-        return round(top + _PLOT * (1 - scale.share(value)), 2)
-
-    for value in scale.ticks(5):
-        y = down(value)
-        canvas.add("grid", SvgLine(canvas.across(0), y, canvas.across(1), y), order=0)
-        canvas.add("quiet", SvgText(canvas.across(0), y + 4.5, _tick_text(value), "end", -8))
-    return down
-
-
-def _room_of_figures(scale: AxisScale) -> float:
-    return max((layout.width_of(_tick_text(value)) for value in scale.ticks(5)), default=0) + _GAP
-
-
 def _path(points: Sequence[tuple[float, float]]) -> str:
     """A line through (share across, pixels down)."""
     return "M" + "L".join(f"{1000 * x:.1f} {y:.1f}" for x, y in points)
@@ -472,11 +232,11 @@ def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
     fits = layout.width_of(chart.title) < width - 2 * layout.SIZE
     scale, samples = AxisScale(*chart.domain), AxisScale(0, chart.most)
     threshold = f"{chart.threshold:g} %"
-    canvas = _Canvas(width, _room_of_figures(scale), layout.width_of(threshold) + _GAP)
-    top = _TITLE + (0 if chart.decided_after is None else _WORDS)
-    down = _percent_axis(canvas, scale, top)
+    canvas = Canvas(width, room_of_figures(scale), layout.width_of(threshold) + GAP)
+    top = TITLE + (0 if chart.decided_after is None else _WORDS)
+    down = upright_axis(canvas, scale, top)
     for n in samples.ticks(5 if width >= LEAST_WIDE else 3):
-        canvas.add("quiet", SvgText(canvas.across(samples.share(n)), top + _PLOT + 19, _tick_text(n), "middle"))
+        canvas.add("quiet", SvgText(canvas.across(samples.share(n)), top + PLOT + 19, tick_text(n), "middle"))
     places = [
         (samples.share(n), down(mean) - top, down(low) - top, down(high) - top) for n, mean, low, high in chart.points
     ]
@@ -494,12 +254,12 @@ def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
     if chart.decided_after is not None:
         share = samples.share(chart.decided_after)
         x = canvas.across(share)
-        canvas.add("ink", SvgLine(x, top - 2, x, top + _PLOT, 1.2))
+        canvas.add("ink", SvgLine(x, top - 2, x, top + PLOT, 1.2))
         words = f"decided after {chart.decided_after:,}"
         canvas.add("ink", SvgText(x, top - 6, words, "end" if share > 0.6 else "start"))
-    plot = (canvas.across(0), float(top), canvas.wide(1), float(_PLOT))
+    plot = (canvas.across(0), float(top), canvas.wide(1), float(PLOT))
     title = chart.title if fits else chart.short_title
-    return canvas.drawing(title, chart.description, top + _PLOT + _TICKS + 2, plot=plot)
+    return canvas.drawing(title, chart.description, top + PLOT + TICKS + 2, plot=plot)
 
 
 def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
@@ -510,35 +270,35 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
     days = AxisScale(-margin, chart.points[-1].days + margin)
     several = len(chart.series) > 1
     names = [layout.wrapped(name, 0.26 * width, lines=1) for name in chart.series] if several else []
-    right = max((layout.width_of(name) for name in names), default=0) + _GAP
-    canvas = _Canvas(width, _room_of_figures(scale), right)
-    top = _TITLE + (2 * _WORDS if any(point.notes for point in chart.points) else 6)
-    down = _percent_axis(canvas, scale, top)
-    _dates(canvas, chart, days, top + _PLOT)
+    right = max((layout.width_of(name) for name in names), default=0) + GAP
+    canvas = Canvas(width, room_of_figures(scale), right)
+    top = TITLE + (2 * _WORDS if any(point.notes for point in chart.points) else 6)
+    down = upright_axis(canvas, scale, top)
+    _dates(canvas, chart, days, top + PLOT)
     for before, point in pairwise(chart.points):
         if point.new_samples:
             x = canvas.across(days.share((before.days + point.days) / 2))
-            canvas.add("ink", SvgLine(x, top, x, top + _PLOT, 1.2, dashed=True), order=0)
+            canvas.add("ink", SvgLine(x, top, x, top + PLOT, 1.2, dashed=True), order=0)
     ends = []
     for number in range(len(chart.series)):
         points = [point for point in chart.points if point.series == number and point.value is not None]
         _timeline_series(canvas, points, (number, top), days, down)
         if several and points:
             ends.append((down(points[-1].value or 0.0), number))
-    for y, number in _apart(ends, top + _PLOT):
+    for y, number in _apart(ends, top + PLOT):
         canvas.add(_series_kind(number), SvgText(canvas.across(1), y + 4.5, names[number], "start", 6, bold=True))
     for point in chart.points:
         if point.notes and point.value is not None:
             at = canvas.across(days.share(point.days))
             canvas.add(
-                "ink", SvgMark(at, top - 8, _MARKS["triangle-down"]), SvgText(at, top - 17, point.notes, "middle")
+                "ink", SvgMark(at, top - 8, MARKS["triangle-down"]), SvgText(at, top - 17, point.notes, "middle")
             )
-    plot = (canvas.across(0), float(top), canvas.wide(1), float(_PLOT))
-    return canvas.drawing(chart.title, chart.description, top + _PLOT + _TICKS + 2, plot=plot)
+    plot = (canvas.across(0), float(top), canvas.wide(1), float(PLOT))
+    return canvas.drawing(chart.title, chart.description, top + PLOT + TICKS + 2, plot=plot)
 
 
 def _timeline_series(
-    canvas: _Canvas,
+    canvas: Canvas,
     points: Sequence[TimelinePoint],
     place: tuple[int, float],
     days: AxisScale,
@@ -558,7 +318,8 @@ def _timeline_series(
         across = canvas.across(share)
         low, high = (down(_or_value(end, point)) for end in (point.low, point.high))
         canvas.add(kind, SvgLine(across, low, across, high, 1.4))
-        canvas.add(kind, _mark(across, down(point.value or 0.0), number), order=2)
+        mark = _mark(across, down(point.value or 0.0), number)
+        canvas.add(kind, replace(mark, label=point.label, link=point.link), order=2)
 
 
 def _or_value(end: float | None, point: TimelinePoint) -> float:
@@ -576,7 +337,7 @@ def _apart(ends: Sequence[tuple[float, int]], bottom: float) -> Iterator[tuple[f
     yield from ((y - over, number) for y, number in placed)
 
 
-def _dates(canvas: _Canvas, chart: TimelineChart, days: AxisScale, bottom: float) -> None:
+def _dates(canvas: Canvas, chart: TimelineChart, days: AxisScale, bottom: float) -> None:
     """The dates of the chart's ticks, as many as there is room for."""
     room = max(1, int((canvas.width - canvas.left - canvas.right) // _DATE))
     for at, date in chart.ticks[:: -(-len(chart.ticks) // room) or 1]:

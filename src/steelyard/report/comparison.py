@@ -6,36 +6,31 @@ sentences in its conclusion and here what lies behind them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference
 from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.multiplicity import all_pairs_note
-from steelyard.analysis.numbers import p_text
+from steelyard.analysis.numbers import p_text, score_phrase, score_title
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.report.chart import ChartPoint, RowChart
-from steelyard.report.numbers import (
-    MISSING,
-    interval_text,
-    one_line,
-    run_labels,
-    score_phrase,
-    score_title,
-    signed_text,
-    value_text,
-)
+from steelyard.report.numbers import MISSING, interval_text, one_line, run_labels, signed_text, value_text
 from steelyard.report.regressions import gives_verdicts, regressions_lines
 from steelyard.report.section import (
     EVERYWHERE,
     HTML,
     PAGES,
     TERMINAL,
+    LinkedOutcome,
+    SampleLink,
     Section,
     SectionTable,
     Sentence,
     TableCell,
     TableColumn,
+    Tone,
     non_empty,
     sentences,
     text_row,
@@ -53,6 +48,7 @@ _VERDICTS: Final = {
     "inconclusive": "inconclusive",
     "none": "not comparable",
 }
+_TONES: Final[Mapping[str, Tone]] = MappingProxyType({"better": "good", "worse": "bad"})
 _TIMES: Final = frozenset({"latency", "seconds", "ttft"})
 _COSTS: Final = {
     "latency": "latency",
@@ -107,7 +103,13 @@ def _few_pairs(comparison: Comparison) -> Section:
     """The conclusion of each pair with its warnings, for a terminal."""
     only = f"Only samples of {' and '.join(comparison.only_groups)}:" if comparison.only_groups else ""
     pairs = [
-        Section("", notes=(Sentence(pair.sentence, "conclusion"), *sentences(pair.warnings, "warning")))
+        Section(
+            "",
+            notes=(
+                Sentence(pair.sentence, "conclusion", tone=_TONES.get(pair.verdict, "unclear")),
+                *sentences(pair.warnings, "warning"),
+            ),
+        )
         for pair in comparison.pairs
     ]
     return Section("", notes=tuple(sentences([only])), parts=tuple(pairs), media=TERMINAL)
@@ -209,7 +211,6 @@ def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_ter
     return Section(
         title,
         notes=(
-            *sentences([pair.sentence], "conclusion", media=HTML),
             *sentences(pair.warnings, "warning", media=HTML),
             *sentences([aligned], media=screen),
             *([Sentence("; ".join(pair.differs), "fact", "differs in")] if pair.differs else []),
@@ -250,20 +251,17 @@ def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
     rows: tuple[tuple[TableCell, ...], ...]
     if any(gives_verdicts(run, pair.score) for run in runs if run.id in {pair.baseline, pair.other}):
         rows = (
-            text_row("regressions", f"{cells.regressed:,}", _with_unread("right before, wrong now", unread.regressed)),
-            text_row("improvements", f"{cells.improved:,}", _with_unread("wrong before, right now", unread.improved)),
-            text_row("both right", f"{cells.both_right:,}", "no difference"),
-            text_row("both wrong", f"{cells.both_wrong:,}", _with_unread("no difference", unread.both_wrong)),
+            _outcome_row(pair, "regression", cells.regressed, "right before, wrong now", unread.regressed),
+            _outcome_row(pair, "improvement", cells.improved, "wrong before, right now", unread.improved),
+            _outcome_row(pair, "both right", cells.both_right, "no difference", 0),
+            _outcome_row(pair, "both wrong", cells.both_wrong, "no difference", unread.both_wrong),
         )
     else:
+        n, without = cells.both_right + cells.both_wrong, unread.both_right + unread.both_wrong
         rows = (
-            text_row("regressions", f"{cells.regressed:,}", _with_unread("worse now", unread.regressed)),
-            text_row("improvements", f"{cells.improved:,}", _with_unread("better now", unread.improved)),
-            text_row(
-                "unchanged",
-                f"{cells.both_right + cells.both_wrong:,}",
-                _with_unread("no difference", unread.both_right + unread.both_wrong),
-            ),
+            _outcome_row(pair, "regression", cells.regressed, "worse now", unread.regressed),
+            _outcome_row(pair, "improvement", cells.improved, "better now", unread.improved),
+            text_row("unchanged", f"{n:,}", _with_unread("no difference", without)),
         )
     columns = (TableColumn("change", "name"), TableColumn("samples"), TableColumn("meaning", "text"))
     counts = {"regressions": unread.regressed, "improvements": unread.improved, "both wrong": unread.both_wrong}
@@ -271,6 +269,15 @@ def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
     # A terminal shows the counts in one line, without what they mean.
     notes = sentences([f"of these unparsed or refused: {named}" if named else ""], media=TERMINAL)
     return Section("", SectionTable(columns, rows, layout="tiles"), notes=tuple(notes), media=HTML | TERMINAL)
+
+
+def _outcome_row(
+    pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: str, unread: int
+) -> tuple[TableCell, ...]:
+    """A tile: how many samples had an outcome, which leads to them."""
+    name = f"{outcome}s" if outcome in {"regression", "improvement"} else outcome
+    link = SampleLink(pair.other, outcome, pair.baseline) if n else None
+    return TableCell(name), TableCell(f"{n:,}", link=link), TableCell(_with_unread(meaning, unread))
 
 
 def _with_unread(meaning: str, unread: int) -> str:

@@ -12,16 +12,9 @@ from typing import Final
 
 from steelyard.analysis.exam_values import Exam, LetterBias
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import p_equals
+from steelyard.analysis.numbers import p_equals, score_title
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
-from steelyard.report.numbers import (
-    MISSING,
-    bounds_text,
-    counted,
-    mean_text,
-    score_title,
-    value_text,
-)
+from steelyard.report.numbers import MISSING, bounds_text, counted, mean_text, value_text
 from steelyard.report.section import (
     EVERYWHERE,
     HTML,

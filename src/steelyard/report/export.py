@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from csv import writer
 from itertools import islice
 from pathlib import Path
@@ -47,15 +47,20 @@ def plain_record(
     }
 
 
-def jsonl(run: StoredRun) -> Iterator[str]:
-    """One line of JSON per record, line end included; run, target and tags before the keys of `plain_record`."""
+def jsonl(run: StoredRun, *, records: Iterable[Record] | None = None) -> Iterator[str]:
+    """One line of JSON per record, line end included; run, target and tags before the keys of `plain_record`.
+
+    Args:
+        run: what is exported.
+        records: of the run; None is all, in its order.
+    """
     head = {"run": run.id, "target": run.target, "tags": dict(run.tags)}
     labels, infos = labels_by_record(run), score_infos(run.manifest)
-    for record in run.records():
+    for record in run.records() if records is None else records:
         yield json_line(head | plain_record(record, labels.get((record.sample.id, record.repeat), ()), infos)) + "\n"
 
 
-def csv(run: StoredRun, *, raw: bool = False) -> Iterator[str]:
+def csv(run: StoredRun, *, raw: bool = False, records: Iterable[Record] | None = None) -> Iterator[str]:
     r"""Lines of a CSV file, a header first, line ends included: write them as UTF-8 without changing line ends.
 
     The first line begins with a byte order mark, by which spreadsheets know the encoding. A cell that a spreadsheet
@@ -64,11 +69,12 @@ def csv(run: StoredRun, *, raw: bool = False) -> Iterator[str]:
     Args:
         run: what is exported.
         raw: leave every cell as it came (but for characters that no file takes), for programs that run no formulas.
+        records: of the run; None is all, in its order.
     """
     write = _raw_cell if raw else csv_cell
     table = ExportTable.of(run)
     yield _BYTE_ORDER_MARK + _line([write(name) for name in table.names])
-    for cells in table.rows():
+    for cells in table.rows(records):
         yield _line([write(value) for value in cells])
 
 

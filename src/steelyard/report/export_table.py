@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -69,10 +69,14 @@ class ExportTable:
         """The names of the columns."""
         return [name for name, _ in self.columns]
 
-    def rows(self) -> Iterator[list[Any]]:
-        """The cells of every record, in the order of the columns; what is neither text nor number is a JSON value."""
+    def rows(self, records: Iterable[Record] | None = None) -> Iterator[list[Any]]:
+        """The cells of every record, in the order of the columns; what is neither text nor number is a JSON value.
+
+        Args:
+            records: of the run; None is all, in its order.
+        """
         labels = labels_by_record(self.run)
-        for record in self.run.records():
+        for record in self.run.records() if records is None else records:
             values = {label.name: label.value for label in labels.get((record.sample.id, record.repeat), ())}
             yield [*_cells(self, record), *(values.get(name) for name in self.labels)]
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from steelyard.analysis.baseline import BaselineFile, check_baseline, find_baseline
-from steelyard.analysis.comparison import compare
-from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.gate import GateVerdict, RuleState, judge_gate, unfit_baseline
 from steelyard.analysis.gate_rules import GateRules, parse_gate
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import SteelyardError
-from steelyard.report.section import PAGES, TERMINAL, Section, Sentence, non_empty, sentences
+from steelyard.report.section import PAGES, TERMINAL, Section, Sentence, Tone, non_empty, sentences
 from steelyard.store import Run, Store
 from steelyard.store.open_store import exists
+
+if TYPE_CHECKING:
+    from steelyard.analysis.comparison_values import PairComparison
 
 _MOST_ON_TERMINAL: Final = 2
 _STATES: Final[Mapping[RuleState, str]] = {
@@ -28,6 +29,12 @@ _STATES: Final[Mapping[RuleState, str]] = {
     "fails": "do not hold",
     "undecided": "cannot be decided",
     "broken": "say nothing, as their runs are not finished",
+}
+_TONES: Final[Mapping[RuleState, Tone]] = {
+    "holds": "good",
+    "fails": "bad",
+    "undecided": "unclear",
+    "broken": "bad",
 }
 
 
@@ -93,6 +100,8 @@ def _compared(gate: GateRules, run: Run, summary: RunSummary) -> dict[tuple[str,
 def _pair(
     runs: tuple[Run | BaselineFile, Run], summaries: tuple[RunSummary, RunSummary], score: str
 ) -> PairComparison | str:
+    from steelyard.analysis.comparison import compare  # few suites have a baseline
+
     try:
         return compare(*runs, score=score, summaries=summaries).pairs[0]
     except SteelyardError as error:
@@ -115,11 +124,18 @@ def _on_terminal(gate: GateVerdict) -> Section:
         shown = list(gate.results)
     shown = shown[:_MOST_ON_TERMINAL]
     rules = tuple(
-        Section("", notes=(Sentence(f"gate: {result.sentence}", "conclusion"), *sentences(result.notes, "warning")))
+        Section(
+            "",
+            notes=(
+                Sentence(f"gate: {result.sentence}", "conclusion", tone=_TONES[result.state]),
+                *sentences(result.notes, "warning"),
+            ),
+        )
         for result in shown
     )
     counts = Counter(result.state for result in gate.results)
     words = ", ".join(f"{n} {_STATES[state]}" for state, n in sorted(counts.items()))
     count = f"gate: of {len(gate.results)} rules {words}; --json has all"
-    notes = (Sentence(count, "conclusion"),) if len(shown) < len(gate.results) else ()
+    tone: Tone = "bad" if counts["fails"] else "unclear" if counts["undecided"] or counts["broken"] else "good"
+    notes = (Sentence(count, "conclusion", tone=tone),) if len(shown) < len(gate.results) else ()
     return Section("", notes=notes, parts=rules, media=TERMINAL)

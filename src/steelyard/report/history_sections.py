@@ -9,14 +9,16 @@ from types import MappingProxyType
 from typing import Final
 
 from steelyard.analysis.history import ChangeVerdict, History, PastRun, TargetDifference
+from steelyard.analysis.numbers import score_title
 from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.report.chart import TimelineChart, TimelinePoint
-from steelyard.report.numbers import MISSING, counted, interval_text, score_title, signed_text, value_text
+from steelyard.report.numbers import MISSING, counted, interval_text, signed_text, value_text
 from steelyard.report.record_lines import note_line
 from steelyard.report.section import (
     HTML,
     PAGES,
     TERMINAL,
+    RunLink,
     Section,
     SectionTable,
     Sentence,
@@ -156,7 +158,9 @@ def _started(run: PastRun | TargetDifference, history: History) -> str:
 def _row(run: PastRun, history: History) -> tuple[TableCell, ...]:
     n = f"{run.score.headline.n:,}" if run.score else "0"
     return (
-        *text_row(_started(run, history), run.run, run.target),
+        TableCell(_started(run, history)),
+        TableCell(run.run, link=RunLink(run.run)),
+        TableCell(run.target),
         TableCell(value_text(run.value, share=history.share), strong=True, value=run.value),
         TableCell(interval_text(run.interval, share=history.share) or MISSING),
         TableCell(n),
@@ -173,7 +177,10 @@ def _change_cell(run: PastRun, history: History) -> TableCell:
     difference = signed_text(run.change.difference, share=history.share)
     words, sign = _WORDS.get(run.change.verdict, ""), _SIGNS.get(run.change.verdict, "")
     return TableCell(
-        f"{difference} {words}".rstrip(), short=f"{difference} {sign}".rstrip(), value=run.change.difference
+        f"{difference} {words}".rstrip(),
+        short=f"{difference} {sign}".rstrip(),
+        value=run.change.difference,
+        link=RunLink(run.run, run.change.before, history.score),
     )
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
@@ -23,13 +24,16 @@ from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.escaping import HIDDEN
 from steelyard.report.chart import Chart, ShareBar
-from steelyard.report.chart_svg import SvgDrawing, drawing
+from steelyard.report.chart_canvas import LEAST_WIDE, SvgDrawing
+from steelyard.report.chart_curve import CurveChart, curve_drawing
+from steelyard.report.chart_scatter import ScatterChart, scatter_drawing
+from steelyard.report.chart_svg import Drawable, drawing
 from steelyard.report.history_sections import history_sections, history_title
-from steelyard.report.page import ReportContent, report_sections
+from steelyard.report.page import BEFORE_SAMPLES, ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleKind
 from steelyard.report.sample_table import collect_samples
-from steelyard.report.section import SectionTable
+from steelyard.report.section import RecordLink, RunLink, SampleLink, Section, SectionTable, TableCell
 from steelyard.report.template import environment
 from steelyard.types import Note
 
@@ -46,10 +50,15 @@ _KIND_NAMES: Final[dict[SampleKind, str]] = {
     "rest": "the rest",
 }
 """Of the kinds of samples on a page that does not hold all; a sample is of the first that is true of it."""
-_WIDE: Final = 640
-"""Least pixels of the charts for windows of 700 pixels and more, where they take all the room there is."""
+_WIDE: Final = LEAST_WIDE
+"""Least pixels of the charts for half of a window and more, where they take all the room there is."""
 _NARROW: Final = 320
 """The same on a telephone."""
+_NARROW_LETTERS: Final = 75
+"""Characters across of a table that has room in half of a window."""
+_PADDING: Final = 2
+"""The room beside a cell, in characters."""
+LinkAddress = Callable[[SampleLink | RunLink | RecordLink], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +100,19 @@ def html_report(
         RunFacts(label, summary, json.dumps(run.manifest, ensure_ascii=False, indent=2), tuple(run.remarks().notes))
         for run, summary, label in zip(runs, content.summaries, content.labels, strict=True)
     ]
+    sections = report_sections(content, "html", chance=samples.chance)
+    first = [section for section in sections if section.key in BEFORE_SAMPLES]
+    further = [section for section in sections if section.key not in BEFORE_SAMPLES]
     return _render(
         "report.html.j2",
         scripted=True,
+        link_address=_sample_addresses([run.id for run in runs]),
         title=title or content.title,
-        sections=report_sections(content, "html", chance=samples.chance),
+        first=first,
+        sections=further,
+        contents=contents_of(
+            [*first, Section("Samples", key="samples"), *further, Section("What was run", key="about")]
+        ),
         runs=facts,
         dataset_notes=list(dict.fromkeys(note for run in runs for note in run.manifest.get("notes", ()))),
         samples=samples,
@@ -109,13 +126,40 @@ def html_history(history: History) -> str:
     return _render(
         "history.html.j2",
         scripted=False,
+        first=(),
         title=f"{history.suite}: {history_title(history)}",
         sections=history_sections(history),
         runs=len(history.runs),
     )
 
 
-def _render(template: str, *, scripted: bool, **page: Any) -> str:
+def _no_address(_: SampleLink | RunLink | RecordLink) -> str:
+    """That of a page without samples and without other pages beside it."""
+    return ""
+
+
+def contents_of(sections: Iterable[Section]) -> list[tuple[str, str]]:
+    """Anchor and title of each section that a page shows under a title, for its table of contents."""
+    return [(section.key, section.title) for section in sections if section.title and "html" in section.media]
+
+
+def _sample_addresses(runs: Sequence[str]) -> LinkAddress:
+    """The part of an address that makes the page's own table show the samples of a link."""
+    shows = {"regression": "regressions", "improvement": "improvements", "both right": "both_right"}
+    shows["both wrong"] = "both_wrong"
+
+    def address(link: SampleLink | RunLink | RecordLink) -> str:
+        if not isinstance(link, SampleLink) or link.run not in runs:
+            return ""
+        chosen = {"show": shows.get(link.outcome, link.outcome)}
+        if len(runs) > 1:
+            chosen["target"] = str(runs.index(link.run))
+        return f"#{urlencode(chosen)}"
+
+    return address
+
+
+def _render(template: str, *, scripted: bool, link_address: LinkAddress = _no_address, **page: Any) -> str:
     from markupsafe import Markup
 
     style = _part("report.css")
@@ -124,7 +168,7 @@ def _render(template: str, *, scripted: bool, **page: Any) -> str:
     if "samples" in page:
         page["data"] = Markup(page["samples"].text)  # noqa: S704  # see above
     return (
-        section_environment()
+        section_environment(link_address=link_address)
         .get_template(template)
         .render(
             style=Markup(style),  # noqa: S704  # see above
@@ -137,13 +181,17 @@ def _render(template: str, *, scripted: bool, **page: Any) -> str:
     )
 
 
-def section_environment(*packages: str) -> jinja2.Environment:
+def section_environment(*packages: str, link_address: LinkAddress = _no_address) -> jinja2.Environment:
     """The templates that show Sections, and those of further packages that use them.
 
     Args:
         packages: whose folders `templates` are looked into first.
+        link_address: where a link leads; "" where the page does not show that.
     """
     templates = environment(*packages)
+    templates.globals["link_address"] = link_address
+    templates.filters["side_by_side"] = _side_by_side
+    templates.filters["has_halves"] = _has_halves
     templates.filters["drawn"] = _drawn
     templates.filters["is_bar"] = lambda chart: isinstance(chart, ShareBar)
     templates.filters["on_page"] = lambda notes: [note for note in notes if "html" in note.media]
@@ -152,19 +200,62 @@ def section_environment(*packages: str) -> jinja2.Environment:
     return templates
 
 
-def _drawn(chart: Chart) -> dict[str, tuple[SvgDrawing, str]]:
+def _drawn(chart: Chart | ScatterChart | CurveChart) -> dict[str, tuple[SvgDrawing, str]]:
     """A chart for a window and for a telephone, each with its width; the page shows the one that fits."""
     if isinstance(chart, ShareBar):
         raise TypeError("a bar of shares is a macro of its own")
-    drawings = {name: (drawing(chart, width=width), width) for name, width in (("wide", _WIDE), ("narrow", _NARROW))}
+    drawings = {name: (_drawing(chart, width), width) for name, width in (("wide", _WIDE), ("narrow", _NARROW))}
     return {
         name: (drawn, str(drawn.least) if drawn.least > width else "100%") for name, (drawn, width) in drawings.items()
     }
 
 
+def _drawing(chart: Drawable | ScatterChart | CurveChart, width: int) -> SvgDrawing:
+    if isinstance(chart, ScatterChart):
+        return scatter_drawing(chart, width=width)
+    return curve_drawing(chart, width=width) if isinstance(chart, CurveChart) else drawing(chart, width=width)
+
+
+def _side_by_side(parts: Sequence[Section]) -> list[list[Section]]:
+    """The parts that a page shows, in rows: a narrow table with its chart takes half of a wide window."""
+    rows: list[list[Section]] = []
+    for part in parts:
+        if not part or "html" not in part.media:
+            continue
+        before = rows[-1] if rows else []
+        if len(before) == 1 and _is_narrow(before[0]) and _is_narrow(part):
+            before.append(part)
+        else:
+            rows.append([part])
+    return rows
+
+
+def _is_narrow(part: Section) -> bool:
+    """Whether a part is one chart or one small table, which is read as well in half the width."""
+    if part.parts or part.folded or part.figures or isinstance(part.chart, ShareBar):
+        return False
+    # A table that has its chart beside it takes the whole width.
+    return not part.chart if part.table and _has_narrow_table(part) else part.chart is not None and not part.table
+
+
+def _has_halves(section: Section) -> bool:
+    """Whether the table of a section has room for its chart beside it."""
+    return section.chart is not None and not isinstance(section.chart, ShareBar) and _has_narrow_table(section)
+
+
+def _has_narrow_table(section: Section) -> bool:
+    """Whether a section has a table with rows that half of a window has room for."""
+    if section.table is None or not section.table.rows:
+        return False
+    shown = _for_page(section.table)
+    rows = [tuple(TableCell(column.title) for column in shown.columns), *shown.rows]
+    letters = sum(max(len(cell.text) + len(cell.more) for cell in column) for column in zip(*rows, strict=True))
+    return shown.layout == "rows" and letters + _PADDING * len(shown.columns) <= _NARROW_LETTERS
+
+
 def _for_page(table: SectionTable) -> SectionTable:
     """The columns that a page shows; a histogram of several runs has a row per run."""
-    shown = table.within("html")
+    shown = table.within("html").without_zeros()
     return shown.on_its_side() if shown.layout == "histogram" else shown
 
 

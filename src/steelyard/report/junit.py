@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape, quoteattr
 from steelyard.analysis.gate import GateVerdict, RuleResult
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.escaping import cell_text, visible
-from steelyard.report.sample_table import input_text
+from steelyard.prompts.conversation import input_text
 from steelyard.types import Record, Score
 
 _LONGEST: Final = 2_000

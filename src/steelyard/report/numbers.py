@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.numbers import score_phrase
 from steelyard.analysis.summary_values import Consistency, RunSummary, ScoreSummary
-from steelyard.escaping import visible
 from steelyard.report.section import TableCell
 from steelyard.stats.intervals import Interval
 
@@ -123,41 +122,8 @@ def left_out_text(score: ScoreSummary) -> str:
     return ", ".join([f"n {score.headline.n:,}", *rest])
 
 
-_NAMES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "mrr": "MRR",
-        "token_f1": "Token F1",
-        "ndcg": "nDCG",
-        "rouge_l": "ROUGE-L",
-        "ex_bird": "Execution accuracy (BIRD)",
-        "ex_qatch": "Execution accuracy (QATCH)",
-        "ex_spider": "Execution accuracy (Spider)",
-        "ex_spider_keep_distinct": "Execution accuracy (Spider, keep distinct)",
-    }
-)
-"""Scores that the field writes otherwise than a name with underscores turned into words."""
-
-
-def score_title(name: str) -> str:
-    """A score's name as a heading.
-
-    >>> score_title("solve_rate"), score_title("ndcg")
-    ('Solve rate', 'nDCG')
-    """
-    if not name:
-        return "Score"
-    return _NAMES.get(name) or visible(name.replace("_", " ").capitalize(), keep="")
-
-
-def score_phrase(name: str) -> str:
-    """A score's name within a sentence.
-
-    >>> score_phrase("solve_rate"), score_phrase("ndcg"), score_phrase("ex_bird"), score_phrase("token_f1")
-    ('solve rate', 'nDCG', 'execution accuracy (BIRD)', 'token F1')
-    """
-    title = score_title(name)
-    is_acronym = name in _NAMES and any(letter.isupper() for letter in title.split()[0][1:])
-    return title if is_acronym else title[0].lower() + title[1:]
+SAME_QUESTION: Final = frozenset({"result", "ex_bird", "ex_qatch", "ex_spider", "ex_spider_keep_distinct"})
+"""Scores that ask whether the result is right, by different rules: where they agree, they are shown once."""
 
 
 def one_line(text: str, most: int) -> str:
@@ -206,7 +172,7 @@ def headline(summary: RunSummary) -> str:
     if score.missing_bounds and score.over == "scored":
         low, high = (value_text(end, share=share) for end in score.missing_bounds)
         doubt = f"; with the {counted(score.missing_verdicts, 'missing verdict')} it lies between {low} and {high}"
-    return f"{summary.target} has {score_phrase(score.name)} {figure} over {over}{interval}{doubt}."
+    return f"{summary.target}: {score_phrase(score.name)} {figure} over {over}{interval}{doubt}."
 
 
 def failed_elsewhere(summary: RunSummary, name: str = "") -> str:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.comparison_values import Comparison
-from steelyard.analysis.gate import GateVerdict
-from steelyard.analysis.preferences import only_answers
+from steelyard.analysis.judging_manifest import only_answers
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.agreement import agreement_section
-from steelyard.report.comparison import comparison_section
+from steelyard.report.conclusion import conclusion_section
 from steelyard.report.costs import cached_sentence, costs_section, saved_calls
 from steelyard.report.exam import exam_section
 from steelyard.report.gate import gate_section
-from steelyard.report.numbers import headline, run_labels
+from steelyard.report.judge_agreement import held_to_people_section
+from steelyard.report.numbers import run_labels
 from steelyard.report.people_labels import labels_section
 from steelyard.report.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
-from steelyard.report.regressions import regressions_comment
 from steelyard.report.scores import (
     breakdowns_section,
     further_groups_section,
@@ -28,36 +26,40 @@ from steelyard.report.scores import (
     scores_section,
 )
 from steelyard.report.section import (
-    HTML,
     MARKDOWN,
-    PAGES,
     TERMINAL,
     Medium,
     Section,
     Sentence,
     sentences,
 )
-from steelyard.report.sql_results import wrong_results_section
 from steelyard.report.standings import standings_section
 from steelyard.report.targets import alarms_section, run_remarks, targets_section
+
+if TYPE_CHECKING:
+    from steelyard.analysis.comparison_values import Comparison
+    from steelyard.analysis.gate import GateVerdict
 
 # A comment may be cut at its end and a page is read from its beginning, so both begin with what may be concluded; a
 # terminal shows the end of what was printed.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     "terminal": (
-        *("answers", "targets", "alarms", "scores", "agreement", "labels", "exam", "costs", "groups"),
+        *("answers", "targets", "alarms", "scores", "agreement", "held_to_people", "labels", "exam", "costs", "groups"),
         *("further_groups", "breakdowns", "preferences", "standings", "comparison", "gate"),
     ),
     "markdown": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement", "groups"),
+        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement"),
+        *("held_to_people", "groups"),
         *("regressions", "wrong_results", "labels", "exam", "comparison", "costs", "breakdowns"),
         *("further_histograms", "further_groups"),
     ),
     "html": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "agreement"),
-        *("costs", "labels", "exam", "groups", "further_groups", "breakdowns", "comparison"),
+        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "comparison", "groups"),
+        *("scores", "agreement", "held_to_people", "labels", "exam", "further_groups", "breakdowns", "costs"),
     ),
 }
+BEFORE_SAMPLES: Final = frozenset({"alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets"})
+"""Sections that a page shows before its table of samples."""
 
 
 _WITH_RESULTS: Final = frozenset({"result", "execution_accuracy"})
@@ -128,38 +130,54 @@ def report_sections(content: ReportContent, medium: Medium, *, chance: float | N
         medium: whose order is wanted.
         chance: the share that guessing reaches; None where that is not known.
     """
-    by_key = {section.key: section for section in _sections(content, chance)}
-    return tuple(by_key[key] for key in _ORDERS[medium] if by_key[key])
+    order = _ORDERS[medium]
+    by_key = {section.key: section for section in _sections(content, chance, order)}
+    return tuple(by_key[key] for key in order if by_key[key])
 
 
 def all_sections(content: ReportContent) -> tuple[Section, ...]:
     """Every section once, in the order of a page, for JSON."""
-    return tuple(section for section in _sections(content, None) if section)
+    return tuple(section for section in _sections(content, None, ("wrong_results", "regressions")) if section)
 
 
-def _sections(content: ReportContent, chance: float | None) -> list[Section]:
+def _sections(content: ReportContent, chance: float | None, wanted: Container[str]) -> list[Section]:
+    """Every section, in the order of a page; those that open records are left empty if they are not in `wanted`."""
     scored, labels, score = content.scored, content.labels, content.score
     summaries = [content.summaries[at] for at in scored]
     names = [labels[at] for at in scored]
+    by_run = dict(zip((summary.run for summary in content.summaries), labels, strict=True))
+    comparison = content.comparison
+    # Judging runs are compared too where somebody asks for it, and they have no score of their own.
+    concluded = [comparison.baseline, *comparison.others] if comparison else summaries
     alone = len(scored) == len(content.runs)
     others = [at for at in range(len(content.runs)) if at not in scored]
-    pairs = content.comparison.pairs if content.comparison else ()
-    changed = next((pair for pair in pairs if pair.regressions or pair.improvements), None)
-    regressions = regressions_comment(content.runs, changed) if changed else Section("")
     reasons = [run.reason for run in content.runs]
-    compared = next((run for run in content.runs if _WITH_RESULTS & {*run.manifest.get("scores", ())}), None)
     return [
-        wrong_results_section(compared.records() if compared is not None else ()),
+        _wrong_results(content) if "wrong_results" in wanted else Section(""),
         alarms_section(content.summaries, reasons, score, content.comparison),
-        _conclusion(content, summaries),
+        conclusion_section(
+            summaries,
+            content.comparison,
+            [by_run[summary.run] for summary in concluded],
+            preferred=content.pairwise.sentences,
+            saved=saved_calls(content.summaries),
+        ),
         gate_section(content.gate),
         standings_section(content.pairwise.standings),
         preferences_section(content.pairwise.preferences),
         answers_section([(labels[at], content.summaries[at]) for at in others], [reasons[at] for at in others]),
-        targets_section(summaries, names, score, chance=chance, remarks=_remarks(content, scored)),
+        targets_section(
+            summaries,
+            names,
+            score,
+            chance=chance,
+            remarks=_remarks(content, scored),
+            baseline=content.comparison.baseline.run if content.comparison else "",
+        ),
         scores_section(summaries, names),
         agreement_section(content.summaries, labels),
-        Section("", parts=(regressions,), key="regressions", media=MARKDOWN),
+        held_to_people_section(content.summaries, labels),
+        _regressions(content) if "regressions" in wanted else Section(""),
         further_histograms_section(summaries),
         costs_section(content.summaries, labels),
         labels_section(content.summaries, labels),
@@ -167,8 +185,37 @@ def _sections(content: ReportContent, chance: float | None) -> list[Section]:
         groups_section(summaries, names, score, alone=alone),
         further_groups_section(summaries, names, score, on_terminal=content.group_scores),
         breakdowns_section(summaries, names, score, alone=alone),
-        comparison_section(content.comparison, content.runs, names),
+        _comparison(content, names),
     ]
+
+
+# What shows the samples of two runs side by side takes a fifth of the time in which a command starts.
+def _wrong_results(content: ReportContent) -> Section:
+    compared = next((run for run in content.runs if _WITH_RESULTS & {*run.manifest.get("scores", ())}), None)
+    if compared is None:
+        return Section("", key="wrong_results")
+    from steelyard.report.sql_results import wrong_results_section
+
+    return wrong_results_section(compared.records())
+
+
+def _regressions(content: ReportContent) -> Section:
+    pairs = content.comparison.pairs if content.comparison else ()
+    changed = next((pair for pair in pairs if pair.regressions or pair.improvements), None)
+    parts: tuple[Section, ...] = ()
+    if changed is not None:
+        from steelyard.report.regressions import regressions_comment
+
+        parts = (regressions_comment(content.runs, changed),)
+    return Section("", parts=parts, key="regressions", media=MARKDOWN)
+
+
+def _comparison(content: ReportContent, names: Sequence[str]) -> Section:
+    if content.comparison is None:
+        return Section("", key="comparison")
+    from steelyard.report.comparison import comparison_section
+
+    return comparison_section(content.comparison, content.runs, names)
 
 
 def _remarks(content: ReportContent, scored: Sequence[int]) -> list[Sentence]:
@@ -189,36 +236,3 @@ def _remarks(content: ReportContent, scored: Sequence[int]) -> list[Sentence]:
     ]
     cached = cached_sentence(content.summaries, [run.replies for run in content.runs])
     return [*remarks, *sentences([cached, saved_calls(content.summaries)], media=TERMINAL)]
-
-
-def _conclusion(content: ReportContent, summaries: Sequence[RunSummary]) -> Section:
-    """The conclusions, a sentence each; a terminal shows them with their sections."""
-    comparison = content.comparison
-    if comparison:
-        concluded = [pair.sentence for pair in comparison.pairs]
-    else:
-        concluded = [headline(summary) for summary in summaries if not summary.stopping]
-    texts = [
-        *content.pairwise.sentences,
-        *concluded,
-        *own_decisions(summaries, comparison),
-        saved_calls(content.summaries),
-    ]
-    n = sum(len(pair.warnings) for pair in comparison.pairs) if comparison else 0
-    first = f"Before believing this, read the {n} warning{'s' * (n > 1)} under Comparison." if n else ""
-    warnings = [text for pair in comparison.pairs for text in pair.warnings] if comparison else []
-    notes = (
-        *sentences(texts, "conclusion"),
-        *sentences([first, *(comparison.notes if comparison else ())], "warning", media=HTML),
-        *sentences(warnings, "warning", media=MARKDOWN),
-    )
-    return Section("What may be concluded", notes=notes, key="conclusion", media=PAGES)
-
-
-def own_decisions(summaries: Sequence[RunSummary], comparison: Comparison | None) -> list[str]:
-    """Decisions of stopping rules, run by run; those against another run are in the comparison's sentences."""
-    return [
-        f"{summary.target}: {summary.stopping.sentence}"
-        for summary in summaries
-        if summary.stopping and not (comparison and summary.stopping.against)
-    ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.analysis.numbers import score_phrase
 from steelyard.analysis.summary_values import LabelEffect, RunSummary
-from steelyard.report.numbers import counted, score_phrase, signed_text, value_text
+from steelyard.report.numbers import counted, signed_text, value_text
 from steelyard.report.section import Section, sentences
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import p_equals, p_text
+from steelyard.analysis.numbers import p_equals, p_text, score_title
 from steelyard.analysis.preferences_values import GroupPreference, PositionBias, Preferences
 from steelyard.analysis.preferences_wording import absent_text, limits, percent, shared_notes
-from steelyard.analysis.standings import Standings
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
-from steelyard.report.numbers import MISSING, counted, kind_text, score_title
+from steelyard.report.numbers import MISSING, counted, kind_text
 from steelyard.report.section import (
     HTML,
     MARKDOWN,
@@ -33,6 +32,9 @@ from steelyard.report.section import (
     text_row,
 )
 from steelyard.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from steelyard.analysis.standings import Standings
 
 _MOST_IN_FULL: Final = 3
 """Pairs beyond this many are lines of a table on a terminal: ten targets against each other fit a screen or two."""

@@ -10,10 +10,10 @@ from typing import Any, Final
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_conversation
 from steelyard.prompts.agent_messages import tool_call as plain_call
+from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.numbers import counted, kind_text
 from steelyard.report.sample_evidence import sources_in
-from steelyard.report.sample_table import input_text
 from steelyard.report.sql_results import sql_lines
 from steelyard.types import Label, Note, Output, Record, Score
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison
-from steelyard.analysis.preferences import is_judging, sides_of
+from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_infos import score_infos
+from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.numbers import counted, one_line
 from steelyard.report.sample_choice import PAGE_SIZE
-from steelyard.report.sample_table import input_text
 from steelyard.report.section import MARKDOWN, TERMINAL, Section, Sentence
 from steelyard.types import Record
 

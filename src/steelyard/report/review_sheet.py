@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from steelyard.analysis.label_forms import COMMENT, NO_OPTION, LabelForm, SideOrder, shown_order
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.escaping import cell_text, csv_cell
+from steelyard.prompts.conversation import input_text
 from steelyard.report.record_lines import in_short, sample_lines
-from steelyard.report.sample_table import input_text
 from steelyard.store import Run
 from steelyard.store.review import ReviewEntry
 from steelyard.types import Label, Record

@@ -21,16 +21,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, get_args
 
 from steelyard.analysis.comparison_values import PairComparison
-from steelyard.analysis.preferences import is_judging, only_answers, score_of, sides_of
+from steelyard.analysis.judging_manifest import is_judging, only_answers, score_of, sides_of
+from steelyard.analysis.numbers import score_title
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_columns import RowOutcome
 from steelyard.analysis.score_infos import score_infos
 from steelyard.escaping import cell_text
-from steelyard.prompts.conversation import is_messages, transcript_of
-from steelyard.prompts.message_parts import without_files
+from steelyard.prompts.conversation import input_text
 from steelyard.replies.clean import fold
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.numbers import score_title
 from steelyard.report.page_data import packed_data, plain_data
 from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleChoice, ScoredRun, choose_samples
 from steelyard.report.sample_evidence import (
@@ -137,7 +136,10 @@ def collect_samples(
         ]
         role: Mapping[str, Any] = {"sides": judged} if judged else {"answers": 1} if only_answers(run.manifest) else {}
         parts.append({"name": label, **role, **columns})
-    head = {"score": score, "title": score_title(score), "share": share, **_verdict_words(runs, score)}
+    # States that count as wrong in a comparison, where its score is over all replies.
+    as_wrong = ["unparsed", "refused"] if any(pair.over == "all" for pair in pairs.values()) else []
+    names = {"score": score, "title": score_title(score), "share": share, "as_wrong": as_wrong}
+    head = {**names, **_verdict_words(runs, score)}
     blocks: dict[str, Any] = {"head": head, "samples": samples.columns(words), "runs": parts}
     if choice is not None:
         blocks["all"] = _counts_of_all(choice, size, words)
@@ -204,15 +206,6 @@ def key_of(sample: Sample) -> list[int]:
     letters = {character for character in fold(sample.reference).upper() if character not in _SEPARATORS}
     options = sorted(ord(character) - _LETTER_A for character in letters)
     return options if all(0 <= option < len(sample.choices) for option in options) else []
-
-
-def input_text(value: Any) -> str:
-    r"""A sample's input as one text; messages one after the other, each with its role.
-
-    >>> input_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
-    'System: Be brief.\n\nUser: Why?'
-    """
-    return transcript_of(value) if is_messages(value) else cell_text(without_files(value))
 
 
 class _Words:

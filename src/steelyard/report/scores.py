@@ -9,12 +9,14 @@ from typing import Final
 
 from steelyard.analysis.contingency import ContingencyTable
 from steelyard.analysis.histograms import Histogram
+from steelyard.analysis.numbers import score_phrase, score_title
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.data.table import origin_keys
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.exam import macro_sentences
 from steelyard.report.numbers import (
     MISSING,
+    SAME_QUESTION,
     applies,
     bounds_text,
     count_cell,
@@ -23,8 +25,6 @@ from steelyard.report.numbers import (
     left_out_text,
     mean_text,
     run_labels,
-    score_phrase,
-    score_title,
     value_text,
 )
 from steelyard.report.section import (
@@ -85,7 +85,8 @@ def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section
     notes = sentences([f"not applicable to any record: {', '.join(none)}"] if none else [])
     if len(summaries) == 1:
         scores = [score for score in summaries[0].own_scores if score.name in names]
-        return Section("Every score", _counts_table("score", "mean", scores, named=True), notes=tuple(notes))
+        table = _said_once(_counts_table("score", "mean", scores, named=True), [score.name for score in scores])
+        return Section("Every score", table, notes=tuple(notes))
     shares = {name: all_shares(summaries, name) for name in names}
     rows = tuple(
         (
@@ -98,7 +99,29 @@ def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section
     columns = _run_columns("score", labels)
     # Scores whose verdicts have names are what people hold against each other; of others a chart says no more.
     chart = score_chart(summaries) if any(summary.labels for summary in summaries) else None
-    return Section("Scores by run", SectionTable(columns, rows, caption), chart, tuple(notes))
+    return Section("Scores by run", _said_once(SectionTable(columns, rows, caption), names), chart, tuple(notes))
+
+
+def _said_once(table: SectionTable, names: Sequence[str]) -> SectionTable:
+    """The table with one row for all scores of one question that have the same figures.
+
+    Args:
+        table: a row per score.
+        names: of the scores.
+    """
+    rows: list[tuple[TableCell, ...]] = []
+    places: dict[tuple[TableCell, ...], int] = {}
+    for name, row in zip(names, table.rows, strict=True):
+        at = places.get(row[1:]) if name in SAME_QUESTION else None
+        if at is None:
+            rows.append(row)
+        else:
+            head = rows[at][0]
+            same = f"{head.more}, {score_phrase(name)}" if head.more else f"and {score_phrase(name)}"
+            rows[at] = (replace(head, more=same, short=f"{head.short}, {name}"), *row[1:])
+        if name in SAME_QUESTION:
+            places.setdefault(row[1:], len(rows) - 1)
+    return replace(table, rows=tuple(rows))
 
 
 def _applies_to_any(summaries: Sequence[RunSummary], score: str) -> bool:
@@ -174,10 +197,10 @@ def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, 
         TableColumn("95 % CI", "interval"),
         TableColumn("bounds by unparsed", media=bounds),
         TableColumn("count" if any(rates) else "n", short="n"),
-        TableColumn("not applicable", short="n/a", media=not_applicable),
-        TableColumn("unparsed"),
-        TableColumn("refused"),
-        TableColumn("errors"),
+        TableColumn("not applicable", short="n/a", media=not_applicable, count=True),
+        TableColumn("unparsed", count=True),
+        TableColumn("refused", count=True),
+        TableColumn("errors", count=True),
     )
     rows = (_counts_row(score, named=named, rate=rate) for score, rate in zip(scores, rates, strict=True))
     return SectionTable(columns, tuple(rows))
@@ -372,16 +395,27 @@ def further_groups_section(
         on_terminal: the scores that a terminal shows too; it has no room for all.
     """
     names = dict.fromkeys(name for summary in summaries for name in summary.groups)
+    further = [name for name in names if name != score and _applies_to_any(summaries, name)]
     parts = [
         replace(
             _groups_of(summaries, labels, name),
             folded=True,
             media=EVERYWHERE if name in on_terminal else PAGES,
         )
-        for name in names
-        if name != score and _applies_to_any(summaries, name)
+        for name in further
     ]
-    return Section("Further scores per group", parts=non_empty(parts), key="further_groups")
+    own = _groups_of(summaries, labels, score).table if score in SAME_QUESTION else None
+    shown = {name: part for name, part in zip(further, parts, strict=True) if not _repeats(name, part.table, own)}
+    same = [score_phrase(name) for name in further if name not in shown]
+    notes = sentences([f"As {score_phrase(score)}, in every group: {', '.join(same)}"] if same else [], media=PAGES)
+    return Section(
+        "Further scores per group", notes=tuple(notes), parts=non_empty(shown.values()), key="further_groups"
+    )
+
+
+def _repeats(name: str, table: SectionTable | None, own: SectionTable | None) -> bool:
+    """Whether a table by groups has the figures of the page's score, which asks the same."""
+    return name in SAME_QUESTION and table is not None and own is not None and table.rows == own.rows
 
 
 def _groups_of(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> Section:

@@ -3,6 +3,8 @@
 Section         a title with a table, a chart and sentences, and sections inside it
 SectionTable    `TableColumn`s and rows of `TableCell`s: a renderer aligns, escapes, cuts and folds
 Sentence        a conclusion, a warning, a note, a fact
+KeyFigure       what a page concludes of a run or of a pair of runs, as one figure with its sentence
+SampleLink      samples that a count is of, which a page may lead to
 
 The renderers are `terminal`, `markdown`, `html` and `section_json`. A builder never escapes, aligns or cuts: that is
 the renderers' part. Where a medium has no room for a section, a column or a sentence, it lists the media that show it.
@@ -27,7 +29,74 @@ MARKDOWN: Final[frozenset[Medium]] = frozenset({"markdown"})
 
 ColumnKind = Literal["name", "text", "number", "interval", "remark"]
 SentenceKind = Literal["conclusion", "alarm", "warning", "note", "fact", "item", "rule"]
+Tone = Literal["", "good", "bad", "unclear"]
 TableLayout = Literal["rows", "histogram", "tiles"]
+ConclusionState = Literal["better", "worse", "no_evidence", "inconclusive", "none", "value"]
+LinkedOutcome = Literal["regression", "improvement", "both right", "both wrong", "unparsed", "refused", "errors"]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleLink:
+    """Samples of a run that a page may lead to; each renderer knows an address for them, or has none.
+
+    Args:
+        run: its id.
+        outcome: what became of the samples.
+        against: id of the baseline for what changed between two runs.
+    """
+
+    run: str
+    outcome: LinkedOutcome
+    against: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLink:
+    """A run that a page may lead to, or its comparison with a baseline.
+
+    Args:
+        run: its id.
+        against: id of the baseline; "" leads to the run.
+        score: that is compared; "" for the runs' own.
+    """
+
+    run: str
+    against: str = ""
+    score: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLink:
+    """A record that a page may lead to.
+
+    Args:
+        run: its id.
+        sample: its sample's id.
+    """
+
+    run: str
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """What a page concludes of a run or of a pair of runs.
+
+    Args:
+        name: of the run, or of both.
+        figure: with its unit; a dash where there is none.
+        state: of the conclusion; `value` where nothing was compared.
+        words: the state in words; "" where nothing was compared.
+        sentence: what may be concluded, whole.
+        baseline: the name of the run that it was compared with; "" where nothing was.
+    """
+
+    name: str
+    figure: str
+    state: ConclusionState
+    words: str
+    sentence: str
+    baseline: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +110,7 @@ class TableColumn:
         short: the heading on a terminal; "" is the title.
         series: whether it is one of several columns alike, one per run; where there is no room, the last are left out.
         media: where it is shown.
+        count: whether it counts what is rare, so that a page names it where it has nothing but zeros.
     """
 
     title: str
@@ -48,6 +118,7 @@ class TableColumn:
     short: str = ""
     series: bool = False
     media: frozenset[Medium] = EVERYWHERE
+    count: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +131,8 @@ class TableCell:
         short: replaces `text` and `more` on a terminal; "" is `text (more)`.
         strong: whether it is emphasised, as the headline figure is.
         value: the number behind the text, for JSON; None where there is none.
+        link: the samples that it counts, or the run or record that it names.
+        tag: one word that marks its row on a page: "baseline".
     """
 
     text: str
@@ -67,6 +140,8 @@ class TableCell:
     short: str = ""
     strong: bool = False
     value: float | None = None
+    link: SampleLink | RunLink | RecordLink | None = None
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +171,24 @@ class SectionTable:
         columns = tuple(self.columns[at] for at in shown)
         return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in shown) for row in self.rows))
 
+    def without_zeros(self) -> SectionTable:
+        """The same table without counts that are 0 in every row; its caption names them, as 0 is a figure too."""
+        zeros = [
+            at
+            for at, column in enumerate(self.columns)
+            if column.count and self.rows and all(row[at].text in {"0", "0 / 0"} for row in self.rows)
+        ]
+        if not zeros:
+            return self
+        names = ", ".join(self.columns[at].title for at in zeros)
+        kept = [at for at in range(len(self.columns)) if at not in zeros]
+        return replace(
+            self,
+            columns=tuple(self.columns[at] for at in kept),
+            rows=tuple(tuple(row[at] for at in kept) for row in self.rows),
+            caption=f"{self.caption}{'; ' if self.caption else ''}none: {names}",
+        )
+
     def on_its_side(self) -> SectionTable:
         """A histogram with a row per run and a column per value, so that it takes a line per run."""
         columns = (TableColumn("target", "name"), *(TableColumn(row[0].text) for row in self.rows))
@@ -118,6 +211,7 @@ class Sentence:
         media: where it is shown.
         changes: of a word diff its pieces (`same`, `removed` or `added`, text), which a page marks up; `text` has the
             same for media without markup.
+        tone: whether it is good or bad news, or cannot tell; a terminal colours it.
     """
 
     text: str
@@ -125,6 +219,7 @@ class Sentence:
     term: str = ""
     media: frozenset[Medium] = EVERYWHERE
     changes: tuple[tuple[str, str], ...] = ()
+    tone: Tone = ""
 
     @property
     def with_term(self) -> str:
@@ -141,6 +236,7 @@ class Section:
         table: None where it has none.
         chart: shown below the table where the medium draws.
         notes: sentences, in order.
+        figures: the page's conclusions, shown large.
         parts: sections inside it, in order.
         key: a stable name for JSON and for anchors; "" for a part.
         detail: whether a terminal shows it on request only.
@@ -152,6 +248,7 @@ class Section:
     table: SectionTable | None = None
     chart: Chart | None = None
     notes: tuple[Sentence, ...] = ()
+    figures: tuple[KeyFigure, ...] = ()
     parts: tuple[Section, ...] = ()
     key: str = ""
     detail: bool = False
@@ -159,8 +256,8 @@ class Section:
     media: frozenset[Medium] = field(default=EVERYWHERE)
 
     def __bool__(self) -> bool:
-        """Whether it has a table with rows, a chart, a sentence or a section that is not empty."""
-        return bool((self.table and self.table.rows) or self.chart or self.notes or any(self.parts))
+        """Whether it has a table with rows, a chart, a sentence, a figure or a section that is not empty."""
+        return bool((self.table and self.table.rows) or self.chart or self.notes or self.figures or any(self.parts))
 
 
 def non_empty(sections: Iterable[Section]) -> tuple[Section, ...]:
@@ -195,6 +292,7 @@ def _section_json(section: Section) -> dict[str, Json]:
         }
     if section.chart:
         plain["chart"] = {"kind": type(section.chart).__name__, **asdict(section.chart)}
+    plain["figures"] = [asdict(figure) for figure in section.figures]
     plain["notes"] = [{"kind": note.kind, "term": note.term, "text": note.text} for note in section.notes]
     plain["parts"] = section_json(section.parts)
     return {name: value for name, value in plain.items() if value not in ("", [])}

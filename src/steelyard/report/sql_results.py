@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.escaping import cell_text
 from steelyard.report.section import MARKDOWN, Section, SectionTable, Sentence, TableCell, TableColumn
-from steelyard.sql.formatting import SqlLine, sql_diff
-from steelyard.sql.results import EngineName
-from steelyard.types import Record, Score
+from steelyard.types import Record, Sample, Score
+
+if TYPE_CHECKING:
+    from steelyard.sql.formatting import SqlLine
+    from steelyard.sql.results import EngineName
 
 _RESULT_SCORES: Final = ("result", "execution_accuracy")
 _SQL_SCORES: Final = ("format", *_RESULT_SCORES)
@@ -79,13 +81,18 @@ def sql_evidence(record: Record) -> SqlEvidence:
     predicted = _predicted_sql(record.scores)
     reference = record.sample.reference
     expected = reference if predicted and isinstance(reference, str) else ""
-    engine = _ENGINES.get(str(record.sample.metadata.get("dialect")), "sqlite")
     return SqlEvidence(
-        *(sql_diff(expected, predicted, engine) if expected else ((), ())),
+        *(_diff(expected, predicted, record.sample) if expected else ((), ())),
         _result(sides.get("reference")),
         _result(sides.get("predicted")),
         score.name if score is not None and sides else "",
     )
+
+
+def _diff(expected: str, predicted: str, sample: Sample) -> tuple[tuple[SqlLine, ...], tuple[SqlLine, ...]]:
+    from steelyard.sql.formatting import sql_diff
+
+    return sql_diff(expected, predicted, _ENGINES.get(str(sample.metadata.get("dialect")), "sqlite"))
 
 
 def _predicted_sql(scores: Sequence[Score]) -> str:

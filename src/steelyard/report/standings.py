@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.standings import Standing, Standings
 from steelyard.report.chart import ChartPoint, MatrixChart, RowChart
 from steelyard.report.numbers import MISSING, counted
 from steelyard.report.section import (
@@ -22,6 +21,9 @@ from steelyard.report.section import (
     text_row,
 )
 from steelyard.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from steelyard.analysis.standings import Standing, Standings
 
 _LEFT_OUT: Final = {
     "no_answer": "without an answer of a side",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.intervals import Mean
+from steelyard.analysis.numbers import score_title
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.numbers import (
@@ -27,7 +27,6 @@ from steelyard.report.numbers import (
     matching_warnings,
     one_line,
     run_labels,
-    score_title,
     unfinished,
     value_text,
 )
@@ -37,6 +36,8 @@ from steelyard.report.section import (
     MARKDOWN,
     PAGES,
     TERMINAL,
+    LinkedOutcome,
+    SampleLink,
     Section,
     SectionTable,
     Sentence,
@@ -46,6 +47,9 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
+
+if TYPE_CHECKING:
+    from steelyard.analysis.comparison_values import Comparison
 
 _NAME: Final = 30
 """Characters of a target in a remark on a terminal."""
@@ -88,6 +92,7 @@ def targets_section(
     *,
     chance: float | None = None,
     remarks: Sequence[Sentence] = (),
+    baseline: str = "",
 ) -> Section:
     """The headline of every run that has scores.
 
@@ -97,6 +102,7 @@ def targets_section(
         score: the page's.
         chance: the share that guessing reaches; None where that is not known.
         remarks: remarks on the runs.
+        baseline: id of the run that the others are compared with; "" where none is.
     """
     if not summaries:
         return Section("Targets", key="targets")
@@ -105,7 +111,7 @@ def targets_section(
     methods = dict.fromkeys(score_of.note for score_of in scored if score_of.note)
     table = Section(
         "",
-        _table(summaries, labels, score, scored),
+        _table(summaries, labels, score, baseline),
         chart,
         notes=(*remarks, *sentences((f"{text}." for text in methods), media=HTML)),
     )
@@ -119,16 +125,17 @@ def targets_section(
     return Section("Targets", parts=non_empty([table, *decisions]), key="targets")
 
 
-def _table(
-    summaries: Sequence[RunSummary], labels: Sequence[str], score: str, scored: Sequence[ScoreSummary]
-) -> SectionTable:
+def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, baseline: str) -> SectionTable:
+    scored = [score_of for summary in summaries if (score_of := summary.score(score)) is not None]
     tags = list(dict.fromkeys(tag for summary in summaries for tag in summary.tags))
     over_all = any(score_of.over == "all" for score_of in scored)
     # A share such as token F1 is a mean: only a score that is 0 or 1 is an accuracy, and only there errors are wrong.
     rate = is_rate(scored)
     mean, lowest = ("accuracy", "wrong") if rate else ("mean", "0")
-    # A column that would be empty is left out, and the mean over what was scored is the one over the answered already.
-    answered = PAGES if over_all else frozenset()
+    # A column that would be empty or say the same again is left out: the mean over what was scored is the one over the
+    # answered already, and so is the mean over all where all were answered.
+    differ = any(score_of.answered.value != score_of.headline.value for score_of in scored)
+    answered = (PAGES if differ else MARKDOWN) if over_all else frozenset()
     bounds = PAGES if any(score_of.missing_bounds for score_of in scored) else frozenset()
     not_applicable = PAGES if any(score_of.not_applicable for score_of in scored) else HTML
     with_errors = HTML if any(score_of.errors for score_of in scored) else frozenset()
@@ -146,19 +153,19 @@ def _table(
         TableColumn(f"errors as {lowest if over_all else 'lowest'}", media=with_errors),
         TableColumn("bounds by unparsed", media=bounds),
         TableColumn("count" if rate else "n", short="n"),
-        TableColumn("not applicable", media=not_applicable),
-        TableColumn("unparsed"),
-        TableColumn("refused"),
-        TableColumn("errors"),
-        TableColumn("tokens in / out", media=HTML),
-        TableColumn("cached", media=HTML),
+        TableColumn("not applicable", media=not_applicable, count=True),
+        TableColumn("unparsed", count=True),
+        TableColumn("refused", count=True),
+        TableColumn("errors", count=True),
+        TableColumn("tokens in / out", media=HTML, count=True),
+        TableColumn("cached", media=HTML, count=True),
         TableColumn("seconds", media=HTML),
     )
     # On a terminal the progress of an unfinished run, below its name, needs the room of the counts.
     unfinished_runs = any(summary.state != "finished" for summary in summaries)
     rows = tuple(
         (
-            *_name_cells(summary, label),
+            *_name_cells(summary, label, is_baseline=summary.run == baseline),
             *text_row(*(summary.tags.get(tag, MISSING) for tag in tags)),
             *_figures(summary, summary.score(score), rate=rate, brief=unfinished_runs),
             *text_row(summary.tokens_text, f"{summary.from_journal:,}", f"{summary.seconds:.1f}"),
@@ -168,10 +175,11 @@ def _table(
     return SectionTable(columns, rows, f"{score_title(score)} per target")
 
 
-def _name_cells(summary: RunSummary, label: str) -> tuple[TableCell, TableCell]:
+def _name_cells(summary: RunSummary, label: str, *, is_baseline: bool) -> tuple[TableCell, TableCell]:
     """The run's id, and its target; on a terminal the progress of an unfinished run is shown below its name."""
     state = "" if summary.state == "finished" else f"\n{summary.state} {summary.done}/{summary.planned}"
-    return TableCell(summary.run), TableCell(label, short=summary.target + state)
+    name = TableCell(label, short=summary.target + state, tag="baseline" if is_baseline else "")
+    return TableCell(summary.run), name
 
 
 def _figures(summary: RunSummary, score: ScoreSummary | None, *, rate: bool, brief: bool) -> tuple[TableCell, ...]:
@@ -187,8 +195,14 @@ def _figures(summary: RunSummary, score: ScoreSummary | None, *, rate: bool, bri
         _value(score.with_errors, share=share),
         TableCell(bounds_text(score) or MISSING),
         replace(count, short=f"{score.headline.n:,}") if brief else count,
-        *text_row(*(f"{n:,}" for n in (score.not_applicable, score.unparsed, score.refused, score.errors))),
+        TableCell(f"{score.not_applicable:,}"),
+        *_linked_counts(summary, {"unparsed": score.unparsed, "refused": score.refused, "errors": score.errors}),
     )
+
+
+def _linked_counts(summary: RunSummary, counts: Mapping[LinkedOutcome, int]) -> Iterator[TableCell]:
+    for outcome, n in counts.items():
+        yield TableCell(f"{n:,}", link=SampleLink(summary.run, outcome) if n else None)
 
 
 def _value(mean: Mean, *, share: bool, strong: bool = False) -> TableCell:
@@ -207,7 +221,7 @@ def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: boo
     name = summary.target
     if summary.state != "finished" and reason not in {"", summary.state}:
         done = f"{summary.done} of {summary.planned} done"
-        yield Sentence(f"{name}: {summary.state}, {done}: {reason}", media=TERMINAL)
+        yield Sentence(f"{name}: {summary.state}, {done}: {reason}", media=TERMINAL, tone="bad")
     if summary.stopping and not decided:
         yield Sentence(f"{name}: {summary.stopping.sentence}", media=TERMINAL)
     score = summary.score()

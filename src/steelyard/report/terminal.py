@@ -51,14 +51,20 @@ def print_json(value: Any) -> None:
     sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
 
 
-def say(to: Console, text: str) -> None:
-    """A sentence that may quote anything; a command in it is never wrapped, so that it can be copied whole."""
+def say(to: Console, text: str, style: str = "") -> None:
+    """A sentence that may quote anything; a command in it is never wrapped, so that it can be copied whole.
+
+    Args:
+        to: the console; it colours nothing where it is no terminal, or where NO_COLOR is set.
+        text: what is said.
+        style: its colour; "" is that of the terminal.
+    """
     for line in visible(text).split("\n"):
         if _COMMAND.search(line):
             for part in lines_with_command(line, to.width):
-                to.print(Text(part), soft_wrap=True)
+                to.print(Text(part, style), soft_wrap=True)
         else:
-            to.print(Text(line))
+            to.print(Text(line, style))
 
 
 def lines_with_command(line: str, width: int) -> list[str]:
@@ -104,6 +110,7 @@ def table(
     right: Sequence[int] = (),
     elastic: int = 0,
     lines: int = 2,
+    width: int | None = None,
 ) -> Table:
     """A plain table in which no number is ever cut.
 
@@ -114,13 +121,11 @@ def table(
         elastic: the column that gives way when the lines are too long: its texts are folded, then cut in the middle.
             Where that is not enough, the widest other texts are cut in the middle too.
         lines: that a text of it may take.
+        width: columns of the terminal; None is that of standard output.
     """
     cells = [[visible(cell) for cell in row] for row in rows]
-    widths = [
-        max(cell_len(line) for text in (column, *(row[at] for row in cells)) for line in text.split("\n"))
-        for at, column in enumerate(columns)
-    ]
-    width, least = console().width, min(_NARROWEST, widths[elastic])
+    widths = _widths(columns, cells)
+    width, least = width or console().width, min(_NARROWEST, widths[elastic])
     # One blank between columns where two would cut the last one.
     gap = _GAP if sum(widths) - widths[elastic] + least + _GAP * (len(columns) - 1) <= width else 1
     available = width - gap * (len(columns) - 1)
@@ -141,6 +146,44 @@ def table(
         row[elastic] = _fitting(row[elastic], room, lines)
         grid.add_row(*(Text(shortened(cell, widths[at]) if at in texts else cell) for at, cell in enumerate(row)))
     return grid
+
+
+def _widths(columns: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+    return [
+        max(cell_len(line) for text in (column, *(row[at] for row in cells)) for line in text.split("\n"))
+        for at, column in enumerate(columns)
+    ]
+
+
+def fitting_columns(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    width: int,
+    *,
+    elastic: Sequence[int],
+    droppable: Sequence[int],
+) -> list[int]:
+    """The columns of a table that fit side by side without cutting a number.
+
+    Args:
+        columns: headers.
+        rows: texts.
+        width: columns of the terminal.
+        elastic: the columns whose texts may be cut.
+        droppable: columns that may be left out, the least important first.
+
+    >>> fitting_columns(["name", "n", "when"], [["a", "1,000", "2026-01-01"]], 14, elastic=[0], droppable=[2, 1])
+    [0, 1]
+    """
+    widths = _widths(columns, [[visible(cell) for cell in row] for row in rows])
+    for at in elastic:
+        widths[at] = min(widths[at], _NARROWEST)
+    kept = list(range(len(columns)))
+    for at in droppable:
+        if sum(widths[column] for column in kept) + len(kept) - 1 <= width:
+            break
+        kept.remove(at)
+    return kept
 
 
 def _fitting(text: str, room: int, most: int) -> str:

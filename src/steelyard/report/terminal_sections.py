@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from steelyard.escaping import visible
 from steelyard.report.chart import ShareBar, SharePart
-from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn
+from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn, Tone
 from steelyard.report.terminal import aligned, say, shortened, table
 
 _MOST_SERIES: Final = 3
@@ -27,6 +27,16 @@ _FILLS: Final = {"a": "█", "tie": "▒", "inconsistent": "░", "unparsed": "�
 _BLANK: Final = ""
 """Asks for an empty line, unless there is one or nothing has been printed yet."""
 _PREFIXES: Final = {"alarm": "warning: ", "warning": "note: "}
+_STYLES: Final[Mapping[Tone, str]] = {"": "", "good": "green", "bad": "red", "unclear": "yellow"}
+"""Of the sixteen colours that a terminal's user has chosen; the words say the same without them."""
+
+
+class _ColouredLine(NamedTuple):
+    text: str
+    style: str
+
+
+_Block = str | _ColouredLine | Table | Text
 
 
 def print_sections(to: Console, sections: Iterable[Section], *, in_full: bool = False) -> None:
@@ -46,7 +56,9 @@ def print_sections(to: Console, sections: Iterable[Section], *, in_full: bool = 
             if blank and printed:
                 to.print()
             printed, blank = True, False
-            if isinstance(block, str):
+            if isinstance(block, _ColouredLine):
+                say(to, block.text, block.style)
+            elif isinstance(block, str):
                 say(to, block)
             else:
                 to.print(block)
@@ -56,7 +68,7 @@ def print_sections(to: Console, sections: Iterable[Section], *, in_full: bool = 
         tabled = False
 
 
-def _blocks(section: Section, width: int, *, in_full: bool) -> Iterator[str | Table | Text]:
+def _blocks(section: Section, width: int, *, in_full: bool) -> Iterator[_Block]:
     """Table or bar, then notes, then the sections inside, then conclusions and warnings."""
     if "terminal" not in section.media or (section.detail and not in_full) or not section:
         return
@@ -74,14 +86,15 @@ def _blocks(section: Section, width: int, *, in_full: bool) -> Iterator[str | Ta
     yield from _note_lines([note for note in notes if note.kind in {"conclusion", "warning"}])
 
 
-def _note_lines(notes: Sequence[Sentence]) -> Iterator[str]:
+def _note_lines(notes: Sequence[Sentence]) -> Iterator[_ColouredLine]:
     concluded = any(note.kind == "conclusion" for note in notes)
     for note in notes:
         indent = "  " if concluded and note.kind == "warning" else ""
-        yield f"{indent}{_PREFIXES.get(note.kind, '')}{note.with_term}"
+        style = _STYLES["bad"] if note.kind == "alarm" else _STYLES[note.tone]
+        yield _ColouredLine(f"{indent}{_PREFIXES.get(note.kind, '')}{note.with_term}", style)
 
 
-def _table_blocks(full: SectionTable, title: str, width: int) -> Iterator[str | Table | Text]:
+def _table_blocks(full: SectionTable, title: str, width: int) -> Iterator[_Block]:
     if full.layout == "tiles":
         yield ", ".join(f"{row[0].text} {row[1].text}" for row in full.rows)
         return

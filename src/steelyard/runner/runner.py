@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
+from steelyard.analysis.running_score import RunningScore
 from steelyard.errors import ModelError, ScorerError, SteelyardError, StoreError, TargetError, boundary
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.runner.step import Step, distinct
 from steelyard.session.replies import pack_output, plain_output, unpack_output
 from steelyard.session.session import Ask, Session, journal_key
-from steelyard.types import Failure, Output, Record, Sample, Score
+from steelyard.types import Failure, Output, Record, Sample, Score, ScoreInfo
 
 _MOST_BACKLOG: Final = 1000
 """Operations that may wait to be written before workers pause: bounds the memory when the disk is slow."""
@@ -68,13 +69,26 @@ class Sink(Protocol):
 class Progress:
     """Counts that the runner writes and anyone may read at any moment.
 
-    `before` is what earlier processes had done; `ended_early` says that a rule ended the run before all was asked.
+    Args:
+        target: its name.
+        planned: records of the whole run.
+        done: records so far, those of earlier processes included.
+        before: what earlier processes had done.
+        score: the headline score; "" where none is announced.
+        info: what its scorer declared.
+        running: its sums over the records so far, those of earlier processes included.
+        cost: of the replies of this process that have a price, in units of the currency of the prices.
+        ended_early: whether a rule ended the run before all was asked.
     """
 
     target: str
     planned: int
     done: int = 0
     before: int = 0
+    score: str = ""
+    info: ScoreInfo | None = None
+    running: RunningScore = field(default_factory=RunningScore)
+    cost: float = 0.0
     errors: int = 0
     from_journal: int = 0
     input_tokens: int = 0
@@ -88,6 +102,23 @@ class Progress:
     def is_over(self) -> bool:
         """Whether the run has ended or no task is left."""
         return self.ended_early or self.done >= self.planned
+
+    def count_use(self, record: Record) -> None:
+        """Count what a record asked and what its replies cost, and its headline score."""
+        for several in record.replies.values():
+            for reply in several:
+                self.from_journal += reply.cached
+                self.input_tokens += reply.usage.input_tokens
+                self.output_tokens += reply.usage.output_tokens
+                if isinstance(cost := reply.metadata.get("cost"), float) and not reply.cached:
+                    self.cost += cost
+        reported = reported_usage(record.output, through_journal=bool(record.replies.get("target")))
+        if reported is not None:
+            self.input_tokens += reported["input_tokens"]
+            self.output_tokens += reported["output_tokens"]
+        for score in record.scores:
+            if score.name == self.score:
+                self.running.add(score.outcome, score.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,15 +228,7 @@ class Runner:
         progress = self._progress
         progress.done += task.replaces is None
         progress.errors += (record.failure is not None) - bool(task.replaces)
-        for several in record.replies.values():
-            for reply in several:
-                progress.from_journal += reply.cached
-                progress.input_tokens += reply.usage.input_tokens
-                progress.output_tokens += reply.usage.output_tokens
-        reported = reported_usage(record.output, through_journal=bool(record.replies.get("target")))
-        if reported is not None:
-            progress.input_tokens += reported["input_tokens"]
-            progress.output_tokens += reported["output_tokens"]
+        progress.count_use(record)
         failure = record.failure
         # Errors of this process alone: with those of earlier ones a resume would be given up before it had asked the
         # failed samples again.

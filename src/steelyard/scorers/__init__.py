@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from steelyard.scorers.human_preference import HumanPreference
     from steelyard.scorers.judges.correctness import Correctness
     from steelyard.scorers.judges.criteria import Guideline, Rubric
+    from steelyard.scorers.judges.error_code import ErrorJudge, ErrorPattern
     from steelyard.scorers.judges.faithfulness import ClaimFaithfulness, Faithfulness
     from steelyard.scorers.judges.g_eval import GEval
     from steelyard.scorers.judges.judge import Judge
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
+        "steelyard.scorers.judges.error_code:ErrorJudge",
+        "steelyard.scorers.judges.error_code:ErrorPattern",
         "steelyard.scorers.judges.relevance:AnswerRelevancy",
         "steelyard.scorers.choice:Choice",
         "steelyard.scorers.lexical:ChrF",
@@ -62,6 +65,8 @@ __all__ = [
     "Contains",
     "ContextRelevance",
     "Correctness",
+    "ErrorJudge",
+    "ErrorPattern",
     "ExactMatch",
     "Faithfulness",
     "GEval",

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Final, Literal
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import from_json, to_json
 from steelyard.prompts.reply_schema import load_reply_schema
-from steelyard.replies.fences import unfenced
+from steelyard.replies.clean import unfenced
 from steelyard.scorers.lexical import share_info, text_of, unscored
 from steelyard.types import Output, Sample, Score, ScoreInfo
 

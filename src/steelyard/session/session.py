@@ -33,6 +33,14 @@ class Journal(Ledger, Protocol):
     async def commit(self, key: bytes, body: bytes) -> bytes:
         """Store `body`; returns the stored body once it is on disk, which is the first one of that key."""
 
+    def retried(self, model: str, fault: str) -> None:
+        """Count an attempt that failed and is sent again, without waiting.
+
+        Args:
+            model: its name.
+            fault: kind of the failure, such as `rate_limit`.
+        """
+
 
 def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) -> bytes:
     """The journal's key of a call, 10 bytes: equal calls of one sample differ by repeat, draw and count.
@@ -112,7 +120,7 @@ class Session:
         self.secrets = secrets
         self.sandbox = sandbox or Sandbox()
         self.deadlines = Deadlines()
-        self.limits = Limits(retry, concurrency, refusal=journal.store_error, quota=quota)
+        self.limits = Limits(retry, concurrency, refusal=journal.store_error, quota=quota, retried=journal.retried)
         self._wire = HttpWire(secrets, self.deadlines)
         self.proofs = Proofs()
         # A future only where another call waits for the same reply.

@@ -7,15 +7,18 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request
 from steelyard.session.deadlines import Deadlines
+from steelyard.session.late_certificates import late_certificates
 from steelyard.session.routes import Route, Routes, authority_hint
 from steelyard.session.secrets import Secrets, environment
+
+with late_certificates():
+    import aiohttp
 
 _CONNECT_S: Final = 15.0
 """Time limit of connecting. A model's own time limit is for long answers, not for a host that is down."""

@@ -6,6 +6,7 @@ times as long, which is seconds for a run of 100,000 samples; a list of all rows
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +18,7 @@ from steelyard.analysis.stopping import Used
 from steelyard.errors import StoreError
 from steelyard.store.backend import REPAIR_HINT
 from steelyard.store.connection import NO_VALUES, Connection, Values
+from steelyard.store.packed_run import PackedRun, read_packed_run
 from steelyard.store.records import CACHED, KEY_BYTES, ReadableRun, unpacker_of
 from steelyard.store.scores import AnsweredReader, words_of
 from steelyard.types import OUTCOMES
@@ -83,15 +85,17 @@ class SampleColumns:
 
     Args:
         nums: these numbers, ascending.
-        hashes: of their content, the id included; 64 bits, signed.
+        hashes: of their content, the id included; 64 bits, signed. None where they were not read yet.
         ids: of each; likewise `groups` and `clusters`.
+        distinct: whether no two have the same id.
     """
 
     nums: Array
-    hashes: Array
+    hashes: Array | None
     ids: Sequence[str]
     groups: Texts
     clusters: Texts
+    distinct: bool
 
     def are(self, nums: Array) -> bool:
         """Whether these are exactly the samples with `nums`, which ascend."""
@@ -139,7 +143,11 @@ def read_samples(connection: Connection, run: int, nums: Array) -> SampleColumns
 
     names = (("grp", groups), ("cluster", clusters))
     read = column_arrays(chunks(), _SAMPLE_NUMBERS)
-    return SampleColumns(read["num"], read["hash"], ids, groups.texts(read["grp"]), clusters.texts(read["cluster"]))
+    # Sorted hashes in place of a set, which takes more memory than all else that is kept of the samples.
+    hashes = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
+    distinct = not (hashes[1:] == hashes[:-1]).any()
+    texts = groups.texts(read["grp"]), clusters.texts(read["cluster"])
+    return SampleColumns(read["num"], read["hash"], ids, *texts, distinct)
 
 
 class _TextCodes:
@@ -148,11 +156,13 @@ class _TextCodes:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def codes(self, texts: Iterable[str]) -> Array:
+    def codes(self, texts: Sequence[str]) -> Array:
         """The number of each."""
         import numpy as np
 
-        return np.asarray([self._numbers.setdefault(text, len(self._numbers)) for text in texts], dtype=np.int32)
+        for text in dict.fromkeys(texts):
+            self._numbers.setdefault(text, len(self._numbers))
+        return np.fromiter(map(self._numbers.__getitem__, texts), dtype=np.int32, count=len(texts))
 
     def texts(self, codes: Array) -> Texts:
         """The column of these numbers."""
@@ -180,10 +190,16 @@ class ReplyColumns(NamedTuple):
         import numpy as np
 
         parts = [keys if isinstance(keys, bytes) and not len(keys) % KEY_BYTES else b"" for keys in packed]
-        sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
-        table = np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, KEY_BYTES)
-        owner = np.repeat(np.arange(len(parts)), sizes // KEY_BYTES)
-        return cls(len(parts), owner, table[:, 0] & ~np.uint8(CACHED), table[:, 1:].copy())
+        return cls.of_joined(b"".join(parts), np.fromiter(map(len, parts), dtype=np.int64, count=len(parts)))
+
+    @classmethod
+    def of_joined(cls, keys: bytes, sizes: Array) -> ReplyColumns:
+        """Parse the reply keys of all records, given how many bytes each has."""
+        import numpy as np
+
+        table = np.frombuffer(keys, dtype=np.uint8).reshape(-1, KEY_BYTES)
+        owner = np.repeat(np.arange(len(sizes)), sizes // KEY_BYTES)
+        return cls(len(sizes), owner, table[:, 0] & ~np.uint8(CACHED), table[:, 1:].copy())
 
     @classmethod
     def joined(cls, chunks: Sequence[ReplyColumns]) -> ReplyColumns:
@@ -215,14 +231,16 @@ class RecordColumns:
         failed: whether it holds a failure.
         millis: wall time, queueing, retries and scorers included.
         replies: that they hold.
-        hashes: per sample, of its content, the id included; 64 bits, signed.
+        nums: per sample, its number in the store.
+        hashes: per sample, of its content, the id included; 64 bits, signed. None where they were not read yet.
     """
 
     sample: Array
     failed: Array
     millis: Array
     replies: ReplyColumns
-    hashes: Array
+    nums: Array
+    hashes: Array | None
 
 
 class RunColumns(NamedTuple):
@@ -253,9 +271,12 @@ def read_columns(
     Raises:
         StoreError: something is damaged.
     """
-    records, replies = _records(connection, run.num)
+    packed = read_packed_run(connection, run.num, run.scoring_version) if run.state == "finished" else None
+    records, replies = (packed and _packed_records(connection, run.num, packed)) or _records(connection, run.num)
     nums = _ascending(records["sample"])
-    samples = next((columns for columns in known if columns.are(nums)), None) or read_samples(connection, run.num, nums)
+    samples = next((columns for columns in known if columns.are(nums)), None) or (
+        read_samples(connection, run.num, nums) if packed is None else _packed_samples(packed)
+    )
     at = samples.places(records["sample"])
     if (at < 0).any():
         # A sample that is gone takes its records with it; `verify` reports it.
@@ -263,8 +284,10 @@ def read_columns(
         replies = replies.only(stored)
         records, at = {name: column[stored] for name, column in records.items()}, at[stored]
     number, order, ids = _numbered(samples, at)
-    rows = _Rows.read(connection, run, records).with_failures(records["failed"], run.manifest.get("scores", ()))
-    scores = ScoreColumns(
+    scores, details = _scores(connection, run) if packed is None else (packed.scores, packed.details)
+    rows = _Rows.of(connection, records, scores, details)
+    rows = rows.with_failures(records["failed"], run.manifest.get("scores", ()))
+    columns = ScoreColumns(
         samples=ids,
         names=rows.names,
         sample=number[rows.record],
@@ -278,10 +301,47 @@ def read_columns(
         answered=rows.answered,
     )
     if used is not None:
-        scores = scores.only(used.among(records["no"][rows.record]))
+        columns = columns.only(used.among(records["no"][rows.record]))
     failed = records["failed"].astype(bool)
-    of_records = RecordColumns(number, failed, records["millis"], replies, samples.hashes[order])
-    return RunColumns(scores, of_records, samples)
+    hashes = None if samples.hashes is None else samples.hashes[order]
+    of_records = RecordColumns(number, failed, records["millis"], replies, samples.nums[order], hashes)
+    return RunColumns(columns, of_records, samples)
+
+
+def _packed_records(
+    connection: Connection, run: int, packed: PackedRun
+) -> tuple[dict[str, Array], ReplyColumns] | None:
+    """The records of a packed run, with keys of replies from their table; None where these do not fit."""
+    query = """SELECT CAST(group_concat(replies, '') AS BLOB)
+        FROM (SELECT replies FROM record WHERE run = :run ORDER BY no, repeat)"""
+    keys, sizes = connection.execute(query, {"run": run}).scalar() or b"", packed.records["sizes"]
+    if len(keys) != sizes.sum() or (sizes % KEY_BYTES).any():
+        return None
+    return packed.records, ReplyColumns.of_joined(keys, sizes)
+
+
+def _packed_samples(packed: PackedRun) -> SampleColumns:
+    of_all = packed.samples
+    groups, clusters = Texts(packed.groups, of_all["grp"]), Texts(packed.clusters, of_all["cluster"])
+    return SampleColumns(of_all["num"], None, packed.ids(), groups, clusters, packed.distinct)
+
+
+def read_hashes(connection: Connection, nums: Array) -> Array:
+    """Hashes of samples, by their numbers in the store, in any order.
+
+    Raises:
+        StoreError: one of them is gone.
+    """
+    import numpy as np
+
+    values = {"first": int(nums.min(initial=0)), "last": int(nums.max(initial=0))}
+    query = "SELECT num, hash FROM sample WHERE num BETWEEN :first AND :last ORDER BY num"
+    read = column_arrays(tables(connection, query, _SAMPLE[:2], values), _SAMPLE[:2])
+    at = np.searchsorted(read["num"], nums)
+    if not _all_below(len(read["num"]), at) or (read["num"][at] != nums).any():
+        raise StoreError(f"samples of a run are gone from the store: it was deleted, or is damaged. {REPAIR_HINT}")
+    hashes: Array = read["hash"][at]
+    return hashes
 
 
 def _records(connection: Connection, run: int) -> tuple[dict[str, Array], ReplyColumns]:
@@ -316,9 +376,7 @@ def _numbered(samples: SampleColumns, at: Array) -> tuple[Array, Array, Sequence
         ids: Sequence[str] = samples.ids
     else:
         ids = [samples.ids[position] for position in order.tolist()]
-    # Sorted hashes in place of a set, which takes more memory than all else that is kept of the samples.
-    hashes = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
-    if (hashes[1:] == hashes[:-1]).any():
+    if not samples.distinct:
         # A resume may have changed what an id asks: both are the same sample, as its first repeat has it.
         coded = Texts.of(ids)
         return coded.codes[number], order[np.unique(coded.codes, return_index=True)[1]], coded.names
@@ -338,14 +396,17 @@ class _Rows:
     answered: Array
 
     @classmethod
-    def read(cls, connection: Connection, run: ReadableRun, records: Mapping[str, Array]) -> _Rows:
-        """Read the score rows of a run; those without a record are dropped."""
+    def of(
+        cls,
+        connection: Connection,
+        records: Mapping[str, Array],
+        scores: Mapping[str, Array],
+        details: tuple[Answered, ...],
+    ) -> _Rows:
+        """The score rows of a run, given the columns of its tables; those without a record are dropped."""
         import numpy as np
 
         words = words_of(connection)
-        of_exams = names_where(score_infos(run.manifest), lambda info: info.exam)
-        exams = [num for num, text in words.items() if text in of_exams]
-        scores, details = _scores(connection, run, exams)
         record = _record_of(records, scores)
         if (record < 0).any():
             scores, record = {name: column[record >= 0] for name, column in scores.items()}, record[record >= 0]
@@ -392,12 +453,12 @@ class _Rows:
         )
 
 
-def _scores(
-    connection: Connection, run: ReadableRun, exams: Sequence[int]
-) -> tuple[dict[str, Array], tuple[Answered, ...]]:
+def _scores(connection: Connection, run: ReadableRun) -> tuple[dict[str, Array], tuple[Answered, ...]]:
     """Columns of all scores, in order of samples and repeats, with what was kept of letters beside those of exams."""
     import numpy as np
 
+    of_exams = names_where(score_infos(run.manifest), lambda info: info.exam)
+    exams = [num for num, text in words_of(connection).items() if text in of_exams]
     names = ", ".join(name for name, _ in _SCORE)
     query = f"""SELECT {names}, CASE WHEN name IN :exams THEN body END FROM score
         WHERE run = :run AND layer = :layer ORDER BY no, repeat, name"""
@@ -407,8 +468,8 @@ def _scores(
     def chunks() -> Iterator[Mapping[str, Array]]:
         for table in tables(connection, query, (*_SCORE, ("body", "O")), values):
             answered = np.full(len(table), -1)
-            of_exams = np.flatnonzero(np.isin(table["name"], exams))
-            answered[of_exams] = reader.numbers(table["body"][of_exams].tolist())
+            rows = np.flatnonzero(np.isin(table["name"], exams))
+            answered[rows] = reader.numbers(table["body"][rows].tolist())
             yield {"answered": answered, **{name: table[name] for name, _ in _SCORE}}
 
     columns = column_arrays(chunks(), (*_SCORE, _ANSWERED))
@@ -440,6 +501,7 @@ class ColumnCache:
 
     def __init__(self) -> None:
         self._runs: dict[tuple[str, int], RunColumns] = {}
+        self._reading = threading.Lock()
 
     def read(self, connection: Connection, run: ReadableRun, used: Used | None) -> RunColumns:
         """The columns of a run, cached where it is finished.
@@ -449,13 +511,14 @@ class ColumnCache:
         """
         # By id, not by number: SQLite gives the number of a deleted run to the next one.
         name = (run.id, run.scoring_version)
-        columns = self._runs.pop(name, None)
-        if columns is None:
-            columns = read_columns(connection, run, used, self._samples(connection))
-        if run.state == "finished":
-            self._runs[name] = columns
-            while len(self._runs) > 1 and sum(len(cached.scores) for cached in self._runs.values()) > _MOST_ROWS:
-                del self._runs[next(iter(self._runs))]
+        with self._reading:  # threads of the viewer: two that read one run at once would take twice the memory
+            columns = self._runs.pop(name, None)
+            if columns is None:
+                columns = read_columns(connection, run, used, self._samples(connection))
+            if run.state == "finished":
+                self._runs[name] = columns
+                while len(self._runs) > 1 and sum(len(cached.scores) for cached in self._runs.values()) > _MOST_ROWS:
+                    del self._runs[next(iter(self._runs))]
         return columns
 
     def has(self, run: ReadableRun) -> bool:

@@ -104,11 +104,9 @@ def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -
         for keys in portions(sorted(_own_keys(connection, runs))):
             connection.execute("DELETE FROM reply WHERE key IN :keys", {"keys": keys})
     connection.execute(f"DELETE FROM sample {_OWN_SAMPLES}", {"runs": runs})
-    for table in schema.RUN_TABLES:
-        if connection.has_table(table.name):
-            connection.execute(f"DELETE FROM {table.name} WHERE run IN :runs", {"runs": runs})
-    if connection.has_table(schema.SEARCH_WORDS):
-        connection.execute(f"DELETE FROM {schema.SEARCH_WORDS} WHERE run IN :runs", {"runs": runs})
+    for table in (*(table.name for table in schema.RUN_TABLES), schema.SEARCH_WORDS, schema.PACKED_RUN):
+        if connection.has_table(table):
+            connection.execute(f"DELETE FROM {table} WHERE run IN :runs", {"runs": runs})
     connection.execute("DELETE FROM run WHERE num IN :runs", {"runs": runs})
     return deleted if replies else Deletion(**{**asdict(deleted), "replies": 0})
 

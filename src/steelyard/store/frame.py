@@ -1,9 +1,8 @@
-"""A run for notebooks: a data frame of its records, and its summary as a small table."""
+"""A run for notebooks: a data frame of its records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
@@ -11,12 +10,10 @@ from steelyard.analysis.score_fields import ScoreField, score_cells, score_field
 from steelyard.analysis.score_infos import names_where
 from steelyard.data.table import SHEET, SOURCE, origin_keys
 from steelyard.errors import ConfigError
-from steelyard.escaping import cell_text, visible
+from steelyard.escaping import cell_text
 
 if TYPE_CHECKING:
-    from steelyard.analysis.intervals import Mean
     from steelyard.analysis.score_columns import ScoreRow
-    from steelyard.analysis.summary_values import RunSummary, ScoreSummary
     from steelyard.types import Record, Remarks, Reply, ScoreInfo
 
 BACKENDS: Final[tuple[Literal["pandas", "polars", "pyarrow"], ...]] = ("pandas", "polars", "pyarrow")
@@ -24,7 +21,6 @@ BACKENDS: Final[tuple[Literal["pandas", "polars", "pyarrow"], ...]] = ("pandas",
 
 _BEFORE: Final = ("id", "group", SOURCE, SHEET, "repeat", "question", "reference", "output", "response")
 _AFTER: Final = ("seconds", "target", "model", "run")
-_LEFT_OUT: Final = ("unparsed", "refused", "not applicable", "errors")
 _TAKEN: Final = frozenset({*_BEFORE, *_AFTER, "label", "failure"})
 
 
@@ -175,39 +171,3 @@ def _column_of(score: str) -> str:
 def _plain(value: Any) -> Any:
     """Lone surrogates as escapes: a frame keeps its texts in UTF-8, which has none."""
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
-
-
-def summary_html(summary: RunSummary) -> str:
-    """The summary as an HTML table for notebooks; every text in it is escaped."""
-    head = f"{summary.suite}: {summary.target}, run {summary.run}, {summary.state}"
-    counts = f"{summary.done} of {summary.planned} records, {summary.errors} error{'s' * (summary.errors != 1)}"
-    doubted = any(score.missing_bounds for score in summary.scores)
-    names = ["score", "mean", "95 % CI", *(["bounds by unparsed"] if doubted else []), "n", *_LEFT_OUT]
-    rows = [_cells(names, "th"), *(_cells(_score_row(score, doubted=doubted), "td") for score in summary.scores)]
-    warning = f"; warning: {_html(text)}" if (text := summary.matching_warning()) else ""
-    return f"<table><caption>{_html(head)}; {counts}{warning}</caption>{''.join(rows)}</table>"
-
-
-def _score_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
-    mean: Mean = score.headline
-    share = score.is_share
-    intervals = [mean.interval, *([score.missing_bounds] if doubted else [])]
-    limits = [
-        "–" if interval is None else " to ".join(_number(end, share=share) for end in interval)
-        for interval in intervals
-    ]
-    value = "–" if mean.value is None else _number(mean.value, share=share)
-    counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
-    return [score.name, value, *limits, *(str(count) for count in counts)]
-
-
-def _number(value: float, *, share: bool) -> str:
-    return f"{100 * value:.1f} %" if share else f"{value:.2f}"
-
-
-def _cells(texts: Sequence[str], tag: str) -> str:
-    return "<tr>" + "".join(f"<{tag}>{_html(text)}</{tag}>" for text in texts) + "</tr>"
-
-
-def _html(text: str) -> str:
-    return escape(visible(text, keep=""))

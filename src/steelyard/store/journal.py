@@ -5,11 +5,10 @@ A reply is committed before anything uses it, so that a process that is killed h
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
@@ -17,12 +16,16 @@ from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.backend import Lock
 from steelyard.store.open_store import OpenStore
+from steelyard.store.progress import CountRetry
 from steelyard.store.records import reply_bodies, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.run_rows import InsertRecord, end_run
 from steelyard.store.usage import add_spending
 from steelyard.store.writer import Batch, Ticket, Writer
 from steelyard.types import Record, Reply
+
+if TYPE_CHECKING:
+    from asyncio import Future
 
 _SPEND: Final = "UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens WHERE num = :num"
 _BITS_PER_KEY: Final = 32
@@ -189,6 +192,10 @@ class StoreJournal:
         # The reservation has been on disk since before the call: a kill loses the difference to what was charged.
         self._writer.submit(Spend(self._evaluation, calls, tokens, None, money, millis))
 
+    def retried(self, model: str, fault: str) -> None:
+        """Count an attempt that failed and is sent again, without waiting."""
+        self._writer.submit(CountRetry(self._evaluation, model, fault))
+
 
 class SeenKeys:
     """A Bloom filter of keys (B. H. Bloom, CACM 1970) that is sized for the planned calls, and grows with others.
@@ -232,7 +239,9 @@ class SeenKeys:
         return False
 
 
-def _ticket() -> asyncio.Future[Any]:
+def _ticket() -> Future[Any]:
+    import asyncio  # whoever calls this runs a loop; commands that only read are spared the import
+
     return asyncio.get_running_loop().create_future()
 
 

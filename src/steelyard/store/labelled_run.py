@@ -65,7 +65,8 @@ class PeopleVerdicts:
         """From the current labels of a run; `orders` stays empty, since labels do not hold the samples."""
         by_author: dict[RecordKey, dict[str, str]] = {}
         for label in labels:
-            if label.name == ANSWER and not label.author.startswith(MODEL) and isinstance(label.value, str):
+            is_verdict = label.name == ANSWER and label.kind != "cannot_tell" and isinstance(label.value, str)
+            if is_verdict and not label.author.startswith(MODEL):
                 read = "".join(sorted(set(label.value)))
                 by_author.setdefault((label.sample, label.repeat), {})[label.author] = read
         readings = {key: set(of_record.values()) for key, of_record in by_author.items()}

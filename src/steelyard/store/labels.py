@@ -12,6 +12,7 @@ from steelyard.store import schema
 from steelyard.store.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import ReadableRun
+from steelyard.store.run_rows import GONE, is_stored
 from steelyard.store.writer import Batch
 from steelyard.types import Label, Note, Remarks
 
@@ -19,6 +20,8 @@ MODEL: Final = "model:"
 """Prefix of the author of labels that a model gave."""
 MOST_CHARACTERS: Final = 10_000
 """Limit of a note; longer texts belong in a file that the note can name."""
+_FEW: Final = 100
+"""Labels below which those that are stored are read by their samples."""
 _Key = tuple[str, int, str, str]
 
 
@@ -40,7 +43,9 @@ def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> i
     _check(store, run, labels)  # here, as an error in the writer's transaction would end all writing
 
     def change(batch: Batch) -> int:
-        current = {_key(label): (label.value, label.scale) for label in _read(batch.connection, run.num)}
+        # One label of a run with thousands must not cost the reading of all.
+        about = {label.sample for label in labels} if len(labels) < _FEW else set()
+        current = {_key(label): (label.value, label.scale) for label in _read(batch.connection, run.num, about)}
         changed: list[Label] = []
         for label in labels:
             if current.get(_key(label), (None, None)) != (label.value, label.scale):
@@ -87,9 +92,11 @@ def by_record(labels: Iterable[Label]) -> dict[tuple[str, int], tuple[Label, ...
 
 def _check(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> None:
     """Refuse labels that cannot be stored."""
-    query = "SELECT sample.id FROM record JOIN sample ON sample.num = record.sample WHERE record.run = :run"
+    about = {label.sample for label in labels}
     with store.reading() as connection:
-        samples = set(connection.execute(query, {"run": run.num}).scalars())
+        samples = _samples(connection, run, about if len(about) < _FEW else None)
+        if not about <= samples:  # all, for the message
+            samples = _samples(connection, run, None)
     for label in labels:
         if not label.name.strip() or not label.author.strip():
             raise ConfigError(f"a label has a name and an author: {label.name!r} by {label.author!r} lacks one")
@@ -97,6 +104,15 @@ def _check(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> None:
         if label.sample not in samples:
             near = did_you_mean(label.sample, samples)
             raise ConfigError(f"run {run.id} has no sample {label.sample!r}{near if near.startswith(':') else ''}")
+
+
+def _samples(connection: Connection, run: ReadableRun, about: set[str] | None) -> set[str]:
+    """The ids of a run's samples; of those in `about` alone where it is given."""
+    query = "SELECT id FROM sample WHERE num IN (SELECT sample FROM record WHERE run = :run)"
+    if about is None:
+        return set(connection.execute(query, {"run": run.num}).scalars())
+    values = {"run": run.num, "ids": sorted(about)}
+    return set(connection.execute(f"{query} AND id IN :ids", values).scalars()) if about else set()
 
 
 def _key(label: Label) -> _Key:
@@ -115,14 +131,19 @@ def _insert(connection: Connection, run: int, labels: Sequence[Label]) -> None:
     connection.executemany(schema.insert_into(schema.label_form), forms)
 
 
-def _read(connection: Connection, run: int) -> list[Label]:
+def _read(connection: Connection, run: int, about: set[str] | None = None) -> list[Label]:
+    """All labels of a run; of the samples in `about` alone where it is given and not empty."""
     if not connection.has_table(schema.label.name):
         return []
+    of_these: str = "AND sample IN :about" if about else ""
+    values: dict[str, Any] = {"run": run, "about": sorted(about)} if about else {"run": run}
+    labels = connection.execute(f"SELECT * FROM label WHERE run = :run {of_these} ORDER BY num", values).all()
     forms: dict[int, Any] = {}
     if connection.has_table(schema.label_form.name):
-        of_run = connection.execute("SELECT * FROM label_form WHERE run = :run", {"run": run})
-        forms = {row.label: row for row in of_run}
-    labels = connection.execute("SELECT * FROM label WHERE run = :run ORDER BY num", {"run": run})
+        query = "SELECT * FROM label_form WHERE run = :run"
+        if about:
+            query += f" AND label IN (SELECT num FROM label WHERE run = :run {of_these})"
+        forms = {row.label: row for row in connection.execute(query, values)}
     rows = [(row, forms.get(row.num)) for row in labels]
     return [
         Label(
@@ -170,7 +191,8 @@ def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: 
         at: when.
 
     Raises:
-        ConfigError: the text or the author is blank, or the text is longer than `MOST_CHARACTERS`.
+        ConfigError: the text or the author is blank, the text is longer than `MOST_CHARACTERS`, or the run was
+            deleted.
         StoreError: it could not be written.
     """
     # A terminal may hand over half a surrogate pair, which SQLite's driver refuses.
@@ -184,10 +206,14 @@ def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: 
         raise ConfigError("a note has an author; this name is blank")
     row = {"run": run.num, "created": at.timestamp(), "author": name, "text": body}
 
-    def change(batch: Batch) -> None:
-        batch.connection.insert(schema.note, row)
+    def change(batch: Batch) -> bool:
+        stored = is_stored(batch.connection, run)
+        if stored:
+            batch.connection.insert(schema.note, row)
+        return stored
 
-    store.writer.change(change)
+    if not store.writer.change(change):
+        raise ConfigError(GONE.format(run=run.id))
     return Note(run.id, body, name, at)
 
 

@@ -36,7 +36,11 @@ LATER_TABLES: Final = (
     schema.framework_usage,
 )  # fmt: skip
 """Tables that were added to the first ones, one after the other, when migrations had no numbers yet."""
-ADDED_TABLES: Final = (*LATER_TABLES, schema.label_form)
+ADDED_TABLES: Final = (
+    *LATER_TABLES, schema.label_form, schema.mark, schema.running_score, schema.retry, schema.queue, schema.queue_item,
+    schema.reservation, schema.dataset_event,
+    schema.coding, schema.coding_item, schema.coding_event,
+)  # fmt: skip
 """Tables that a store of an older version may lack: it is read as if they were empty."""
 
 
@@ -65,8 +69,11 @@ def create_tables(connection: Connection, tables: Iterable[schema.StoredTable]) 
             connection.execute(statement)
 
 
-def _create_later_tables(connection: Connection) -> None:
-    create_tables(connection, [table for table in LATER_TABLES if not connection.has_table(table.name)])
+def _create_missing(*tables: schema.StoredTable) -> Callable[[Connection], None]:
+    """The step that creates those of some tables that a store lacks."""
+    return lambda connection: create_tables(
+        connection, [table for table in tables if not connection.has_table(table.name)]
+    )
 
 
 def _add_checksums(connection: Connection) -> None:
@@ -84,16 +91,35 @@ def _add_checksums(connection: Connection) -> None:
         insert_checksums(connection, number, missing)
 
 
-def _create_label_forms(connection: Connection) -> None:
-    if not connection.has_table(schema.label_form.name):
-        create_tables(connection, [schema.label_form])
-
-
 MIGRATIONS: Final = (
     # Number 1 is the first tables, which every store has.
-    Migration(2, "additive", "create the tables that were added since the first version", _create_later_tables),
+    Migration(
+        2, "additive", "create the tables that were added since the first version", _create_missing(*LATER_TABLES)
+    ),
     Migration(3, "optional", "add checksums to finished runs that were begun before there were any", _add_checksums),
-    Migration(4, "additive", "create the table with the kinds and scales of labels", _create_label_forms),
+    Migration(
+        4, "additive", "create the table with the kinds and scales of labels", _create_missing(schema.label_form)
+    ),
+    Migration(5, "additive", "create the table with the marks of runs", _create_missing(schema.mark)),
+    Migration(
+        6,
+        "additive",
+        "create the tables with what is shown of running runs",
+        _create_missing(schema.running_score, schema.retry),
+    ),
+    Migration(
+        7,
+        "additive",
+        "create the tables of queues",
+        _create_missing(schema.queue, schema.queue_item, schema.reservation),
+    ),
+    Migration(8, "additive", "create the table with drafts of datasets", _create_missing(schema.dataset_event)),
+    Migration(
+        9,
+        "additive",
+        "create the tables of error analysis",
+        _create_missing(schema.coding, schema.coding_item, schema.coding_event),
+    ),
 )
 
 

@@ -7,6 +7,7 @@ runs or writes about them is given an `OpenStore`; `Store` is the one that knows
 from __future__ import annotations
 
 import contextlib
+import threading
 import weakref
 from array import array
 from collections.abc import Iterator
@@ -53,10 +54,11 @@ class OpenStore:
         # A store that is never closed must not keep connections to a server open.
         weakref.finalize(self, self._backend.close)
         self._writer: Writer | None = None
+        self._starting = threading.Lock()
         self._reserve: Reserve | None = None
         self.columns = ColumnCache()
         self.ordered_places: dict[Any, array[int]] = {}
-        self.changes: dict[Any, Any] = {}
+        self.changes: dict[Any, array[int]] = {}
         if not self._backend.exists():
             if not create_missing:
                 raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")
@@ -81,6 +83,21 @@ class OpenStore:
             self._reserve.release()
             self._reserve = None
         self._backend.close()
+
+    def renew_writer(self) -> None:
+        """Close the writer if it has failed, so that the next write starts another.
+
+        A run goes on with nothing whose replies may be lost; a process that only marks runs and takes notes may try
+        again when the cause is removed.
+        """
+        with self._starting:
+            if self._writer is None or self._writer.store_error() is None:
+                return
+            self._writer.close()
+            self._writer = None
+            if self._reserve is not None:
+                self._reserve.release()
+                self._reserve = None
 
     def is_at(self, where: str | Path | None) -> bool:
         """Whether `where` means this store."""
@@ -122,18 +139,19 @@ class OpenStore:
         Raises:
             ConfigError: an older version made the store, and this one needs an upgrade to write it.
         """
-        if self._writer is None:
-            # First, so that a disk which is full already is noticed before anything is paid for.
-            self._reserve = self._backend.reserve()
-            try:
-                with _as_store_error(self.path):
-                    prepare_writing(self._backend)
-                    self._writer = Writer(self._backend, self._reserve)
-            except SteelyardError:
-                if self._reserve is not None:
-                    self._reserve.release()
-                raise
-        return self._writer
+        with self._starting:  # threads of the viewer may be the first to write at the same moment
+            if self._writer is None:
+                # First, so that a disk which is full already is noticed before anything is paid for.
+                self._reserve = self._backend.reserve()
+                try:
+                    with _as_store_error(self.path):
+                        prepare_writing(self._backend)
+                        self._writer = Writer(self._backend, self._reserve)
+                except SteelyardError:
+                    if self._reserve is not None:
+                        self._reserve.release()
+                    raise
+            return self._writer
 
     def upgrade(self, *, copy: bool = True) -> Upgrade:
         """Apply the migrations that a store of an older version lacks, see `migrations`; all of them or none.

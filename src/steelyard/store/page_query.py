@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from steelyard.analysis.conditions import CHANGES, LABEL, OUTCOME_WORDS, Condition, ConditionPart
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.store.connection import Connection, Values
 from steelyard.store.open_store import OpenStore
+from steelyard.store.packed_numbers import as_pair, packed_pairs, unpacked_pairs
 from steelyard.store.records import ReadableRun
 from steelyard.types import OUTCOMES, Record, ScoreInfo
 
@@ -24,14 +27,17 @@ _REPEATS: Final = 1 << 20
 """A place as one number is `no * _REPEATS + repeat`."""
 _AS_NUMBER: Final = f"(CAST(r.no AS BIGINT) * {_REPEATS} + r.repeat)"
 _COLUMNS: Final[Mapping[str, str]] = {"group": "s.grp", "cluster": "s.cluster", "id": "s.id"}
-_ORDERS: Final[Mapping[str, str]] = {**_COLUMNS, "seconds": "r.millis"}
+_ORDERS: Final[Mapping[str, str]] = {**_COLUMNS, "seconds": "e.millis"}
 """What records are sorted by besides their place and their scores."""
 _CODE: Final[Mapping[str, int]] = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _NOT_READ: Final = f"({_CODE['unparsed']}, {_CODE['refused']})"
 _SCORED: Final = _CODE["scored"]
 _OF_RUN: Final = "x.run = :run AND x.layer = :layer"
-_OF_RECORD: Final = re.compile(r"\br\.")
-"""Of the SQL that is built here, in which nothing stands that somebody typed."""
+_WRONG: Final = f"x.outcome = {_SCORED} AND x.passed = 0"
+_OF_PLACE: Final = re.compile(r"\br\.")
+_OF_RECORD: Final = re.compile(r"\be\.")
+"""Of the SQL that is built here, in which nothing stands that somebody typed: `r` is whatever names the places of the
+records, `e` the table of the records, `s` that of the samples."""
 
 
 def number_of_place(place: Place) -> int:
@@ -42,6 +48,26 @@ def number_of_place(place: Place) -> int:
 def place_of_number(number: int) -> Place:
     """The place of a number."""
     return divmod(number, _REPEATS)
+
+
+def read_places(connection: Connection, sql: str, values: Values) -> array[int]:
+    """All places that a query gives, in its order, as the numbers of `as_pair`: 8 bytes each.
+
+    Args:
+        connection: to the store.
+        sql: whose rows are `no` and `repeat`.
+        values: of the query.
+    """
+    if connection.dialect == "sqlite":
+        packed = connection.execute(f"SELECT {packed_pairs('no', 'repeat')} FROM ({sql})", values).scalar()
+        if (places := unpacked_pairs(packed)) is not None:
+            return places
+    return place_numbers(connection.execute(sql, values).tuples())
+
+
+def place_numbers(places: Iterable[Place]) -> array[int]:
+    """Places as such numbers."""
+    return array("Q", (as_pair(no, repeat) for no, repeat in places))
 
 
 class PagedRun(ReadableRun, Protocol):
@@ -101,9 +127,67 @@ class RecordOrder:
         return cls(key or "place", descending)
 
 
+class _NamesPlaces(Protocol):
+    """A part of a condition that may name the places, instead of being looked up at each."""
+
+    @property
+    def places(self) -> str:
+        """The SQL for run, no and repeat of all records for which it holds, each once."""
+
+    def holds(self, *, of_samples: bool) -> str:
+        """That it holds for the record at hand; with `of_samples` decided after conditions on the sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoreWord:
+    """A word of a condition that holds for a record where one of its scores meets `scores`.
+
+    Args:
+        scores: SQL about a score `x`.
+        or_failed: whether it holds for every record that failed, too.
+    """
+
+    scores: str
+    or_failed: bool = False
+
+    @property
+    def places(self) -> str:
+        """The records, in order."""
+        of_scores = f"SELECT DISTINCT x.run, x.no, x.repeat FROM score x WHERE {_OF_RUN} AND {self.scores}"
+        failed = " UNION SELECT run, no, repeat FROM record WHERE run = :run AND failed = 1" if self.or_failed else ""
+        return f"{of_scores}{failed} ORDER BY 1, 2, 3"
+
+    def holds(self, *, of_samples: bool) -> str:
+        """That the record has such a score."""
+        # SQLite decides as early as it can, for every record that is, what does not name the sample.
+        has_score = _exists(f"{self.scores}{' AND s.num = e.sample' if of_samples else ''}")
+        return f"(e.failed = 1 OR {has_score})" if self.or_failed else has_score
+
+
+@dataclass(frozen=True, slots=True)
+class _PlaceList:
+    """Places that were decided elsewhere; `numbers` is the SQL whose rows are `number_of_place` of each."""
+
+    numbers: str
+
+    @property
+    def places(self) -> str:
+        """The places; such that no record has are looked up in vain."""
+        no, repeat = f"listed.n / {_REPEATS}", f"listed.n % {_REPEATS}"
+        return f"SELECT :run AS run, {no} AS no, {repeat} AS repeat FROM ({self.numbers}) listed"
+
+    def holds(self, *, of_samples: bool) -> str:  # noqa: ARG002  # as the protocol has it
+        """That the place is one of the list."""
+        return f"{_AS_NUMBER} IN ({self.numbers})"
+
+
 @dataclass(slots=True)
 class RecordQuery:
     """Builds the query for the places of records: of one run and scoring version, under a condition, in an order.
+
+    The first of these names the places, and all else is looked up at each of them: places that were decided elsewhere;
+    records with their samples, where a condition is on samples; the scores of a word (`wrong`); those of a name
+    (`rating < 3`); records.
 
     Args:
         dialect: "sqlite" or "postgresql".
@@ -121,7 +205,8 @@ class RecordQuery:
     values: dict[str, Any] = field(default_factory=dict)
     _conditions: list[str] = field(default_factory=list)
     _scores: dict[str, tuple[str, str]] = field(default_factory=dict)
-    _words: list[str] = field(default_factory=list)
+    _parts: list[_NamesPlaces] = field(default_factory=list)
+    _of_samples: bool = False
     _samples: bool = False
     _records: bool = False
 
@@ -135,100 +220,117 @@ class RecordQuery:
 
     def restrict_to(self, places: Collection[Place]) -> None:
         """Only records of these places."""
-        self._conditions.append(self._among(places))
+        self._parts.insert(0, _PlaceList(self._listed(places)))
 
-    def sort_key(self, order: RecordOrder) -> str:
-        """The expression that an order sorts by; "" for that of the dataset."""
+    def sort_key(self, order: RecordOrder, *, valued: bool = False) -> str:
+        """The expression that an order sorts by; "" for that of the dataset.
+
+        Args:
+            order: the order.
+            valued: only records that have a value of the score that is sorted by.
+        """
         if order.key == "place":
             return ""
         if order.key in _ORDERS:
             self._samples |= order.key in _COLUMNS
             self._records = True
             return _ORDERS[order.key]
-        return f"{self._score(order.key, 'LEFT JOIN')}.value"
+        alias = self._score(order.key, "JOIN" if valued else "LEFT JOIN")
+        if valued:
+            self._conditions.append(f"{alias}.value IS NOT NULL")
+        return f"{alias}.value"
 
-    def restrict_to_valued(self, score: str, *, valued: bool) -> None:
-        """Only records that have a value of a score; or only those that have none."""
-        alias = self._score(score, "JOIN" if valued else "LEFT JOIN")
-        self._conditions.append(f"{alias}.value IS {'NOT ' if valued else ''}NULL")
+    def restrict_to_unvalued(self, score: str) -> None:
+        """Only records that have no value of a score."""
+        self._conditions.append(f"{self._score(score, 'LEFT JOIN')}.value IS NULL")
 
-    def restrict_behind(self, order: RecordOrder, place: Place, value: Any, *, forward: bool) -> None:
-        """Only records that follow the one at `place`, whose key is `value`; or precede it."""
+    def restrict_behind(self, key: str, order: RecordOrder, place: Place, value: Any, *, forward: bool) -> None:
+        """Only records that follow the one at `place`, whose sort key `key` is `value`; or precede it."""
         self.values |= {"cursor_no": place[0], "cursor_repeat": place[1]}
-        key = self.sort_key(order)
         falling = order.descending if not key else False
         beyond = f"(r.no, r.repeat) {'>' if forward != falling else '<'} (:cursor_no, :cursor_repeat)"
-        if not key:
+        if not key or value is None:
             self._conditions.append(beyond)
-        elif value is None:
-            self._conditions.append(f"({key} IS NULL AND {beyond})" if forward else f"({key} IS NOT NULL OR {beyond})")
-        else:
-            self.values["cursor_value"] = value
-            sign = ">" if forward != order.descending else "<"
-            unvalued = f" OR {key} IS NULL" if forward else ""
-            self._conditions.append(f"({key} {sign} :cursor_value OR ({key} = :cursor_value AND {beyond}){unvalued})")
+            return
+        self.values["cursor_value"] = value
+        sign = ">" if forward != order.descending else "<"
+        self._conditions.append(f"({key} {sign} :cursor_value OR ({key} = :cursor_value AND {beyond}))")
 
     def places(
-        self,
-        order: RecordOrder,
-        *,
-        forward: bool = True,
-        limit: int | None = None,
-        offset: int = 0,
-        as_numbers: bool = False,
+        self, order: RecordOrder, *, key: str = "", forward: bool = True, limit: int | None = None, offset: int = 0
     ) -> str:
-        """The SQL whose rows are (no, repeat), or that as one number, in that order or in reverse."""
-        key = self.sort_key(order)
+        """The SQL whose rows are (no, repeat), by `key` where it is given, in that order or in reverse."""
         up, down = ("ASC", "DESC") if forward else ("DESC", "ASC")
         if key:
             by_key = f"({key} IS NULL) {up}, {key} {down if order.descending else up}, r.no {up}, r.repeat {up}"
         else:
             by_key = f"r.no {down if order.descending else up}, r.repeat {down if order.descending else up}"
         limits = "" if limit is None else f" LIMIT {int(limit)} OFFSET {int(offset)}"
-        what = _AS_NUMBER if as_numbers else "r.no, r.repeat"
-        return self._from_scores(f"SELECT {what} FROM {self._tables()} WHERE {self._where()} ORDER BY {by_key}{limits}")
+        what = "r.no AS no, r.repeat AS repeat"
+        return self._named(f"SELECT {what} FROM {self._tables()} WHERE {self._where()} ORDER BY {by_key}{limits}")
 
     def count(self) -> str:
         """The SQL for how many there are."""
-        return self._from_scores(f"SELECT COUNT(*) FROM {self._tables()} WHERE {self._where()}")
+        return self._named(f"SELECT COUNT(*) FROM {self._tables()} WHERE {self._where()}")
 
     def value_at(self, key: str) -> str:
         """The SQL for the sort key of the record at (:no, :repeat)."""
         here = "r.no = :no AND r.repeat = :repeat"
         self._records = True
-        return f"SELECT {key or 'NULL'} FROM {self._tables()} WHERE r.run = :run AND {here}"
+        return self._named(f"SELECT {key or 'NULL'} FROM {self._tables()} WHERE r.run = :run AND {here}")
 
     def _tables(self) -> str:
         driver = self._driver()
-        joins = "".join(f" {how} {on}" for name, (how, on) in self._scores.items() if name != driver)
+        joins = "".join(
+            f" {how if how == 'LEFT JOIN' else self._join} {on}"
+            for name, (how, on) in self._scores.items()
+            if name != driver
+        )
+        sample = f" {self._join} sample s ON s.num = e.sample" if self._samples else ""
         if driver is not None:
             return f"score {self._alias(driver)}{joins}"
-        if self._of_words_alone():
-            return f"(SELECT DISTINCT x.run, x.no, x.repeat FROM score x WHERE {_OF_RUN} AND {self._words[0]}) r{joins}"
-        return f"record r{' JOIN sample s ON s.num = r.sample' if self._samples else ''}{joins}"
+        if (first := self._first()) is None:
+            return f"record r{sample}{joins}"
+        of_place = "e.run = r.run AND e.no = r.no AND e.repeat = r.repeat"
+        record = f" {self._join} record e ON {of_place}" if self._needs_record() else ""
+        return f"({first.places}) r{record}{sample}{joins}"
+
+    @property
+    def _join(self) -> str:
+        """SQLite goes through the tables of a CROSS JOIN in the order in which they are written."""
+        return "CROSS JOIN" if self.dialect == "sqlite" else "JOIN"
+
+    def _first(self) -> _NamesPlaces | None:
+        """The part that names the places; None where records or a score do."""
+        first = self._parts[0] if self._parts else None
+        return None if self._of_samples and isinstance(first, _ScoreWord) else first
+
+    def _needs_record(self) -> bool:
+        # A listed place may have no record.
+        return self._samples or self._records or bool(self._parts[1:]) or isinstance(self._parts[0], _PlaceList)
 
     def _where(self) -> str:
         driver = self._driver()
-        words = self._words[1:] if driver is None and self._of_words_alone() else self._words
+        parts = self._parts if self._first() is None else self._parts[1:]
         driven = [] if driver is None else [self._on(driver)]
-        return " AND ".join(["r.run = :run", *driven, *map(_exists, words), *self._conditions])
+        holds = [part.holds(of_samples=self._of_samples) for part in parts]
+        return " AND ".join(["r.run = :run", *driven, *holds, *self._conditions])
 
     def _driver(self) -> str | None:
-        """A score whose rows may stand for the records: each record that is wanted has one, and nothing else is asked.
+        """A score whose rows name the places: each record that is wanted has one, and nothing else names them.
 
         Measured: going through the scores alone takes a third of the time of looking each of them up by its record.
         """
-        if self._samples or self._records:
+        if self._samples or self._records or self._parts:
             return None
         return next((name for name, (how, _) in self._scores.items() if how == "JOIN"), None)
 
-    def _of_words_alone(self) -> bool:
-        return bool(self._words) and not (self._samples or self._records)
-
-    def _from_scores(self, sql: str) -> str:
-        """The same with the rows of a score in place of the records', where it drives the query."""
+    def _named(self, sql: str) -> str:
+        """The same with the right table in place of `r` and `e`."""
         driver = self._driver()
-        return sql if driver is None else _OF_RECORD.sub(f"{self._alias(driver)}.", sql)
+        if driver is not None:
+            return _OF_PLACE.sub(f"{self._alias(driver)}.", sql)
+        return _OF_RECORD.sub("r.", sql) if self._first() is None else sql
 
     def _alias(self, name: str) -> str:
         return f"v{list(self._scores).index(name)}"
@@ -247,44 +349,52 @@ class RecordQuery:
         return self._alias(name)
 
     def _of_part(self, part: ConditionPart, condition: Condition) -> list[str]:
-        if part.name.startswith(LABEL) or part.name in {"error", *CHANGES}:
-            return [self._among(self.decided.places(part))]
+        if part.name == "error":
+            return self._of_error(part)
+        if part.name.startswith(LABEL) or part.name in CHANGES:
+            self.restrict_to(self.decided.places(part))
+            return []
         if not part.sign:
             self._restrict_to_word(part.name, condition)
             return []
         if part.name in _COLUMNS:
-            self._samples = True
+            self._samples = self._of_samples = True
             return [f"{_COLUMNS[part.name]} {_sign(part)} {self._bound(part.value)}"]
         alias = self._score(part.name, "JOIN")
         if part.value in OUTCOME_WORDS:
             return [f"{alias}.outcome {_sign(part)} {_CODE[OUTCOME_WORDS[part.value]]}"]
         return [f"{alias}.value {_sign(part)} {self._bound(float(part.value))}"]
 
+    def _of_error(self, part: ConditionPart) -> list[str]:
+        """Records whose failure is of a kind, or of another, or that did not fail."""
+        if not part.value:
+            self._records = True
+            return [f"e.failed {'=' if part.sign == '=' else '<>'} 0"]
+        places = self.decided.places(part)
+        if part.sign == "=":
+            self.restrict_to(places)
+            return []
+        return [f"NOT {_PlaceList(self._listed(places)).holds(of_samples=False)}"]
+
     def _restrict_to_word(self, word: str, condition: Condition) -> None:
-        wrong = f"x.outcome = {_SCORED} AND x.passed = 0"
         if word == "errors":
             self._records = True
-            self._conditions.append("r.failed = 1")
+            self._conditions.append("e.failed = 1")
         elif word == "wrong":
-            self._words.append(wrong)
+            self._parts.append(_ScoreWord(_WRONG))
         elif word == "failed":
-            self._records = True
             numbers = sorted(int(self.words[name]) for name in condition.counted if name in self.words)
             counted = f" OR (x.outcome IN {_NOT_READ} AND x.name IN ({', '.join(map(str, numbers))}))"
-            either = _exists(f"({wrong}{counted if numbers else ''})")
-            self._conditions.append(f"(r.failed = 1 OR {either})")
+            self._parts.append(_ScoreWord(f"({_WRONG}{counted if numbers else ''})", or_failed=True))
         elif word != "all":
-            self._words.append(f"x.outcome = {_CODE[OUTCOME_WORDS[word]]}")
+            self._parts.append(_ScoreWord(f"x.outcome = {_CODE[OUTCOME_WORDS[word]]}"))
 
-    def _among(self, places: Collection[Place]) -> str:
-        if not places:
-            return "1 = 0"
-        keys = sorted(map(number_of_place, places))
-        listed = json.dumps(keys, separators=(",", ":"))
+    def _listed(self, places: Collection[Place]) -> str:
+        """The SQL whose rows are places as numbers."""
+        listed = json.dumps(sorted(set(map(number_of_place, places))), separators=(",", ":"))
         if self.dialect == "postgresql":
-            name = self._bound("{" + listed[1:-1] + "}")
-            return f"{_AS_NUMBER} IN (SELECT unnest(CAST({name} AS BIGINT[])))"
-        return f"{_AS_NUMBER} IN (SELECT value FROM json_each({self._bound(listed)}))"
+            return f"SELECT unnest(CAST({self._bound('{' + listed[1:-1] + '}')} AS BIGINT[])) AS n"
+        return f"SELECT value AS n FROM json_each({self._bound(listed)})"
 
     def _bound(self, value: Any) -> str:
         name = f"value_{len(self.values)}"

@@ -7,17 +7,19 @@ bodies are opened for the records of the page alone.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.conditions import CHANGES, LABEL, Condition, ConditionPart, label_holds, parse_condition
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store.changes import changed_places
+from steelyard.store.connection import MOST_IN_QUERY
 from steelyard.store.labels import by_record, current_labels
-from steelyard.store.page_query import PagedRun, Place, RecordOrder, RecordQuery, number_of_place, place_of_number
-from steelyard.store.records import read_records, rows_at, unpack_failure_kind, unpacker_of
+from steelyard.store.packed_numbers import as_pair, of_pair
+from steelyard.store.page_query import PagedRun, Place, RecordOrder, RecordQuery, read_places
+from steelyard.store.records import DAMAGED, read_records, rows_at, unpack_failure_kind, unpacker_of
 from steelyard.types import Record
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ _TOGETHER: Final = 500
 """Records that are read at a time where all matching ones are wanted."""
 _MOST_ORDERS: Final = 8
 """Orders of matching places that a store remembers, 0.8 MB each for 100,000 records."""
+_FAR: Final = 2000
+"""A page that many records behind the first of a sorted run is a part of all records in order, which is remembered;
+nearer ones are found without sorting all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,21 +185,47 @@ def _records_at(connection: Connection, run: PagedRun, places: Sequence[Place]) 
 
 
 def _slice(ordered: array[int], request: PageRequest) -> tuple[list[Place], bool] | None:
-    """A page of all matching places; None where the record beside it is none of them."""
+    """A page of all matching places; None where nothing says where among them the record beside it would be."""
     beside = request.after if request.before is None else request.before
-    try:
-        at = -1 if beside is None else ordered.index(number_of_place(beside))
-    except ValueError:
-        return None
+    first, last = 0, len(ordered)
+    if beside is not None:
+        number = as_pair(*beside)
+        if request.order == RecordOrder():
+            first, last = bisect_right(ordered, number), bisect_left(ordered, number)
+        elif number in ordered:
+            last = ordered.index(number)
+            first = last + 1
+        else:
+            return None
     if request.before is None:
-        first = at + 1 + request.skip
+        first += request.skip
         last = first + request.n
         more = last < len(ordered)
     else:
-        last = max(at - request.skip, 0)
+        last = max(last - request.skip, 0)
         first = max(last - request.n, 0)
         more = first > 0
-    return [place_of_number(number) for number in ordered[first:last]], more
+    return [of_pair(number) for number in ordered[first:last]], more
+
+
+class _Stretch(NamedTuple):
+    """Places that follow each other in an order.
+
+    Args:
+        order: the order.
+        forward: whether they are looked for in the order, not in its reverse.
+        limit: how many at most.
+        skip: so many are passed over first.
+        beside: of the record that they follow in that direction; None from its begin.
+        value: of that record's sort key.
+    """
+
+    order: RecordOrder
+    forward: bool
+    limit: int
+    skip: int
+    beside: Place | None
+    value: Any
 
 
 class _PlaceSource:
@@ -207,7 +238,9 @@ class _PlaceSource:
 
     def page(self, request: PageRequest) -> tuple[list[Place], bool, int | None]:
         """The places of a page, whether more follow in the direction that was read, and how many match in all."""
-        if request.counted and (key := self._key(request)) and not self._is_top(request):
+        if request.counted and (key := self._key(request)):
+            if (beside := request.after or request.before) is not None:
+                self._value_at(RecordOrder(), beside)
             ordered = self._ordered(key, request)
             return *(_slice(ordered, request) or self._beyond(request)), len(ordered)
         places, more = self._beyond(request)
@@ -220,35 +253,50 @@ class _PlaceSource:
 
     def _beyond(self, request: PageRequest) -> tuple[list[Place], bool]:
         """The places of a page, found by the sort key of the record beside it."""
-        begins = request.after is request.before is None and not request.skip
-        if begins and request.order.key in self._run.score_order and len(top := self._top(request)) > request.n:
-            return top[: request.n], True
-        query = self._query(request.where, request.among)
-        forward = request.before is None
-        from_place = request.after if forward else request.before
-        if from_place is not None:
-            value = self._value_at(request.order, from_place)
-            query.restrict_behind(request.order, from_place, value, forward=forward)
-        sql = query.places(request.order, forward=forward, limit=request.n + 1, offset=request.skip)
-        places = self._places(sql, query)
+        beside = request.after if request.before is None else request.before
+        value = None if beside is None else self._value_at(request.order, beside)
+        stretch = _Stretch(request.order, request.before is None, request.n + 1, request.skip, beside, value)
+        if request.order.key in self._run.score_order:
+            places = self._by_score(request, stretch)
+        else:
+            query = self._query(request.where, request.among)
+            places = self._stretch(query, query.sort_key(request.order), stretch)
         chosen = places[: request.n]
-        return chosen if forward else chosen[::-1], len(places) > request.n
+        return chosen if stretch.forward else chosen[::-1], len(places) > request.n
 
-    def _is_top(self, request: PageRequest) -> bool:
-        """Whether it is the first page of all records: their number is known, and a few are found before all are."""
-        return request.where is None and request.after is request.before is None and not request.skip
+    def _by_score(self, request: PageRequest, stretch: _Stretch) -> list[Place]:
+        """The places of a stretch by a score: of records with a value of it, then of those without."""
+        # Each kind by itself: the first of all values are found without a sort, and records without one without any.
+        kinds = [True, False] if stretch.forward else [False, True]
+        if stretch.beside is not None and (stretch.value is not None) != kinds[0]:
+            kinds = kinds[1:]
+        places: list[Place] = []
+        for valued in kinds:
+            query = self._query(request.where, request.among)
+            if valued:
+                part = self._stretch(query, query.sort_key(request.order, valued=True), stretch)
+            else:
+                query.restrict_to_unvalued(request.order.key)
+                part = self._stretch(query, "", stretch._replace(order=RecordOrder()))
+            places += part
+            if len(part) == stretch.limit:
+                break
+            skip = 0 if part or not stretch.skip else stretch.skip - self._counted(query)
+            limit = stretch.limit - len(part)
+            stretch = stretch._replace(limit=limit, skip=skip, beside=None, value=None)
+        return places
 
-    def _top(self, request: PageRequest) -> list[Place]:
-        """The records with the first values of a score; fewer than a page where too few have one."""
-        query = self._query(request.where, request.among)
-        query.restrict_to_valued(request.order.key, valued=True)
-        return self._places(query.places(request.order, limit=request.n + 1), query)
+    def _stretch(self, query: RecordQuery, key: str, stretch: _Stretch) -> list[Place]:
+        if stretch.beside is not None:
+            query.restrict_behind(key, stretch.order, stretch.beside, stretch.value, forward=stretch.forward)
+        sql = query.places(stretch.order, key=key, forward=stretch.forward, limit=stretch.limit, offset=stretch.skip)
+        return self._places(sql, query)
 
     def _key(self, request: PageRequest) -> tuple[Any, ...] | None:
         """Names all matching places in their order; None where they may change, or need not be remembered."""
         run, where = self._run, request.where
-        in_order = where is None and request.order.key == "place"
-        if run.state != "finished" or request.among is not None or in_order:
+        found_by_key = where is None and (request.order.key == "place" or request.skip < _FAR)
+        if run.state != "finished" or request.among is not None or found_by_key:
             return None
         if where is not None and any(part.name.startswith(LABEL) for part in where.parts):
             return None  # a label may be given to a finished run
@@ -266,57 +314,60 @@ class _PlaceSource:
         return known[key]
 
     def _all_ordered(self, request: PageRequest) -> array[int]:
-        query = self._query(request.where, None)
-        score = request.order.key if request.order.key in self._run.score_order else ""
-        if not score:
-            return self._numbers(query, request.order)
+        where, order = request.where, request.order
+        if where is not None and order == RecordOrder() and [part.name in CHANGES for part in where.parts] == [True]:
+            return self._changed(where.parts[0])
+        query = self._query(where, None)
+        if where is not None or order.key not in self._run.score_order:
+            return self._numbers(query, order, query.sort_key(order))
         # Those with a value first: they are found without a look at records that lack one, which most runs do not have.
-        query.restrict_to_valued(score, valued=True)
-        places = self._numbers(query, request.order)
+        places = self._numbers(query, order, query.sort_key(order, valued=True))
         if len(places) < self._run.done:
-            rest = self._query(request.where, None)
-            rest.restrict_to_valued(score, valued=False)
-            places.extend(self._numbers(rest, RecordOrder()))
+            rest = self._query(where, None)
+            rest.restrict_to_unvalued(order.key)
+            places.extend(self._numbers(rest, RecordOrder(), ""))
         return places
 
-    def _numbers(self, query: RecordQuery, order: RecordOrder) -> array[int]:
-        rows = self._connection.execute(query.places(order, as_numbers=True), query.values)
-        # A chain, as a generator that takes each row apart costs as much again as the row itself.
-        return array("q", chain.from_iterable(rows.tuples()))
+    def _numbers(self, query: RecordQuery, order: RecordOrder, key: str) -> array[int]:
+        return read_places(self._connection, query.places(order, key=key), query.values)
 
     def _count(self, request: PageRequest) -> int:
         if self._run.state == "finished" and request.where is None and request.among is None:
             return self._run.done
-        query = self._query(request.where, request.among)
+        return self._counted(self._query(request.where, request.among))
+
+    def _counted(self, query: RecordQuery) -> int:
         return int(self._connection.execute(query.count(), query.values).scalar())
 
     def places(self, part: ConditionPart) -> Collection[Place]:
         """Those of one part that SQL cannot decide."""
         if part.name in CHANGES:
-            if self._against is None:
-                raise ConfigError(f"{part.name} is against another run: name it with against=")
-            changed = changed_places(self._run, self._against)
-            return changed.regressions if part.name == "regression" else changed.improvements
+            return [of_pair(number) for number in self._changed(part)]
         if part.name == "error":
-            return self._of_failure(part)
+            return self._of_failure(part.value)
         labels = by_record(current_labels(self._connection, self._run.num))
         records = {key for key, of_record in labels.items() if label_holds(part, of_record)}
         return self._of_samples(records)
 
-    def _of_failure(self, part: ConditionPart) -> Collection[Place]:
-        sql = "SELECT no, repeat, failed, body FROM record WHERE run = :run"
+    def _changed(self, part: ConditionPart) -> array[int]:
+        """Those of a regression or an improvement, as numbers in order."""
+        if self._against is None:
+            raise ConfigError(f"{part.name} is against another run: name it with against=")
+        return changed_places(self._run, self._against, part.name)
+
+    def _of_failure(self, kind: str) -> Collection[Place]:
+        """Those of records with a failure of this kind."""
+        sql = "SELECT no, repeat, body FROM record WHERE run = :run AND failed = 1"
         rows = self._connection.execute(sql, {"run": self._run.num}).tuples()
         unpack = unpacker_of(self._connection).unpack
-        chosen = set()
-        for no, repeat, failed, body in rows:
-            kind = ""
-            if failed:
-                try:
-                    kind = unpack_failure_kind(unpack(bytes(body)))
-                except (StoreError, ValueError, TypeError, LookupError, AttributeError):
-                    kind = "damaged"
-            if (kind == part.value) == (part.sign == "="):
-                chosen.add((no, repeat))
+        chosen = []
+        for no, repeat, body in rows:
+            try:
+                found = unpack_failure_kind(unpack(bytes(body)))
+            except (StoreError, ValueError, TypeError, LookupError, AttributeError):
+                found = DAMAGED
+            if found == kind:
+                chosen.append((no, repeat))
         return chosen
 
     def _of_samples(self, records: Collection[tuple[str, int]]) -> Collection[Place]:
@@ -324,7 +375,10 @@ class _PlaceSource:
         if not records:
             return ()
         sql = "SELECT r.no, r.repeat, s.id FROM record r JOIN sample s ON s.num = r.sample WHERE r.run = :run"
-        rows = self._connection.execute(sql, {"run": self._run.num}).tuples()
+        values: dict[str, Any] = {"run": self._run.num}
+        if len(ids := {sample for sample, _ in records}) <= MOST_IN_QUERY:
+            sql, values = f"{sql} AND s.id IN :ids", {**values, "ids": sorted(ids)}
+        rows = self._connection.execute(sql, values).tuples()
         return {(no, repeat) for no, repeat, sample in rows if (sample, repeat) in records}
 
     def _query(self, condition: Condition | None, among: Collection[Place] | None) -> RecordQuery:

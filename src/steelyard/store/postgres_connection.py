@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from psycopg import Error, IsolationLevel, ServerCursor
@@ -91,7 +91,7 @@ def escape_texts(driver: DriverConnection[Any]) -> None:
         driver.adapters.register_loader(kind, _UnescapingLoader)
 
 
-@cache
+@lru_cache(maxsize=512)  # a viewer that is never stopped sees any number of conditions
 def _translated(statement: str) -> str:
     """A statement as psycopg takes it: a list is one value, an array."""
     text = statement.replace("%", "%%")

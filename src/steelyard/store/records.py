@@ -29,12 +29,10 @@ MOST_STAGES: Final = CACHED - 1
 DAMAGED: Final = "damaged"
 """Kind of the failure of a record that cannot be read whole."""
 
-_MOST_PLACES: Final = 256
-"""Places in one statement, with two values each."""
 _CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _DENSE: Final = 2
 """Places that span less than this many times their number are read as one range, with what lies between them."""
-_UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError)
+UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError)
 """What reading a body raises that passes its check sum and is not what was written, or is of another type."""
 _REPLIES: Final = "SELECT key, body FROM reply WHERE key IN :keys"
 _WORDS: Final = "SELECT text, num FROM word WHERE text IN :texts"
@@ -223,16 +221,12 @@ def rows_of_samples(connection: Connection, run: int, samples: Collection[str]) 
 
 def rows_at(connection: Connection, run: int, places: Collection[tuple[int, int]]) -> list[Any]:
     """The same rows, of the records at these places (position of the sample, repeat)."""
-    rows: list[Any] = []
-    in_order = sorted(places)
-    for begin in range(0, len(in_order), _MOST_PLACES):
-        portion = in_order[begin : begin + _MOST_PLACES]
-        listed = ", ".join(f"(:no_{at}, :repeat_{at})" for at in range(len(portion)))
-        values = {"run": run}
-        for at, (no, repeat) in enumerate(portion):
-            values |= {f"no_{at}": no, f"repeat_{at}": repeat}
-        rows += connection.execute(f"{RECORDS} AND (record.no, record.repeat) IN (VALUES {listed}) {IN_ORDER}", values)
-    return rows
+    wanted = set(places)
+    # By the position alone: for pairs of position and repeat SQLite goes through all records of the run.
+    query = f"{RECORDS} AND record.no IN :numbers {IN_ORDER}"
+    numbers = portions(sorted({no for no, _ in places}))
+    rows = (row for portion in numbers for row in connection.execute(query, {"run": run, "numbers": portion}))
+    return [row for row in rows if (row.no, row.repeat) in wanted]
 
 
 def read_records(
@@ -252,15 +246,15 @@ def read_records(
     keeps its value without its reason and detail. The output is None where it, its reply or its sample is damaged, so
     that nobody scores it again.
     """
-    keys = [_keys(row, run) for row in rows]
+    keys = [keys_of(row, run) for row in rows]
     bodies = reply_bodies(connection, {reply.key for of_record in keys for reply in of_record or ()})
-    scores = _scores(connection, run, rows)
+    scores = scores_at(connection, run, rows)
     for row, of_record in zip(rows, keys, strict=True):
         reader = _RowReader(unpacker, bodies, run.id, shared)
         yield row.no, reader.read(row, of_record, scores.get((row.no, row.repeat), ()))
 
 
-def _keys(row: Any, run: ReadableRun) -> list[ReplyKey] | None:
+def keys_of(row: Any, run: ReadableRun) -> list[ReplyKey] | None:
     """Journal keys of a record's replies; None if the list is damaged."""
     try:
         if len(row.replies or b"") % KEY_BYTES:
@@ -275,7 +269,8 @@ def reply_bodies(connection: Connection, keys: Collection[bytes]) -> dict[bytes,
     return {bytes(key): body for key, body in select_in(connection, _REPLIES, "keys", keys)}
 
 
-def _scores(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> Mapping[tuple[int, int], list[Any]]:
+def scores_at(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> Mapping[tuple[int, int], list[Any]]:
+    """Place -> rows of the scores of some records, in the order of the scorers."""
     # The scores of all rows of a chunk in one query; most chunks are places that follow each other.
     of_run = {"run": run.num, "layer": run.scoring_version}
     places = sorted({row.no for row in rows})
@@ -335,7 +330,7 @@ class _RowReader:
         """The result of `read`; if the part is damaged, None and a line in `damages`."""
         try:
             return read(*values)
-        except (SteelyardError, *_UNREADABLE) as error:
+        except (SteelyardError, *UNREADABLE) as error:
             self.damages.append(f"{what}: {_why(error)}")
             return None
 
@@ -369,7 +364,7 @@ class _RowReader:
             return cast("Score", score)
         try:
             return unpack_score(row.text, row.outcome, row.value, row.passed, None)
-        except (SteelyardError, *_UNREADABLE):
+        except (SteelyardError, *UNREADABLE):
             return None
 
     def _whole_score(self, row: Any) -> Score:

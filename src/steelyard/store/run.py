@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from steelyard.analysis.conditions import Condition
-from steelyard.analysis.contingency import ContingencyTable, contingency_tables
-from steelyard.analysis.exam import exams
-from steelyard.analysis.exam_values import Exam
-from steelyard.analysis.histograms import Histogram, histograms
 from steelyard.analysis.intervals import Intervals
-from steelyard.analysis.rater_agreement import agreements, has_several_raters
-from steelyard.analysis.rater_agreement_values import Agreement
-from steelyard.analysis.run_protocols import PlacedVerdict
-from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
-from steelyard.analysis.score_infos import names_where, range_of, score_infos
+from steelyard.analysis.score_infos import has_several_raters, names_where, range_of, score_infos
 from steelyard.analysis.stopped_runs import as_stopped, exam_as_stopped
 from steelyard.analysis.stopping import Stopped, Stopping, Used
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunState, RunSummary, ScoreSummary
-from steelyard.analysis.tallied_summary import (
-    NeedsRowsError,
-    summarize_tallies,
-    tallied_exams,
-    tallied_histograms,
-)
-from steelyard.analysis.usage import StageCost
+from steelyard.analysis.tallied_summary import NeedsRowsError, summarize_tallies, tallied_histograms
 from steelyard.registry import with_present_keys
 from steelyard.store.backend import read_json
 from steelyard.store.connection import Connection, portions
 from steelyard.store.labels import current_labels, remarks_on
 from steelyard.store.open_store import OpenStore
-from steelyard.store.page_query import RecordOrder
-from steelyard.store.pages import PageRequest, RecordPage, as_condition, place_of, read_page
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, rows_of_samples, unpacker_of
 from steelyard.store.run_rows import read_stopping, scoring_of
 from steelyard.store.scores import (
@@ -51,6 +34,7 @@ from steelyard.store.scores import (
     judged_rows,
     matched,
     not_compared,
+    place_of_sample,
     placed_values,
     placed_verdicts,
     sample_places,
@@ -58,7 +42,20 @@ from steelyard.store.scores import (
 )
 from steelyard.store.tallies import read_tallies
 from steelyard.store.usage import RunUsage, asked_by_itself, framework_usage, stage_costs
-from steelyard.types import Label, Outcome, Record, Remarks, Sample, ScoreInfo
+from steelyard.types import Label, Outcome, Record, Remarks, ScoreInfo
+
+if TYPE_CHECKING:
+    # What a run and its usual summary do not need is imported where it is used: it would take a tenth of the start.
+    from steelyard.analysis.conditions import Condition
+    from steelyard.analysis.contingency import ContingencyTable
+    from steelyard.analysis.exam_values import Exam
+    from steelyard.analysis.histograms import Histogram
+    from steelyard.analysis.judge_agreement_values import JudgeAgreement
+    from steelyard.analysis.rater_agreement_values import Agreement
+    from steelyard.analysis.run_protocols import PlacedVerdict
+    from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
+    from steelyard.analysis.usage import StageCost
+    from steelyard.store.pages import RecordPage
 
 _RESULT_SCORES: Final = frozenset({"result", "execution_accuracy"})
 """Scores that compare the results of two queries."""
@@ -68,8 +65,6 @@ _LOOKED_THROUGH: Final = 5000
 """Up to so many records a summary opens every body (0.2 s of CPU); of a larger run only where it met damage."""
 _COUNTED_ANYWAY: Final = 20_000
 """Up to so many records a summary is made of counts, whatever else was read: it is the same to the last digit then."""
-_AHEAD: Final = 200
-"""Records that `RecordReader` reads together where a run is gone through in order."""
 
 
 class _Summarized(NamedTuple):
@@ -82,6 +77,7 @@ class _Summarized(NamedTuple):
     contingency_tables: tuple[ContingencyTable, ...]
     breakdowns: dict[str, dict[str, tuple[ScoreSummary, ...]]]
     agreement: tuple[Agreement, ...]
+    held_to_people: tuple[JudgeAgreement, ...]
     damaged: bool
 
 
@@ -91,11 +87,14 @@ class Run:
     Args:
         store: where it is kept.
         row: its row in the table of runs, read when the handle was made.
+        just_written: whether this process has just stored every record, so that a summary looks for no damage.
     """
 
-    def __init__(self, store: OpenStore, row: Any) -> None:
+    def __init__(self, store: OpenStore, row: Any, *, just_written: bool = False) -> None:
         self._store = store
         self._row = row
+        self._just_written = just_written
+        self._found_damages: tuple[str, ...] | None = None
         self.num: int = row.num
         self.id: str = row.id
         self.evaluation: int = row.evaluation
@@ -257,15 +256,23 @@ class Run:
             return None
         try:
             scores, groups = summarize_tallies(tallies, infos=infos, intervals=Intervals.of(manifest))
-            exams_of_scores = tallied_exams(tallies, scores, infos)
+            exams: tuple[Exam, ...] = ()
+            if self._names_where(lambda info: info.exam):
+                from steelyard.analysis.tallied_exam import tallied_exams
+
+                exams = tallied_exams(tallies, scores, infos)
         except NeedsRowsError:
             return None
         damaged = any(tally.answered == DAMAGED_DETAIL for of_score in tallies.values() for tally in of_score)
         spreads = tallied_histograms(tallies, infos)
-        return _Summarized(scores, groups, spreads, exams_of_scores, (), {}, (), damaged=damaged)
+        return _Summarized(scores, groups, spreads, exams, (), {}, (), (), damaged=damaged)
 
     def _from_rows(self) -> _Summarized:
         """The same from every row, as columns of numpy."""
+        from steelyard.analysis.contingency import contingency_tables
+        from steelyard.analysis.exam import exams
+        from steelyard.analysis.histograms import histograms
+
         columns, _ = self.columns()
         infos = self.score_infos
         scores, groups = summarize(columns, infos=infos, intervals=Intervals.of(self.manifest))
@@ -279,11 +286,24 @@ class Run:
             contingency_tables(columns, infos, self.manifest.get("crossed", ())),
             by_metadata,
             self._agreement(columns),
+            self.held_to_people(columns),
             damaged=DAMAGED_DETAIL in columns.details,
         )
 
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest scores."""
+        return self._summary(opens_bodies=self.is_looked_through)
+
+    @property
+    def is_looked_through(self) -> bool:
+        """Whether `summary` opens every body to look for damage; if not, `quick_summary` gives the same."""
+        return self.done <= _LOOKED_THROUGH and not self._just_written
+
+    def quick_summary(self) -> RunSummary:
+        """The same in a quarter of the time, for lists of many runs: damage is found only where it is met."""
+        return self._summary(opens_bodies=False)
+
+    def _summary(self, *, opens_bodies: bool) -> RunSummary:
         # Of a large run that is being compared the rows are there already, and counting them costs a query more.
         has_rows = self.done > _COUNTED_ANYWAY and self._store.columns.has(self)
         computed = (None if has_rows else self._from_counts()) or self._from_rows()
@@ -334,14 +354,33 @@ class Run:
             also_scored=self._names_where(lambda info: info.also_scored),
             matched=passages,
             agreement=computed.agreement,
+            held_to_people=computed.held_to_people,
             framework=framework,
             asks_itself=asked_by_itself(stages, self.manifest),
-            damaged=self.damages() if self.done <= _LOOKED_THROUGH or computed.damaged else (),
+            damaged=self._damages() if opens_bodies or computed.damaged else (),
         )
 
     def _agreement(self, columns: ScoreColumns) -> tuple[Agreement, ...]:
+        from steelyard.analysis.rater_agreement import agreements
+
         stopped = self.stopping is not None and self.stopping.used < self.stopping.planned
         return agreements(columns, self.score_infos, self.labels(), stopped=stopped)
+
+    def held_to_people(self, columns: ScoreColumns | None = None, **options: Any) -> tuple[JudgeAgreement, ...]:
+        """Each score that people labelled, held to their labels; empty where a rule ended the run early.
+
+        Args:
+            columns: of this run, where they are read already.
+            options: of `analysis.judge_agreement.judge_agreements`.
+        """
+        labels = self.labels()
+        if not labels or (self.stopping is not None and self.stopping.used < self.stopping.planned):
+            return ()
+        from steelyard.analysis.judge_agreement import judge_agreements
+        from steelyard.store.label_draws import label_draw
+
+        columns = self.columns()[0] if columns is None else columns
+        return judge_agreements(columns, self.score_infos, labels, draw=label_draw(self, labels), **options)
 
     def _open_references(self) -> dict[str, int]:
         """Score -> records whose reference query has no unique result; only scores that compare results say so."""
@@ -352,6 +391,12 @@ class Run:
     def damages(self) -> tuple[str, ...]:
         """Damage, one line per record: run, sample, and the part that cannot be read. Opens every body."""
         return damage_lines(self.id, self.done, self.records())
+
+    def _damages(self) -> tuple[str, ...]:
+        """The same; this handle looks through a finished run once, however many pages take its summary."""
+        if self._found_damages is None or self.state != "finished":
+            self._found_damages = self.damages()
+        return self._found_damages
 
     def stage_costs(self) -> tuple[StageCost, ...]:
         """Calls, tokens and cost of the target and each scorer; empty if an earlier version stored part of the run."""
@@ -370,9 +415,15 @@ class Run:
 
     def _repr_html_(self) -> str:
         """The summary as a table, for notebooks."""
-        from steelyard.store.frame import summary_html
+        return self.summary()._repr_html_()
 
-        return summary_html(self.summary())
+    def last_failures(self, n: int) -> list[Record]:
+        """The last `n` failed records, in the order of samples and repeats."""
+        query = f"{RECORDS} AND record.failed = 1 ORDER BY record.no DESC, record.repeat DESC LIMIT {int(n)}"
+        with self._store.reading(self.id) as connection:
+            rows = connection.execute(query, {"run": self.num}).all()
+            unpacker = unpacker_of(connection)
+            return [record for row in reversed(rows) for _, record in read_records(connection, unpacker, self, [row])]
 
     def _counted(self, key: str, *, outcome: Outcome | None = None, name: str = "") -> dict[str, int]:
         with self._store.reading() as connection:
@@ -472,6 +523,9 @@ class Run:
         Raises:
             ConfigError: a condition or order that cannot be meant, or the record that it was to follow is not there.
         """
+        from steelyard.store.page_query import RecordOrder
+        from steelyard.store.pages import PageRequest, as_condition, place_of, read_page
+
         condition = as_condition(self, where, against)
         order = RecordOrder.of(sort, self.score_order)
         request = PageRequest(
@@ -514,6 +568,11 @@ class Run:
         with self._store.reading() as connection:
             return sample_places(connection, self.num)
 
+    def place_of(self, sample: str) -> int | None:
+        """The position of a sample in the dataset, or None where no record of it is stored."""
+        with self._store.reading() as connection:
+            return place_of_sample(connection, self.num, sample)
+
     def placed_verdicts(self, score: str) -> Iterator[PlacedVerdict]:
         """What one score says of every record, by place, whatever a stopping rule made of the run."""
         with self._store.reading(self.id) as connection:
@@ -523,64 +582,3 @@ class Run:
         """One score of every record by place, whatever a stopping rule made of the run."""
         with self._store.reading(self.id) as connection:
             return list(placed_values(connection, self, score))
-
-
-_Block = dict[tuple[int, int], Record]
-"""Records by place and repeat."""
-
-
-class RecordReader:
-    """Reads records by sample: samples in dataset order are read ahead in chunks, others one by one.
-
-    Args:
-        run: a run whose records are there already; one that is still being written may be given `add` as they come.
-    """
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._places = run.places()
-        self._block = -1
-        self._blocks: tuple[_Block, _Block] = ({}, {})
-        self._added: dict[tuple[str, int], Record] = {}
-
-    def add(self, record: Record) -> None:
-        """Add a record that may not be in the store yet."""
-        self._added[record.sample.id, record.repeat] = record
-
-    def drop(self, sample: str) -> None:
-        """Remove the added records of a sample."""
-        for key in [key for key in self._added if key[0] == sample]:
-            del self._added[key]
-
-    def __call__(self, sample: str, repeat: int) -> Record | None:
-        """The record of that sample; None where the run has none."""
-        added = self._added.get((sample, repeat))
-        if added is not None:
-            return added
-        no = self._places.get(sample)
-        if no is None:
-            return None
-        for block in self._blocks:
-            if (no, repeat) in block:
-                return block[no, repeat]
-        if no // _AHEAD != self._block + 1:
-            return self._read(no, no).get((no, repeat))
-        self._block += 1
-        # Workers are not quite in step: the block before is kept for those that are behind.
-        self._blocks = (self._blocks[1], self._read(self._block * _AHEAD, (self._block + 1) * _AHEAD - 1))
-        return self._blocks[1].get((no, repeat))
-
-    def _read(self, first: int, last: int) -> _Block:
-        return {(no, record.repeat): record for no, record in self._run.records_between(first, last)}
-
-
-def samples_of(runs: Iterable[Run]) -> list[Sample]:
-    """The samples that all of the runs have, by id, as the first run holds them and in its order."""
-    first, *rest = runs
-    others = [set(run.places()) for run in rest]
-    shared: dict[str, Sample] = {}
-    for record in first.records():
-        ident = record.sample.id
-        if ident not in shared and all(ident in places for places in others):
-            shared[ident] = record.sample
-    return list(shared.values())

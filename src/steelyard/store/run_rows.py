@@ -35,7 +35,10 @@ from steelyard.store.checksums import (
     update_checksum,
 )
 from steelyard.store.connection import Connection, select_in
+from steelyard.store.packed_run import write_packed_run
+from steelyard.store.progress import count_scores_again, move_scores, scores_at
 from steelyard.store.records import (
+    ReadableRun,
     pack_keys,
     pack_record,
     pack_sample,
@@ -66,6 +69,16 @@ class NewRun:
     target: str
     planned: int
     manifest: Mapping[str, Any]
+
+
+def is_stored(connection: Connection, run: ReadableRun) -> bool:
+    """Whether a run is still there, for a transaction that is about to write rows about it.
+
+    Not a SELECT: of a run that another process is deleting, this waits for the end of that. By its id too, since SQLite
+    gives the number of a deleted run to the next one.
+    """
+    touched = "UPDATE run SET layer = layer WHERE num = :num AND id = :id"
+    return bool(connection.execute(touched, {"num": run.num, "id": run.id}).changed)
 
 
 def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequence[NewRun]) -> int:
@@ -108,6 +121,7 @@ class NamedRun(Protocol):
     target: str
 
 
+GONE: Final = "there is no run {run} any more: it was deleted"
 _REOPEN: Final = """UPDATE run SET state = 'open', reason = '', planned = :planned, layer = 0, manifest = :manifest
     WHERE num = :num AND state <> 'finished'"""
 _END: Final = "UPDATE run SET state = :state, reason = :reason, seconds = seconds + :seconds WHERE num = :num"
@@ -121,6 +135,7 @@ def reopen(batch: Batch, run: NamedRun, manifest: Mapping[str, Any], planned: in
         return False
     named = {"id": run.id, "suite": run.suite, "kind": run.kind, "target": run.target}
     set_head_checksum(batch.connection, run.num, head_digest({**named, **values}))
+    count_scores_again(batch, run.num)
     return True
 
 
@@ -133,6 +148,8 @@ def end_run(batch: Batch, run: int, state: str, reason: str, seconds: float, sto
         row = {"run": run, "body": to_json(stopping.to_json()).decode(), "used": used.bits if used else None}
         batch.connection.execute("DELETE FROM stopping WHERE run = :run", {"run": run})
         batch.connection.execute(schema.insert_into(schema.stopping), row)
+    if state == "finished" and not batch.shared:
+        write_packed_run(batch.connection, run)
 
 
 def read_stopping(connection: Connection, run: int) -> Stopped | None:
@@ -216,10 +233,16 @@ class InsertRecord:
             (insert.run, checksums_at(batch.connection, insert.run, insert.no, insert.record.repeat))
             for insert in replacing
         ]
+        scored = [
+            (insert.run, scores_at(batch.connection, insert.run, insert.no, insert.record.repeat))
+            for insert in replacing
+        ]
         records = _insert_records(batch, operations, _insert_samples(batch, operations))
         digests += [(row["run"], {ROWS: record_digest(row)}) for row in records]
-        digests += [(row["run"], {row["layer"]: score_digest(row)}) for row in _insert_scores(batch, operations)]
+        scores = _insert_scores(batch, operations)
+        digests += [(row["run"], {row["layer"]: score_digest(row)}) for row in scores]
         _move_checksums(batch, digests)
+        move_scores(batch, scores, scored)
         for run in sorted({insert.run for insert in operations}):
             before = [moves for number, moves in replaced if number == run]
             _count(batch, run, [insert for insert in operations if insert.run == run], before)

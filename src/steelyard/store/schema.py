@@ -341,9 +341,136 @@ framework_usage = StoredTable(
 """Tokens that outputs of a run report of models which did not go through the journal: in how many records, and in how
 many of these only for some of the calls. It came later, like `stage`."""
 
+mark = StoredTable(
+    "mark",
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("kind", "word", key=True),
+    StoredColumn("value", "text", key=True),
+    StoredColumn("created", "float"),
+    without_rowid=True,
+)
+"""Marks of runs: `baseline`, `archived`, and `tag` with the tag as its value. A row is there or not; it came later,
+like `stage`."""
+
+running_score = StoredTable(
+    "running_score",
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("name", "integer", key=True),
+    StoredColumn("scored", "integer"),
+    StoredColumn("not_applicable", "integer"),
+    StoredColumn("unparsed", "integer"),
+    StoredColumn("refused", "integer"),
+    StoredColumn("off_unit", "integer"),
+    StoredColumn("total", "float"),
+    without_rowid=True,
+)
+"""What a page shows of a run while it runs, without reading its scores: counts of each score of version 0, its values
+that are not in [0, 1], and their sum. Moved with the run's counters; it came later, like `stage`."""
+
+retry = StoredTable(
+    "retry",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("model", "text", key=True),
+    StoredColumn("fault", "word", key=True),
+    StoredColumn("n", "integer"),
+    without_rowid=True,
+)
+"""How many attempts of calls failed and were sent again, by model and kind of fault. It came later, like `stage`."""
+
+queue = StoredTable(
+    "queue",
+    StoredColumn("num", "number", key=True),
+    StoredColumn("id", "name", unique=True),
+    StoredColumn("created", "float"),
+    StoredColumn("author", "text"),
+    StoredColumn("body", "text"),
+)
+"""A queue of records that people label: what is asked, of how many raters, and how its items were drawn, as JSON. It
+came later, like `stage`, and so did its items and reservations."""
+
+queue_item = StoredTable(
+    "queue_item",
+    StoredColumn("num", "big number", key=True),
+    StoredColumn("queue", "integer"),
+    StoredColumn("run", "integer"),
+    StoredColumn("no", "integer"),
+    StoredColumn("sample", "text"),
+    StoredColumn("repeat", "integer"),
+    StoredColumn("needed", "smallint"),
+    StoredColumn("weight", "float"),
+    StoredColumn("stratum", "text"),
+    index=Index("queue_item_queue", "queue"),
+)
+"""A record of a queue, by how many raters it is to be labelled, and how many records it stands for. Its labels are
+those of the record, in `label`."""
+
+reservation = StoredTable(
+    "reservation",
+    StoredColumn("item", "bigint", key=True),
+    StoredColumn("rater", "text", key=True),
+    StoredColumn("run", "integer"),
+    StoredColumn("until", "float"),
+    StoredColumn("skipped", "smallint"),
+    without_rowid=True,
+)
+"""Which rater has an item on the screen, until when by the database's clock, and whether it was passed over."""
+
+dataset_event = StoredTable(
+    "dataset_event",
+    StoredColumn("num", "big number", key=True),
+    StoredColumn("dataset", "name"),
+    StoredColumn("base", "name"),
+    StoredColumn("created", "float"),
+    StoredColumn("author", "text"),
+    StoredColumn("kind", "word"),
+    StoredColumn("sample", "text"),
+    StoredColumn("body", "text"),
+    index=Index("dataset_event_dataset", "dataset"),
+)
+"""What people do to the rows of a dataset's version before they save it as a new one, and that they saved it; never
+changed, never removed. It came later, like `stage`."""
+
+coding = StoredTable(
+    "coding",
+    StoredColumn("num", "number", key=True),
+    StoredColumn("id", "name", unique=True),
+    StoredColumn("created", "float"),
+    StoredColumn("author", "text"),
+    StoredColumn("body", "text"),
+)
+"""An error analysis: which runs it is about and how its records were drawn, as JSON. It came later, like `stage`, and
+so did its records and events."""
+
+coding_item = StoredTable(
+    "coding_item",
+    StoredColumn("num", "big number", key=True),
+    StoredColumn("coding", "integer"),
+    StoredColumn("run", "integer"),
+    StoredColumn("no", "integer"),
+    StoredColumn("sample", "text"),
+    StoredColumn("repeat", "integer"),
+    StoredColumn("stratum", "text"),
+    index=Index("coding_item_coding", "coding"),
+)
+"""A record that was drawn for an error analysis, and of which stratum."""
+
+coding_event = StoredTable(
+    "coding_event",
+    StoredColumn("num", "big number", key=True),
+    StoredColumn("coding", "integer"),
+    StoredColumn("created", "float"),
+    StoredColumn("author", "text"),
+    StoredColumn("kind", "word"),
+    StoredColumn("body", "text"),
+    index=Index("coding_event_coding", "coding"),
+)
+"""What people did in an error analysis: notes, codes, what is under which; never changed, never removed."""
+
 TABLES: Final = (
     about, evaluation, run, stage, stage_money, spending, stopping, layer, sample, record, score, word, reply,
-    dictionary, note, label, label_form, checksum, framework_usage,
+    dictionary, note, label, label_form, checksum, framework_usage, mark,
+    running_score, retry, queue, queue_item, reservation, dataset_event,
+    coding, coding_item, coding_event,
 )  # fmt: skip
 """In the order in which they are created."""
 RUN_TABLES: Final = tuple(table for table in TABLES if "run" in table.names)
@@ -380,5 +507,7 @@ def insert_or_add(
     return f"{insert_into(table, names)} ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
 
 
+PACKED_RUN: Final = "packed_run"
+"""A table that the end of the first large run makes in a file, see `packed_run`; no store needs it."""
 SEARCH_WORDS: Final = "search_words"
 """A table that the first search in a PostgreSQL store makes, see `server_search`; no store needs it."""

@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
-from steelyard.analysis.run_protocols import PlacedVerdict
 from steelyard.analysis.score_columns import NOT_KEPT, Answered, JudgedRow, RowOutcome, ScoreColumns, ScoreRow
 from steelyard.analysis.score_infos import names_where, score_infos
 from steelyard.analysis.summary import summarize
@@ -27,6 +26,9 @@ from steelyard.store.codec import Unpacker
 from steelyard.store.connection import NO_VALUES, Connection, Rows, Values
 from steelyard.store.records import ReadableRun, unpack_sample, unpacker_of
 from steelyard.types import NOT_COMPARED, OUTCOMES, Outcome
+
+if TYPE_CHECKING:
+    from steelyard.analysis.run_protocols import PlacedVerdict
 
 # A quotation mark inside a JSON text has a backslash before it, so `"letters":` can only be a key.
 _KEYS: Final = re.compile(rb'"(letters|wanted|original|confidence|kind)":"([^"\\]*)"|"(options)":([0-9]+)', re.ASCII)
@@ -199,6 +201,8 @@ def judged_rows(
 
 def placed_verdicts(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedVerdict]:
     """One score of every record by sample position, with its sample; a record without that score has no outcome."""
+    from steelyard.analysis.run_protocols import PlacedVerdict
+
     rows = _of_score(connection, run, score, "score.outcome, score.passed")
     for no, _, failed, ident, group, _, outcome, passed in rows.tuples():
         named = None if outcome is None else OUTCOMES[outcome]
@@ -225,6 +229,13 @@ def sample_places(connection: Connection, run: int) -> dict[str, int]:
     query = """SELECT sample.id, record.no FROM record JOIN sample ON sample.num = record.sample
         WHERE record.run = :run"""
     return dict(connection.execute(query, {"run": run}).tuples())
+
+
+def place_of_sample(connection: Connection, run: int, sample: str) -> int | None:
+    """The place in the dataset of one sample of a run; None where no record of it is stored."""
+    query = "SELECT no FROM record WHERE run = :run AND sample IN (SELECT num FROM sample WHERE id = :id) LIMIT 1"
+    place = connection.execute(query, {"run": run, "id": sample}).scalar()
+    return None if place is None else int(place)
 
 
 def counted_texts(

@@ -19,7 +19,8 @@ from typing import Final, NamedTuple, Self
 
 from steelyard.errors import StoreError
 from steelyard.store.page_query import PagedRun, Place, number_of_place, place_of_number
-from steelyard.store.search_text import has_terms, search_terms, words_of_record
+from steelyard.store.record_words import record_words
+from steelyard.store.search_text import has_terms, search_terms
 
 _SUFFIX: Final = "-search"
 _VERSION: Final = 1
@@ -70,8 +71,8 @@ def search_run(run: PagedRun, text: str) -> FoundPlaces:
 
 
 def _scanned(run: PagedRun, terms: tuple[str, ...], why: str) -> FoundPlaces:
-    records = islice(run.numbered_records(), _MOST_SCANNED)
-    places = {(no, record.repeat) for no, record in records if has_terms(words_of_record(record), terms)}
+    records = islice(record_words(run), _MOST_SCANNED)
+    places = {place for place, words in records if has_terms(words, terms)}
     left_out = run.done > _MOST_SCANNED
     note = f"only the first {_MOST_SCANNED:,} of {run.done:,} records were searched, {why}" if left_out else ""
     return FoundPlaces(frozenset(places), note)
@@ -172,9 +173,7 @@ class _SearchFile:
             table = f"words_{int(number)}"
             options = "content='', columnsize=0, tokenize=\"ascii tokenchars '_'\""
             self._connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(words, {options})")
-            rows = (
-                (number_of_place((no, record.repeat)), words_of_record(record)) for no, record in run.numbered_records()
-            )
+            rows = ((number_of_place(place), words) for place, words in record_words(run))
             while portion := list(islice(rows, _TOGETHER)):
                 insert = f"INSERT INTO {table} (rowid, words) VALUES (?, ?)"
                 self._connection.executemany(insert, portion)

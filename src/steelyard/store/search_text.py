@@ -18,6 +18,7 @@ from steelyard.types import Record
 _UNSPACED: Final = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 """Han characters, kana and the iteration marks between them."""
 _RUN: Final = re.compile(rf"([{_UNSPACED}]+)|([^\W{_UNSPACED}]+)")
+_ASCII_WORD: Final = re.compile(r"\w+", re.ASCII)
 _TERM: Final = re.compile(r'"([^"]*)"?|(\S+)')
 MOST_CHARACTERS: Final = 100_000
 """Of one record; what stands behind them is not found."""
@@ -38,21 +39,32 @@ def words_of_record(record: Record) -> str:
     if record.failure is not None:
         parts.append(record.failure.message)
     parts += [sample.contexts, record.output.contexts if record.output is not None else ()]
-    return words(" \n ".join(_texts(parts))[:MOST_CHARACTERS])
+    return words_of_parts(parts)
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """The texts in a value of any shape, in order; names of keys are none."""
+def words_of_parts(parts: list[Any]) -> str:
+    """The words in values of any shape, in order, without what stands behind the first 100,000 characters."""
+    texts: list[str] = []
+    _collect_texts(parts, texts)
+    return words(" \n ".join(texts)[:MOST_CHARACTERS])
+
+
+def _collect_texts(value: Any, texts: list[str]) -> None:
+    """Add the texts in a value of any shape, in order; names of keys are none."""
+    # Not a generator: one for each level of each record took a third of the time of building an index.
     if isinstance(value, str):
-        yield value
+        texts.append(value)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _texts(item)
+            _collect_texts(item, texts)
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _texts(item)
+            if type(item) is str:
+                texts.append(item)
+            else:
+                _collect_texts(item, texts)
     elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
+        texts.append(str(value))
 
 
 def words(text: str) -> str:
@@ -61,7 +73,8 @@ def words(text: str) -> str:
     >>> words("The Tax-rate of 2024"), words("乾为天 A")
     ('the tax rate of 2024', '乾为 为天 天 a')
     """
-    return " ".join(_cut(text, at_end=True))
+    # The same in a third of the time: of ASCII the rules below leave nothing but words in small letters.
+    return " ".join(_ASCII_WORD.findall(text.lower()) if text.isascii() else _cut(text, at_end=True))
 
 
 def _cut(text: str, *, at_end: bool) -> Iterator[str]:

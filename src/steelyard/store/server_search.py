@@ -12,8 +12,8 @@ from typing import Final
 from steelyard.errors import StoreError
 from steelyard.store.connection import Connection
 from steelyard.store.page_query import PagedRun, Place, number_of_place, place_of_number
+from steelyard.store.record_words import record_words
 from steelyard.store.schema import SEARCH_WORDS
-from steelyard.store.search_text import words_of_record
 
 _EXTENSION: Final = """SELECT n.nspname FROM pg_catalog.pg_extension e
     JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'"""
@@ -89,8 +89,8 @@ def _fill(run: PagedRun, namespace: str) -> None:
             return
         connection.execute(f"DELETE FROM {SEARCH_WORDS} WHERE run = :run", {"run": run.num})
         rows = (
-            {"run": run.num, "place": number_of_place((no, record.repeat)), "words": f" {words_of_record(record)} "}
-            for no, record in run.numbered_records()
+            {"run": run.num, "place": number_of_place(place), "words": f" {words} "}
+            for place, words in record_words(run)
         )
         insert = f"INSERT INTO {SEARCH_WORDS} (run, place, words) VALUES (:run, :place, :words)"
         while portion := list(islice(rows, _TOGETHER)):

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
@@ -152,7 +152,7 @@ class SqliteConnection:
     Args:
         path: the file.
         durability: `full` flushes each transaction to the disk.
-        writes: whether its transactions take the lock of those who write as they begin.
+        writes: whether it may write; its transactions then take the lock of those who write as they begin.
 
     Raises:
         DatabaseError: the file cannot be opened.
@@ -178,12 +178,12 @@ class SqliteConnection:
         except sqlite3.Error as error:
             raise DatabaseError.of(error) from error
         try:
-            self._set_up(durability, immutable=immutable)
+            self._set_up(durability, immutable=immutable, writes=writes)
         except BaseException:
             self._driver.close()
             raise
 
-    def _set_up(self, durability: Durability, *, immutable: bool) -> None:
+    def _set_up(self, durability: Durability, *, immutable: bool, writes: bool) -> None:
         for pragma in (
             *(() if immutable else ("journal_mode=WAL",)),
             # NORMAL flushes the log to the disk at checkpoints only: safe against a kill, not against a power cut.
@@ -194,6 +194,8 @@ class SqliteConnection:
             "trusted_schema=OFF",
             # Otherwise a large sort writes a file in /var/tmp, which may be full.
             "temp_store=MEMORY",
+            # Last, as changing the journal's mode writes.
+            *(() if writes else ("query_only=ON",)),
         ):
             self.execute(f"PRAGMA {pragma}")
 
@@ -254,7 +256,7 @@ class SqliteConnection:
         self.close()
 
 
-@cache
+@lru_cache(maxsize=512)
 def _lists_of(statement: str) -> tuple[str, ...]:
     """Names of the values behind IN."""
     return tuple(_LIST.findall(statement))

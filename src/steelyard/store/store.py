@@ -14,11 +14,12 @@ from pathlib import Path, PurePath
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.models.budget import Spent
+from steelyard.models.prices import Spent
 from steelyard.store.backend import Durability
 from steelyard.store.connection import select_in
 from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
 from steelyard.store.open_store import OpenStore
+from steelyard.store.progress import Consumption, consumption
 from steelyard.store.run import Run
 from steelyard.store.run_rows import NewRun, add_scoring_version, begin_runs, reopen
 from steelyard.store.usage import check_currency, read_spending, set_currency
@@ -101,6 +102,11 @@ class Store(OpenStore):
             self.writer.change(lambda batch: set_currency(batch, evaluation, currency))
         return Spent(*self.spent(evaluation), money, millis)
 
+    def consumption(self, evaluation: int) -> Consumption:
+        """What all runs of an evaluation have spent so far, and how often they had to ask again."""
+        with self.reading() as connection:
+            return consumption(connection, evaluation)
+
     def journal(self, evaluation: int) -> StoreJournal:
         """The journal for one evaluation."""
         return StoreJournal(self.writer, evaluation, self._seen)
@@ -176,12 +182,12 @@ class Store(OpenStore):
             rows = connection.execute(_NEWEST_FIRST).all()
         return [(Run(self, named.row), named.choice) for named in named_together(names, rows, unique=unique)]
 
-    def runs_of(self, evaluation: int) -> list[Run]:
-        """The runs that were started together, in the order of their targets."""
+    def runs_of(self, evaluation: int, *, just_written: bool = False) -> list[Run]:
+        """The runs that were started together, in the order of their targets; `just_written` as in `Run`."""
         query = "SELECT * FROM run WHERE evaluation = :evaluation ORDER BY num"
         with self.reading() as connection:
             rows = connection.execute(query, {"evaluation": evaluation}).all()
-        return [Run(self, row) for row in rows]
+        return [Run(self, row, just_written=just_written) for row in rows]
 
 
 def new_id() -> str:

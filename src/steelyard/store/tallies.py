@@ -26,6 +26,9 @@ _COUNTS: Final = f"""SELECT s.grp, v.name, v.outcome, v.value, CASE WHEN v.name 
     COUNT(*), MIN({_PLACE}) FROM record r JOIN sample s ON s.num = r.sample
     JOIN score v ON v.run = :run AND v.layer = :layer AND v.no = r.no AND v.repeat = r.repeat
     WHERE r.run = :run GROUP BY 1, 2, 3, 4, 5, 6 LIMIT {MOST_KINDS + 1}"""
+_FIRST_ROWS: Final = 4000
+_VARIED: Final = f"""SELECT COUNT(*) FROM (SELECT DISTINCT name, value FROM
+    (SELECT name, value FROM score WHERE run = :run AND layer = :layer LIMIT {_FIRST_ROWS}) some) kinds"""
 _FAILED: Final = f"""SELECT s.grp, COUNT(*), MIN({_PLACE}) FROM record r JOIN sample s ON s.num = r.sample
     WHERE r.run = :run AND r.failed = 1 GROUP BY s.grp"""
 
@@ -43,9 +46,11 @@ def read_tallies(connection: Connection, run: ReadableRun) -> dict[str, list[Sco
     """
     announced = [name for name in run.manifest.get("scores", ()) if name]
     values = {"run": run.num, "layer": run.scoring_version}
-    ((_, *dependent),) = connection.execute(_DEPENDENT, values).tuples()
+    ((records, *dependent),) = connection.execute(_DEPENDENT, values).tuples()
     if any(dependent):
         return None
+    if records > 2 * MOST_KINDS and connection.execute(_VARIED, values).scalar() > _FIRST_ROWS // 4:
+        return None  # a score of any number: sorting its rows, to find that few are alike, takes half a second
     failed = list(connection.execute(_FAILED, values).tuples())
     if failed and not announced:
         return None

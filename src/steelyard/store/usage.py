@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -19,7 +20,7 @@ from steelyard.plain_json import to_json
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
-from steelyard.store.columns import RecordColumns
+from steelyard.store.columns import RecordColumns, read_hashes
 from steelyard.store.connection import Connection, portions
 from steelyard.store.records import reply_bodies, unpack_sample, unpacker_of
 from steelyard.store.writer import Batch
@@ -207,13 +208,17 @@ class RunUsage:
 
     def hashes(self) -> dict[str, str]:
         """Sample id -> hash of its content, the id included."""
-        hashes = self._records.hashes.tolist()
+        hashes = self.numbered_hashes.tolist()
         return {ident: f"{number & (2**64 - 1):016x}" for ident, number in zip(self._samples, hashes, strict=True)}
 
-    @property
+    @cached_property
     def numbered_hashes(self) -> Array:
         """The same hashes as numbers of 64 bits, per sample by number."""
-        return self._records.hashes
+        records = self._records
+        if records.hashes is not None:
+            return records.hashes
+        with self._reading() as connection:
+            return read_hashes(connection, records.nums)
 
     def reply_keys(self) -> dict[str, frozenset[str]]:
         """Sample id -> the journal's keys of the last reply that the target got in each repeat, in hexadecimal digits.

@@ -8,19 +8,21 @@ is already in flight can still be stored.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias
 
 from steelyard.errors import StoreError
 from steelyard.store.backend import Backend, Reserve, cause_of, repair_hint
 from steelyard.store.codec import Packer, Unpacker, load_dictionary, save_dictionary
 from steelyard.store.connection import Connection, DatabaseError
+
+if TYPE_CHECKING:
+    import asyncio  # commands that only read are spared it
 
 _LATER_S: Final = 0.02
 """How long records wait for company: their replies are in the journal already, and a record costs seven statements
@@ -34,11 +36,10 @@ _WATCH_S: Final = 0.2
 """How often an idle connection to a server is looked at, and a lost one is tried again."""
 _RECONNECT_S: Final = 30.0
 """How long a server may take to come back for the replies that are on their way."""
-_GATHER_S: Final = 0.001
-_GATHER_MOST: Final = 5
-"""A first arrival waits 1 ms for company, and on while more arrives, at most 5 ms. Always waiting longer took a tenth
-of the samples per second at 50 ms latency, where replies come in bursts; never waiting longer made twice the
-transactions where they come one after the other."""
+_APART_S: Final = 0.002
+"""Transactions begin at least so far apart: what arrives meanwhile shares the next one. The first reply after a pause
+is not kept waiting: at 50 ms latency replies come in bursts, which would never spread out if each waited for the last.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class ThreadTicket:
     box: list[tuple[Any, StoreError | None]]
 
 
-Ticket = asyncio.Future[Any] | ThreadTicket
+Ticket: TypeAlias = "asyncio.Future[Any] | ThreadTicket"
 """Who waits for an operation: a coroutine by a future of its event loop, or a thread."""
 
 
@@ -111,7 +112,7 @@ class ChangeStore:
         return [operation.change(batch) for operation in operations]
 
 
-_Result = tuple[Ticket | None, Any, StoreError | None]
+_Result: TypeAlias = "tuple[Ticket | None, Any, StoreError | None]"
 """A ticket, and the value or the error that answers it."""
 
 
@@ -133,6 +134,7 @@ class Writer:
         self._queue: deque[Operation] = deque()
         self._later: deque[Operation] = deque()
         self._later_since = 0.0
+        self._begun = 0.0
         self._wake = threading.Event()
         self._closing = False
         # Three kinds of failure: for good, with the reserve just given back, and of the connection, after which replies
@@ -249,13 +251,11 @@ class Writer:
         self._let_go()
 
     def _gather(self) -> None:
-        """Wait until a moment passes in which nothing arrives: what is taken together shares a transaction."""
-        arrived = 0
-        for _ in range(_GATHER_MOST):
-            if self._closing or len(self._queue) == arrived:
-                return
-            arrived = len(self._queue)
-            time.sleep(_GATHER_S)
+        """Wait for company where the last transaction has just begun: what is taken together shares one."""
+        wait_s = self._begun + _APART_S - time.monotonic()
+        if wait_s > 0 and self._queue and not self._closing:
+            time.sleep(wait_s)
+        self._begun = time.monotonic()
 
     def _watch(self) -> None:
         """Detect a lost connection while idle, and stop further calls."""

@@ -10,15 +10,18 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar, cast
 
+from steelyard.analysis.running_score import headline_score
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.models.budget import BudgetMeter
 from steelyard.registry import describe
 from steelyard.runner import Progress, stage_name
 from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import NewRun, Run, RunWriter, Store
+from steelyard.store.progress import running_scores
 from steelyard.store.store import new_id
 from steelyard.suite.objects import Options, Suite, build_targets
 from steelyard.suite.running import Running, run_all
@@ -48,10 +51,14 @@ class RunHandle:
 
     Attributes:
         progress: per target, in order; written by the runner.
+        retries: kind of fault -> attempts of this process that failed and were sent again.
+        meter: of the budget and of money; None where neither a budget nor prices are set.
         stop: finish what is in flight, store it and end; set once the runs have begun.
     """
 
     progress: list[Progress] = field(default_factory=list)
+    retries: Mapping[str, int] = field(default_factory=dict)
+    meter: BudgetMeter | None = None
     stop: Callable[[str], None] | None = None
 
 
@@ -78,6 +85,16 @@ class RunConfig:
     config: Mapping[str, Any] | None = None
 
 
+class BuildsSuite(Protocol):
+    """What describes a suite and can build it: `ChoiceSuite`, `Text2SqlSuite`, `TablesSuite`, `RagSuite` and others."""
+
+    options: Options
+
+    def build(self) -> Suite:
+        """Read the dataset and check everything; no model is called."""
+
+
+Described = TypeVar("Described", bound="Suite | BuildsSuite")
 _RUN_KEYS: Final = frozenset(option.name for option in dataclasses.fields(RunConfig)) - {"store"}
 
 
@@ -119,26 +136,49 @@ async def aevaluate(
 ) -> Run:
     """The same as `evaluate`, for async callers."""
     label = str(getattr(target, "__name__", "") or type(target).__name__).lower()
-    how = RunConfig(store=store, **{key: options.pop(key) for key in tuple(options) if key in _RUN_KEYS})
-    unknown = next((key for key in options if key not in _OPTIONS), None)
-    if unknown is not None:
-        raise ConfigError(f"evaluate() has no option {unknown!r}{did_you_mean(unknown, _RUN_KEYS | _OPTIONS)}")
-    suite = Suite(name, "custom", samples, {label: target}, tuple(scorers), Options(**options))
+    suite = Suite(name, "custom", samples, {label: target}, tuple(scorers))
+    suite, how = _with_options("evaluate", suite, RunConfig(store=store), options)
     return (await aevaluate_suite(suite, how=how))[0]
 
 
-def evaluate_suite(suite: Suite, *, how: RunConfig = RunConfig()) -> tuple[Run, ...]:
-    """Run every target of a suite; one run each, in order."""
-    return _wait_for(aevaluate_suite(suite, how=how))
+def evaluate_suite(
+    suite: Suite | BuildsSuite, *, store: str | Path | None = None, how: RunConfig | None = None, **options: Any
+) -> tuple[Run, ...]:
+    """Run every target of a suite; one run each, in order; also inside a running event loop.
+
+    Args:
+        suite: a `Suite`, or what builds one (`ChoiceSuite`, `RagSuite` ...).
+        store: a file, or None for `.steelyard/steelyard.db` here.
+        how: all settings of the run in one object, for programs that keep them together; in place of `store`.
+        options: any field of `Options`, in place of the suite's own, or of `RunConfig`, as `evaluate` takes them.
+
+    Raises:
+        ConfigError: found before the first call.
+        DataError: likewise.
+        StoreError: the results could not be kept.
+    """
+    return _wait_for(aevaluate_suite(suite, store=store, how=how, **options))
 
 
 async def aevaluate_suite(
-    suite: Suite, *, how: RunConfig = RunConfig(), control: RunHandle | None = None
+    suite: Suite | BuildsSuite,
+    *,
+    store: str | Path | None = None,
+    how: RunConfig | None = None,
+    control: RunHandle | None = None,
+    **options: Any,
 ) -> tuple[Run, ...]:
     """The same as `evaluate_suite`, for async callers; `control` shows progress and can stop it.
 
     A run that did not finish is returned like the others: its `state` and `reason` say what happened.
     """
+    if how is not None and store is not None:
+        raise ConfigError("evaluate_suite() takes the store from `how` or from `store`, not from both")
+    described, how = _with_options("evaluate_suite", suite, how or RunConfig(store=store), options)
+    return await _evaluate(described if isinstance(described, Suite) else described.build(), how, control)
+
+
+async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> tuple[Run, ...]:
     suite = with_samples(suite, how.store)
     check_suite(suite)
     build_targets(suite)
@@ -178,11 +218,34 @@ async def aevaluate_suite(
         ):
             control = control or RunHandle()
             control.stop = session.stop
-            control.progress += [
-                Progress(writer.run.target, planned, writer.run.done, before=writer.run.done) for writer in writers
-            ]
+            control.retries, control.meter = session.limits.retries, quota.budget
+            control.progress += [_progress(store, writer.run, planned) for writer in writers]
             await run_all(Running(suite, session, store, evaluation, plan, sides), writers, control.progress)
-        return tuple(store.runs_of(evaluation))
+        return tuple(store.runs_of(evaluation, just_written=not how.resume))
+
+
+def _with_options(
+    function: str, suite: Described, how: RunConfig, options: Mapping[str, Any]
+) -> tuple[Described, RunConfig]:
+    """The suite and the settings of the run, with the options that were passed by name."""
+    unknown = next((key for key in options if key not in _OPTIONS | _RUN_KEYS), None)
+    if unknown is not None:
+        raise ConfigError(f"{function}() has no option {unknown!r}{did_you_mean(unknown, _RUN_KEYS | _OPTIONS)}")
+    of_run = {key: value for key, value in options.items() if key in _RUN_KEYS}
+    of_suite = {key: value for key, value in options.items() if key in _OPTIONS}
+    if of_suite:  # before a suite is built: its seed draws examples and orders
+        suite = dataclasses.replace(cast("Any", suite), options=dataclasses.replace(suite.options, **of_suite))
+    return suite, dataclasses.replace(how, **of_run)
+
+
+def _progress(store: Store, run: Run, planned: int) -> Progress:
+    """The progress of a run that begins, or goes on where an earlier process left it."""
+    score = headline_score(run.manifest)
+    progress = Progress(run.target, planned, run.done, before=run.done, score=score, info=run.score_infos.get(score))
+    if run.done:
+        with store.reading() as connection:
+            progress.running = running_scores(connection, run.num).get(score, progress.running)
+    return progress
 
 
 def _with_stored_prompts(suite: Suite, runs: Iterable[Run]) -> Suite:

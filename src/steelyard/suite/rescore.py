@@ -20,6 +20,7 @@ from steelyard.session.session import Keys
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
 from steelyard.store.journal import find_reply
+from steelyard.store.open_store import OpenStore
 from steelyard.store.records import DAMAGED
 from steelyard.suite.scorer_infos import primary_of, scorer_stages, scoring_manifest
 from steelyard.suite.survey import prepare
@@ -152,7 +153,7 @@ class _ScoringPass:
     async def _scored(self, record: Record) -> list[Score]:
         scores: list[Score] = []
         for step in self.steps:
-            ask = _JournalAsk(self.store, record, step.stage, self.run.manifest["draw"])
+            ask = JournalAsk(self.store, record, step.stage, self.run.manifest["draw"])
             try:
                 with boundary("scorer", step.stage):
                     value = await step(ask if step.asks else None, record.sample, record.output)
@@ -166,26 +167,34 @@ class _ScoringPass:
         return scores
 
 
-class _JournalAsk:
-    """An Ask that answers from stored replies and sends nothing."""
+class JournalAsk:
+    """An Ask that answers from stored replies and sends nothing.
 
-    def __init__(self, store: Store, record: Record, stage: str, draw: str) -> None:
+    Attributes:
+        repeat: of the record.
+        sent: key of a stored reply -> the messages that it answers, of the calls so far.
+    """
+
+    def __init__(self, store: OpenStore, record: Record, stage: str, draw: str) -> None:
         self.repeat = record.repeat
+        self.sent: dict[str, Any] = {}
         self._store = store
         self._stage = stage
         self._replies = {reply.key: reply for several in record.replies.values() for reply in several}
         self._keys = Keys(record.sample.id, record.repeat, draw)
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
-        return self._reply(self._keys.next(model.request(messages, parameters).digest))
+        """The stored reply; see `steelyard.types.Asks`."""
+        return self._reply(self._keys.next(model.request(messages, parameters).digest), messages)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
-        return self._reply(self._keys.once(model.request(messages, parameters).digest))
+        """The stored reply that serves all samples."""
+        return self._reply(self._keys.once(model.request(messages, parameters).digest), messages)
 
-    def _reply(self, key: bytes) -> Reply:
-        if (reply := self._replies.get(key.hex())) is not None:
-            return reply
-        if (reply := find_reply(self._store, key)) is not None:
+    def _reply(self, key: bytes, messages: Any) -> Reply:
+        reply = self._replies.get(key.hex()) or find_reply(self._store, key)
+        if reply is not None:
+            self.sent[reply.key] = messages
             return reply
         raise ModelError(f"{self._stage} asks what was never asked", kind=_NOT_ASKED)
 

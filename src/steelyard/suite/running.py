@@ -13,7 +13,7 @@ from steelyard.errors import ModelError
 from steelyard.runner import Feed, Progress, Runner, RunPlan, Task
 from steelyard.session.session import Session
 from steelyard.store import Run, RunWriter, Store
-from steelyard.store.run import RecordReader
+from steelyard.store.record_reader import RecordReader
 from steelyard.suite.objects import Suite, error_share, most_errors
 from steelyard.suite.scorer_infos import scorer_stages
 from steelyard.suite.sides import SuitePair, bound

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from steelyard.errors import ConfigError
 from steelyard.store import Run, Store
-from steelyard.store.run import RecordReader, samples_of
+from steelyard.store.record_reader import RecordReader, samples_of
 from steelyard.suite.objects import Suite
 from steelyard.targets.pair import BoundPair, Pair, PairSide
 from steelyard.types import Sample, Target

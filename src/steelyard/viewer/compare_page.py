@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from starlette.requests import Request
@@ -11,29 +11,27 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.analysis.comparison import compare
-from steelyard.analysis.comparison_values import PairComparison
-from steelyard.analysis.numbers import p_text
+from steelyard.analysis.comparison_values import Comparison, PairComparison
+from steelyard.analysis.numbers import p_text, score_title
 from steelyard.analysis.settings import WordChange, word_changes
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
+from steelyard.report.chart_scatter import ScatterChart
 from steelyard.report.comparison import comparison_section
-from steelyard.report.numbers import one_line, score_title, signed_text
+from steelyard.report.conclusion import pair_figures
+from steelyard.report.numbers import one_line, run_labels, signed_text
 from steelyard.report.regressions import changed_samples
+from steelyard.report.section import KeyFigure, Section
 from steelyard.store import Run
+from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
+from steelyard.viewer.score_points import scatter_of
 
 _CHANGED: Final = 20
 """Changed samples on the page; links lead to all of them."""
 _INPUT: Final = 300
 _MOST_COMPARED: Final = 4_000
 """Characters of both outputs together, up to which they are compared word by word."""
-_CONCLUSIONS: Final = {
-    "better": "better than the baseline",
-    "worse": "worse than the baseline",
-    "no_evidence": "no evidence of a difference",
-    "inconclusive": "nothing can be concluded",
-    "none": "not comparable",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +55,24 @@ class ShownPair:
 
     Args:
         pair: the comparison.
-        verdict: in words.
-        difference: with its sign, and unit.
-        interval: its 95 % CI.
-        p: that decides.
-        detectable: the smallest difference that such a set would show.
+        figure: what may be concluded.
+        facts: interval, p-value and smallest detectable difference, with their names.
+        is_linked: whether lists of samples by outcome are about the score that is compared.
+        scatter: values of every sample; None where the table of outcomes says as much.
         changes: the first changed samples.
+        versions: address of what changed between the two versions of their dataset; "" where that is not known.
     """
 
     pair: PairComparison
-    verdict: str
-    difference: str
-    interval: str
-    p: str
-    detectable: str
+    figure: KeyFigure
+    facts: tuple[tuple[str, str], ...]
+    is_linked: bool
+    scatter: ScatterChart | None
     changes: tuple[ShownChange, ...]
+    versions: str = ""
 
 
-def compare_routes(pages: Pages) -> list[Route]:
+def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     """The route of the page."""
 
     def comparison(request: Request) -> Response:
@@ -82,27 +80,44 @@ def compare_routes(pages: Pages) -> list[Route]:
         if len(wanted) < 2 or not all(wanted):
             raise ConfigError("choose a baseline and at least one other run: /compare?a=ID&b=ID")
         runs = [pages.run_of(ident) for ident in dict.fromkeys(wanted)]
-        _refuse_unlike(runs)
+        refuse_unlike(runs)
         score = request.query_params.get("score") or None
-        compared = compare(*runs, score=score, summaries=[pages.summary(run) for run in runs])
+        second = request.query_params.get("second", "")
+        _refuse_unknown_score(runs, second)
+        compared = pages.kept(
+            *("comparison", runs, score),
+            lambda: compare(*runs, score=score, summaries=[pages.summary(run) for run in runs]),
+        )
+        shown, section = pages.kept(
+            *("shown comparison", runs, (score, second)), lambda: _shown_all(pages, runs, compared, second)
+        )
         return pages.page(
             request,
             "compare.html.j2",
             baseline=runs[0],
-            pairs=[_shown(runs, pair) for pair in compared.pairs],
+            pairs=[
+                replace(pair, versions=_versions(pages, datasets, runs[0], pages.run_of(pair.pair.other)))
+                for pair in shown
+            ],
             score=compared.score,
+            second=second,
             title=score_title(compared.score),
             scores=sorted(set.intersection(*({*run.score_order} for run in runs))),
-            section=comparison_section(compared, runs),
+            section=section,
             others=[run.id for run in runs[1:]],
         )
 
     def choose(request: Request) -> Response:
-        """A form of the list of runs: the first chosen run is the older one, and thus the baseline."""
-        chosen = request.query_params.getlist("run")
-        runs = sorted((pages.run_of(ident) for ident in dict.fromkeys(chosen)), key=lambda run: run.num)
+        """A form of the list of runs: the pinned baseline is the baseline, else the oldest of the chosen runs."""
+        chosen = [pages.run_of(ident) for ident in dict.fromkeys(request.query_params.getlist("run"))]
+        pinned = pages.baselines()
+        baseline = pinned.get((chosen[0].suite, chosen[0].kind)) if len(chosen) == 1 else None
+        runs = sorted(
+            {run.num: run for run in ([baseline] if baseline else []) + chosen}.values(),
+            key=lambda run: (run.num not in {each.num for each in pinned.values()}, run.num),
+        )
         if len(runs) < 2:
-            raise ConfigError("choose at least two runs to compare")
+            raise ConfigError("choose at least two runs to compare, or one whose suite has another run as its baseline")
         first, *others = (run.id for run in runs)
         target = pages.address("/compare", a=first) + "".join(f"&b={ident}" for ident in others)
         return RedirectResponse(target, 303)
@@ -110,7 +125,7 @@ def compare_routes(pages: Pages) -> list[Route]:
     return [Route("/compare", comparison), Route("/compare/chosen", choose)]
 
 
-def _refuse_unlike(runs: Sequence[Run]) -> None:
+def refuse_unlike(runs: Sequence[Run]) -> None:
     """Refuse runs of different suites: their scores are about different things.
 
     Raises:
@@ -124,22 +139,66 @@ def _refuse_unlike(runs: Sequence[Run]) -> None:
         raise ConfigError(f"runs of different suites cannot be compared: {named}")
 
 
-def _shown(runs: Sequence[Run], pair: PairComparison) -> ShownPair:
-    headline = pair.headline
-    unit = " points" if headline.unit else ""
-    interval = (
-        " to ".join(signed_text(end, share=headline.unit) for end in headline.interval) if headline.interval else ""
-    )
-    detectable = f"{signed_text(headline.detectable, share=headline.unit)}{unit}" if headline.detectable else ""
+def _refuse_unknown_score(runs: Sequence[Run], second: str) -> None:
+    """Refuse a second score that a run does not have.
+
+    Raises:
+        ConfigError: with the nearest name.
+    """
+    for run in runs[1:] if second else ():
+        if second not in run.score_order:
+            raise ConfigError(f"run {run.id} has no score {second!r}{did_you_mean(second, list(run.score_order))}")
+
+
+def _without_tiles(section: Section) -> Section:
+    """The section without its counts of outcomes, which the page shows as a table of two by two."""
+    parts = (part for part in section.parts if part.table is None or part.table.layout != "tiles")
+    return replace(section, parts=tuple(map(_without_tiles, parts)))
+
+
+def _shown_all(
+    pages: Pages, runs: Sequence[Run], compared: Comparison, second: str
+) -> tuple[tuple[ShownPair, ...], Section]:
+    """Every pair, and the section of all figures: of runs that do not change both stay the same."""
+    figures = pair_figures(compared, run_labels([compared.baseline, *compared.others]))
+    shown = (_shown(pages, runs, pair, figure, second) for pair, figure in zip(compared.pairs, figures, strict=True))
+    return tuple(shown), _without_tiles(comparison_section(compared, runs))
+
+
+def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, figure: KeyFigure, second: str) -> ShownPair:
+    other = next(run for run in runs if run.id == pair.other)
+    # The list of a run's samples pairs all that share an id.
+    is_linked = pair.aligned == "id" and not pair.left_out_changed and pair.score == runs[0].manifest.get("primary")
     return ShownPair(
         pair,
-        _CONCLUSIONS[pair.verdict],
-        "" if headline.difference is None else f"{signed_text(headline.difference, share=headline.unit)}{unit}",
-        interval,
-        p_text(headline.decisive_p),
-        detectable.lstrip("+"),
+        figure,
+        tuple(_facts(pair)),
+        is_linked,
+        scatter_of(pages, runs[0], other, pair.score, second),
         tuple(_changes(runs, pair)),
     )
+
+
+def _versions(pages: Pages, datasets: OpenDatasets, baseline: Run, other: Run) -> str:
+    """The address of what changed between the datasets of two runs; "" where they are no versions of one."""
+    before, after = datasets.of_run(baseline), datasets.of_run(other)
+    if before is None or after is None or before.id != after.id or before.digest == after.digest:
+        return ""
+    return pages.address(f"/data/{after.id}/diff", a=before.digest, b=after.digest)
+
+
+def _facts(pair: PairComparison) -> Iterator[tuple[str, str]]:
+    headline = pair.headline
+    unit = " points" if headline.unit else ""
+    if headline.interval:
+        low, high = (signed_text(end, share=headline.unit) for end in headline.interval)
+        yield f"{100 * pair.level:g} % CI", f"{low} to {high}{unit}"
+    if p := p_text(headline.decisive_p):
+        yield "p", f"{p} ({headline.test})"
+    if headline.detectable:
+        least = signed_text(headline.detectable, share=headline.unit).lstrip("+")
+        yield "smallest detectable difference", f"{least}{unit}"
+    yield "pairs", f"{pair.n_paired:,}"
 
 
 def _changes(runs: Sequence[Run], pair: PairComparison) -> list[ShownChange]:

@@ -10,28 +10,72 @@ dataset runs nothing even where its escaping should fail.
 from __future__ import annotations
 
 import hmac
+import os
+import re
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from steelyard.errors import ConfigError
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 MOST_BYTES: Final = 1_000_000
 """Size of a request's body at most."""
+_TOO_LARGE: Final = f"a request's body may have {MOST_BYTES:,} bytes"
 _UNCHANGING: Final = frozenset({"GET", "HEAD"})
 _ALLOWED: Final = _UNCHANGING | {"POST"}
+_TOKEN: Final = re.compile(rb"[\w-]{43}\n?", re.ASCII)
 
 
 def new_token() -> str:
     """A token of 256 random bits for addresses and cookies."""
     return token_urlsafe(32)
+
+
+def kept_token(path: Path) -> str:
+    """The token that a file keeps from one start of a viewer to the next; a new one where there is no such file.
+
+    Args:
+        path: the file, which only its owner can read.
+
+    Raises:
+        ConfigError: others can read the file, it holds no token, or it can be neither read nor made.
+    """
+    token = new_token()
+    try:
+        try:
+            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except FileExistsError:
+            return _read_token(path)
+        with os.fdopen(made, "w", encoding="ascii") as file:
+            file.write(f"{token}\n")
+    except OSError as error:
+        raise ConfigError(f"--token-file {path}: {error.strerror}") from error
+    return token
+
+
+def _read_token(path: Path) -> str:
+    # What is checked is the file that was opened, not one that took its name meanwhile.
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(opened, "rb") as file:
+        about = os.fstat(opened)
+        if stat.S_IMODE(about.st_mode) & 0o077 or about.st_uid != os.geteuid():
+            raise ConfigError(f"--token-file {path}: others can read the file: chmod 600 {path}, or name another one")
+        content = file.read(64) if stat.S_ISREG(about.st_mode) else b""
+    if not _TOKEN.fullmatch(content):
+        raise ConfigError(f"--token-file {path}: there is no token in the file: name one that does not exist yet")
+    return content.decode("ascii").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +158,7 @@ class RequestGuard:
         if refused is not None:
             await refused(scope, receive, with_headers)
             return
-        try:
-            await self._app(scope, _limited(receive), with_headers)
-        except _TooLargeError:
-            await _refuse(413, f"a request's body may have {MOST_BYTES:,} bytes")(scope, receive, with_headers)
+        await self._app(scope, _limited(receive), with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -132,7 +173,7 @@ class RequestGuard:
             if not _is_own(headers, scope["scheme"]):
                 return _refuse(403, "only pages of this viewer may change something")
             if not headers.get("content-length", "0").isdigit() or int(headers.get("content-length", 0)) > MOST_BYTES:
-                return _refuse(413, f"a request's body may have {MOST_BYTES:,} bytes")
+                return _refuse(413, _TOO_LARGE)
         return self._without_token(scope, headers)
 
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
@@ -165,8 +206,8 @@ class RequestGuard:
 
 _UNAUTHORIZED_PAGE: Final = (
     "<!doctype html><html lang=en><meta charset=utf-8><title>Steelyard: no token</title>"
-    "<h1>This viewer needs its token</h1><p>Open the address that <code>steelyard view</code> printed. "
-    "It printed a new one if it was started again.</p></html>"
+    "<h1>This viewer needs its token</h1><p>Open the address that <code>steelyard view</code> printed. It printed a "
+    "new one if it was started again; with <code>--token-file</code> the old one stays good.</p></html>"
 )
 
 
@@ -189,12 +230,8 @@ def _refuse(status: int, why: str) -> Response:
     return PlainTextResponse(f"{why}\n", status)
 
 
-class _TooLargeError(Exception):
-    """A body without a declared length grew too large."""
-
-
 def _limited(receive: Receive) -> Receive:
-    """`receive` that fails where the body is larger than is allowed."""
+    """`receive` that fails where a body without a declared length is larger than is allowed."""
     size = 0
 
     async def counted() -> Message:
@@ -202,7 +239,8 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > MOST_BYTES:
-            raise _TooLargeError
+            # Within the application, which answers it; from outside its own answer of an error would come first.
+            raise HTTPException(413, _TOO_LARGE)
         return message
 
     return counted

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.history import history_of
+from steelyard.analysis.history import History, history_of
 from steelyard.errors import ConfigError
+from steelyard.report.chart import TimelineChart
 from steelyard.report.history_sections import history_sections, history_title
+from steelyard.report.section import RunLink, Section
 from steelyard.store.labels import read_notes
-from steelyard.viewer.pages import Pages
+from steelyard.viewer.pages import Pages, linked_page
 
 _RUNS: Final = 50
 
@@ -21,27 +24,59 @@ def history_routes(pages: Pages) -> list[Route]:
     """The route of the page."""
 
     def over_time(request: Request) -> Response:
-        suite = request.path_params["suite"]
-        runs = [run for run in pages.store.runs() if run.suite == suite]
-        if not runs:
-            raise ConfigError(f"there is no run of a suite {suite!r} in the store")
-        score, target = request.query_params.get("score", ""), request.query_params.get("target", "")
-        found = [run for run in runs if target in {"", run.target} and run.manifest.get("scores")]
-        if not found:
-            raise ConfigError(f"no run of suite {suite!r} {f'and target {target!r} ' if target else ''}has scores")
-        newest = found[:_RUNS][::-1]
-        past = history_of(newest, read_notes(pages.store, newest), score=score, older=len(found) - len(newest))
+        past = past_runs(pages, request)
+        runs = [run for run in pages.store.runs() if run.suite == past.suite]
         return pages.page(
             request,
             "suite_history.html.j2",
-            suite=suite,
+            suite=past.suite,
             title=history_title(past),
-            sections=history_sections(past),
-            changes=[run for run in reversed(past.runs) if run.change],
+            sections=_with_links(pages, past),
             targets=sorted({run.target for run in runs}),
-            target=target,
+            target=request.query_params.get("target", ""),
             scores=list(dict.fromkeys(name for run in runs for name in run.score_order)),
             score=past.score,
         )
 
-    return [Route("/history/{suite:path}", over_time)]
+    return [Route("/history/{suite:any}", over_time)]
+
+
+def _with_links(pages: Pages, past: History) -> list[Section]:
+    """The sections, each point of the chart leading to the run's comparison with the one before, or to the run."""
+    links = (
+        RunLink(run.run, run.change.before, past.score) if run.change is not None else RunLink(run.run)
+        for run in past.runs
+    )
+    addresses = [linked_page(pages.address, link) for link in links]
+    sections = []
+    for section in history_sections(past):
+        chart = section.chart
+        if isinstance(chart, TimelineChart):
+            points = tuple(
+                replace(point, link=address, label=f"{run.target} {run.run}")
+                for point, run, address in zip(chart.points, past.runs, addresses, strict=True)
+            )
+            sections.append(replace(section, chart=replace(chart, points=points)))
+        else:
+            sections.append(section)
+    return sections
+
+
+def past_runs(pages: Pages, request: Request) -> History:
+    """The runs of the suite that the path names, with what the query says of score and target.
+
+    Raises:
+        ConfigError: there are none with scores.
+    """
+    suite = request.path_params["suite"]
+    runs = [run for run in pages.store.runs() if run.suite == suite]
+    if not runs:
+        raise ConfigError(f"there is no run of a suite {suite!r} in the store")
+    score, target = request.query_params.get("score", ""), request.query_params.get("target", "")
+    found = [run for run in runs if target in {"", run.target} and run.manifest.get("scores")]
+    if not found:
+        raise ConfigError(f"no run of suite {suite!r} {f'and target {target!r} ' if target else ''}has scores")
+    newest = found[:_RUNS][::-1]
+    notes, older = read_notes(pages.store, newest), len(found) - len(newest)
+    about = (score, older, sum(map(len, notes.values())))  # notes are added and never changed
+    return pages.kept("history", newest, about, lambda: history_of(newest, notes, score=score, older=older))

@@ -2,30 +2,42 @@
 
 The run may be in another process or on another machine: nothing but the store is looked at. Every second, or less often
 where looking takes long, the state of all runs of the evaluation is read and sent as a server-sent event; a page whose
-viewer was stopped asks again until one answers.
+viewer was stopped asks again until one answers. Looking reads counters that the run keeps, never its records, so that
+it takes the same time for 100 samples as for 100,000.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from steelyard.report.numbers import value_text
-from steelyard.store import Run
+from steelyard.analysis.numbers import score_phrase
+from steelyard.analysis.running_score import RunningScore, headline_score
+from steelyard.analysis.usage import StageCost, money_text
+from steelyard.models.prices import units
+from steelyard.report.numbers import one_line, value_text
+from steelyard.report.progress import BudgetUse, budget_use, duration_text, rate_text, retry_text
+from steelyard.store import Run, Store
+from steelyard.store.progress import Consumption, running_scores
+from steelyard.store.usage import stage_costs
+from steelyard.types import ScoreInfo
 from steelyard.viewer.pages import Pages
 
 _LEAST_S: Final = 1.0
 _SHARE: Final = 20
 """A look at the store is followed by a pause of so many times as long as it took."""
 _FAILURES: Final = 5
+_MESSAGE: Final = 300
+"""Characters of a failure's message that are shown."""
 _WINDOW_S: Final = 30.0
 """The rate is that of the last so many seconds."""
 
@@ -36,14 +48,14 @@ class LiveRun:
 
     Args:
         run: id, target and counts.
-        state: of the run.
+        state: of the run; `waiting` where it begins when another one has ended.
         percent: of the planned records that are done, a whole number.
-        rate: records a second over the last half minute; "" where none was counted.
+        rate: records a second or minute over the last half minute; "" where none was counted.
         left: how long the rest takes at that rate.
-        score: name of the headline score.
+        score: the headline score within a sentence.
         headline: its value so far, without an interval that would tempt to stop when it looks good.
-        cost: of what was asked so far; "" where it is not known.
         tokens: in and out.
+        cost: of all its replies; "" where it is not known.
     """
 
     run: Run
@@ -53,17 +65,135 @@ class LiveRun:
     left: str
     score: str
     headline: str
-    cost: str
     tokens: str
+    cost: str
 
 
-class LiveRates:
-    """Records a second of runs that are watched, from what was seen at earlier moments."""
+@dataclass(frozen=True, slots=True)
+class LiveEnding:
+    """Runs that ended alike.
 
-    def __init__(self) -> None:
+    Args:
+        runs: in order; to resume one of them resumes all.
+        state: of each.
+        reason: likewise; "" where none was stored.
+    """
+
+    runs: Sequence[Run]
+    state: str
+    reason: str
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> list[LiveEnding]:
+        """One for each state and reason, in order of first appearance."""
+        alike: dict[tuple[str, str], list[Run]] = {}
+        for run in runs:
+            alike.setdefault((run.state, run.reason), []).append(run)
+        return [cls(several, state, reason) for (state, reason), several in alike.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveState:
+    """All runs of an evaluation at one moment.
+
+    Args:
+        rows: one per run.
+        done: records of all runs; likewise `planned`.
+        percent: of all planned records that are done, a whole number.
+        rate: of all runs; likewise `left`.
+        budget: how far each of its limits is used.
+        spent: money of all runs, where there are prices; "" else.
+        retries: how many attempts were sent again and why; "" where none was.
+        limited: model -> attempts that its endpoint refused with 429, most first.
+        failures: target, sample and error of the last ones.
+        endings: how the runs ended; empty as long as one is running.
+    """
+
+    rows: Sequence[LiveRun]
+    done: int
+    planned: int
+    percent: int
+    rate: str
+    left: str
+    budget: Sequence[BudgetUse]
+    spent: str
+    retries: str
+    limited: Sequence[tuple[str, int]]
+    failures: Sequence[tuple[str, str, str]]
+    endings: Sequence[LiveEnding]
+
+    @property
+    def ended(self) -> bool:
+        """Whether no run is running any more; so it is too where all were deleted."""
+        return bool(self.endings) or not self.rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Lasting:
+    """What does not change while a run runs, so that its manifest is read once."""
+
+    stages: Sequence[str]
+    score: str
+    info: ScoreInfo | None
+    limits: dict[str, Any]
+
+    @classmethod
+    def of(cls, run: Run) -> _Lasting:
+        score = headline_score(run.manifest)
+        limits = run.manifest.get("options", {}).get("budget") or {}
+        return cls(run.stages, score, run.score_infos.get(score), dict(limits))
+
+
+class LiveWatch:
+    """What one page has seen of an evaluation so far.
+
+    Args:
+        store: it is read alone.
+        evaluation: its number.
+    """
+
+    def __init__(self, store: Store, evaluation: int) -> None:
+        self._store = store
+        self._evaluation = evaluation
+        self._lasting: dict[int, _Lasting] = {}
         self._seen: dict[int, list[tuple[float, int]]] = {}
+        self._failures: tuple[Counter[int], list[tuple[str, str, str]]] = Counter(), []
 
-    def rate(self, run: Run, now: float) -> float | None:
+    def look(self, now: float) -> LiveState:
+        """The state of all runs.
+
+        Args:
+            now: a monotonic clock, in seconds.
+        """
+        runs = self._store.runs_of(self._evaluation)
+        states = _states(runs)
+        rates = [self._rate(run, now) if state == "running" else None for run, state in zip(runs, states, strict=True)]
+        rows = [self._row(*each) for each in zip(runs, states, rates, strict=True)]
+        consumed = self._store.consumption(self._evaluation)
+        done, planned = sum(run.done for run in runs), sum(run.planned for run in runs)
+        rate = sum(filter(None, rates))
+        ended = all(run.state != "running" for run in runs)
+        return LiveState(
+            rows,
+            done,
+            planned,
+            _percent(done, planned),
+            rate_text(rate) if rate else "",
+            duration_text((planned - done) / rate) if rate and not ended else "",
+            budget_use(self._of(runs[0]).limits, consumed.spent, consumed.currency) if runs else (),
+            money_text(units(consumed.spent.money), consumed.currency) if consumed.spent.money else "",
+            retry_text(_by_fault(consumed)),
+            [(model, n) for (model, fault), n in consumed.retries.items() if fault == "rate_limit"],
+            self._last_failures(runs),
+            LiveEnding.of(runs) if ended else (),
+        )
+
+    def _of(self, run: Run) -> _Lasting:
+        if run.num not in self._lasting:
+            self._lasting[run.num] = _Lasting.of(run)
+        return self._lasting[run.num]
+
+    def _rate(self, run: Run, now: float) -> float | None:
         """Records a second over the last half minute; None before a second moment."""
         seen = self._seen.setdefault(run.num, [])
         seen.append((now, run.done))
@@ -72,89 +202,100 @@ class LiveRates:
         since = now - seen[0][0]
         return (run.done - seen[0][1]) / since if since > 0.5 else None
 
+    def _row(self, run: Run, state: str, rate: float | None) -> LiveRun:
+        lasting = self._of(run)
+        with self._store.reading() as connection:
+            score = running_scores(connection, run.num).get(lasting.score, RunningScore())
+            stages = stage_costs(connection, run.num, lasting.stages)
+        mean = score.mean(lasting.info)
+        return LiveRun(
+            run,
+            state,
+            _percent(run.done, run.planned),
+            rate_text(rate) if rate else "",
+            duration_text((run.planned - run.done) / rate) if rate else "",
+            score_phrase(lasting.score) if lasting.score else "",
+            "" if mean is None else value_text(mean, share=score.is_share(lasting.info)),
+            _tokens(stages),
+            _cost(stages),
+        )
+
+    def _last_failures(self, runs: Sequence[Run]) -> list[tuple[str, str, str]]:
+        """They are read again only when there are more: finding the last ones may take a pass over the records."""
+        errors = Counter({run.num: run.errors for run in runs if run.errors})
+        if errors != self._failures[0]:
+            found = [
+                (run.target, record.sample.id, one_line(record.failure.message, _MESSAGE))
+                for run in runs
+                if run.errors
+                for record in run.last_failures(_FAILURES)
+                if record.failure
+            ]
+            self._failures = errors, found[-_FAILURES:]
+        return self._failures[1]
+
 
 def live_routes(pages: Pages) -> list[Route]:
     """The page and its events."""
 
     def live(request: Request) -> Response:
         run = pages.run(request)
-        rows, failures = _look(pages, run, LiveRates())
-        return pages.page(
-            request, "live.html.j2", run=run, rows=rows, failures=failures, budget=_budget(run), ended=_ended(rows)
-        )
+        state = LiveWatch(pages.store, run.evaluation).look(time.monotonic())
+        return pages.page(request, "live.html.j2", run=run, live=state)
 
     async def events(request: Request) -> Response:
         run = await run_in_threadpool(pages.run, request)
-        return StreamingResponse(_events(pages, request, run), media_type="text/event-stream")
+        # nginx would else keep back what is small.
+        headers = {"X-Accel-Buffering": "no"}
+        return StreamingResponse(_events(pages, request, run), media_type="text/event-stream", headers=headers)
 
     return [Route("/live/{run}", live), Route("/live/{run}/events", events)]
 
 
 async def _events(pages: Pages, request: Request, run: Run) -> AsyncIterator[str]:
-    rates, before = LiveRates(), ""
+    watch, before = LiveWatch(pages.store, run.evaluation), ""
     while not await request.is_disconnected():
         began = time.monotonic()
-        rows, failures = await run_in_threadpool(_look, pages, run, rates)
-        text = pages.text(request, "live_rows.html.j2", rows=rows, failures=failures, budget=_budget(run))
+        state = await run_in_threadpool(watch.look, began)
+        text = pages.text(request, "live_rows.html.j2", live=state)
         if text != before:
             before = text
             yield "".join(f"data: {line}\n" for line in text.splitlines()) + "\n"
-        if _ended(rows):
+        if state.ended:
             yield "event: ended\ndata: ended\n\n"
             return
         await asyncio.sleep(max(_LEAST_S, _SHARE * (time.monotonic() - began)))
 
 
-def _ended(rows: Sequence[LiveRun]) -> bool:
-    return all(row.state != "running" for row in rows)
-
-
-def _look(pages: Pages, run: Run, rates: LiveRates) -> tuple[list[LiveRun], list[tuple[str, str, str]]]:
-    """All runs that were started together, and the last failures of this one: target, sample, error."""
-    now = time.monotonic()
-    runs = pages.store.runs_of(run.evaluation)
-    rows = [_live(pages, each, rates.rate(each, now)) for each in runs]
-    failures = [
-        (each.target, record.sample.id, record.failure.message)
-        for each in runs
-        if each.errors
-        for record in pages.last_failures(each, _FAILURES)
-        if record.failure
+def _states(runs: Sequence[Run]) -> list[str]:
+    """The state of each run; `waiting` for one that has nothing yet while an earlier one is running."""
+    states: list[str] = [run.state for run in runs]
+    first = states.index("running") if "running" in states else len(runs)
+    return [
+        "waiting" if at > first and state == "running" and not run.done else state
+        for at, (run, state) in enumerate(zip(runs, states, strict=True))
     ]
-    return rows, failures[-_FAILURES:]
 
 
-def _live(pages: Pages, run: Run, rate: float | None) -> LiveRun:
-    summary = pages.summary(run)
-    score = summary.score(summary.primary)
-    share = bool(score and score.is_share)
-    costs = [stage.cost for stage in summary.stages if stage.cost]
-    left = (run.planned - run.done) / rate if rate else None
-    return LiveRun(
-        run,
-        run.state,
-        100 * run.done // max(1, run.planned),
-        f"{rate:,.1f}" if rate else "",
-        duration_text(left) if left and run.state == "running" else "",
-        summary.primary,
-        value_text(score.headline.value, share=share) if score else "",
-        " + ".join(costs),
-        f"{summary.input_tokens:,} in, {summary.output_tokens:,} out",
-    )
+def _percent(done: int, planned: int) -> int:
+    return 100 * done // max(1, planned)
 
 
-def _budget(run: Run) -> dict[str, str]:
-    """What the configuration allows all runs of the evaluation together: name -> limit."""
-    limits = run.manifest.get("options", {}).get("budget", {})
-    return {name: f"{limit:,}" for name, limit in limits.items() if limit is not None}
+def _by_fault(consumed: Consumption) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for (_, fault), n in consumed.retries.items():
+        counts[fault] += n
+    return counts
 
 
-def duration_text(seconds: float) -> str:
-    """A duration for a person who waits.
+def _tokens(stages: Sequence[StageCost]) -> str:
+    given, got = sum(stage.input_tokens for stage in stages), sum(stage.output_tokens for stage in stages)
+    return f"{given:,} in, {got:,} out" if given or got else ""
 
-    >>> duration_text(42), duration_text(330), duration_text(9000)
-    ('42 s', '6 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+def _cost(stages: Sequence[StageCost]) -> str:
+    """The cost of all stages; "" where that of one is not known."""
+    asked = [stage for stage in stages if stage.calls]
+    if not asked or any(stage.money is None for stage in asked):
+        return ""
+    return money_text(sum(stage.money or 0.0 for stage in asked), asked[0].currency)

@@ -29,20 +29,25 @@ def note_routes(pages: Pages) -> list[Route]:
         text, author = form.get("text", ""), form.get("author", "").strip()
         await run_in_threadpool(add_note, pages.store, run, text, author=author, at=datetime.now(UTC))
         answer = RedirectResponse(pages.address(f"/run/{run.id}") + "#notes", 303)
-        answer.set_cookie(
-            _AUTHOR,
-            quote(author),
-            max_age=_YEAR_S,
-            path=pages.address("/"),
-            httponly=True,
-            samesite="strict",
-            secure=request.url.scheme == "https",
-        )
+        remember_author(answer, request, author, path=pages.address("/"))
         return answer
 
     return [Route("/run/{run}/notes", add, methods=["POST"])]
 
 
+def remember_author(answer: Response, request: Request, author: str, *, path: str) -> None:
+    """Let the browser keep a name for the next time."""
+    answer.set_cookie(
+        _AUTHOR,
+        quote(author),
+        max_age=_YEAR_S,
+        path=path,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+
+
 def author_of(request: Request) -> str:
-    """The name that was typed with the last note; "" where none was."""
+    """The name that was typed with the last note or label; "" where none was."""
     return unquote(request.cookies.get(_AUTHOR, ""))[:200]

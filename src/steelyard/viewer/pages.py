@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, urlencode
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from urllib.parse import parse_qsl, quote, urlencode
 
+from starlette.convertors import Convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -13,17 +15,42 @@ from starlette.responses import HTMLResponse, Response
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.report.html import section_environment
-from steelyard.store import Run, Store
-from steelyard.types import Record
+from steelyard.report.section import RecordLink, RunLink, SampleLink
+from steelyard.store import Run, Store, read_marks
+from steelyard.store.marks import baselines
 from steelyard.viewer.keys import KEYS
+from steelyard.viewer.run_figures import BaselineDifference, FigureCache
 
 if TYPE_CHECKING:
     import jinja2
 
-_HTMX: Final = "extensions:'hx-csp,sse', includeIndicatorCSS:false, defaultTimeout:60000"
-_MOST_FIELDS: Final = 50
+_HTMX: Final = (
+    "extensions:'hx-csp,sse', includeIndicatorCSS:false, defaultTimeout:60000"
+    # A viewer that was started again is noticed within seconds: by itself htmx would wait for up to a minute.
+    ", sse.reconnectMaxDelay:5000"
+)
+_MOST_FIELDS: Final = 200
+_PATIENCE_S: Final = 0.2
+"""How long a run's page waits for its difference to the baseline, which it does without."""
 _KEPT: Final = 1000
 """Summaries that are kept."""
+_COMPUTED: Final = 12
+"""Comparisons and histories that are kept: one of two runs of 100,000 samples takes a second, and some megabytes."""
+T = TypeVar("T")
+
+
+class AnyText(Convertor[str]):
+    """The rest of a path whatever it holds: Starlette's own ends at a line end, which ids of samples may have."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        """As it is."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """As it is."""
+        return value
 
 
 class Pages:
@@ -40,18 +67,54 @@ class Pages:
         self.store = store
         self.read_only = read_only
         self._root_path = root_path
-        self._summaries: dict[int, tuple[tuple[object, ...], RunSummary]] = {}
+        self._summaries: dict[str, tuple[tuple[object, ...], RunSummary]] = {}
+        self._target_tags: dict[str, Mapping[str, str]] = {}
+        self.figures = FigureCache()
+        self._computed: dict[tuple[Hashable, ...], Any] = {}
         self._environment = _environment(self.address, lambda name: self.address(static(name)))
 
     def summary(self, run: Run) -> RunSummary:
         """The summary of a run; that of a run which does not change is computed once."""
-        key = (run.num, run.state, run.done, run.scoring_version)
-        kept = self._summaries.get(run.num)
+        key = (run.state, run.done, run.scoring_version)
+        kept = self._summaries.get(run.id)
         if kept is None or kept[0] != key:
-            self._summaries[run.num] = kept = key, run.summary()
+            # Of a large run the list has the same already.
+            summary = run.summary() if run.is_looked_through else self.figures.summary(run)
+            self._summaries[run.id] = kept = key, summary
             while len(self._summaries) > _KEPT:
                 self._summaries.pop(next(iter(self._summaries)), None)
         return kept[1]
+
+    def difference(self, run: Run) -> BaselineDifference | None:
+        """A run against the pinned baseline of its suite; None where there is none, or it is not computed yet."""
+        return self.figures.of([run], self.baselines(), patience_s=_PATIENCE_S)[1].get(run.id)
+
+    def baselines(self) -> dict[tuple[str, str], Run]:
+        """(suite, kind) -> its pinned baseline."""
+        return baselines(self.store.runs(), read_marks(self.store))
+
+    def target_tags(self, run: Run) -> Mapping[str, str]:
+        """The report columns of a run's target; they never change, and reading 500 manifests takes its time."""
+        if run.id not in self._target_tags:
+            self._target_tags[run.id] = run.tags
+        return self._target_tags[run.id]
+
+    def kept(self, name: str, runs: Sequence[Run], about: Hashable, compute: Callable[[], T]) -> T:
+        """What was computed of runs that have not changed since, else what `compute` gives now.
+
+        Args:
+            name: of what is computed.
+            runs: what it is computed of.
+            about: what else it depends on.
+            compute: takes long.
+        """
+        key = (name, about, *((run.id, run.state, run.done, run.scoring_version) for run in runs))
+        if key in self._computed:
+            return cast("T", self._computed[key])
+        self._computed[key] = computed = compute()
+        while len(self._computed) > _COMPUTED:
+            self._computed.pop(next(iter(self._computed)), None)
+        return computed
 
     def address(self, path: str, **query: str | int | None) -> str:
         """The address of a page; parts of the query that are None or "" are left out."""
@@ -83,6 +146,10 @@ class Pages:
             **values,
         )
 
+    def load(self, template: str) -> None:
+        """Compile a template, which its first page would do."""
+        self._environment.get_template(template)
+
     def run(self, request: Request) -> Run:
         """The run that the path names by its whole id.
 
@@ -111,15 +178,14 @@ class Pages:
         if self.read_only:
             raise HTTPException(403, "this viewer was started with --read-only: it writes nothing")
 
-    def last_failures(self, run: Run, most: int) -> list[Record]:
-        """The last failed records of a run."""
-        failed = [place for place, is_failed in run.done_places().items() if is_failed][-most:]
-        return [record for no, repeat in failed for _, record in run.records_between(no, no) if record.repeat == repeat]
-
     def error(self, request: Request, error: Exception) -> Response:
         """What a user did, or the store holds, that no page can be made of."""
-        status = 404 if isinstance(error, ConfigError) else 500
-        return self.page(request, "error.html.j2", status=status, title="This cannot be shown", text=str(error))
+        if request.method == "POST":
+            self.store.renew_writer()
+            status, title = (422 if isinstance(error, ConfigError) else 500), "This was not done"
+        else:
+            status, title = (404 if isinstance(error, ConfigError) else 500), "This cannot be shown"
+        return self.page(request, "error.html.j2", status=status, title=title, text=str(error))
 
     def refused(self, request: Request, error: Exception) -> Response:
         """An address that is none of ours, or what may not be done."""
@@ -135,17 +201,41 @@ async def form_of(request: Request) -> dict[str, str]:
     Raises:
         HTTPException: 400, what was sent is no form.
     """
+    return dict(await fields_of(request))
+
+
+async def fields_of(request: Request) -> list[tuple[str, str]]:
+    """The fields of a form that was sent, in order: boxes of one name are a field each.
+
+    Raises:
+        HTTPException: 400, what was sent is no form.
+    """
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise HTTPException(400, "a form is expected")
     body = (await request.body()).decode("utf-8", "replace")
     try:
-        return dict(parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        return parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
         raise HTTPException(400, f"a form has at most {_MOST_FIELDS} fields") from error
 
 
+def linked_page(address: Callable[..., str], link: SampleLink | RunLink | RecordLink) -> str:
+    """Where a link of a section leads.
+
+    Args:
+        address: makes the address of a page.
+        link: of a cell: to a run, to its comparison, to a record, or to some of its samples.
+    """
+    if isinstance(link, RecordLink):
+        return address(f"/run/{link.run}/s/{quote(link.sample, safe='')}")
+    if isinstance(link, RunLink):
+        compared = address("/compare", a=link.against, b=link.run, score=link.score)
+        return compared if link.against else address(f"/run/{link.run}")
+    return address(f"/run/{link.run}", where=link.outcome.replace(" ", "-"), against=link.against)
+
+
 def _environment(address: Callable[..., str], static: Callable[[str], str]) -> jinja2.Environment:
-    environment = section_environment("steelyard.viewer")
+    environment = section_environment("steelyard.viewer", link_address=partial(linked_page, address))
     globals_: Mapping[str, Any] = {"address": address, "static": static, "keys": KEYS, "htmx": _HTMX}
     environment.globals.update(globals_)
     return environment

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,29 +11,39 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.conditions import OF_RECORD, WORDS
-from steelyard.analysis.preferences import is_judging, sides_of
+from steelyard.analysis.conditions import CHANGES, OF_RECORD, OUTCOME_WORDS, WORDS
+from steelyard.analysis.judging_manifest import is_judging, sides_of
+from steelyard.analysis.numbers import score_title
+from steelyard.analysis.preferences import preferences
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
+from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.numbers import headline, interval_text, kind_text, one_line, score_title, unfinished, value_text
+from steelyard.report.numbers import headline, interval_text, kind_text, one_line, unfinished, value_text
 from steelyard.report.page import ReportContent, report_sections
-from steelyard.report.preferences import NO_PAIRS
+from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.sample_evidence import verdict_name
-from steelyard.report.sample_table import input_text
 from steelyard.report.section import Section
 from steelyard.store import Run
+from steelyard.store.marks import marks_of
 from steelyard.types import Record, Score
 from steelyard.viewer.notes import author_of
+from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
+from steelyard.viewer.run_figures import VERDICTS
 
 _ROWS: Final = 50
+"""Records on a page of samples."""
+_MOST_RECORDS: Final = 1_000
+"""That the store reads for one page."""
 _QUERY: Final = ("where", "search", "sort", "after", "before", "against")
 """What an address may say of the samples that are shown."""
 _INPUT: Final = 160
 """Characters of an input, an output and a reason in a row; the sample's own page shows them whole."""
 _OUTPUT: Final = 120
+_MOST_GROUPS: Final = 100
+"""Groups among the completions of a filter."""
 _NOT_HERE: Final = frozenset({"alarms", "conclusion", "targets"})
 """Sections of the report that the head of the page says in another form."""
 
@@ -45,29 +56,40 @@ class SampleRow:
         id: of the sample.
         group: its group.
         input: the beginning of its input.
-        outputs: the beginning of each repeat's output.
-        verdicts: of each repeat its state (for the colour), value and reason.
-        seconds: of the first repeat.
+        outputs: the beginning of each different output, and how many repeats have it, most first.
+        verdicts: likewise its state (for the colour), value and the reason of the first such repeat.
+        query: of the sample's address: the list and its place in it.
     """
 
     id: str
     group: str
     input: str
-    outputs: tuple[str, ...]
-    verdicts: tuple[tuple[str, str, str], ...]
-    seconds: str
+    outputs: tuple[tuple[str, int], ...]
+    verdicts: tuple[tuple[tuple[str, str, str], int], ...]
+    query: str
 
 
 @dataclass(frozen=True, slots=True)
 class CountCard:
-    """How many replies came to an outcome, and the condition that lists them."""
+    """How many records came to an outcome, the condition that lists them, and whether it leaves the score in doubt."""
 
     name: str
     count: int
     where: str
+    is_doubt: bool = True
 
 
-def run_routes(pages: Pages) -> list[Route]:
+@dataclass(frozen=True, slots=True)
+class GroupLink:
+    """A group with its mean of the main score over `n` records, and the condition that lists it."""
+
+    name: str
+    value: str
+    n: int
+    where: str
+
+
+def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     """The route of the page."""
 
     def run(request: Request) -> Response:
@@ -97,12 +119,17 @@ def run_routes(pages: Pages) -> list[Route]:
             figure=value_text(score.headline.value, share=share) if score else "",
             interval=interval_text(score.headline.interval, share=share) if score else "",
             unfinished=unfinished(summary),
-            cards=list(_cards(summary)),
+            cards=list(_cards(found, summary)),
+            groups=(groups := _groups(summary)),
             sections=run_sections(found, summary),
-            words=_completions(found),
+            words=_completions(found, groups, compared=bool(given["against"])),
+            marks=marks_of(pages.store, found.num),
+            difference=pages.difference(found),
+            verdicts=VERDICTS,
             beside=_beside(pages, found),
             summary=summary,
             notes=found.remarks().notes,
+            dataset=datasets.of_run(found),
             author=author_of(request),
             **part,
         )
@@ -124,9 +151,11 @@ class SampleList:
 
 def _samples(pages: Pages, run: Run, given: Mapping[str, str]) -> SampleList:
     against = pages.run_of(given["against"]) if given["against"] else None
+    # Repeats of a sample stand in one row, so a page ends with the last repeat of one.
+    repeats = max(1, int(run.manifest.get("options", {}).get("repeats", 1)))
     page = run.page(
         given["after"],
-        _ROWS,
+        min(_MOST_RECORDS, max(1, _ROWS // repeats) * repeats),
         before=given["before"],
         where=given["where"],
         search=given["search"],
@@ -135,12 +164,14 @@ def _samples(pages: Pages, run: Run, given: Mapping[str, str]) -> SampleList:
     )
     kept = {name: given[name] for name in ("where", "search", "sort", "against") if given[name]}
     rows: dict[str, list[Record]] = {}
-    for record in page.records:
+    places: dict[str, str] = {}
+    for record, (no, repeat) in zip(page.records, page.places, strict=True):
         rows.setdefault(record.sample.id, []).append(record)
+        places.setdefault(record.sample.id, f"{no}.{repeat}")
     primary = str(run.manifest.get("primary", ""))
     sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
     return SampleList(
-        tuple(_row(records, primary, sides) for records in rows.values()),
+        tuple(_row(records, primary, sides, pages.query(**kept, at=places[ident])) for ident, records in rows.items()),
         page.total or 0,
         page.after,
         page.before,
@@ -149,16 +180,25 @@ def _samples(pages: Pages, run: Run, given: Mapping[str, str]) -> SampleList:
     )
 
 
-def _row(records: list[Record], primary: str, sides: tuple[str, ...]) -> SampleRow:
+def _row(records: list[Record], primary: str, sides: tuple[str, ...], query: str) -> SampleRow:
     first = records[0]
     return SampleRow(
         first.sample.id,
         first.sample.group,
         one_line(input_text(first.sample.input), _INPUT),
-        tuple(_output(record) for record in records),
-        tuple(_verdict(record, primary, sides) for record in records),
-        f"{first.seconds:.3g} s",
+        tuple(Counter(_output(record) for record in records).most_common()),
+        _verdicts([_verdict(record, primary, sides) for record in records]),
+        query,
     )
+
+
+def _verdicts(verdicts: Sequence[tuple[str, str, str]]) -> tuple[tuple[tuple[str, str, str], int], ...]:
+    """Each different state and value with the reason of the first repeat that has it, and how many have it."""
+    first: dict[tuple[str, str], str] = {}
+    for state, value, reason in verdicts:
+        first.setdefault((state, value), reason)
+    times = Counter((state, value) for state, value, _ in verdicts)
+    return tuple(((state, value, first[state, value]), n) for (state, value), n in times.most_common())
 
 
 def _output(record: Record) -> str:
@@ -192,10 +232,12 @@ def _value(score: Score) -> str:
     return f"{score.value:.4g}"
 
 
-def _cards(summary: RunSummary) -> Iterator[CountCard]:
+def _cards(run: Run, summary: RunSummary) -> Iterator[CountCard]:
     """Only what there is: a card of a zero says nothing."""
     score = summary.score(summary.primary)
     name = summary.primary
+    if not is_judging(run.manifest) and (wrong := run.page(n=1, where="wrong").total):
+        yield CountCard("wrong", wrong, "wrong", is_doubt=False)
     counts = (
         ("unparsed", score.unparsed if score else 0, f"{name} = unparsed"),
         ("refused", score.refused if score else 0, f"{name} = refused"),
@@ -205,9 +247,30 @@ def _cards(summary: RunSummary) -> Iterator[CountCard]:
     yield from (CountCard(title, count, where) for title, count, where in counts if count)
 
 
-def _completions(run: Run) -> list[str]:
-    """What a condition may begin with: words, and names of scores and of what records have."""
-    return [*WORDS, *(f"{name} = " for name in OF_RECORD), *(f"{name} < " for name in run.score_order)]
+def _groups(summary: RunSummary) -> list[GroupLink]:
+    """The groups of the main score; a name with a quotation mark cannot be written in a condition."""
+    return [
+        GroupLink(
+            score.group,
+            value_text(score.headline.value, share=score.is_share),
+            score.headline.n,
+            f'group = "{score.group}"',
+        )
+        for score in summary.groups.get(summary.primary, ())
+        if score.group and '"' not in score.group
+    ]
+
+
+def _completions(run: Run, groups: Sequence[GroupLink], *, compared: bool) -> list[str]:
+    """What a part of a condition may be or begin with: words, names of scores and of what records have, groups."""
+    return [
+        *WORDS,
+        *(CHANGES if compared else ()),
+        *(group.where for group in groups[:_MOST_GROUPS]),
+        *(f"{name} = " for name in OF_RECORD),
+        *(f"{name} < " for name in run.score_order),
+        *(f"{name} = {word}" for name in run.score_order for word in OUTCOME_WORDS if word != "scored"),
+    ]
 
 
 def _beside(pages: Pages, run: Run) -> tuple[str, str]:
@@ -219,5 +282,10 @@ def _beside(pages: Pages, run: Run) -> tuple[str, str]:
 
 def run_sections(run: Run, summary: RunSummary) -> tuple[Section, ...]:
     """The sections of the run's report but for those that the head of the page says."""
-    content = ReportContent((run,), None, None, NO_PAIRS, (summary,))
+    content = ReportContent((run,), None, None, pairwise_of(run, summary), (summary,))
     return tuple(section for section in report_sections(content, "html") if section.key not in _NOT_HERE)
+
+
+def pairwise_of(run: Run, summary: RunSummary) -> Pairwise:
+    """What a judging run says of its pair; nothing of any other run, and before its first record."""
+    return Pairwise((preferences(run, summary=summary),)) if is_judging(run.manifest) and summary.done else NO_PAIRS

@@ -1,97 +1,155 @@
-"""The list of runs: what each is, how far it is, what it says and what it cost, complete in the first answer."""
+"""The list of runs: what each is, how far it is, what it says and what it cost; and marks for those that are chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from itertools import groupby
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.numbers import interval_text, value_text
+from steelyard.analysis.numbers import score_title
+from steelyard.errors import ConfigError
 from steelyard.store import Run
+from steelyard.store.marks import NO_MARKS, RunMarks, baselines, read_marks
 from steelyard.viewer.pages import Pages
+from steelyard.viewer.run_figures import VERDICTS, BaselineDifference, RunFigures
+from steelyard.viewer.run_filter import STATES, MarkedRun, completions, filtered
 
 _SHOWN: Final = 50
 """Runs on one page."""
+_GIVEN: Final = ("filter", "suite", "state", "archived", "group", "page")
+"""What an address may say of the runs that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run in the list, its figures as text."""
+    """A run in the list.
 
-    id: str
-    suite: str
-    target: str
+    Args:
+        run: id, suite, target and counts.
+        state: of the run.
+        marks: of the run.
+        target_tags: report columns of its target.
+        figures: None where they are not computed yet.
+        difference: to the pinned baseline; None where there is none to compare with, or it is not computed yet.
+        computing: whether the difference is not computed yet.
+        age: since its start.
+        started: the moment.
+    """
+
+    run: Run
     state: str
-    done: int
-    planned: int
-    errors: int
-    score: str
-    headline: str
-    interval: str
+    marks: RunMarks
+    target_tags: Sequence[tuple[str, str]]
+    figures: RunFigures | None
+    difference: BaselineDifference | None
+    computing: bool
     age: str
     started: str
-    tags: Sequence[tuple[str, str]]
-
-    @classmethod
-    def of(cls, run: Run, summary: RunSummary, now: datetime) -> RunRow:
-        """The row of a run."""
-        score = summary.score(summary.primary)
-        mean = score.headline if score else None
-        share = bool(score and score.is_share)
-        return cls(
-            run.id,
-            run.suite,
-            run.target,
-            run.state,
-            run.done,
-            run.planned,
-            run.errors,
-            summary.primary,
-            value_text(mean.value, share=share) if mean else "",
-            interval_text(mean.interval, share=share) if mean else "",
-            age_text(now - run.created),
-            run.created.isoformat(timespec="seconds"),
-            tuple(run.tags.items()),
-        )
 
 
 def runs_routes(pages: Pages) -> list[Route]:
     """The routes of the list."""
 
     def runs(request: Request) -> Response:
-        wanted = request.query_params.get("filter", "")
-        suite = request.query_params.get("suite", "")
-        everything = pages.store.runs()
-        found = list(_matching(everything, wanted, suite))
+        given = {name: request.query_params.get(name, "") for name in _GIVEN}
+        listed = _listed(pages)
         now = datetime.now(UTC)
-        rows = [RunRow.of(run, pages.summary(run), now) for run in found[:_SHOWN]]
+        try:
+            found, fault = filtered(_chosen(listed, given), given["filter"], now), ""
+        except ConfigError as error:
+            found, fault = [], str(error)
+        if given["group"]:
+            found.sort(key=lambda each: each.run.suite)  # the order within a suite stays
+        page = _number_of(given["page"], -(-len(found) // _SHOWN))
+        rows = _rows(pages, found[(page - 1) * _SHOWN : page * _SHOWN], listed, now)
+        scores = {row.figures.score for row in rows if row.figures and row.figures.score}
+        part: dict[str, Any] = {
+            "title": score_title(next(iter(scores))) if len(scores) == 1 else "Score",
+            "several": len(scores) > 1,
+            "costs": any(row.figures.cost for row in rows if row.figures),
+            "groups": _groups(rows, grouped=bool(given["group"])),
+            "given": given,
+            "verdicts": VERDICTS,
+            "fault": fault,
+            "waiting": any(row.figures is None or row.computing for row in rows),
+            "compared": any(row.difference for row in rows),
+            "found": len(found),
+            "total": len(listed),
+            "hidden": sum(each.marks.archived for each in listed) if not given["archived"] else 0,
+            "page": page,
+            "pages": -(-len(found) // _SHOWN),
+            "link": lambda **changed: pages.address("/", **{**given, "page": "", **changed}),
+        }
+        if request.headers.get("hx-target", "").endswith("#runs"):
+            return pages.page(request, "runs_table.html.j2", **part)
         return pages.page(
             request,
             "runs.html.j2",
-            rows=rows,
-            found=len(found),
-            total=len(everything),
-            wanted=wanted,
-            suite=suite,
-            suites=sorted({run.suite for run in everything}),
+            suites=sorted({each.run.suite for each in listed}),
+            states=STATES,
+            words=completions(listed),
+            query=pages.query(**{name: value for name, value in given.items() if value}),
+            **part,
         )
 
     return [Route("/", runs)]
 
 
-def _matching(runs: Iterable[Run], wanted: str, suite: str) -> Iterable[Run]:
-    """Runs of a suite whose id, suite, target, state or tags have every word of the filter."""
-    words = wanted.lower().split()
-    for run in runs:
-        text = " ".join([run.id, run.suite, run.target, run.state, *map("=".join, run.tags.items())]).lower()
-        if suite in {"", run.suite} and all(word in text for word in words):
-            yield run
+def _listed(pages: Pages) -> list[MarkedRun]:
+    """Every run, newest first."""
+    marks = read_marks(pages.store)
+    return [
+        MarkedRun(run, marks.get(run.num, NO_MARKS), run.state, pages.target_tags(run)) for run in pages.store.runs()
+    ]
+
+
+def _chosen(listed: Sequence[MarkedRun], given: dict[str, str]) -> list[MarkedRun]:
+    """The runs of a suite and a state; archived ones where they are asked for, in the filter or beside it."""
+    archived = bool(given["archived"]) or "archived" in given["filter"]
+    return [
+        each
+        for each in listed
+        if given["suite"] in {"", each.run.suite}
+        and given["state"] in {"", each.state}
+        and (archived or not each.marks.archived)
+    ]
+
+
+def _number_of(page: str, most: int) -> int:
+    """A page that there is, whatever the address says."""
+    return min(max(1, int(page) if page.isascii() and page.isdecimal() and len(page) < 10 else 1), max(1, most))
+
+
+def _rows(pages: Pages, shown: Sequence[MarkedRun], listed: Sequence[MarkedRun], now: datetime) -> list[RunRow]:
+    pinned = baselines((each.run for each in listed), {each.run.num: each.marks for each in listed})
+    figures, differences = pages.figures.of([each.run for each in shown], pinned)
+    return [
+        RunRow(
+            each.run,
+            each.state,
+            each.marks,
+            tuple(each.target_tags.items()),
+            figures.get(each.run.id),
+            differences.get(each.run.id),
+            pages.figures.compares(each.run, pinned) and each.run.id not in differences,
+            age_text(now - each.run.created),
+            each.run.created.isoformat(timespec="seconds"),
+        )
+        for each in shown
+    ]
+
+
+def _groups(rows: Sequence[RunRow], *, grouped: bool) -> list[tuple[str, list[RunRow]]]:
+    """(suite, rows) in the order of the rows; all under "" where they are not grouped."""
+    if not grouped:
+        return [("", list(rows))]
+    return [(suite, list(of_suite)) for suite, of_suite in groupby(rows, key=lambda row: row.run.suite)]
 
 
 def age_text(age: timedelta) -> str:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.preferences import is_judging, sides_of
+from steelyard.analysis.judging_manifest import is_judging, sides_of
+from steelyard.analysis.numbers import score_title
 from steelyard.analysis.preferences_values import SIDES
+from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.analysis.settings import WordChange, word_changes
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
-from steelyard.prompts.conversation import is_messages
+from steelyard.prompts.conversation import input_text, is_messages
 from steelyard.prompts.message_parts import without_files
-from steelyard.report.numbers import kind_text, score_title
+from steelyard.report.numbers import kind_text
 from steelyard.report.sample_evidence import (
     JUDGED,
     STEPS,
@@ -29,9 +32,10 @@ from steelyard.report.sample_evidence import (
     verdict_name,
     without_sources,
 )
-from steelyard.report.sample_table import input_text, key_of
+from steelyard.report.sample_table import key_of
 from steelyard.report.sql_results import SqlEvidence, sql_evidence
-from steelyard.types import Record, Reply, Score
+from steelyard.store import Run
+from steelyard.types import Message, Record, Reply, Score
 from steelyard.viewer.pages import Pages
 
 _STEP_NAMES: Final[Mapping[str, str]] = {
@@ -46,6 +50,8 @@ _APART: Final = frozenset(
 """Keys of a score's detail that are shown in words or elsewhere."""
 _MOST_COMPARED: Final = 4_000
 """Characters of reference and output together, up to which they are compared word by word."""
+_REPEATS_PASSED: Final = 101
+"""Records that are read to find the next sample: a sample has at most 100 repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,7 @@ class ShownScore:
         reading: what was read and by which rule.
         how: how a judge computed it.
         steps: title -> single decisions (what about, verdict, reason).
-        detail: what else the scorer kept.
+        detail: what else the scorer kept: name, value.
     """
 
     title: str
@@ -89,27 +95,38 @@ class ShownScore:
     reading: str
     how: str
     steps: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]
-    detail: str
+    detail: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPassage:
-    """A passage: where it is from, its text, and by what it matches an expected source ("" if it does not)."""
+    """A passage: where it is from, its text cut at the part that was expected, and by what it matches a source.
+
+    Args:
+        label: where it is from.
+        before: its text up to the expected part; all of it where no part is known.
+        expected: the expected part.
+        after: the rest.
+        matched: by what it matches; "" if it does not.
+    """
 
     label: str
-    text: str
+    before: str
+    expected: str
+    after: str
     matched: str
 
 
 @dataclass(frozen=True, slots=True)
 class ShownCall:
-    """A call of a model: its stage, figures, and the reply's text where it is not the output."""
+    """A call of a model: its stage, figures, the reply's text where it is not the output, and a judge's prompt."""
 
     stage: str
     figures: str
     faults: tuple[str, ...]
     text: str
     reasoning: str
+    prompt: tuple[Turn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +145,7 @@ class ShownRecord:
     turns: tuple[Turn, ...]
     passages: tuple[ShownPassage, ...]
     calls: tuple[ShownCall, ...]
-    metadata: str
+    metadata: tuple[tuple[str, str], ...]
     seconds: str
 
 
@@ -138,9 +155,7 @@ def sample_routes(pages: Pages) -> list[Route]:
     def sample(request: Request) -> Response:
         run = pages.run(request)
         ident = request.path_params["sample"]
-        records = run.records_of([ident])
-        if not records:
-            raise ConfigError(f"run {run.id} has no record of a sample {ident!r}")
+        place, records = _records(run, ident, request.query_params.get("at", ""))
         first = records[0].sample
         sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
         return pages.page(
@@ -148,7 +163,7 @@ def sample_routes(pages: Pages) -> list[Route]:
             "sample.html.j2",
             run=run,
             sample=first,
-            turns=_turns_of(first.input),
+            turns=turns_of(first.input),
             question="" if is_messages(first.input) else input_text(first.input),
             options=_options(records),
             reference=cell_text(first.reference),
@@ -159,14 +174,83 @@ def sample_routes(pages: Pages) -> list[Route]:
                 for name, value in without_sources(first.metadata).items()
                 if value not in (None, "")
             ],
-            records=[_shown(record, sides, run.manifest) for record in records],
-            query=request.url.query,
+            records=[_shown(record, sides, run) for record in records],
+            beside=_beside(pages, request, run, ident, place),
+            query=_list_query(pages, request),
         )
 
-    return [Route("/run/{run}/s/{sample:path}", sample)]
+    return [Route("/run/{run}/s/{sample:any}", sample)]
 
 
-def _shown(record: Record, sides: Sequence[str], manifest: Mapping[str, Any]) -> ShownRecord:
+_OF_LIST: Final = ("where", "search", "sort", "against")
+"""What an address says of the list that a sample was opened from."""
+
+
+def _list_query(pages: Pages, request: Request) -> str:
+    return pages.query(**{name: value for name in _OF_LIST if (value := request.query_params.get(name))})
+
+
+def _records(run: Run, ident: str, at: str) -> tuple[str, list[Record]]:
+    """The place of a sample in its run, and its records: found at once where the address says the place.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    number = at.partition(".")[0]
+    if number.isdecimal() and len(number) < 10:
+        records = [record for _, record in run.records_between(int(number), int(number))]
+        if records and records[0].sample.id == ident:
+            return at, records
+    place = run.place_of(ident)
+    if place is None:
+        raise ConfigError(f"run {run.id} has no record of a sample {ident!r}")
+    return str(place), [record for _, record in run.records_between(place, place)]
+
+
+def _beside(pages: Pages, request: Request, run: Run, ident: str, at: str) -> tuple[str, str]:
+    """Addresses of the samples before and after this one in the list that it was opened from; "" at the ends.
+
+    A sample may stand in a list several times, once for each repeat: `at` says at which place the reader is.
+    """
+    chosen = {name: request.query_params.get(name, "") for name in _OF_LIST}
+    try:
+        before = _neighbour(pages, run, ident, {**chosen, "before": at})
+        return before, _neighbour(pages, run, ident, {**chosen, "after": at})
+    except ConfigError:  # a condition that was typed wrong: the list says so, and the sample is shown all the same
+        return "", ""
+
+
+def _neighbour(pages: Pages, run: Run, ident: str, chosen: Mapping[str, str]) -> str:
+    """The address of the nearest other sample in a direction of a list; "" at its end.
+
+    Args:
+        pages: make addresses.
+        run: whose samples.
+        ident: of the sample that is shown.
+        chosen: what the list is of, and `before` or `after` with the place from where.
+    """
+    against = pages.run_of(chosen["against"]) if chosen["against"] else None
+    kept = {name: chosen[name] for name in _OF_LIST}
+    for n in (1, _REPEATS_PASSED):
+        page = run.page(
+            chosen.get("after", ""),
+            n,
+            before=chosen.get("before", ""),
+            where=chosen["where"],
+            search=chosen["search"],
+            sort=chosen["sort"],
+            against=against,
+            count=False,
+        )
+        nearest = list(zip(page.records, page.places, strict=True))[:: -1 if "before" in chosen else 1]
+        for record, (no, repeat) in nearest:
+            if record.sample.id != ident:
+                return pages.address(f"/run/{run.id}/s/{quote(record.sample.id, safe='')}", **kept, at=f"{no}.{repeat}")
+    return ""
+
+
+def _shown(record: Record, sides: Sequence[str], run: Run) -> ShownRecord:
+    manifest = run.manifest
     output = record.output
     answers = _answers(record, sides)
     text = "" if output is None or answers else cell_text(output.value)
@@ -187,14 +271,23 @@ def _shown(record: Record, sides: Sequence[str], manifest: Mapping[str, Any]) ->
         tuple(word_changes(reference, text))
         if comparable and not sql and len(reference) + len(text) <= _MOST_COMPARED
         else (),
-        tuple(map(_score, scores)),
+        tuple(_said_once(map(_score, scores))),
         sql,
         _messages(output.metadata if output else {}),
         tuple(_passages(record)),
-        tuple(_calls(record, text)),
-        cell_text(without_sources(output.metadata)) if output and without_sources(output.metadata) else "",
+        tuple(_calls(record, text, _prompts(run, record))),
+        _kept(without_sources(output.metadata)) if output else (),
         f"{record.seconds:.3g} s",
     )
+
+
+def _prompts(run: Run, record: Record) -> Mapping[str, Sequence[Message]]:
+    """Key of a judge's reply -> the messages that it answers."""
+    if not record.replies.keys() - {"target"}:
+        return {}
+    from steelyard.suite.judge_prompts import judge_prompts  # imports what runs: 0.2 s, for judged samples alone
+
+    return judge_prompts(run, record)
 
 
 def _span(score: Score | None, text: str) -> tuple[int, int]:
@@ -247,7 +340,7 @@ def _score(score: Score) -> ShownScore:
         if isinstance(entries := detail.get(key), list) and entries
     )
     state = score.outcome if score.outcome != "scored" or score.passed is None else "right" if score.passed else "wrong"
-    value = kind_text(score.outcome) if score.value is None else f"{score.value:.6g}"
+    value = kind_text(score.outcome) if score.value is None else f"{score.value:.4g}"
     return ShownScore(
         score_title(score.name),
         state,
@@ -256,8 +349,34 @@ def _score(score: Score) -> ShownScore:
         ", ".join(filter(None, reading)),
         "; ".join(_how(detail)),
         steps,
-        cell_text(rest) if rest else "",
+        _kept(rest),
     )
+
+
+def _said_once(scores: Iterable[ShownScore]) -> Iterator[ShownScore]:
+    """The scores; one that says the same as the one before, as measures of one retrieval do, has its value alone."""
+    reason = ""
+    detail: tuple[tuple[str, str], ...] = ()
+    for score in scores:
+        same_detail = score.detail == detail
+        yield replace(
+            score, reason="" if score.reason == reason else score.reason, detail=() if same_detail else score.detail
+        )
+        reason, detail = score.reason, score.detail
+
+
+def _kept(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What a scorer or a target kept, name by name; flags as words."""
+    return tuple((key.replace("_", " "), _in_words(value)) for key, value in values.items())
+
+
+def _in_words(value: Any) -> str:
+    """A value as people write it: yes and no, a list with commas; what is deeper stays JSON."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple) and not any(isinstance(member, Mapping | list) for member in value):
+        return ", ".join(map(_in_words, value))
+    return cell_text(value)
 
 
 def _how(detail: Mapping[str, Any]) -> Iterator[str]:
@@ -285,7 +404,7 @@ def _step(step: Any) -> tuple[str, str, str]:
     return cell_text(about), kind_text(cell_text(verdict)), cell_text(step.get("reason"))
 
 
-def _turns_of(value: Any) -> list[Turn]:
+def turns_of(value: Any) -> list[Turn]:
     """The messages of a conversation; [] where the input is none."""
     return [_turn(message) for message in value] if is_messages(value) else []
 
@@ -313,23 +432,53 @@ def _passages(record: Record) -> Iterator[ShownPassage]:
     sources = sources_in(output.metadata)
     matches = passage_matches(record, output)
     for at in range(max(len(output.contexts), len(sources))):
+        source = sources[at] if at < len(sources) else None
+        text = output.contexts[at] if at < len(output.contexts) else ""
+        start, end = _expected_part(record, source, text)
         yield ShownPassage(
-            source_label(sources[at]) if at < len(sources) else "",
-            output.contexts[at] if at < len(output.contexts) else "",
-            matches[at] if at < len(matches) else "",
+            source_label(source) if source is not None else "",
+            text[:start],
+            text[start:end],
+            text[end:],
+            matches[at] if at < len(matches) and matches[at] in WAYS else "",
         )
+
+
+def _expected_part(record: Record, source: Any, text: str) -> tuple[int, int]:
+    """Where a passage holds what was expected, by its words or by its place in the document; an empty one at the end.
+
+    Args:
+        record: whose sample names the expected sources.
+        source: of the passage.
+        text: of the passage.
+    """
+    begin = source.get("start") if isinstance(source, Mapping) else None
+    for expected in sources_in(record.sample.metadata):
+        wanted = _source_text(expected).strip()
+        if wanted and (at := text.find(wanted)) >= 0:
+            return at, at + len(wanted)
+        if not isinstance(expected, Mapping) or not isinstance(begin, int):
+            continue
+        first, last = expected.get("start"), expected.get("end")
+        document = expected.get("document") or record.sample.metadata.get("document")
+        if document == source.get("document") and isinstance(first, int) and isinstance(last, int):
+            start, end = (min(max(0, at - begin), len(text)) for at in (first, last))
+            if start < end:
+                return start, end
+    return len(text), len(text)
 
 
 def _source_text(source: Any) -> str:
     return cell_text(source.get("text")) if isinstance(source, Mapping) else ""
 
 
-def _calls(record: Record, shown: str) -> Iterator[ShownCall]:
+def _calls(record: Record, shown: str, prompts: Mapping[str, Sequence[Message]]) -> Iterator[ShownCall]:
     for stage, replies in record.replies.items():
         for reply in replies:
             faults = tuple(attempt.fault for attempt in reply.attempts if attempt.fault)
             text = "" if stage == "target" and reply.text == shown else reply.text
-            yield ShownCall(stage, _figures(reply), faults, text, cell_text(reply.metadata.get("reasoning")))
+            prompt = tuple(map(_turn, prompts.get(reply.key, ())))
+            yield ShownCall(stage, _figures(reply), faults, text, cell_text(reply.metadata.get("reasoning")), prompt)
 
 
 def _figures(reply: Reply) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
+from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -21,29 +23,37 @@ from starlette.routing import Route
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
 from steelyard.viewer.compare_page import compare_routes
-from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, new_token
+from steelyard.viewer.datasets_page import dataset_routes
+from steelyard.viewer.delete_page import delete_routes
+from steelyard.viewer.filtered_export import export_routes
+from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, kept_token, new_token
 from steelyard.viewer.history_page import history_routes
 from steelyard.viewer.live_page import live_routes
+from steelyard.viewer.marks import mark_routes
 from steelyard.viewer.notes import note_routes
-from steelyard.viewer.pages import Pages
+from steelyard.viewer.open_datasets import OpenDatasets
+from steelyard.viewer.pages import AnyText, Pages
+from steelyard.viewer.queue_page import queue_routes
 from steelyard.viewer.run_page import run_routes
 from steelyard.viewer.runs_page import runs_routes
 from steelyard.viewer.sample_page import sample_routes
+from steelyard.viewer.saved_page import saved_routes
+from steelyard.viewer.warm_up import warm_up
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _IMMUTABLE: Final = {"Cache-Control": "private, max-age=31536000, immutable"}
+_HTMX: Final = "viewer.static.htmx"
 _FILES: Final = {
-    "report.css": "report.templates",
-    "viewer.css": "viewer.static",
-    "viewer.js": "viewer.static",
-    "htmx.min.js": "viewer.static.htmx",
-    "hx-csp.min.js": "viewer.static.htmx",
-    "hx-sse.min.js": "viewer.static.htmx",
+    "report.css": (("report.templates", "report.css"),),
+    "viewer.css": (("viewer.static", "viewer.css"),),
+    "viewer.js": (("viewer.static", "viewer.js"),),
+    # One file: htmx looks at the page right after its script has run, and a script that arrives later extends nothing.
+    "htmx.js": ((_HTMX, "htmx.min.js"), (_HTMX, "hx-csp.min.js"), (_HTMX, "hx-sse.min.js")),
 }
-"""Every file that is served, and the folder of it: nothing else is, whatever an address says."""
+"""Every file that is served, and the (folder, file) that it is made of: nothing else is, whatever an address says."""
 DEFAULT_PORT: Final = 7533
 
 
@@ -57,8 +67,9 @@ class ViewerOptions:
         port: 0 takes a free one.
         hosts: further names that a Host header may hold, without ports.
         root_path: the prefix under which a proxy serves the viewer; "" is none.
-        read_only: nothing can be written, not even notes.
-        token: "" makes a new one.
+        read_only: nothing can be written, neither notes nor files of datasets.
+        token: "" takes that of the file, or makes a new one.
+        token_file: keeps the token for the next start; made where it is missing.
 
     Raises:
         ConfigError: an address or a prefix that cannot be meant.
@@ -71,6 +82,7 @@ class ViewerOptions:
     root_path: str = ""
     read_only: bool = False
     token: str = ""
+    token_file: Path | None = None
 
     def __post_init__(self) -> None:
         if self.root_path and (not self.root_path.startswith("/") or self.root_path.endswith("/")):
@@ -88,29 +100,49 @@ class ViewerOptions:
         """What the guard checks."""
         named = {host.lower() for host in self.hosts}
         own = f"[{self.host}]" if ":" in self.host else self.host
-        return Access(self.token or new_token(), frozenset({*named, own} - LOOPBACK), self.root_path)
+        token = self.token or (kept_token(self.token_file) if self.token_file else new_token())
+        return Access(token, frozenset({*named, own} - LOOPBACK), self.root_path)
 
 
 def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGIApp:
     """The guarded application over an open store.
 
     Args:
-        store: it is read, and written by marks and notes alone.
+        store: it is read, and written by marks, notes, labels and drafts of datasets.
         access: who may use it.
         read_only: refuse whatever writes.
     """
+    register_url_convertor("any", AnyText())
     pages = Pages(store, root_path=access.root_path, read_only=read_only, static=_static_address)
+    datasets = OpenDatasets(pages)
     routes = [
         *runs_routes(pages),
         *live_routes(pages),
-        *run_routes(pages),
+        *run_routes(pages, datasets),
         *sample_routes(pages),
         *note_routes(pages),
-        *compare_routes(pages),
+        *mark_routes(pages),
+        *delete_routes(pages),
+        *compare_routes(pages, datasets),
         *history_routes(pages),
+        *saved_routes(pages),
+        *export_routes(pages),
+        *queue_routes(pages),
+        *dataset_routes(pages, datasets),
         Route("/static/{digest}/{name}", _static),
     ]
-    app = Starlette(routes=routes, exception_handlers={SteelyardError: pages.error, HTTPException: pages.refused})
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await warm_up(pages)
+        yield
+        pages.figures.close()
+
+    app = Starlette(
+        routes=routes,
+        exception_handlers={SteelyardError: pages.error, HTTPException: pages.refused},
+        lifespan=lifespan,
+    )
     return RequestGuard(app, access)
 
 
@@ -125,6 +157,8 @@ def bound(options: ViewerOptions) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((options.host, options.port))
+        # At once: a browser that is given the address before the server runs must wait, not be refused.
+        listening.listen()
     except OSError as error:
         listening.close()
         hint = "; --port 0 takes a free port" if error.errno == errno.EADDRINUSE else ""
@@ -156,7 +190,7 @@ def serve(options: ViewerOptions, *, started: Callable[[str], None]) -> None:
             server_header=False,
             date_header=False,
             ws="none",
-            lifespan="off",
+            lifespan="on",
             timeout_graceful_shutdown=2,  # live pages never end by themselves
         )
         uvicorn.Server(config).run(sockets=[listening])
@@ -165,7 +199,8 @@ def serve(options: ViewerOptions, *, started: Callable[[str], None]) -> None:
 @cache
 def _part(name: str) -> tuple[bytes, str]:
     """A file of ours and the beginning of its hash."""
-    content = files(f"steelyard.{_FILES[name]}").joinpath(name).read_bytes()
+    pieces = [files(f"steelyard.{folder}").joinpath(file).read_bytes() for folder, file in _FILES[name]]
+    content = b";\n".join(pieces)
     return content, sha256(content).hexdigest()[:16]
 
 

@@ -22,7 +22,12 @@ PUBLISHED = {"g_eval"}
 """The form of G-Eval is filled in with the score alone (Liu et al. 2023), at whose token the probabilities are read."""
 NO_VERDICT = {"claims", "g_eval_steps"}
 RATINGS = {"correctness": (3, 1, 5), "rubric": (3, 1, 5), "relevance": (3, 1, 5), "g_eval_reasons": (2, 1, 3)}
-YES_NO = {"faithfulness": "no", "faithfulness_refine": "yes", "answer_relevancy_unanswerable": "no"}
+YES_NO = {
+    "faithfulness": "no",
+    "faithfulness_refine": "yes",
+    "answer_relevancy_unanswerable": "no",
+    "error_code": "yes",
+}
 NUMBERED = ("claim_verdicts", "context_relevance", "answer_relevancy", "guideline")
 MARKS = ("\nAn example", "\n下面是")
 REASON = ("reason", "理由")

@@ -24,11 +24,31 @@ function aboutOf(metadata) {
   }
   const known = Object.entries(values).filter(([, value]) => value !== "" && value !== null);
   return known.map(([name, value]) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
+    const text = inWords(value);
     if (text.length <= 200 && !text.includes("\n")) return fact(name, shown(text));
     const whole = element("pre", { class: "text", tabindex: 0, "aria-label": plainly(name) }, shown(text));
     return element("details", {}, element("summary", {}, shown(name)), whole);
   });
+}
+
+// A value as people write it: yes and no, a list with commas; what is deeper stays JSON.
+function inWords(value) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (Array.isArray(value) && value.every((each) => each === null || typeof each !== "object")) return value.map(inWords).join(", ");
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+// What a target or a scorer kept, name by name.
+function keptOf(title, word) {
+  let values;
+  try {
+    values = JSON.parse(WORDS[word]);
+  } catch {
+    return [fact(title, shown(WORDS[word]))];
+  }
+  if (values === null || typeof values !== "object" || Array.isArray(values)) return [fact(title, shown(inWords(values)))];
+  const named = Object.entries(values).map(([name, value]) => `${name.replaceAll("_", " ")}: ${inWords(value)}`);
+  return [fact(title, shown(named.join("; ")))];
 }
 
 function optionsOf(row) {
@@ -100,8 +120,8 @@ function factsOf(run, record) {
   if (retrieved) parts.push(retrieved);
   run.calls[record].forEach((call, at) => parts.push(...callOf(call, run.latency[record][at])));
   parts.push(fact("Time in all", `${run.seconds[record]} s`));
-  if (run.metadata[record]) parts.push(fact("From the target", shown(WORDS[run.metadata[record]])));
-  if (run.detail[record]) parts.push(fact("From the scorer", shown(WORDS[run.detail[record]])));
+  if (run.metadata[record]) parts.push(...keptOf("From the target", run.metadata[record]));
+  if (run.detail[record]) parts.push(...keptOf("From the scorer", run.detail[record]));
   return parts;
 }
 

@@ -76,7 +76,16 @@ const FILTERS = {
   changed: ["Changed", (row, number) => row.changes[number] > 0],
   improvements: ["Improvements", (row, number) => row.changes[number] === 1],
   regressions: ["Regressions", (row, number) => row.changes[number] === 2],
+  both_right: [`Both ${HEAD.right}`, (row, number) => isBoth(row, number, "right")],
+  both_wrong: [`Both ${HEAD.wrong}`, (row, number) => isBoth(row, number, "wrong", ...HEAD.as_wrong)],
 };
+// Reached by a number of the comparison only: as chips they would crowd out the others.
+const LINKED_ONLY = new Set(["both_right", "both_wrong"]);
+
+// Whether the baseline and another run have one of these states on a sample that did not change.
+function isBoth(row, number, ...states) {
+  return number > 0 && row.changes[number] === 0 && [0, number].every((run) => states.some((state) => has(row, run, state)));
+}
 
 function has(row, number, state) {
   return row.records[number].some((record) => stateOf(RUNS[number], record) === state);

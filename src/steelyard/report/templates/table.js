@@ -1,6 +1,6 @@
 // The table of samples: controls, pages of rows, and the address that keeps what was chosen.
 
-const PAGE = 50;
+const PAGE = 25;
 const CHANGES = ["", "improvement", "regression"];
 const choice = { show: "all", text: "", group: "", target: "", failed: "", open: "" };
 const order = { by: "", down: false };
@@ -85,7 +85,7 @@ function countOf(chosen) {
 // Chips of what does not occur are left out, so that a page offers nothing empty.
 function drawChips() {
   const counts = Object.keys(FILTERS).map((show) => [show, countOf({ ...choice, show, text: "" })]);
-  const offered = counts.filter(([show, { n }]) => show === "all" || show === choice.show || n > 0);
+  const offered = counts.filter(([show, { n }]) => show === "all" || show === choice.show || (n > 0 && !LINKED_ONLY.has(show)));
   const focused = chips.contains(document.activeElement) ? document.activeElement.dataset.show : null;
   chips.replaceChildren(...offered.map(([show, { n, what }]) => {
     const button = element("button", { type: "button", "data-show": show, "aria-pressed": String(choice.show === show) }, `${FILTERS[show][0]} ${n.toLocaleString("en")}${what}`);
@@ -222,6 +222,7 @@ function openSample(id) {
 // What the address asks for, as far as this page has it.
 function readAddress() {
   const address = new URLSearchParams(location.hash.slice(1));
+  Object.assign(choice, { show: "all", group: "", target: "", failed: "", open: "" });
   if (Object.hasOwn(FILTERS, address.get("show") ?? "")) choice.show = address.get("show");
   choice.text = address.get("text") ?? "";
   for (const key of ["group", "target", "failed"]) {
@@ -251,4 +252,13 @@ root.hidden = false;
 const sampleToOpen = readAddress();
 apply();
 if (sampleToOpen) openSample(sampleToOpen);
+else if (location.hash.includes("=")) document.getElementById("samples").scrollIntoView();
+// A number above was followed; a link to a section has no "=" and leaves the table as it is.
+window.addEventListener("hashchange", () => {
+  if (!location.hash.includes("=")) return;
+  const opened = readAddress();
+  apply();
+  document.getElementById("samples").scrollIntoView();
+  if (opened) openSample(opened);
+});
 document.addEventListener("keydown", keys);

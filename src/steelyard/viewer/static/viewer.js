@@ -30,7 +30,13 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+    // 229: what an input method takes; some browsers say so alone of the key that ends a composition.
+    if (event.isComposing || event.keyCode === 229) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && press("Ctrl+Enter")) {
+      event.preventDefault(); // the one key that works while typing: it ends the typing
+      return;
+    }
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
     const target = event.target;
     if (target instanceof Element && isTyping(target)) {
       if (event.key === "Escape") target.blur();
@@ -48,6 +54,23 @@
     if (button && button.dataset.key === "?") sheet().showModal();
     if (button && button.dataset.close !== undefined) button.closest("dialog").close();
   });
+
+  // A list of completions fits a whole field; a filter is parts joined by "and", of which the last is being typed.
+  document.addEventListener("input", (event) => {
+    const field = event.target;
+    if (!(field instanceof HTMLInputElement) || field.dataset.completes === undefined) return;
+    const before = field.value.match(/^.*\sand\s+/i)?.[0] ?? "";
+    for (const option of field.list.options) {
+      option.dataset.part ??= option.value;
+      if (option.value !== before + option.dataset.part) option.value = before + option.dataset.part;
+    }
+  });
+
+  // Figures that come later replace the rows: what was ticked meanwhile stays ticked.
+  let ticked = [];
+  const boxes = () => [...document.querySelectorAll("#runs input[name=run]")];
+  document.addEventListener("htmx:before:swap", () => { ticked = boxes().filter((box) => box.checked).map((box) => box.value); });
+  document.addEventListener("htmx:after:swap", () => { for (const box of boxes()) box.checked = ticked.includes(box.value); });
 
   // A server that was stopped or started again with another token: say so where the page is, and keep what is shown.
   const say = (text) => {

@@ -1,0 +1,357 @@
+"""Error analysis: notes on the first thing that is wrong with records, and the codes that they are grouped under.
+
+A coding is a draw of records and a list of events that is only added to. A note says what is wrong with a record in a
+person's own words (open coding); a code gathers notes under a name and a definition (axial coding). What stands now is
+what the events come to, in their order; everything that stood before can be read from them.
+
+Source of the procedure: A. Strauss and J. Corbin, "Basics of qualitative research", 2nd edition, 1998 (open and axial
+coding).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from steelyard.errors import ConfigError
+from steelyard.types import Json
+
+EventKind = Literal["note", "withdraw", "code", "assign", "merge", "drop", "adopt", "scorer", "trial", "install"]
+CodeState = Literal["adopted", "proposed", "merged", "dropped"]
+MOST_CODES: Final = 500
+LONGEST_NOTE: Final = 2_000
+LONGEST_NAME: Final = 100
+LONGEST_DEFINITION: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class CodingEvent:
+    """Something that a person, or a model that proposes, did.
+
+    Args:
+        num: in the order in which it was stored.
+        kind: of it; the keys of `body` follow from it.
+        author: who did it.
+        at: when.
+        body: `item` and `text` of a note; `code`, `name`, `definition`, `proposed`, `items` and `split_from` of a
+            code; `items` and `code` of an assignment; `code` and `into` of a merge; `code` and `config` of a scorer
+            and its trial.
+    """
+
+    num: int
+    kind: EventKind
+    author: str
+    at: datetime
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorNote:
+    """What a person wrote of a record; `text` is "" where nothing is wrong with it.
+
+    Args:
+        item: number of the record in the coding.
+        text: the first thing that is wrong.
+        author: who wrote it.
+        at: when.
+        num: of the event.
+        code: id of the code that it is under; "" while it is under none.
+    """
+
+    item: int
+    text: str
+    author: str
+    at: datetime
+    num: int
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeScorer:
+    """A scorer that a code was made to: its configuration, and what has become of it.
+
+    Args:
+        config: the keys of the scorer `error_code`.
+        examples: items whose notes or answers stand in it; they never count in its trial.
+        author: who made it.
+        at: when.
+        run: id of the run that tried it; "" while nobody did.
+        installed: who installed it; "" while nobody did.
+    """
+
+    config: Mapping[str, Json]
+    examples: tuple[int, ...]
+    author: str
+    at: datetime
+    run: str = ""
+    installed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCode:
+    """A kind of error: a name, what belongs to it, and who says so.
+
+    Args:
+        id: unique in its coding.
+        name: of a few words.
+        definition: what belongs to it and what does not; "" where nobody has said.
+        state: `adopted` codes count; `proposed` ones come from a model, and count once a person adopts them.
+        author: who made it; a model's name begins with `model:`.
+        at: when.
+        merged_into: id of the code that took its notes; "" for others.
+        split_from: id of the code whose notes it took some of; likewise.
+        proposed_items: items that whoever proposed it would put under it.
+        scorer: what it was made to; None where nothing.
+    """
+
+    id: str
+    name: str
+    definition: str
+    state: CodeState
+    author: str
+    at: datetime
+    merged_into: str = ""
+    split_from: str = ""
+    proposed_items: tuple[int, ...] = ()
+    scorer: CodeScorer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodingState:
+    """What the events of a coding come to.
+
+    Args:
+        notes: item -> its note, in the order in which the notes that stand now were written.
+        codes: id -> every code that ever was, in the order in which they were made.
+        earlier: item -> notes that were replaced or withdrawn, oldest first.
+        last: number of the last event; 0 where there is none.
+    """
+
+    notes: Mapping[int, ErrorNote] = field(default_factory=dict)
+    codes: Mapping[str, ErrorCode] = field(default_factory=dict)
+    earlier: Mapping[int, tuple[ErrorNote, ...]] = field(default_factory=dict)
+    last: int = 0
+
+    @property
+    def adopted(self) -> tuple[ErrorCode, ...]:
+        """The codes that count, the one with most notes first."""
+        counts = self.counts
+        found = [code for code in self.codes.values() if code.state == "adopted"]
+        return tuple(sorted(found, key=lambda code: -counts[code.id]))
+
+    @property
+    def proposed(self) -> tuple[ErrorCode, ...]:
+        """Codes that a model proposes and nobody has adopted or dropped."""
+        return tuple(code for code in self.codes.values() if code.state == "proposed")
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Id of a code -> notes under it; "" counts those under none."""
+        return Counter(note.code for note in self.notes.values() if note.text)
+
+    @property
+    def uncoded(self) -> tuple[ErrorNote, ...]:
+        """Notes of an error that are under no code, oldest first."""
+        return tuple(note for note in self.notes.values() if note.text and not note.code)
+
+    def code(self, ident: str) -> ErrorCode:
+        """The code of an id, as long as it is adopted or proposed.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        found = self.codes.get(ident)
+        if found is None or found.state in {"merged", "dropped"}:
+            gone = "" if found is None else f": it was {found.state}"
+            raise ConfigError(f"there is no code {ident!r} in this error analysis{gone}")
+        return found
+
+    def named(self, name: str) -> ErrorCode | None:
+        """The adopted code of a name or an id, whatever the case of its letters; None where there is none."""
+        folded = " ".join(name.split()).casefold()
+        return next((code for code in self.adopted if folded in {code.name.casefold(), code.id.casefold()}), None)
+
+
+class _Fold:
+    """Applies events in their order; what they name and is no longer there is passed over."""
+
+    def __init__(self, items: Iterable[int]) -> None:
+        self._items = frozenset(items)
+        self.notes: dict[int, ErrorNote] = {}
+        self.codes: dict[str, ErrorCode] = {}
+        self.earlier: dict[int, tuple[ErrorNote, ...]] = {}
+        self.last = 0
+
+    def apply(self, event: CodingEvent) -> None:
+        self.last = event.num
+        getattr(self, f"_{event.kind}")(event, event.body)
+
+    def _note(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        item = body["item"]
+        if item not in self._items:
+            return
+        before = self._set_aside(item)
+        kept = before.code if before and body["text"] else ""
+        self.notes[item] = ErrorNote(item, body["text"], event.author, event.at, event.num, kept)
+
+    def _withdraw(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        del event
+        self._set_aside(body["item"])
+
+    def _set_aside(self, item: int) -> ErrorNote | None:
+        before = self.notes.pop(item, None)
+        if before is not None:
+            self.earlier[item] = (*self.earlier.get(item, ()), before)
+        return before
+
+    def _code(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        ident = body["code"]
+        if ident in self.codes:
+            self.codes[ident] = replace(self.codes[ident], name=body["name"], definition=body["definition"])
+        else:
+            proposed = bool(body.get("proposed"))
+            self.codes[ident] = ErrorCode(
+                id=ident,
+                name=body["name"],
+                definition=body["definition"],
+                state="proposed" if proposed else "adopted",
+                author=event.author,
+                at=event.at,
+                split_from=body.get("split_from", ""),
+                proposed_items=tuple(body.get("items", ())) if proposed else (),
+            )
+            if not proposed:
+                self._put(body.get("items", ()), ident)
+
+    def _assign(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        del event
+        self._put(body["items"], body["code"])
+
+    def _put(self, items: Iterable[int], code: str) -> None:
+        if code and (code not in self.codes or self.codes[code].state != "adopted"):
+            return
+        for item in items:
+            if item in self.notes and self.notes[item].text:
+                self.notes[item] = replace(self.notes[item], code=code)
+
+    def _merge(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        del event
+        ident, into = body["code"], body["into"]
+        if {ident, into} <= set(self.codes):
+            self.codes[ident] = replace(self.codes[ident], state="merged", merged_into=into)
+            self._put([note.item for note in self.notes.values() if note.code == ident], into)
+
+    def _drop(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        del event
+        ident = body["code"]
+        if ident in self.codes:
+            self._put([note.item for note in self.notes.values() if note.code == ident], "")
+            self.codes[ident] = replace(self.codes[ident], state="dropped")
+
+    def _adopt(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        del event
+        code = self.codes.get(body["code"])
+        if code is not None and code.state == "proposed":
+            self.codes[code.id] = replace(code, state="adopted")
+            free = [item for item in code.proposed_items if item in self.notes and not self.notes[item].code]
+            self._put(free, code.id)
+
+    def _scorer(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        self._with_scorer(body, CodeScorer(body["config"], tuple(body["examples"]), event.author, event.at))
+
+    def _trial(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        del event
+        if (scorer := self._scorer_of(body)) is not None and scorer.config == body["config"]:
+            self._with_scorer(body, replace(scorer, run=body["run"]))
+
+    def _install(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
+        if (scorer := self._scorer_of(body)) is not None:
+            self._with_scorer(body, replace(scorer, installed=event.author))
+
+    def _scorer_of(self, body: Mapping[str, Any]) -> CodeScorer | None:
+        code = self.codes.get(body["code"])
+        return code.scorer if code else None
+
+    def _with_scorer(self, body: Mapping[str, Any], scorer: CodeScorer) -> None:
+        if body["code"] in self.codes:
+            self.codes[body["code"]] = replace(self.codes[body["code"]], scorer=scorer)
+
+
+def folded(events: Iterable[CodingEvent], items: Iterable[int]) -> CodingState:
+    """What events come to.
+
+    Args:
+        events: oldest first.
+        items: numbers of the records that are still there; notes on others count no more.
+    """
+    fold = _Fold(items)
+    for event in events:
+        fold.apply(event)
+    return CodingState(fold.notes, fold.codes, fold.earlier, fold.last)
+
+
+@dataclass(frozen=True, slots=True)
+class Saturation:
+    """Whether further notes still bring new codes.
+
+    Args:
+        seen: distinct codes after the 1st, 2nd ... note of an error that is under a code, in the order of writing.
+        expected: the same if the notes came in any order.
+        next_is_new: estimated probability that the next note needs a code of its own.
+    """
+
+    seen: tuple[int, ...]
+    expected: tuple[float, ...]
+    next_is_new: float
+
+
+def saturation(codes: Sequence[str]) -> Saturation | None:
+    r"""How the number of distinct codes grows with the notes; None where no note is under a code.
+
+        E[S_m] = sum_i (1 - C(n - n_i, m) / C(n, m))        P(new) = n_1 / n
+
+    n_i is the number of notes under code i, n_1 that of codes with a single note.
+
+    Args:
+        codes: of each note, in the order of writing.
+
+    Source: S. H. Hurlbert, "The nonconcept of species diversity", Ecology 52, 1971 (expected number in a sample of m);
+    I. J. Good, "The population frequencies of species", Biometrika 40, 1953 (probability of a new one).
+
+    >>> curve = saturation(["a", "a", "b", "c"])
+    >>> curve.seen, [round(value, 2) for value in curve.expected], curve.next_is_new
+    ((1, 1, 2, 3), [1.0, 1.83, 2.5, 3.0], 0.5)
+    """
+    if not codes:
+        return None
+    seen: list[int] = []
+    met: set[str] = set()
+    for code in codes:
+        met.add(code)
+        seen.append(len(met))
+    n = len(codes)
+    counts = Counter(Counter(codes).values())  # notes of a code -> codes with as many
+    expected = [0.0] * n
+    for size, times in counts.items():
+        absent = 1.0  # the probability that none of m notes is of such a code
+        for m in range(1, n + 1):
+            absent *= max(0, n - size - m + 1) / (n - m + 1)
+            expected[m - 1] += times * (1 - absent)
+    return Saturation(tuple(seen), tuple(expected), counts[1] / n)
+
+
+def checked_text(text: str, *, name: str, longest: int) -> str:
+    """A text that a person typed, without blanks around it.
+
+    Raises:
+        ConfigError: it is blank or too long.
+    """
+    clean = text.encode("utf-8", "replace").decode().strip()
+    if not clean:
+        raise ConfigError(f"{name} is blank")
+    if len(clean) > longest:
+        raise ConfigError(f"{name} has {len(clean):,} characters; at most {longest:,} are kept")
+    return clean

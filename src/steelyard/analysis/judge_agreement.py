@@ -1,0 +1,321 @@
+"""A judge held to people's labels: how far it agrees with them, and the mean that people would give.
+
+The people of a record are one rater: of categories what most of them say, of ratings their mean. The judge's figure
+over all records is then corrected by what people say of the labelled ones (`stats.corrected`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.judge_agreement_values import (
+    ConfusionCount,
+    GroupAgreement,
+    JudgeAgreement,
+    LabelDraw,
+    RecordPlace,
+)
+from steelyard.analysis.label_forms import ANSWER
+from steelyard.analysis.numbers import count_text, score_phrase
+from steelyard.analysis.rater_agreement import agreement_of_ratings, clusters_of_records, label_number
+from steelyard.analysis.rater_agreement_values import FEWEST
+from steelyard.analysis.score_columns import CODES, ScoreColumns
+from steelyard.analysis.score_infos import rated_thing
+from steelyard.types import Label, ScoreInfo
+
+if TYPE_CHECKING:
+    from steelyard.stats.judged import JudgedLabels
+
+PEOPLE: Final = "people"
+"""Name of the people of a record, taken together as one rater."""
+_MODEL: Final = "model:"
+_ASKED: Final = ("scored", "unparsed", "refused")
+_HALF_WIDTH: Final = 0.05
+"""Of the range of a score: how exactly a mean is usually wanted."""
+_MOST_LEVELS: Final = 11
+_MOST_RECORDS: Final = 20
+_EQUAL: Final = 1e-9
+
+
+def judge_agreements(  # noqa: PLR0913  # what was scored, what was labelled and how, and what of it is asked for
+    columns: ScoreColumns,
+    infos: Mapping[str, ScoreInfo],
+    labels: Iterable[Label],
+    *,
+    draw: LabelDraw | None = None,
+    score: str = "",
+    against: str = "",
+    half_width: float | None = None,
+) -> tuple[JudgeAgreement, ...]:
+    """Every score of a run that people labelled, held to their labels.
+
+    Args:
+        columns: of the run.
+        infos: what its scorers declared.
+        labels: those that count; labels of models, remarks and letters of exams are left out.
+        draw: how the labelled records were drawn; None: nothing is known, and nothing said.
+        score: only this one.
+        against: labels of this name; "" takes those with the name of the score, or of what it rates.
+        half_width: wanted of a corrected mean; None is 0.05 of the score's range.
+    """
+    by_name: dict[str, list[Label]] = {}
+    for label in labels:
+        if label.kind not in {"cannot_tell", "text", "choice", "preference"} and not label.author.startswith(_MODEL):
+            by_name.setdefault(label.name, []).append(label)
+    found = []
+    for name in (score,) if score else columns.scores:
+        info = infos.get(name)
+        if info is not None and info.exam:
+            continue
+        names = (against,) if against else dict.fromkeys((name, rated_thing(info, name)))
+        said = [label for of_name in names if of_name != ANSWER for label in by_name.get(of_name, ())]
+        if said:
+            found.append(_held_to_people(_Judged.of(columns, name, info), said, draw or LabelDraw(), half_width))
+    return tuple(found)
+
+
+class _Judged(NamedTuple):
+    """One score of every record that its judge was asked about; None where it gave no verdict."""
+
+    score: str
+    info: ScoreInfo | None
+    verdicts: Mapping[RecordPlace, float | None]
+    groups: Mapping[RecordPlace, str]
+    clusters: Mapping[RecordPlace, str]
+
+    @classmethod
+    def of(cls, columns: ScoreColumns, score: str, info: ScoreInfo | None) -> _Judged:
+        import numpy as np
+
+        asked = np.isin(columns.outcome, [CODES[outcome] for outcome in _ASKED])
+        rows = np.flatnonzero((columns.name == columns.names.index(score)) & asked)
+        samples, repeats, values, outcomes = (
+            column[rows].tolist() for column in (columns.sample, columns.repeat, columns.value, columns.outcome)
+        )
+        places = [(columns.samples[sample], repeat) for sample, repeat in zip(samples, repeats, strict=True)]
+        verdicts = {
+            place: value if outcome == CODES["scored"] else None
+            for place, value, outcome in zip(places, values, outcomes, strict=True)
+        }
+        names = columns.groups.names
+        groups = {place: names[code] for place, code in zip(places, columns.groups.codes[rows].tolist(), strict=True)}
+        return cls(score, info, verdicts, groups, clusters_of_records(columns))
+
+
+class _Said(NamedTuple):
+    """What people say: each rater's numbers, and those of all together, without ties."""
+
+    by_rater: dict[str, dict[RecordPlace, float]]
+    together: dict[RecordPlace, float]
+    tied: int
+
+
+def _held_to_people(
+    judged: _Judged, labels: Sequence[Label], draw: LabelDraw, half_width: float | None
+) -> JudgeAgreement:
+    known = [label for label in labels if (label.sample, label.repeat) in judged.verdicts]
+    kept = [label for label in known if (label.sample, label.repeat) not in draw.examples]
+    examples = dict.fromkeys(
+        (label.sample, label.repeat) for label in known if (label.sample, label.repeat) in draw.examples
+    )
+    said = _said(kept)
+    judged, problem = _comparable(judged, kept, said)
+    labelled = said.together
+    blank = JudgeAgreement(
+        judged.score,
+        labels[0].name,
+        records=len(judged.verdicts),
+        verdicts=len(_given(judged.verdicts.values())),
+        labelled=len(labelled),
+        both=sum(judged.verdicts[place] is not None for place in labelled),
+        raters=tuple(said.by_rater),
+        several=sum(count > 1 for count in Counter(place for of in said.by_rater.values() for place in of).values()),
+        tied=said.tied,
+        elsewhere=len(labels) - len(known),
+        examples=tuple(examples),
+        share=all(0 <= value <= 1 for value in (*labelled.values(), *_given(judged.verdicts.values()))),
+        problem=problem,
+    )
+    if problem or not labelled:
+        return blank
+    return _with_figures(blank, judged, said, draw, half_width)
+
+
+def _given(verdicts: Iterable[float | None]) -> list[float]:
+    return [verdict for verdict in verdicts if verdict is not None]
+
+
+def _said(labels: Sequence[Label]) -> _Said:
+    by_rater: dict[str, dict[RecordPlace, float]] = {}
+    of_record: dict[RecordPlace, list[float]] = {}
+    for label in labels:
+        number = label_number(label.value)
+        if number is not None:
+            by_rater.setdefault(label.author, {})[label.sample, label.repeat] = number
+            of_record.setdefault((label.sample, label.repeat), []).append(number)
+    binary = all(number in {0.0, 1.0} for numbers in of_record.values() for number in numbers)
+    together = {place: math.fsum(numbers) / len(numbers) for place, numbers in of_record.items()}
+    if not binary:
+        return _Said(by_rater, together, 0)
+    decided = {place: float(mean > 0.5) for place, mean in together.items() if mean != 0.5}
+    return _Said(by_rater, decided, len(together) - len(decided))
+
+
+def _comparable(judged: _Judged, labels: Sequence[Label], said: _Said) -> tuple[_Judged, str]:
+    """The judge's verdicts on the scale of the labels, or why there are none."""
+    name, info = score_phrase(judged.score), judged.info
+    if labels and not any(said.by_rater.values()):
+        return judged, f"the labels {labels[0].name!r} are no numbers, passes or fails, so that they rate no score"
+    scales = {label.scale for label in labels if label.scale}
+    limits = info.range if info else None
+    if limits and (other := next((scale for scale in scales if scale != limits), None)):
+        return judged, (
+            f"the labels go from {other[0]:g} to {other[1]:g} and {name} from {limits[0]:g} to {limits[1]:g}: label on "
+            "the scale of the score"
+        )
+    if len(scales) > 1:
+        return judged, "the labels have different scales: label all records on one"
+    people_binary = all(value in {0.0, 1.0} for of in said.by_rater.values() for value in of.values())
+    if not people_binary or set(_given(judged.verdicts.values())) <= {0.0, 1.0} or limits == (0.0, 1.0):
+        return judged, ""
+    if info is None or info.threshold is None:
+        return judged, f"the labels are pass or fail, and {name} has no threshold that says which of its values pass"
+    passed = {
+        place: None if verdict is None else float(bool(info.passes(verdict)))
+        for place, verdict in judged.verdicts.items()
+    }
+    return judged._replace(verdicts=passed), ""
+
+
+def _with_figures(
+    blank: JudgeAgreement, judged: _Judged, said: _Said, draw: LabelDraw, half_width: float | None
+) -> JudgeAgreement:
+    from steelyard.stats.corrected import corrected_mean
+    from steelyard.stats.judged import is_binary, verdict_rates
+    from steelyard.stats.labels_needed import labels_for_half_width
+
+    data = _judged_labels(judged, said.together, draw)
+    binary = is_binary(data)
+    limits = (0.0, 1.0) if binary else judged.info.range if judged.info else None
+    wanted = half_width or (_HALF_WIDTH * (limits[1] - limits[0]) if limits else None)
+    enough = blank.both >= FEWEST
+    verdicts = {place: judged.verdicts[place] for place in said.together}
+    both = {place: verdict for place, verdict in verdicts.items() if verdict is not None}
+    raters = {judged.score: both, PEOPLE: {place: said.together[place] for place in both}}
+    return replace(
+        blank,
+        judged=agreement_of_ratings(judged.score, raters, judged.clusters) if enough else None,
+        people=_people_among_themselves(blank, said, judged.clusters),
+        rates=verdict_rates(data) if binary and enough else None,
+        table=_table(said.together, verdicts),
+        groups=_groups(raters, judged),
+        corrected=corrected_mean(data, scale=limits),
+        half_width=wanted,
+        needed=labels_for_half_width(data, wanted) if wanted else None,
+        warnings=tuple(_warnings(blank, said, draw)),
+        data=data,
+    )
+
+
+def _judged_labels(judged: _Judged, labels: Mapping[RecordPlace, float], draw: LabelDraw) -> JudgedLabels:
+    from steelyard.stats.judged import JudgedLabels
+
+    places = list(judged.verdicts)
+    # A record that somebody picked stands for itself alone.
+    weights = [draw.weights.get(place, 1.0) for place in places] if draw.weights else None
+    return JudgedLabels(
+        [labels.get(place, math.nan) for place in places],
+        [math.nan if (verdict := judged.verdicts[place]) is None else verdict for place in places],
+        weights=weights,
+        clusters=[judged.clusters.get(place, place[0]) for place in places],
+    )
+
+
+def _people_among_themselves(blank: JudgeAgreement, said: _Said, clusters: Mapping[RecordPlace, str]) -> Any:
+    if blank.several < FEWEST:
+        return None
+    counts = Counter(place for of in said.by_rater.values() for place in of)
+    raters = {
+        rater: {place: value for place, value in values.items() if counts[place] > 1}
+        for rater, values in said.by_rater.items()
+    }
+    return agreement_of_ratings(blank.against, {rater: of for rater, of in raters.items() if of}, clusters)
+
+
+def _table(
+    labels: Mapping[RecordPlace, float], verdicts: Mapping[RecordPlace, float | None]
+) -> tuple[ConfusionCount, ...]:
+    if len({*labels.values(), *_given(verdicts.values())}) > _MOST_LEVELS:
+        return ()
+    cells: dict[tuple[float, float | None], list[RecordPlace]] = {}
+    for place, label in labels.items():
+        cells.setdefault((label, verdicts[place]), []).append(place)
+    order = sorted(cells, key=lambda cell: (-cell[0], cell[1] is None, -(cell[1] or 0)))
+    return tuple(
+        ConfusionCount(*cell, len(cells[cell]), tuple(cells[cell][:_MOST_RECORDS]) if cell[0] != cell[1] else ())
+        for cell in order
+    )
+
+
+def _groups(raters: Mapping[str, Mapping[RecordPlace, float]], judged: _Judged) -> tuple[GroupAgreement, ...]:
+    of_group: dict[str, list[RecordPlace]] = {}
+    for place in raters[PEOPLE]:
+        of_group.setdefault(judged.groups[place], []).append(place)
+    if set(of_group) <= {""}:
+        return ()
+    found = []
+    for group, places in of_group.items():
+        if len(places) < FEWEST:
+            found.append(GroupAgreement(group, len(places), None, None))
+            continue
+        within = {name: {place: values[place] for place in places} for name, values in raters.items()}
+        (pair,) = agreement_of_ratings(judged.score, within, judged.clusters).pairs
+        equal = _equal_share(within, judged.clusters, places)
+        kappa = next((each for each in pair.coefficients if each.name == "cohen_kappa"), None)
+        found.append(GroupAgreement(group, len(places), equal, kappa))
+    return tuple(found)
+
+
+def _equal_share(
+    raters: Mapping[str, Mapping[RecordPlace, float]],
+    clusters: Mapping[RecordPlace, str],
+    places: Sequence[RecordPlace],
+) -> Mean:
+    """The share of equal ratings with Wilson's interval, by cluster."""
+    from steelyard.stats.intervals import wilson_clustered
+
+    first, second = raters.values()
+    equal = [float(abs(first[place] - second[place]) < _EQUAL) for place in places]
+    names = {
+        name: number for number, name in enumerate(dict.fromkeys(clusters.get(place, place[0]) for place in places))
+    }
+    units = [names[clusters.get(place, place[0])] for place in places]
+    return Mean(math.fsum(equal) / len(equal), wilson_clustered(equal, clusters=units), len(equal))
+
+
+def _warnings(blank: JudgeAgreement, said: _Said, draw: LabelDraw) -> Iterable[str]:
+    picked = sum(place not in draw.weights for place in said.together)
+    if picked and blank.labelled < blank.records:
+        yield (
+            f"{picked:,} of {count_text(blank.labelled, 'labelled record')} came from no random draw of a queue: what "
+            "people pick by hand need not be like the rest, and the corrected figure may be off by any amount."
+        )
+    for condition in draw.conditions:
+        yield f"Records were drawn under the condition {condition!r}: their labels say nothing of other records."
+    if blank.examples:
+        named = ", ".join(sample for sample, _ in blank.examples[:5])
+        yield (
+            f"Labels of {count_text(len(blank.examples), 'record')} are not counted: prompts of this run hold these as "
+            f"examples ({named})."
+        )
+    if blank.elsewhere:
+        yield f"{count_text(blank.elsewhere, 'label')} on records that have no such score."
+    if blank.tied:
+        yield f"People are evenly divided on {count_text(blank.tied, 'record')}: these are left out."
+    if len(blank.raters) < 2:
+        yield "One person labelled: how far people agree among themselves is not known."

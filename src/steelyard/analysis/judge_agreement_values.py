@@ -1,0 +1,186 @@
+"""What is known of a judge held to people's labels: agreement, error rates, the corrected mean. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.rater_agreement_values import Agreement, coefficient_json
+from steelyard.types import Json
+
+if TYPE_CHECKING:
+    from steelyard.stats.corrected import CorrectedDifference, CorrectedMean
+    from steelyard.stats.judged import JudgedLabels, JudgedRate, VerdictRates
+    from steelyard.stats.labels_needed import LabelsNeeded
+    from steelyard.stats.rating_bootstrap import Coefficient
+
+RecordPlace = tuple[str, int]
+"""Sample's id and repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDraw:
+    """How the labelled records of a run were drawn.
+
+    Args:
+        weights: of records that a queue drew by chance: how many records each stands for.
+        conditions: under which queues drew; their labels say nothing of other records.
+        examples: records that a prompt of the run holds as examples; their labels do not count.
+    """
+
+    weights: Mapping[RecordPlace, float] = field(default_factory=dict)
+    conditions: tuple[str, ...] = ()
+    examples: frozenset[RecordPlace] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionCount:
+    """How many records people and the judge called so, and which.
+
+    Args:
+        label: people's; likewise `verdict`, None where the judge's reply gave none.
+        n: records.
+        records: the first of them, where both differ.
+    """
+
+    label: float
+    verdict: float | None
+    n: int
+    records: tuple[RecordPlace, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {
+            "label": self.label,
+            "verdict": self.verdict,
+            "n": self.n,
+            "records": [list(place) for place in self.records],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAgreement:
+    """The agreement within one group; figures are None below 30 records that both rated."""
+
+    group: str
+    n: int
+    equal: Mean | None
+    kappa: Coefficient | None
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        return {
+            "group": self.group,
+            "n": self.n,
+            "equal": self.equal.to_json() if self.equal else None,
+            "kappa": coefficient_json(self.kappa) if self.kappa else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAgreement:
+    """A score of a judge held to people's labels.
+
+    Args:
+        score: the judge's.
+        against: name of the labels.
+        records: that the judge was asked about.
+        verdicts: of these, records that it gave a verdict on.
+        labelled: of these, records with a label that counts.
+        both: of these, records with a verdict.
+        raters: who labelled.
+        several: records that two or more people labelled.
+        tied: records on which as many people say one thing as another; left out.
+        elsewhere: labels on records without this score.
+        examples: records whose label is not counted, as a prompt of the run holds them.
+        share: every value is in [0, 1], so that means are shown in percent.
+        problem: why labels and score cannot be compared; "" where they can. All below is empty then.
+        judged: agreement of the judge with the people together; None below 30 records.
+        people: agreement of people among themselves, which a judge can hardly exceed; None below 30 records.
+        rates: TPR, TNR and predictive values of binary verdicts; None below 30 records, or of other verdicts.
+        table: label by verdict; empty for more than 11 different values.
+        groups: where the run has groups.
+        corrected: what people would say on average of all records.
+        half_width: that `needed` aims at.
+        needed: labels until the corrected mean is known to `half_width`.
+        warnings: whole sentences.
+        data: what all is made of, for a difference between two runs.
+    """
+
+    score: str
+    against: str
+    records: int
+    verdicts: int
+    labelled: int
+    both: int
+    raters: tuple[str, ...]
+    several: int
+    tied: int
+    elsewhere: int
+    examples: tuple[RecordPlace, ...]
+    share: bool
+    problem: str = ""
+    judged: Agreement | None = None
+    people: Agreement | None = None
+    rates: VerdictRates | None = None
+    table: tuple[ConfusionCount, ...] = ()
+    groups: tuple[GroupAgreement, ...] = ()
+    corrected: CorrectedMean | None = None
+    half_width: float | None = None
+    needed: LabelsNeeded | None = None
+    warnings: tuple[str, ...] = ()
+    data: JudgedLabels | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name but `data`."""
+        counts = ("score", "against", "records", "verdicts", "labelled", "both", "several", "tied", "elsewhere")
+        plain: dict[str, Json] = {name: getattr(self, name) for name in counts}
+        return plain | {
+            "share": self.share,
+            "problem": self.problem,
+            "raters": list(self.raters),
+            "examples": [list(place) for place in self.examples],
+            "judged": self.judged.to_json() if self.judged else None,
+            "people": self.people.to_json() if self.people else None,
+            "rates": _rates_json(self.rates) if self.rates else None,
+            "table": [count.to_json() for count in self.table],
+            "groups": [group.to_json() for group in self.groups],
+            "corrected": corrected_json(self.corrected) if self.corrected else None,
+            "half_width": self.half_width,
+            "needed": needed_json(self.needed) if self.needed else None,
+            "warnings": list(self.warnings),
+        }
+
+
+def corrected_json(found: CorrectedMean) -> dict[str, Json]:
+    """Plain JSON, every field by its name but `influence`."""
+    names = ("value", "method", "why", "raw", "n", "total", "clusters", "level", "reason")
+    return {name: getattr(found, name) for name in names} | {
+        "interval": list(found.interval) if found.interval else None
+    }
+
+
+def difference_json(found: CorrectedDifference) -> dict[str, Json]:
+    """Plain JSON, every field by its name."""
+    return {
+        "value": found.value,
+        "interval": list(found.interval) if found.interval else None,
+        "correlation": found.correlation,
+        "reason": found.reason,
+        "first": corrected_json(found.first),
+        "second": corrected_json(found.second),
+    }
+
+
+def needed_json(found: LabelsNeeded) -> dict[str, Json]:
+    """Plain JSON, every field by its name."""
+    return {"more": found.more, "n": found.n, "reason": found.reason}
+
+
+def _rates_json(rates: VerdictRates) -> dict[str, Json]:
+    def plain(rate: JudgedRate) -> dict[str, Json]:
+        return {"value": rate.value, "interval": list(rate.interval) if rate.interval else None, "n": rate.n}
+
+    return {name: plain(getattr(rates, name)) for name in ("tpr", "tnr", "ppv", "npv")}

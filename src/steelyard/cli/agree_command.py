@@ -1,0 +1,119 @@
+"""The command `agree`: holds a run's judge to people's labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from steelyard.cli.options import JsonOption, RunArgument, StoreOption, named_run, store_option
+from steelyard.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from steelyard.analysis.judge_agreement_values import JudgeAgreement
+    from steelyard.store import Run
+    from steelyard.types import Json
+
+
+def agree(
+    run: RunArgument,
+    *,
+    score: Annotated[
+        str, typer.Option("--score", metavar="NAME", help="Only this score; by default every labelled one.")
+    ] = "",
+    against: Annotated[
+        str, typer.Option("--against", metavar="LABEL", help="Labels of this name; by default those of the score.")
+    ] = "",
+    versus: Annotated[
+        str, typer.Option("--versus", metavar="RUN", help="Also the corrected difference to this run.")
+    ] = "",
+    half_width: Annotated[
+        float,
+        typer.Option(
+            "--half-width",
+            metavar="W",
+            help="Say how many labels an interval of +-W takes; 5 % of the range if 0.",
+            min=0.0,
+        ),
+    ] = 0.0,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a run's judge with people's labels.
+
+    Agreement, TPR and TNR, the corrected mean with its interval, and how many more labels would help. Below 30 labelled
+    records there are only counts.
+    """
+    from steelyard.report.judge_agreement import held_to_people_parts
+    from steelyard.report.terminal import console, print_json
+    from steelyard.report.terminal_sections import print_sections
+    from steelyard.store import Store
+
+    options: dict[str, Any] = {"score": score, "against": against, "half_width": half_width or None}
+    with Store(store) as opened:
+        first = named_run(opened, run)
+        found = _held_to_people(first, store, **options)
+        second = named_run(opened, versus) if versus else None
+        others = _held_to_people(second, store, **options) if second is not None else ()
+    sections = [part for each in found for part in held_to_people_parts(each, first.id)]
+    plain: dict[str, Json] = {"run": first.id, "scores": [each.to_json() for each in found]}
+    if second is not None:
+        sections += [part for each in others for part in held_to_people_parts(each, second.id, f" ({second.target})")]
+        compared, difference = _difference(found, others)
+        sections += compared
+        plain |= {"versus": second.id, "versus_scores": [each.to_json() for each in others], **difference}
+    if as_json:
+        print_json(plain)
+    else:
+        print_sections(console(), sections)
+
+
+def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) -> tuple[JudgeAgreement, ...]:
+    """The labelled scores of a run.
+
+    Raises:
+        ConfigError: there is no such score, nobody labelled it, or its labels cannot be compared with it.
+    """
+    columns, _ = run.columns()
+    if score and score not in columns.scores:
+        raise ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, columns.scores)}")
+    if run.stopping is not None and run.stopping.used < run.stopping.planned:
+        raise ConfigError(
+            f"a rule ended run {run.id} early: intervals for a fixed number of samples do not hold for it"
+        )
+    found = run.held_to_people(columns, score=score, **options)
+    if not found:
+        what = f"score {score!r}" if score else "any score"
+        given = sorted({label.name for label in run.labels()})
+        there = f"; there are labels named {', '.join(given)}" if given else ""
+        raise ConfigError(
+            f"nobody labelled {what} of run {run.id}{there}. Draw records for people to label: steelyard queue create "
+            f"{run.id} --draw 100 --title TEXT --author NAME{store_option(store)}"
+        )
+    if all(each.problem for each in found):
+        raise ConfigError(f"score {found[0].score!r} of run {run.id}: {found[0].problem}")
+    return found
+
+
+def _difference(
+    found: tuple[JudgeAgreement, ...], others: tuple[JudgeAgreement, ...]
+) -> tuple[list[Any], dict[str, Json]]:
+    """The corrected difference of the first score that both runs have, as sections and as JSON.
+
+    Raises:
+        ConfigError: they have none in common.
+    """
+    from steelyard.analysis.judge_agreement_values import difference_json, needed_json
+    from steelyard.report.judge_agreement import difference_section
+    from steelyard.stats.corrected import corrected_difference
+    from steelyard.stats.labels_needed import labels_to_decide
+
+    by_score = {each.score: each for each in others}
+    for each in found:
+        other = by_score.get(each.score)
+        if other is not None and each.data is not None and other.data is not None:
+            difference = corrected_difference(each.data, other.data)
+            needed = labels_to_decide(each.data, other.data)
+            section = difference_section(difference, needed, share=each.share and other.share)
+            return [section], {"difference": difference_json(difference), "to_decide": needed_json(needed)}
+    raise ConfigError("the two runs have no labelled score in common")

@@ -1,0 +1,363 @@
+"""The commands of queues: make one from runs, see how far it is, label on a terminal or in a sheet."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from steelyard.cli.options import (
+    JsonOption,
+    LabelKindOption,
+    LabelScoreOption,
+    OutOption,
+    RunsArgument,
+    StoreOption,
+    named_runs,
+)
+from steelyard.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steelyard.analysis.label_forms import LabelForm
+    from steelyard.report.blind_record import BlindRecord
+    from steelyard.store import Run, Store
+    from steelyard.store.queue_draw import DrawMethod
+    from steelyard.store.queue_values import DrawnItem, LabelQueue, QueueItem, QueueProgress
+
+_KEYS: Final = "? cannot tell, # TEXT comments, u undoes, Enter passes over, q ends"
+_CANNOT_TELL: Final = "?"
+_QueueArgument = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's id (steelyard queue list).")]
+_AuthorOption = Annotated[
+    str, typer.Option("--author", metavar="NAME", help="Your name: reports name whoever labels.", show_default=False)
+]
+_TitleOption = Annotated[str, typer.Option("--title", metavar="TEXT", help="What people see in the list of queues.")]
+
+
+def queue_create(
+    runs: RunsArgument,
+    *,
+    title: _TitleOption,
+    author: _AuthorOption,
+    question: Annotated[
+        str, typer.Option("--question", metavar="TEXT", help="What is asked of each record, in a sentence.")
+    ] = "",
+    draw: Annotated[int, typer.Option("--draw", metavar="N", help="Draw N records; 0 takes all.", min=0)] = 0,
+    stratified: Annotated[
+        bool,
+        typer.Option(
+            "--stratified", help="Draw equally many failures, passes and unparsed replies; keeps their weights."
+        ),
+    ] = False,
+    uncertain: Annotated[
+        bool,
+        typer.Option("--uncertain", help="Draw records of which the judge is uncertain more often; keeps weights."),
+    ] = False,
+    where: Annotated[
+        str, typer.Option("--where", metavar="EXPR", help="Only these records; the syntax of promote --where.")
+    ] = "",
+    score: LabelScoreOption = "",
+    kind: LabelKindOption = "",
+    raters: Annotated[int, typer.Option("--raters", metavar="N", help="Raters of an item of the overlap, 1 to 5.")] = 2,
+    overlap: Annotated[
+        float, typer.Option("--overlap", metavar="SHARE", help="Share of the items that several raters label.")
+    ] = 0.2,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw and of all orders.", min=0)] = 0,
+    show_reference: Annotated[
+        bool, typer.Option("--show-reference", help="Show raters the expected answer, which is hidden otherwise.")
+    ] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a queue: draw records of runs for people to label.
+
+    Raters see question and answer in an order of their own, without target, scores and other people's labels. How the
+    records were drawn is kept with the queue.
+    """
+    from steelyard.report.terminal import print_json
+    from steelyard.store import Store
+    from steelyard.store.queue_draw import draw_records, draw_uncertain
+    from steelyard.store.queue_values import QueueDesign
+    from steelyard.store.queues import create_queue
+
+    method = _draw_method(runs, draw, stratified=stratified, uncertain=uncertain)
+    with Store(store) as opened:
+        named = named_runs(opened, runs)
+        form = _common_form(named, score, kind)
+        if method == "uncertain":
+            items, how = draw_uncertain(named[0], n=draw, where=where, score=score, seed=seed)
+        else:
+            items, how = draw_records(named, n=draw, where=where, method=method, seed=seed)
+        design = QueueDesign(title, form, question, raters, overlap, seed, show_reference, how)
+        queue = create_queue(opened, design, items, author=author)
+    if as_json:
+        print_json({"queue": queue.id, "items": len(items), **design.to_json()})
+        return
+    _say_made(queue, items)
+
+
+def _draw_method(
+    runs: Sequence[str], draw: int, *, stratified: bool, uncertain: bool
+) -> DrawMethod | Literal["uncertain"]:
+    """How the records are drawn.
+
+    Raises:
+        ConfigError: two ways, no number, or several runs where one is drawn from.
+    """
+    if stratified and uncertain:
+        raise ConfigError("--stratified and --uncertain are two ways to draw: take one of them")
+    if (stratified or uncertain) and not draw:
+        option = "--stratified" if stratified else "--uncertain"
+        raise ConfigError(f"{option} draws a number of records: name it, for example --draw 100")
+    if uncertain and len(runs) != 1:
+        raise ConfigError("--uncertain draws from one run")
+    return "uncertain" if uncertain else "stratified" if stratified else "random"
+
+
+def _say_made(queue: LabelQueue, items: Sequence[DrawnItem]) -> None:
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, say
+
+    form, to = queue.design.form, console()
+    say(to, f"queue {queue.id}: {counted(len(items), 'record')}, {form.name} ({form.kind.replace('_', ' ')})")
+    for name, count in Counter(item.stratum for item in items if item.stratum).items():
+        say(to, f"  {count:,} of the {name}")
+    say(to, "Label in the browser (steelyard view, then Queues), or here:")
+    say(to, f"  steelyard queue label {queue.id} --author NAME")
+
+
+def _common_form(runs: Sequence[Run], score: str, kind: str) -> LabelForm:
+    """The form of the labels, which must fit every run.
+
+    Raises:
+        ConfigError: the runs take labels of different forms.
+    """
+    from steelyard.analysis.label_forms import label_form
+
+    forms = {run.id: label_form(run.manifest, run.score_infos, score=score, kind=kind) for run in runs}
+    if len(set(forms.values())) > 1:
+        listed = ", ".join(f"{ident} {form.name} ({form.kind})" for ident, form in forms.items())
+        raise ConfigError(f"these runs take different labels: {listed}. Name a --score that all have, or a kind (--as)")
+    return next(iter(forms.values()))
+
+
+def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the queues of a store, and how far each is."""
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.queues import queues, read_progress
+
+    with Store(store) as opened:
+        found = [(queue, read_progress(opened, queue)[0]) for queue in queues(opened)]
+    if as_json:
+        print_json([_plain(queue, progress) for queue, progress in found])
+        return
+    for queue, progress in found:
+        say(console(), f"{queue.id}  {progress.done:,} of {progress.items:,} done  {queue.design.title}")
+    if not found:
+        say(console(), "there is no queue: make one with")
+        say(console(), "  steelyard queue create RUN --title TEXT --author NAME --draw 50")
+
+
+def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Show how far a queue is, who labelled how much, and how far raters agree.
+
+    Agreement is told from 30 records on that two or more people labelled.
+    """
+    from steelyard.analysis.rater_agreement import label_agreement
+    from steelyard.analysis.rater_agreement_values import FEWEST
+    from steelyard.report.agreement import rater_sections
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.terminal_sections import print_sections
+    from steelyard.store import Store
+    from steelyard.store.queues import named_queue, read_progress
+
+    with Store(store) as opened:
+        found = named_queue(opened, queue)
+        progress, verdicts = read_progress(opened, found)
+        agreement = label_agreement(found.design.form.name, verdicts)
+    if as_json:
+        print_json({**_plain(found, progress), "agreement": agreement.to_json() if agreement else None})
+        return
+    to = console()
+    say(to, f"queue {found.id}: {found.design.title}")
+    say(to, f"{progress.done:,} of {counted(progress.items, 'record')} done, {counted(progress.labels, 'label')}")
+    for rater, labels in progress.by_rater.items():
+        say(to, f"  {rater}: {labels:,}")
+    if progress.unsure:
+        say(to, f"{progress.unsure:,} of the labels say that the rater cannot tell")
+    said = (
+        f"{counted(progress.overlapping, 'record')} with several verdicts, {progress.conflicting:,} with disagreement"
+    )
+    say(to, said + (f"; agreement is told from {FEWEST} on" if agreement is None else ""))
+    if agreement is not None:
+        print_sections(to, rater_sections(agreement))
+
+
+def _plain(queue: LabelQueue, progress: QueueProgress) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    made = {"author": queue.author, "created": queue.created.isoformat()}
+    return {"queue": queue.id, **made, **queue.design.to_json(), "progress": asdict(progress)}
+
+
+def queue_disagreements(
+    queue: _QueueArgument,
+    *,
+    title: _TitleOption,
+    author: _AuthorOption,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a queue of the records on which raters disagree; one more person decides each."""
+    from dataclasses import replace
+
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.queues import create_queue, disagreements, named_queue
+
+    with Store(store) as opened:
+        found = named_queue(opened, queue)
+        items = disagreements(opened, found)
+        if not items:
+            raise ConfigError(f"raters of queue {found.id} disagree on no record")
+        drawn = {"method": "disagreements", "queue": found.id}
+        design = replace(found.design, title=title, raters=1, overlap=0.0, drawn=drawn)
+        made = create_queue(opened, design, items, author=author)
+    if as_json:
+        print_json({"queue": made.id, "items": len(items)})
+        return
+    say(console(), f"queue {made.id}: {counted(len(items), 'record')} on which raters of {found.id} disagree")
+
+
+def queue_sheet(
+    queue: _QueueArgument,
+    *,
+    author: _AuthorOption,
+    out: OutOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Write the records that are left for a rater as a CSV to fill in.
+
+    Steelyard reads it back with queue label --from. Records in a sheet are not reserved: others may label them as well.
+    """
+    from steelyard.cli.output import print_lines, write_text
+    from steelyard.report.blind_record import queue_sheet as sheet_of
+    from steelyard.store import Store
+    from steelyard.store.queues import checked_rater, named_queue, open_items
+
+    with Store(store) as opened:
+        found, rater = named_queue(opened, queue), checked_rater(author)
+        text = sheet_of(found.id, [_blind(opened, found, item, rater) for item in open_items(opened, found, rater)])
+    if out is None:
+        print_lines([text])
+    else:
+        write_text(out, text)
+
+
+def _blind(store: Store, queue: LabelQueue, item: QueueItem, rater: str) -> BlindRecord:
+    from steelyard.report.blind_record import BlindRecord
+    from steelyard.store.queues import item_record, rater_order, run_of
+
+    record = item_record(run_of(store, item), item)
+    return BlindRecord.of(queue.design, item, record, rater_order(queue, item, rater))
+
+
+def queue_label(
+    queue: _QueueArgument,
+    *,
+    author: _AuthorOption,
+    from_file: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="A filled-in CSV of queue sheet.")
+    ] = None,
+    store: StoreOption = None,
+) -> None:
+    """Label the records of a queue, one by one on a terminal or from a sheet.
+
+    Each verdict is stored before the next record is shown.
+    """
+    from steelyard.report.terminal import console, say
+    from steelyard.store import Store
+    from steelyard.store.queues import checked_rater, named_queue
+
+    with Store(store) as opened:
+        found, rater = named_queue(opened, queue), checked_rater(author)
+        if from_file is not None:
+            _store_sheet(opened, found, rater, from_file)
+            return
+        if not sys.stdin.isatty():
+            raise ConfigError("records are shown one by one on a terminal; without one, name a sheet with --from FILE")
+        say(console(), f"queue {found.id}: {found.design.question or found.design.title}. {_KEYS}.")
+        for line in _one_by_one(opened, found, rater):
+            say(console(), line)
+
+
+def _store_sheet(store: Store, queue: LabelQueue, rater: str, path: Path) -> None:
+    from steelyard.report.blind_record import read_queue_sheet
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, say
+    from steelyard.store.queue_values import RaterVerdict
+    from steelyard.store.queues import check_verdict, label_item, queue_item
+
+    rows = read_queue_sheet(queue.id, path)
+    said = []
+    for number, verdict, comment, location in rows:
+        try:
+            item = queue_item(store, queue, number)
+            spoken = RaterVerdict(rater, None if verdict == _CANNOT_TELL else verdict, comment)
+            check_verdict(store, queue, item, spoken)
+        except ConfigError as error:
+            raise DataError(f"{location}{error}") from error
+        said.append((item, spoken))
+    for item, spoken in said:
+        label_item(store, queue, item, spoken)
+    say(console(), f"queue {queue.id}: {counted(len(said), 'row')} of {path.name} stored by {rater}")
+
+
+def _one_by_one(store: Store, queue: LabelQueue, rater: str) -> Iterator[str]:
+    """Show what is left for a rater and store what is typed; yields the lines to show."""
+    from steelyard.report.numbers import counted
+    from steelyard.store.queue_values import RaterVerdict
+    from steelyard.store.queues import label_item, reserve_item, skip_item, undo_label
+
+    given = 0
+    while (item := reserve_item(store, queue, rater)) is not None:
+        record = _blind(store, queue, item, rater)
+        yield ""
+        yield from record.lines()
+        typed = _typed(record.hint)
+        if typed in {None, "q"}:
+            break
+        if typed == "u":
+            undone = undo_label(store, queue, rater)
+            given -= undone is not None
+            yield "your last verdict is withdrawn" if undone else "there is no verdict of yours to withdraw"
+        elif not typed:
+            skip_item(store, queue, item.num, rater)
+        else:
+            comment = typed.removeprefix("#").strip() if typed.startswith("#") else ""
+            verdict = "" if comment else None if typed == _CANNOT_TELL else typed
+            try:
+                label_item(store, queue, item, RaterVerdict(rater, verdict, comment))
+            except ConfigError as error:
+                yield str(error)
+                continue
+            given += not comment
+    else:
+        yield f"nothing is left in queue {queue.id} for {rater}"
+    yield f"{counted(given, 'verdict')} by {rater} stored"
+
+
+def _typed(hint: str) -> str | None:
+    """What the rater types; None at the end of the input."""
+    try:
+        return input(f"{hint}: ").strip()
+    except EOFError:
+        return None

@@ -1,0 +1,181 @@
+"""Opens a version of a dataset as its suite reads it, and saves a draft of it as a new file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.config.check_dataset import check_dataset
+from steelyard.data.dataset_difference import DatasetDifference, dataset_difference
+from steelyard.data.dataset_file import DatasetFile, read_dataset_file
+from steelyard.data.headers import Role
+from steelyard.data.new_version import RowEdit, edited_rows, write_new_version
+from steelyard.data.table import SHOWN_DEFECTS, Defect
+from steelyard.errors import ConfigError, DataError
+from steelyard.store.dataset_drafts import SavedVersion, check_unchanged, checked_author, read_draft, record_saved
+
+if TYPE_CHECKING:
+    from steelyard.data.sample_files import SampleFiles
+    from steelyard.store import Store
+    from steelyard.store.named_datasets import DatasetVersion, NamedDataset
+    from steelyard.types import Record
+
+_ROLES: Final = MappingProxyType(
+    {
+        "choice": "steelyard.suites.choice.reading",
+        "pairwise": "steelyard.suites.pairwise.rows",
+        "rag": "steelyard.suites.rag.rows",
+        "tables": "steelyard.suites.tables.rows",
+        "text2sql": "steelyard.suites.text2sql.reading",
+    }
+)
+"""Suite -> the module with the roles of its columns."""
+_OTHERS: Final = tuple(
+    Role(name, required=False, by_position=False, words=words)
+    for name, words in (("question", "rag_question"), ("answer", "rag_answer"), ("group", ""), ("id", ""))
+)
+"""What is looked for in the rows of a suite of somebody else's."""
+_HEAD: Final = 1_000
+"""Rows by which it is known what a column holds."""
+
+
+def open_version(version: DatasetVersion) -> DatasetFile:
+    """The rows of a version.
+
+    Raises:
+        ConfigError: it is no single file, is gone from this machine, or was changed on disk.
+        DataError: it cannot be read.
+    """
+    return read_dataset_file(version.files, _roles(version.about.kind), version.digest)
+
+
+def _roles(kind: str) -> Sequence[Role]:
+    if kind not in _ROLES:
+        return _OTHERS
+    roles: Sequence[Role] = import_module(_ROLES[kind]).ROLES
+    return roles
+
+
+def draft_difference(file: DatasetFile, edits: dict[str, RowEdit]) -> DatasetDifference:
+    """What a draft changes in its version."""
+    return dataset_difference(file, replace(file, rows=edited_rows(file, edits)))
+
+
+def save_draft(store: Store, dataset: NamedDataset, version: DatasetVersion, *, author: str, seen: int) -> SavedVersion:
+    """Write a draft as a new file beside its version, and end it.
+
+    The file is read as its suite reads it before it gets its name, so that what is saved can be run.
+
+    Args:
+        store: where the draft is.
+        dataset: whose draft.
+        version: which it changes.
+        author: who saves.
+        seen: number of the draft's last event that the author saw.
+
+    Raises:
+        DraftConflictError: the draft has changed since.
+        ConfigError: there is nothing to save, the version was changed on disk, or the new file cannot be written.
+        DataError: the new file could not be run: its defects.
+    """
+    name = checked_author(author)
+    draft = read_draft(store, dataset.id, version.digest)
+    check_unchanged(draft, seen)
+    file = open_version(version)
+    difference = draft_difference(file, draft.edits)
+    if not any(difference.counts.values()):
+        raise ConfigError("the draft changes nothing, so that there is nothing to save")
+
+    def check(path: Path) -> DatasetFile:
+        return _checked(version, replace(version.files, file=path))
+
+    path, digest = write_new_version(file, edited_rows(file, draft.edits), check)
+    at = datetime.now(UTC)
+    saved = SavedVersion(dataset.id, version.digest, version.name, path.name, digest, name, at, difference.counts)
+    try:
+        record_saved(store, saved, seen=seen)
+    except BaseException:
+        path.unlink(missing_ok=True)  # ours, made a moment ago: nothing names it
+        raise
+    return saved
+
+
+def _checked(version: DatasetVersion, files: SampleFiles) -> DatasetFile:
+    """The rows of a new file, which its suite must be able to run.
+
+    Raises:
+        ConfigError: a column is missing.
+        DataError: rows have defects; those that the parent has too do not count where the suite leaves them out.
+    """
+    kind = version.about.kind
+    if kind in _ROLES:
+        defects = _defects(kind, files)
+        if defects and not files.skip_bad:
+            _refuse(defects)
+    return read_dataset_file(files, _roles(kind), "")
+
+
+def _defects(kind: str, files: SampleFiles) -> Sequence[Defect]:
+    if kind == "choice":
+        from steelyard.suites.choice.rows import examine_choice
+
+        return examine_choice(files).defects  # without the search for near-duplicates, which takes long
+    return check_dataset(kind, files, None).defects
+
+
+def _refuse(defects: Sequence[Defect]) -> None:
+    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
+    raise DataError("nothing was saved: a run of the new file would be refused for these rows", lines)
+
+
+def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = False) -> dict[str, str]:
+    """The cells of a new row from a record, as texts by column: whatever the file has a column for.
+
+    Args:
+        file: the dataset.
+        record: of any run.
+        take_output: the output is the reference, for a person to correct.
+    """
+    sample = record.sample
+    output = record.output.value if record.output is not None else None
+    reference = output if take_output and output is not None else sample.reference
+    values: dict[str, Any] = {
+        "question": sample.input,
+        "answer": reference,
+        "sql": reference,
+        "target": reference,
+        "group": sample.group,
+        "cluster": sample.cluster,
+        "contexts": list(sample.contexts) or None,
+        **{key: sample.metadata.get(key) for key in ("db_id", "schema", "evidence", "document")},
+    }
+    texts = {file.roles[role][0]: _as_text(value) for role, value in values.items() if role in file.roles}
+    options = file.roles.get("options", ())
+    if len(options) > 1:
+        texts |= dict(zip(options, sample.choices, strict=False))
+    elif options and sample.choices:
+        texts[options[0]] = _as_text(list(sample.choices))
+    return {column: text for column, text in texts.items() if text}
+
+
+def _as_text(value: Any) -> str:
+    from steelyard.escaping import cell_text
+
+    return "" if value is None else cell_text(value)
+
+
+def like_cells(file: DatasetFile) -> dict[str, Any]:
+    """Column -> the first cell in it that is not empty: whether a new cell is a text or JSON."""
+    found: dict[str, Any] = {}
+    for row in file.rows[:_HEAD]:
+        for name, value in zip(file.columns, row.cells, strict=True):
+            if value not in (None, ""):
+                found.setdefault(name, value)
+        if len(found) == len(file.columns):
+            break
+    return found

@@ -1,0 +1,123 @@
+"""A record as raters see it: what was asked and answered, and nothing that would sway them.
+
+Target, scores, judges, other people's labels and, unless the queue shows it, the expected answer are left out here, so
+that no page, sheet or terminal can show them.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from csv import writer
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.errors import DataError
+from steelyard.escaping import cell_text, csv_cell
+from steelyard.prompts.conversation import input_text
+from steelyard.report.record_lines import in_short
+from steelyard.report.review_sheet import table_rows
+
+if TYPE_CHECKING:
+    from steelyard.analysis.label_forms import SideOrder
+    from steelyard.store.queue_values import QueueDesign, QueueItem
+    from steelyard.types import Record
+
+_COLUMNS: Final = ("queue", "item", "question", "options", "expected", "answer", "A", "B", "verdict", "comment")
+_REQUIRED: Final = ("queue", "item", "verdict")
+_LONG: Final = 4_000
+"""Characters of an answer on a terminal."""
+_LONGEST_NUMBER: Final = 15
+
+
+@dataclass(frozen=True, slots=True)
+class BlindRecord:
+    """What a rater sees of one record.
+
+    Args:
+        item: its number in the queue.
+        input: the question, as the sample has it: a text or a conversation.
+        question: the same as one text.
+        options: (letter, text) of an exam's question.
+        expected: the expected answer; "" where the queue does not show it or there is none.
+        answers: (name, text): one without a name, or of a pair A and B in the order drawn for the rater.
+        hint: what may be typed.
+    """
+
+    item: int
+    input: Any
+    question: str
+    options: tuple[tuple[str, str], ...]
+    expected: str
+    answers: tuple[tuple[str, str], ...]
+    hint: str
+
+    @classmethod
+    def of(cls, design: QueueDesign, item: QueueItem, record: Record, order: SideOrder) -> BlindRecord:
+        """A record as one rater sees it.
+
+        Args:
+            design: of the queue.
+            item: of the queue.
+            record: with an output.
+            order: of the two answers of a pair.
+        """
+        sample = record.sample
+        value = record.output.value if record.output else None
+        if design.form.kind == "preference" and isinstance(value, Mapping):
+            answers = tuple((name, cell_text(value.get(side))) for name, side in zip("AB", order, strict=True))
+        else:
+            answers = (("", cell_text(value)),)
+        options = tuple((chr(ord("A") + at), text) for at, text in enumerate(sample.choices))
+        expected = cell_text(sample.reference) if design.show_reference else ""
+        hint = design.form.hint(len(options))
+        return cls(item.num, sample.input, input_text(sample.input), options, expected, answers, hint)
+
+    def lines(self) -> Iterator[str]:
+        """On a terminal: the question, the options, what is expected, the answers."""
+        yield in_short(self.question, _LONG)
+        for letter, text in self.options:
+            yield f"{letter}. {in_short(text, _LONG)}"
+        if self.expected:
+            yield f"expected: {in_short(self.expected, _LONG)}"
+        for name, text in self.answers:
+            yield f"{name or 'answer'}: {in_short(text, _LONG) or '(empty)'}"
+
+
+def queue_sheet(queue: str, records: Iterable[BlindRecord]) -> str:
+    """A CSV file with blank columns for verdict and comment; it begins with a byte order mark, which Excel needs."""
+    buffer = io.StringIO(newline="")
+    lines = writer(buffer)
+    lines.writerow(_COLUMNS)
+    for record in records:
+        by_name = dict(record.answers)
+        options = "\n".join(f"{letter}. {text}" for letter, text in record.options)
+        cells = [queue, record.item, record.question, options, record.expected]
+        cells += [by_name.get(name, "") for name in ("", "A", "B")]
+        lines.writerow([csv_cell(cell) for cell in (*cells, "", "")])
+    return "\ufeff" + buffer.getvalue()
+
+
+def read_queue_sheet(queue: str, path: Path) -> list[tuple[int, str, str, str]]:
+    """The filled-in rows of a sheet: item, verdict, comment, and where in the file it stands.
+
+    Raises:
+        ConfigError: the file has a format that cannot be read.
+        DataError: a column is missing, the sheet is of another queue, or no row is filled in.
+    """
+    from steelyard.data.table import render
+
+    rows = []
+    for number, cells in table_rows(path, _REQUIRED, "queue, item and verdict of queue sheet"):
+        texts = {name: render(value).strip() for name, value in cells.items()}
+        location = f"{path.name} row {number}: "
+        if texts["queue"] != queue:
+            raise DataError(f"{location}it is of the queue {texts['queue']!r}, and {queue} was named")
+        if not texts["item"].isdecimal() or len(texts["item"]) > _LONGEST_NUMBER:
+            raise DataError(f"{location}item is {texts['item'][:20]!r}; expected the number that queue sheet wrote")
+        if texts["verdict"] or texts.get("comment"):
+            rows.append((int(texts["item"]), texts["verdict"], texts.get("comment", ""), location))
+    if not rows:
+        raise DataError(f"{path.name}: no row has a verdict; fill the column `verdict`")
+    return rows

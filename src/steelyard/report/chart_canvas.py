@@ -1,0 +1,300 @@
+"""The sheet that charts are drawn on: lines, texts, marks and areas by their colour, and axes with grid and figures.
+
+Positions across are percentages of the width and positions down are pixels, so that one drawing fills whatever room it
+is given while its letters keep their size. `templates/chart.svg.j2` writes a drawing as SVG.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from steelyard.escaping import visible
+from steelyard.report import chart_layout as layout
+from steelyard.report.chart import RowChart
+
+LEAST_WIDE: Final = 560
+"""Charts narrower than this write the names of rows above the marks instead of beside them."""
+TITLE: Final = 30
+"""Pixels from the top to the plot: the title and room below it."""
+TICKS: Final = 24
+PLOT: Final = 220
+"""Pixels down of a plot of lines."""
+GAP: Final = 10
+MARKS: Final = {
+    "circle": "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
+    "square": "M-4-4h8v8h-8z",
+    "triangle-up": "M0-5.5L5.5 4h-11z",
+    "diamond": "M0-6L6 0L0 6L-6 0z",
+    "cross": "M-2-5.5h4v3.5h3.5v4h-3.5v3.5h-4v-3.5h-3.5v-4h3.5z",
+    "triangle-down": "M0 5.5L5.5-4h-11z",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SvgLine:
+    """A straight line; `x1` and `x2` are positions across, `y1` and `y2` down; the others of this module likewise."""
+
+    x1: str
+    y1: float
+    x2: str
+    y2: float
+    width: float = 1
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SvgText:
+    """A text on one line.
+
+    Args:
+        x: where it begins, ends or has its middle, as `anchor` (`start`, `end`, `middle`) says.
+        y: of its base line.
+        text: may hold anything.
+        dx: pixels that it is moved across.
+        size: of its letters in pixels.
+        bold: whether its letters are.
+    """
+
+    x: str
+    y: float
+    text: str
+    anchor: str = "start"
+    dx: float = 0
+    size: float = layout.SIZE
+    bold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SvgMark:
+    """A mark of a series; `path` is drawn around (x, y); one that is hollow is filled with the page's colour.
+
+    Args:
+        dx: pixels that it is moved across.
+        label: what it stands for, where it stands for one thing.
+        link: where it leads; "" where it leads nowhere.
+    """
+
+    x: str
+    y: float
+    path: str
+    hollow: bool = False
+    dx: float = 0
+    label: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SvgBar:
+    """A filled rectangle; `fill` is a colour of its own, "" that of the layer."""
+
+    x: str
+    y: float
+    width: str
+    height: float
+    fill: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SvgPath:
+    """A line or an area within the plot, in units of 1000 across and of pixels down."""
+
+    path: str
+    area: bool = False
+
+
+SvgElement = SvgLine | SvgText | SvgMark | SvgBar | SvgPath
+
+
+@dataclass(frozen=True, slots=True)
+class SvgLayer:
+    """Elements of one colour; from the bottom bars, paths, lines, marks and texts.
+
+    Args:
+        kind: `ink`, `quiet`, `grid`, `figure` (dark in either scheme) or `s0` to `s5`: the class that it has.
+        elements: in any order.
+    """
+
+    kind: str
+    elements: tuple[SvgElement, ...]
+
+    @property
+    def colour(self) -> str:
+        """Its colour in the light scheme."""
+        return _COLOURS[self.kind]
+
+    @property
+    def bars(self) -> list[SvgBar]:
+        """Its bars; `paths`, `lines`, `marks` and `texts` likewise."""
+        return [element for element in self.elements if isinstance(element, SvgBar)]
+
+    @property
+    def paths(self) -> list[SvgPath]:
+        """See `bars`."""
+        return [element for element in self.elements if isinstance(element, SvgPath)]
+
+    @property
+    def lines(self) -> list[SvgLine]:
+        """See `bars`."""
+        return [element for element in self.elements if isinstance(element, SvgLine)]
+
+    @property
+    def marks(self) -> list[SvgMark]:
+        """See `bars`."""
+        return [element for element in self.elements if isinstance(element, SvgMark)]
+
+    @property
+    def texts(self) -> list[SvgText]:
+        """See `bars`."""
+        return [element for element in self.elements if isinstance(element, SvgText)]
+
+
+@dataclass(frozen=True, slots=True)
+class SvgDrawing:
+    """What stands where in a chart.
+
+    Args:
+        ident: unique to its content, so that several charts may stand on one page.
+        title: its name, whole; likewise `description`, which says what it shows.
+        height: pixels.
+        layers: from the bottom.
+        least: pixels across below which texts would cover each other; 0 where any width will do.
+        plot: (x, y, width, height) of the plot where there are paths.
+    """
+
+    ident: str
+    title: str
+    description: str
+    height: float
+    layers: tuple[SvgLayer, ...]
+    least: int = 0
+    plot: tuple[str, float, str, float] = ("0%", 0, "0%", 0)
+    font: str = layout.FONT
+
+    @property
+    def has_links(self) -> bool:
+        """Whether a mark leads somewhere."""
+        return any(mark.link for layer in self.layers for mark in layer.marks)
+
+
+@dataclass(frozen=True, slots=True)
+class AxisScale:
+    """Values of an axis from `low` to `high`."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, chart: RowChart) -> AxisScale:
+        """The chart's own ends, else those of its data with a little room."""
+        if chart.domain is not None:
+            return cls(*chart.domain)
+        ends = (value for point in chart.points for value in (point.value, point.low, point.high))
+        values = [value for value in (*ends, *(at for at, _ in chart.lines)) if value is not None]
+        low, high = min(values, default=0.0), max(values, default=1.0)
+        low = min(low, 0.0) if chart.shape == "bars" else low
+        room = 0.05 * (high - low) or 0.5
+        return cls(low - (0 if chart.shape == "bars" else room), high + room)
+
+    def share(self, value: float) -> float:
+        """Where a value is, 0 at `low` and 1 at `high`."""
+        return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+
+    def ticks(self, n: int) -> list[float]:
+        """About n round values within the scale."""
+        span = self.high - self.low
+        if span <= 0:
+            return [self.low]
+        power = 10.0 ** math.floor(math.log10(span / n))
+        step = next((factor * power for factor in (1, 2, 2.5, 5) if span / (factor * power) <= n + 0.5), 10 * power)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [round(number * step, 12) for number in range(first, last + 1)]
+
+
+@dataclass(slots=True)
+class Canvas:
+    """Collects the elements of a chart by colour.
+
+    Args:
+        width: pixels that the chart has at least.
+        left: pixels before the plot; likewise `right` behind it.
+        least: pixels across below which texts would cover each other.
+    """
+
+    width: int
+    left: float
+    right: float
+    least: int = 0
+    layers: dict[tuple[int, str], list[SvgElement]] = field(default_factory=dict)
+
+    def across(self, share: float) -> str:
+        """The position of a share of the plot, 0 at its left end, as a percentage of the whole."""
+        plot = self.width - self.left - self.right
+        return f"{100 * (self.left + share * plot) / self.width:.2f}%"
+
+    def wide(self, share: float) -> str:
+        """The width of a share of the plot."""
+        return f"{100 * share * (self.width - self.left - self.right) / self.width:.2f}%"
+
+    def add(self, kind: str, *elements: SvgElement, order: int = 1) -> None:
+        """Add elements of a kind of layer; those of a lower `order` are below."""
+        self.layers.setdefault((order, kind), []).extend(elements)
+
+    def drawing(self, title: str, description: str, height: float, *, plot: _Plot | None = None) -> SvgDrawing:
+        """The drawing of what was added; its title stands above it."""
+        head = layout.wrapped(title, self.width - 2 * layout.SIZE, lines=1)
+        self.add("ink", SvgText("0", 15, head, size=14, bold=True), order=3)
+        layers = tuple(SvgLayer(kind, tuple(self.layers[order, kind])) for order, kind in sorted(self.layers))
+        names = (visible(title, keep=""), visible(description, keep=""))
+        drawing = SvgDrawing("", *names, round(height, 1), layers, least=self.least)
+        return drawing if plot is None else replace(drawing, plot=plot)
+
+
+_Plot = tuple[str, float, str, float]
+_COLOURS: Final = {
+    "ink": layout.INK,
+    "quiet": layout.INK,
+    "grid": layout.GRID,
+    "figure": "#1d242b",
+    **{f"s{number}": colour for number, colour in enumerate(layout.COLOURS)},
+}
+
+
+def tick_text(value: float) -> str:
+    """A figure of an axis."""
+    return f"{value:,.10g}"
+
+
+def level_axis(canvas: Canvas, scale: AxisScale, lines: Iterable[tuple[float, str]], plot: tuple[float, float]) -> None:
+    """Grid and figures of a horizontal axis below the plot, and upright lines to compare with."""
+    top, bottom = plot
+    for value in scale.ticks(5 if canvas.width >= LEAST_WIDE else 4):
+        x = canvas.across(scale.share(value))
+        canvas.add("grid", SvgLine(x, top, x, bottom + 4), order=0)
+        canvas.add("quiet", SvgText(x, bottom + 19, tick_text(value), "middle"))
+    for value, words in lines:
+        share = scale.share(value)
+        x = canvas.across(share)
+        canvas.add("ink", SvgLine(x, top - 2, x, bottom, 1.2, dashed=True), order=0)
+        anchor = "end" if share > 0.8 else "start" if share < 0.2 else "middle"
+        canvas.add("ink", *([SvgText(x, top - 6, visible(words, keep=""), anchor)] if words else []))
+
+
+def upright_axis(canvas: Canvas, scale: AxisScale, top: float, plot: float = PLOT) -> Callable[[float], float]:
+    """Grid and figures of an upright axis, `plot` pixels long; gives the pixel of a value."""
+
+    def down(value: float) -> float:
+        return round(top + plot * (1 - scale.share(value)), 2)
+
+    for value in scale.ticks(5):
+        y = down(value)
+        canvas.add("grid", SvgLine(canvas.across(0), y, canvas.across(1), y), order=0)
+        canvas.add("quiet", SvgText(canvas.across(0), y + 4.5, tick_text(value), "end", -8))
+    return down
+
+
+def room_of_figures(scale: AxisScale) -> float:
+    """Pixels before a plot, for the figures of its upright axis."""
+    return max((layout.width_of(tick_text(value)) for value in scale.ticks(5)), default=0) + GAP

@@ -1,0 +1,90 @@
+"""How a number grows with a count: a line that was seen, and beside it the one that is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Final
+
+from steelyard.report import chart_layout as layout
+from steelyard.report.chart_canvas import (
+    TICKS,
+    TITLE,
+    AxisScale,
+    Canvas,
+    SvgDrawing,
+    SvgPath,
+    SvgText,
+    level_axis,
+    room_of_figures,
+    upright_axis,
+)
+
+_PLOT: Final = 200
+_NAME: Final = 22
+"""Pixels for the name of an axis."""
+_MOST: Final = 400
+"""Places of a line that are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class CurveChart:
+    """Lines over 1, 2, 3 ... of something.
+
+    Args:
+        title: above the plot.
+        description: the chart in words, for those who do not see it.
+        across: what is counted along the horizontal axis; `upright` along the other.
+        series: (name, values) of each line; all have one value for each count, at least one.
+    """
+
+    title: str
+    description: str
+    across: str
+    upright: str
+    series: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+def curve_drawing(chart: CurveChart, *, width: int) -> SvgDrawing:
+    """Where everything stands in the chart.
+
+    Args:
+        chart: what it shows.
+        width: pixels that it has at least.
+    """
+    count = max(len(values) for _, values in chart.series)
+    across = AxisScale(0, count)
+    upright = AxisScale(0, max(max(values) for _, values in chart.series) * 1.05)
+    names = max(layout.width_of(name) for name, _ in chart.series)
+    canvas = Canvas(width, room_of_figures(upright) + 8, names + 14)
+    top = TITLE + _NAME
+    down = upright_axis(canvas, upright, top, _PLOT)
+    level_axis(canvas, across, (), (top, top + _PLOT))
+    bottom = top + _PLOT + TICKS + 2
+    canvas.add("ink", SvgText("0", top - 8, chart.upright), SvgText("100%", bottom + 14, chart.across, "end"))
+    heights = _apart([down(values[-1]) for _, values in chart.series])
+    for at, (name, values) in enumerate(chart.series):
+        steps = _thinned(values)
+        path = "M" + "L".join(f"{1000 * across.share(m):.1f} {down(value) - top:.1f}" for m, value in steps)
+        canvas.add(f"s{at}", SvgPath(path))
+        canvas.add("ink", SvgText(canvas.across(1), heights[at] + 4.5, name, "start", 6))
+    plot = (canvas.across(0), float(top), canvas.wide(1), float(_PLOT))
+    drawn = canvas.drawing(chart.title, chart.description, bottom + _NAME, plot=plot)
+    return replace(drawn, ident=blake2b(repr(drawn).encode("utf-8", "backslashreplace"), digest_size=5).hexdigest())
+
+
+def _thinned(values: Sequence[float]) -> list[tuple[int, float]]:
+    """(count, value) from (0, 0) on, of long lines some alone, always with the last."""
+    step = max(1, len(values) // _MOST)
+    places = [(m, value) for m, value in enumerate(values, 1) if m % step == 0 or m == len(values)]
+    return [(0, 0.0), *places]
+
+
+def _apart(heights: Sequence[float]) -> list[float]:
+    """Heights of the lines' names, moved so that none covers another."""
+    placed: dict[int, float] = {}
+    last = float("-inf")
+    for at in sorted(range(len(heights)), key=lambda at: heights[at]):
+        last = placed[at] = max(heights[at], last + layout.SIZE + 3)
+    return [placed[at] for at in range(len(heights))]

@@ -1,0 +1,152 @@
+"""Two values of every sample as a cloud of points: two runs on one score, or two scores of one run.
+
+Points of equal values would cover each other; while there are few they are set side by side, so that each can be
+pointed at and leads to its sample. Many are drawn as one circle per place, whose area is their number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Final
+
+from steelyard.report.chart_canvas import (
+    MARKS,
+    TICKS,
+    TITLE,
+    AxisScale,
+    Canvas,
+    SvgDrawing,
+    SvgLine,
+    SvgMark,
+    SvgText,
+    level_axis,
+    room_of_figures,
+    upright_axis,
+)
+
+MOST_LINKED: Final = 500
+"""Points up to which each is a mark of its own."""
+_PLOT: Final = 320
+_NAME: Final = 22
+"""Pixels for the name of an axis."""
+_GOLDEN: Final = math.pi * (3 - math.sqrt(5))
+_STEP: Final = 6.5
+"""Pixels from the middle of a place to its second point; a mark is 9 across."""
+_LARGEST: Final = 16
+_LOOKS: Final = {
+    "above": ("s2", "triangle-up"),
+    "below": ("s1", "triangle-down"),
+    "level": ("s5", "circle"),
+    "plain": ("s0", "circle"),
+}
+"""Layer and shape of a point by where it lies to the diagonal."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterPoint:
+    """A sample with its two values; `label` says which it is, `link` where it is shown."""
+
+    x: float
+    y: float
+    label: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScatterChart:
+    """A cloud of points.
+
+    Args:
+        title: above the plot.
+        across: name of the horizontal axis; `upright` of the other.
+        points: at least one.
+        domain: ends of both axes where they have one scale; None takes each from its data.
+        diagonal: whether a point above or below the diagonal is better or worse: both axes are of one score.
+        lower_is_better: of that score.
+    """
+
+    title: str
+    across: str
+    upright: str
+    points: tuple[ScatterPoint, ...]
+    domain: tuple[float, float] | None = None
+    diagonal: bool = False
+    lower_is_better: bool = False
+
+    @property
+    def description(self) -> str:
+        """The chart in words."""
+        if not self.diagonal:
+            return f"{len(self.points):,} samples: {self.across} across, {self.upright} upright"
+        above = sum(point.y > point.x for point in self.points)
+        below = sum(point.y < point.x for point in self.points)
+        level = len(self.points) - above - below
+        return f"{above:,} samples are above the diagonal, {below:,} below, {level:,} on it"
+
+    def look(self, point: ScatterPoint) -> tuple[str, str]:
+        """Layer and shape of a point: up is better, whatever the direction of the score."""
+        if not self.diagonal:
+            return _LOOKS["plain"]
+        gain = (point.x - point.y) if self.lower_is_better else (point.y - point.x)
+        return _LOOKS["above" if gain > 0 else "below" if gain < 0 else "level"]
+
+
+def scatter_drawing(chart: ScatterChart, *, width: int) -> SvgDrawing:
+    """Where everything stands in the cloud.
+
+    Args:
+        chart: what it shows.
+        width: pixels that it has at least.
+    """
+    across = AxisScale(*(chart.domain or _ends([point.x for point in chart.points])))
+    upright = AxisScale(*(chart.domain or _ends([point.y for point in chart.points])))
+    canvas = Canvas(width, room_of_figures(upright) + 8, 16)
+    top = TITLE + _NAME
+    down = upright_axis(canvas, upright, top, _PLOT)
+    level_axis(canvas, across, (), (top, top + _PLOT))
+    bottom = top + _PLOT + TICKS + 2
+    canvas.add("ink", SvgText("0", top - 8, chart.upright), SvgText("100%", bottom + 14, chart.across, "end"))
+    if chart.diagonal:
+        ends = (canvas.across(across.share(end)) for end in (across.low, across.high))
+        line = SvgLine(next(ends), down(across.low), next(ends), down(across.high), 1.2, dashed=True)
+        canvas.add("quiet", line, order=0)
+    for kind, mark in _marks(chart, canvas, across, down):
+        canvas.add(kind, mark, order=2)
+    drawn = canvas.drawing(chart.title, chart.description, bottom + _NAME)
+    return replace(drawn, ident=blake2b(repr(drawn).encode("utf-8", "backslashreplace"), digest_size=5).hexdigest())
+
+
+def _ends(values: Sequence[float]) -> tuple[float, float]:
+    """Ends of an axis with a little room beside the outermost points."""
+    low, high = min(values), max(values)
+    room = 0.05 * (high - low) or 0.5
+    return low - room, high + room
+
+
+def _marks(
+    chart: ScatterChart, canvas: Canvas, across: AxisScale, down: Callable[[float], float]
+) -> Iterator[tuple[str, SvgMark]]:
+    """The marks with their layers."""
+    places: dict[tuple[float, float], list[ScatterPoint]] = defaultdict(list)
+    for point in chart.points:
+        places[point.x, point.y].append(point)
+    for (x, y), points in places.items():
+        kind, shape = chart.look(points[0])
+        at, middle = canvas.across(across.share(x)), down(y)
+        if len(chart.points) > MOST_LINKED:
+            radius = min(_LARGEST, 3 + 1.2 * math.sqrt(len(points) - 1))
+            yield kind, SvgMark(at, middle, _circle(radius), label=f"{len(points):,} samples: {x:g}, {y:g}")
+            continue
+        for number, point in enumerate(points):
+            radius, angle = _STEP * math.sqrt(number), number * _GOLDEN
+            dx, dy = round(radius * math.cos(angle), 1), round(radius * math.sin(angle), 1)
+            yield kind, SvgMark(at, round(middle + dy, 1), MARKS[shape], dx=dx, label=point.label, link=point.link)
+
+
+def _circle(radius: float) -> str:
+    r = round(radius, 1)
+    return f"M{-r} 0a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0{-2 * r} 0z"

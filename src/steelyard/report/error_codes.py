@@ -1,0 +1,113 @@
+"""The sections of an error analysis: codes by target, whether further reading finds new ones, and what scorers find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from steelyard.analysis.code_shares import CodeShare, Rate, TrialResult
+from steelyard.analysis.error_codes import CodingState, ErrorCode, saturation
+from steelyard.report.chart_curve import CurveChart
+from steelyard.report.numbers import MISSING, counted, interval_text, value_text
+from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn
+
+_FEWEST: Final = 5
+
+
+def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShare]]) -> Section:
+    """A row per code, a column per target: how many notes, and which share of all its records.
+
+    Args:
+        state: of the error analysis.
+        shares: target's label -> code's id ("" for none) -> its share.
+    """
+    columns = [TableColumn("code", "name")]
+    for target in shares:
+        several = f" ({target})" if len(shares) > 1 else ""
+        columns += [
+            TableColumn(f"notes{several}", series=True),
+            TableColumn(f"share{several}", series=True),
+            TableColumn(f"95 % CI{several}", "interval", series=True),
+        ]
+    named = [(code.id, code.name) for code in state.adopted]
+    if state.uncoded:
+        named.append(("", "under no code yet"))
+    rows = [
+        (TableCell(name), *(cell for by_code in shares.values() for cell in _cells(by_code[ident])))
+        for ident, name in named
+    ]
+    caption = "Share of all records of the target that have an output, weighted back from the strata that were drawn"
+    if not rows:
+        return Section("Codes", notes=(Sentence("No note says that something is wrong yet."),), key="codes")
+    return Section("Codes", SectionTable(tuple(columns), tuple(rows), caption), key="codes")
+
+
+def _cells(share: CodeShare) -> tuple[TableCell, TableCell, TableCell]:
+    value = share.share.value
+    limits = "" if value is None else interval_text(share.share.interval, share=True)
+    return (
+        TableCell(f"{share.notes:,}", value=share.notes),
+        TableCell(value_text(value, share=True), strong=True, value=value),
+        TableCell(limits or MISSING),
+    )
+
+
+def saturation_chart(state: CodingState) -> tuple[CurveChart | None, str]:
+    """How the number of codes grows with the notes, and a sentence on it; None and "" before there are five notes."""
+    notes = sorted((note for note in state.notes.values() if note.text and note.code), key=lambda note: note.num)
+    curve = saturation([note.code for note in notes])
+    if curve is None or len(notes) < _FEWEST:
+        return None, ""
+    words = f"{counted(curve.seen[-1], 'code')} after {counted(len(notes), 'note')}"
+    sentence = (
+        f"{words}; about {100 * curve.next_is_new:.0f} % of further notes would need a new code (Good 1953)."
+        " Where the expected line is still rising, reading more records will find more kinds of errors."
+    )
+    series = (("seen", tuple(map(float, curve.seen))), ("expected", curve.expected))
+    return CurveChart("Do further notes bring new codes?", words, "notes", "distinct codes", series), sentence
+
+
+def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str]) -> Section:
+    """How well the scorer of a code finds what people put under it.
+
+    Args:
+        code: with its scorer.
+        result: of its trial.
+        labels: item -> the sample's id.
+    """
+    columns = (
+        TableColumn("of the noted records", "name"),
+        TableColumn("n"),
+        TableColumn("rate"),
+        TableColumn("95 % CI", "interval"),
+    )
+    rows = (
+        _rate_row("under the code: found (TPR)", result.found),
+        _rate_row("not under it: left alone (TNR)", result.left),
+    )
+    notes = [Sentence("Records that stand in the scorer as examples are left out.", "note")] if result.examples else []
+    if result.unparsed:
+        notes.append(
+            Sentence(f"{counted(result.unparsed, 'verdict')} could not be read and are in no rate.", "warning")
+        )
+    for words, items in (("missed", result.missed), ("false alarms", result.false_alarms)):
+        if items:
+            notes.append(Sentence(f"{words}: {', '.join(labels.get(item, str(item)) for item in items[:20])}", "fact"))
+    return Section(f"The scorer of “{code.name}” against people", SectionTable(columns, rows), notes=tuple(notes))
+
+
+def _rate_row(name: str, rate: Rate) -> tuple[TableCell, ...]:
+    value = rate.hits / rate.n if rate.n else None
+    limits = interval_text(rate.interval, share=True) if rate.n else MISSING
+    return (
+        TableCell(name),
+        TableCell(f"{rate.hits:,} of {rate.n:,}"),
+        TableCell(value_text(value, share=True), value=value),
+        TableCell(limits),
+    )
+
+
+def run_labels_of(runs: Sequence[tuple[str, str]]) -> list[str]:
+    """Target's name of each (id, target); with the id where a target has several runs."""
+    targets = [target for _, target in runs]
+    return [target if targets.count(target) == 1 else f"{target} ({ident})" for ident, target in runs]

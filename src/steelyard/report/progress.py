@@ -1,0 +1,112 @@
+"""What is said of runs while they run, on a terminal and on a live page: rates, time, budget and retries as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from steelyard.analysis.usage import money_text
+from steelyard.models.prices import Spent, units
+from steelyard.report.numbers import counted
+
+_FAULTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "rate_limit": "429 too many requests",
+        "server": "server error",
+        "connection": "connection lost",
+        "timeout": "timeout",
+        "malformed": "malformed reply",
+        "empty": "empty reply",
+    }
+)
+"""Kinds of faults that are tried again, for a reader; any other stands as it is."""
+
+
+def retry_text(retries: Mapping[str, int]) -> str:
+    """How many attempts were sent again and why, most first; "" where none was.
+
+    Args:
+        retries: kind of fault -> attempts that failed and were sent again.
+
+    >>> retry_text({"timeout": 1, "rate_limit": 12})
+    '13 retries (429 too many requests 12, timeout 1)'
+    """
+    if not (total := sum(retries.values())):
+        return ""
+    by_kind = sorted(retries.items(), key=lambda item: -item[1])
+    return f"{counted(total, 'retry')} ({', '.join(f'{_FAULTS.get(kind, kind)} {n:,}' for kind, n in by_kind)})"
+
+
+def duration_text(seconds: float) -> str:
+    """A duration for a person who waits.
+
+    >>> duration_text(42), duration_text(330), duration_text(9000)
+    ('42 s', '6 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def rate_text(per_second: float) -> str:
+    """Records per second, or per minute where that is easier to read.
+
+    >>> rate_text(1234.5), rate_text(3.25), rate_text(0.02)
+    ('1,234/s', '3.2/s', '1.2/min')
+    """
+    if per_second >= 100:
+        return f"{per_second:,.0f}/s"
+    return f"{per_second:.1f}/s" if per_second >= 0.5 else f"{60 * per_second:.1f}/min"
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetUse:
+    """One limit of a budget: what it limits, and how much of it is used.
+
+    Args:
+        name: `calls`, `tokens`, `money` or `time`.
+        used: as text; likewise `limit`.
+        share: used part of the limit; more than 1 where calls in flight passed it.
+    """
+
+    name: str
+    used: str
+    limit: str
+    share: float
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.used} of {self.limit} ({100 * self.share:.0f} %)"
+
+
+def budget_use(limits: Mapping[str, Any], spent: Spent, currency: str) -> tuple[BudgetUse, ...]:
+    """How far each limit of a budget is used up.
+
+    Args:
+        limits: `calls`, `tokens`, `money` and `minutes`, each a number or None, as a run's manifest holds them.
+        spent: by all runs of the evaluation, resumes included.
+        currency: of the money.
+
+    >>> [str(use) for use in budget_use({"calls": 1000, "money": 2}, Spent(120, 0, 500_000_000, 0), "EUR")]
+    ['calls 120 of 1,000 (12 %)', 'money 0.5 of 2.00 EUR (25 %)']
+    """
+    money, minutes = limits.get("money"), limits.get("minutes")
+    uses = [
+        BudgetUse(name, f"{used:,}", f"{limits[name]:,}", _share(used, limits[name]))
+        for name, used in (("calls", spent.calls), ("tokens", spent.tokens))
+        if limits.get(name) is not None
+    ]
+    if money is not None:
+        used = units(spent.money)
+        uses.append(BudgetUse("money", money_text(used, ""), money_text(money, currency), _share(used, money)))
+    if minutes is not None:
+        seconds = spent.millis / 1000
+        uses.append(
+            BudgetUse("time", duration_text(seconds), duration_text(60 * minutes), _share(seconds, 60 * minutes))
+        )
+    return tuple(uses)
+
+
+def _share(used: float, limit: float) -> float:
+    return used / limit if limit else 1.0

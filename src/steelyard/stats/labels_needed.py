@@ -1,0 +1,233 @@
+"""How many labels a correction still needs, and which records to label next without biasing it.
+
+Both rest on two parts of the error of a corrected mean: what the judge leaves open, which labels reduce, and what the
+records at hand leave open, which only more records reduce.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.stats.corrected import CorrectedMean, corrected_difference, corrected_mean
+from steelyard.stats.intervals import check_level
+from steelyard.stats.judged import JudgedLabels, is_binary, labelled_part
+from steelyard.stats.power import check_power
+from steelyard.stats.quantiles import normal_quantile
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[Any]
+
+_ADDED: Final = 1.0
+"""Labels of each class that every verdict is taken to have had: a judge without a mistake so far still makes some."""
+_ROUNDING: Final = 1e-12
+
+
+class LabelsNeeded(NamedTuple):
+    """How many labels an aim takes.
+
+    Args:
+        more: labels beside those that there are; 0 where the aim is met, None where no number of labels meets it.
+        n: labels that there are (of each target, where two are compared).
+        reason: why there is no number, as a sentence's part; "" where there is one.
+    """
+
+    more: int | None
+    n: int
+    reason: str = ""
+
+
+class _VarianceParts(NamedTuple):
+    """The variance of a corrected mean from n labels is `left / n + fixed`."""
+
+    left: float
+    fixed: float
+
+
+def labels_for_half_width(data: JudgedLabels, half_width: float, *, level: float = 0.95) -> LabelsNeeded:
+    """Labels until the interval of a corrected mean reaches no further than `half_width` to each side.
+
+        n = D R / ((h / z)^2 - D (T - R) / N)
+
+    N records have labels of variance T, of which the verdict leaves R open. For a rate R = sum_k W_k p_k (1 - p_k) over
+    the verdicts k, each with one more label of both kinds than was given; for a scale it is the variance of the labels
+    around their regression on the verdicts. D >= 1 is the variance over clusters by that of independent records.
+
+    Args:
+        data: with 30 labels or more.
+        half_width: wanted, in units of the labels.
+        level: confidence level in (0, 1).
+
+    Raises:
+        ValueError: a half-width that is not positive, or no labels.
+
+    Source: W. G. Cochran, "Sampling techniques", 3rd edition, 1977, section 12.2 (double sampling for stratification)
+    and 12.6 (for regression). Deviations: added labels, D. It is the normal approximation; the exact limits of small
+    numbers need up to a third more.
+
+    >>> labels = [1] * 24 + [0] * 6 + [0] * 27 + [1] * 3 + [None] * 940
+    >>> labels_for_half_width(JudgedLabels(labels, [1] * 30 + [0] * 30 + [1, 0] * 470), 0.05)
+    LabelsNeeded(more=199, n=60, reason='')
+    """
+    check_level(level)
+    if not half_width > 0:
+        raise ValueError(f"a half-width is positive, not {half_width}")
+    found = corrected_mean(data, level=level)
+    if found.value is None:
+        return LabelsNeeded(None, found.n, found.reason)
+    return _needed([_variance_parts(data, found)], half_width / normal_quantile((1 + level) / 2), found.n, found.total)
+
+
+def labels_to_decide(
+    first: JudgedLabels, second: JudgedLabels, *, level: float = 0.95, power: float = 0.8
+) -> LabelsNeeded:
+    """Labels of each of two targets until an interval of their difference leaves out 0 in a share `power` of cases.
+
+        n = (1 - r) sum_t D_t R_t / ((d / (z_level + z_power))^2 - (1 - r) sum_t D_t (T_t - R_t) / N_t)
+
+    if the difference d that is seen is the true one; r is the correlation of both errors (`corrected_difference`), and
+    the rest is that of `labels_for_half_width`.
+
+    Args:
+        first: of one target; likewise `second`. See `corrected_difference`.
+        second: of the other.
+        level: confidence level in (0, 1).
+        power: in (0, 1).
+
+    Source: as `labels_for_half_width`; z_level + z_power as for two means, J. L. Fleiss, "Statistical methods for rates
+    and proportions", 2nd edition, 1981, section 3.2.
+    """
+    check_level(level)
+    check_power(power)
+    found = corrected_difference(first, second, level=level)
+    n = min(found.first.n, found.second.n)
+    if found.value is None or found.interval is None:
+        return LabelsNeeded(None, n, found.reason)
+    if found.interval.low > 0 or found.interval.high < 0:
+        return LabelsNeeded(0, n)
+    if abs(found.value) < _ROUNDING:
+        return LabelsNeeded(None, n, "both corrected means are equal so far")
+    kept = 1 - found.correlation
+    sides = ((first, found.first), (second, found.second))
+    parts = [_VarianceParts(*(kept * part for part in _variance_parts(data, side))) for data, side in sides]
+    reach = abs(found.value) / (normal_quantile((1 + level) / 2) + normal_quantile(power))
+    return _needed(parts, reach, n, min(found.first.total, found.second.total))
+
+
+def _needed(parts: list[_VarianceParts], error: float, n: int, total: int) -> LabelsNeeded:
+    """The labels until the variances together are `error` squared."""
+    room = error**2 - math.fsum(part.fixed for part in parts)
+    left = math.fsum(part.left for part in parts)
+    if room <= 0 or left / room > total:
+        return LabelsNeeded(None, n, f"labels of all {total:,} records would not be enough: it takes more records")
+    return LabelsNeeded(max(0, math.ceil(left / room - _ROUNDING) - n), n)
+
+
+def _variance_parts(data: JudgedLabels, found: CorrectedMean) -> _VarianceParts:
+    import numpy as np
+
+    n, total = found.n, found.total
+    variance, left = _open_variance(data) if is_binary(data) else _regression_variance(data)
+    fixed = max(0.0, variance - left) / total
+    independent = left / n + fixed
+    effect = 1.0
+    if data.clusters is not None and independent > 0:
+        moved = np.asarray(found.influence)
+        effect = max(1.0, float(moved @ moved) / independent)
+    return _VarianceParts(effect * left, effect * fixed)
+
+
+def _open_variance(data: JudgedLabels) -> tuple[float, float]:
+    """The variance of binary labels, and what of it is left within verdicts."""
+    import numpy as np
+
+    labels, verdicts, weights, _ = labelled_part(data)
+    judged = np.asarray(data.verdicts)
+    mean = left = 0.0
+    for verdict in (1.0, 0.0, math.nan):
+        of_all, held = (np.isnan(side) if math.isnan(verdict) else side == verdict for side in (judged, verdicts))
+        drawn = weights[held] * (held.sum() / weights[held].sum()) if held.any() else weights[held]
+        share = (float(drawn @ labels[held]) + _ADDED) / (held.sum() + 2 * _ADDED)
+        mean += float(of_all.mean()) * share
+        left += float(of_all.mean()) * share * (1 - share)
+    return mean * (1 - mean), left
+
+
+def _regression_variance(data: JudgedLabels) -> tuple[float, float]:
+    """The variance of labels, and what of it is left around their regression on the verdicts."""
+    import numpy as np
+
+    labels, verdicts, weights, _ = labelled_part(data)
+    known = ~np.isnan(verdicts)
+    variance = float(np.cov(labels, aweights=weights)) if len(labels) > 1 else 0.0
+    if known.sum() < 3 or np.ptp(verdicts[known]) == 0 or np.ptp(labels[known]) == 0:
+        return variance, variance
+    table = np.cov(labels[known], verdicts[known], aweights=weights[known])
+    explained = max(0.0, table[0, 1]) ** 2 / (table[0, 0] * table[1, 1])
+    return variance, variance * (1 - explained)
+
+
+def labelling_chances(uncertainty: ArrayLike, n: int, *, uniform: float = 0.3) -> Array:
+    """The chance of each record to be labelled next, higher where the judge is more uncertain.
+
+        pi_i = min(1, a ((1 - uniform) u_i / sum u + uniform / N)), with a such that they sum to n
+
+    A mean that weighs each label by 1 / pi_i (`JudgedLabels.weights`) is not biased by this, as every record can be
+    drawn. The share that is drawn evenly bounds the weights where the judge is sure and wrong.
+
+    Args:
+        uncertainty: u_i >= 0, one per record: p (1 - p) of several judges, or closeness to the threshold.
+        n: labels to draw on average, 0 < n <= N.
+        uniform: share of the draw that does not look at the uncertainty, in (0, 1].
+
+    Raises:
+        ValueError: a number out of its range.
+
+    Source: T. Zrnic and E. J. Candes, "Active statistical inference", ICML 2024, section 3 (mixed with the uniform draw
+    as in its section 5); weights after D. G. Horvitz and D. J. Thompson, JASA 47, 1952.
+
+    >>> labelling_chances([0, 0, 1, 1], 2, uniform=0.5).round(3).tolist()
+    [0.25, 0.25, 0.75, 0.75]
+    """
+    import numpy as np
+
+    unsure = np.asarray(uncertainty, dtype=float)
+    if not len(unsure) or not np.isfinite(unsure).all() or (unsure < 0).any():
+        raise ValueError("an uncertainty is a finite number of at least 0, one per record")
+    if not 0 < n <= len(unsure):
+        raise ValueError(f"between 1 and {len(unsure)} records can be drawn, not {n}")
+    if not 0 < uniform <= 1:
+        raise ValueError(f"the share that is drawn evenly lies above 0 and up to 1, not {uniform}")
+    even = np.full(len(unsure), 1 / len(unsure))
+    share = uniform * even + (1 - uniform) * (unsure / unsure.sum() if unsure.sum() > 0 else even)
+    sure = np.zeros(len(unsure), dtype=bool)
+    chances = n * share
+    while (chances[~sure] > 1).any():
+        sure |= chances > 1
+        chances = np.where(sure, 1.0, (n - sure.sum()) * share / share[~sure].sum())
+    found: Array = np.where(sure, 1.0, chances)
+    return found
+
+
+def draw_by_chance(chances: ArrayLike, rng: Generator) -> Array:
+    """Draw positions, each with its chance, as many as the chances sum to (rounded up or down at random).
+
+    Records are put in a random order, their chances laid end to end, and those hit by points one apart are taken.
+
+    Args:
+        chances: of `labelling_chances`.
+        rng: a seeded generator.
+
+    Source: W. G. Madow, "On the theory of systematic sampling, II", Annals of Mathematical Statistics 20, 1949.
+    """
+    import numpy as np
+
+    order = rng.permutation(len(np.asarray(chances)))
+    ends = np.cumsum(np.asarray(chances, dtype=float)[order])
+    # The sum of n chances is n but for rounding, and a point beyond the last end would hit nothing.
+    ends = np.round(ends, 9)
+    points = np.arange(rng.random(), ends[-1], 1.0)
+    return np.sort(order[np.searchsorted(ends, points, side="right")])

@@ -1,0 +1,95 @@
+"""How the labelled records of a run were drawn: weights of its queues, and records that prompts hold as examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, Protocol
+
+from steelyard.analysis.judge_agreement_values import LabelDraw, RecordPlace
+from steelyard.plain_json import from_json
+from steelyard.store import schema
+from steelyard.store.open_store import OpenStore
+from steelyard.types import Label, Record
+
+_BY_CHANCE: Final = frozenset({"random", "stratified", "uncertain", "all"})
+"""Methods of draws in which each record had a known chance; records in dispute, say, were not drawn by chance."""
+_OF_MODELS: Final = frozenset({"model", "models", "replay", "pair"})
+"""Keys of a manifest whose texts are not a prompt's: a scripted model holds the questions that it answers."""
+_SHORTEST: Final = 20
+"""Characters of an input that is looked for in prompts: shorter ones occur in them by chance."""
+
+
+class LabelledRecords(Protocol):
+    """What is read of a run whose records were labelled; `steelyard.store.Run` is one."""
+
+    num: int
+
+    @property
+    def store(self) -> OpenStore:
+        """The store that holds it."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What it was made of."""
+
+    def records_of(self, samples: Collection[str]) -> list[Record]:
+        """Records of some samples."""
+
+
+def label_draw(run: LabelledRecords, labels: Iterable[Label]) -> LabelDraw:
+    """How the labelled records of a run were drawn.
+
+    Several draws are joined: the weights of a queue count by its share of the labelled records, and those of a record
+    that several queues drew are added.
+
+    Args:
+        run: with queues or without.
+        labels: those that count.
+    """
+    labelled = {(label.sample, label.repeat) for label in labels}
+    with run.store.reading() as connection:
+        if not connection.has_table(schema.queue.name):
+            return LabelDraw(examples=_examples(run, labelled))
+        query = """SELECT queue_item.sample, queue_item.repeat, queue_item.weight, queue.num, queue.body
+            FROM queue_item JOIN queue ON queue.num = queue_item.queue WHERE queue_item.run = :run"""
+        rows = connection.execute(query, {"run": run.num}).all()
+    drawn: dict[int, Mapping[str, Any]] = {row.num: from_json(row.body.encode())["drawn"] for row in rows}
+    by_chance = [row for row in rows if drawn[row.num].get("method") in _BY_CHANCE]
+    used = [row for row in by_chance if (row.sample, row.repeat) in labelled]
+    of_queue = Counter(row.num for row in used)
+    weights: dict[RecordPlace, float] = {}
+    for row in used:
+        place = (row.sample, row.repeat)
+        weights[place] = weights.get(place, 0.0) + row.weight * of_queue[row.num] / len(used)
+    conditions = dict.fromkeys(str(drawn[num]["where"]) for num in of_queue if drawn[num].get("where"))
+    return LabelDraw(weights, tuple(conditions), _examples(run, labelled))
+
+
+def _examples(run: LabelledRecords, places: Iterable[RecordPlace]) -> frozenset[RecordPlace]:
+    """Of these records those whose input stands in a prompt of the run's target or scorers, word for word."""
+    manifest = run.manifest
+    prompts = [" ".join(text.split()) for key in ("scorers", "target") for text in _texts(manifest.get(key))]
+    if not any(len(text) > _SHORTEST for text in prompts):
+        return frozenset()
+    held = {
+        record.sample.id
+        for record in run.records_of({sample for sample, _ in places})
+        if isinstance(record.sample.input, str)
+        and len(text := " ".join(record.sample.input.split())) >= _SHORTEST
+        and any(text in prompt for prompt in prompts)
+    }
+    return frozenset(place for place in places if place[0] in held)
+
+
+def _texts(part: Any) -> Iterator[str]:
+    """Every text in a part of a manifest, but those of its models."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Mapping):
+        for key, value in part.items():
+            if key not in _OF_MODELS:
+                yield from _texts(value)
+    elif isinstance(part, list | tuple):
+        for value in part:
+            yield from _texts(value)

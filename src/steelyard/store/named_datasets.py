@@ -1,0 +1,233 @@
+"""The datasets that the runs of a store name, with their versions: the files that runs used, and those that were saved.
+
+A dataset is a file's name without its version in one folder: `questions.jsonl` and `questions.v2.jsonl` beside it are
+two versions of one, and so is `questions.jsonl` before and after somebody edited it. A version is named by the hash of
+the file's content, as the manifests of runs have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.data.paths import base_name
+from steelyard.data.sample_files import SampleFiles
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.plain_json import to_json
+from steelyard.store.dataset_drafts import SavedVersion, saved_versions
+
+if TYPE_CHECKING:
+    from steelyard.store.run import Run
+    from steelyard.store.store import Store
+
+_READING: Final = ("sheets", "columns", "header", "skip_bad")
+"""Settings of `samples:` that say how a file is read, not which rows of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDataset:
+    """The dataset of a run, as its manifest names it.
+
+    Args:
+        id: of the dataset.
+        name: of the file, or of what else it is.
+        digest: hash of the file's content; "" where it is no file.
+        folder: of the file; None where the run does not say it.
+        kind: the suite's registered name.
+        source: how it was read.
+        reason: why it cannot be opened; "" where it may.
+    """
+
+    id: str
+    name: str
+    digest: str
+    folder: Path | None
+    kind: str
+    source: Mapping[str, Any]
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class DatasetVersion:
+    """One content of a dataset.
+
+    Args:
+        digest: hash of the file's content.
+        name: of the file.
+        about: how it is read, by the newest run of it or of its parent.
+        runs: that used it, newest first.
+        saved: that it was saved here; None where somebody else made it.
+    """
+
+    digest: str
+    name: str
+    about: RunDataset
+    runs: list[Run] = field(default_factory=list)
+    saved: SavedVersion | None = None
+
+    @property
+    def first(self) -> datetime:
+        """When it was saved or used first."""
+        times = [run.created for run in self.runs] + ([self.saved.at] if self.saved else [])
+        return min(times)
+
+    @property
+    def files(self) -> SampleFiles:
+        """The file, and how its columns are found.
+
+        Raises:
+            ConfigError: it is no single file in a known folder.
+        """
+        if self.about.reason or self.about.folder is None:
+            raise ConfigError(f"{self.name} cannot be opened: {self.about.reason}")
+        settings = {key: value for key in _READING if (value := self.about.source.get(key)) is not None}
+        if isinstance(settings.get("sheets"), list):
+            settings["sheets"] = tuple(settings["sheets"])
+        return SampleFiles(self.about.folder / self.name, **settings)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedDataset:
+    """A dataset with its versions, newest first."""
+
+    id: str
+    name: str
+    folder: Path | None
+    versions: tuple[DatasetVersion, ...]
+
+    def version(self, digest: str) -> DatasetVersion:
+        """The version whose hash begins so; the newest for "".
+
+        Raises:
+            ConfigError: there is none.
+        """
+        found = [version for version in self.versions if version.digest.startswith(digest)]
+        if not found:
+            raise ConfigError(f"{self.name} has no version {digest!r}; known: {', '.join(self.labels)}")
+        return found[0]
+
+    def parent(self, version: DatasetVersion) -> DatasetVersion:
+        """What a version is compared with: the file it was saved from, else the version before it, if any."""
+        saved = version.saved
+        at = self.versions.index(version)
+        before = self.versions[min(at + 1, len(self.versions) - 1)]
+        return next((each for each in self.versions if saved and each.digest == saved.base), before)
+
+    @property
+    def labels(self) -> list[str]:
+        """Of each version, the file's name and the beginning of its hash."""
+        return [f"{version.name} ({version.digest[:8]})" for version in self.versions]
+
+
+def run_dataset(run: Run) -> RunDataset | None:
+    """The dataset of a run; None of a run that has none, such as one that judges others."""
+    samples = run.manifest.get("samples")
+    source = samples.get("source") if isinstance(samples, Mapping) else None
+    if not isinstance(source, Mapping) or "file" not in source:
+        return None
+    file = source["file"]
+    if not isinstance(file, Mapping):
+        what = str(source.get("dataset") or source.get("frame") or "")
+        if isinstance(file, list) and file:
+            names = ", ".join(str(part.get("file")) for part in file if isinstance(part, Mapping))
+            return _apart(run, names[:200], source, f"it is made of {len(file)} files; one file can be edited")
+        return (
+            _apart(run, what[:200], source, "it is no file, but a dataset of a hub or a frame of Python")
+            if what
+            else None
+        )
+    name, digest = str(file.get("file", "")), str(file.get("digest", ""))
+    folder = _folder(run, name)
+    if not digest:
+        return _apart(run, name, source, "it is a folder; one file can be edited")
+    if folder is None:
+        return _apart(run, name, source, "its run was started from Python, which does not say the folder", digest)
+    return RunDataset(_id(folder, name), name, digest, folder, run.kind, source)
+
+
+def _apart(run: Run, name: str, source: Mapping[str, Any], reason: str, digest: str = "") -> RunDataset:
+    """A dataset that cannot be opened; without a hash of its file the samples' tells its versions apart."""
+    known = digest or str(run.manifest["samples"].get("digest", ""))
+    return RunDataset(_id(None, f"{run.suite}/{name}"), name, known, None, run.kind, source, reason)
+
+
+def _id(folder: Path | None, name: str) -> str:
+    """The same for all versions of a file."""
+    family = [str(folder or ""), base_name(name)[0] if folder else name, Path(name).suffix.lower()]
+    return blake2b(to_json(family), digest_size=6).hexdigest()
+
+
+def _folder(run: Run, name: str) -> Path | None:
+    """The folder of a run's file: its configuration names it, the manifest holds its name alone."""
+    config = run.manifest.get("config")
+    plain = config.get("plain") if isinstance(config, Mapping) else None
+    samples = plain.get("samples") if isinstance(plain, Mapping) else None
+    written = samples.get("file") if isinstance(samples, Mapping) else None
+    if isinstance(written, list) and len(written) == 1:
+        (written,) = written
+    if not isinstance(written, str) or not isinstance(config, Mapping) or not config.get("path"):
+        return None
+    path = Path(str(config["path"])).parent / written
+    return path.parent.absolute() if path.name == name else None
+
+
+def named_datasets(
+    store: Store, known: MutableMapping[tuple[str, str], RunDataset | None] | None = None
+) -> list[NamedDataset]:
+    """Every dataset that a run of the store names, the one that was used last first.
+
+    Args:
+        store: the open store.
+        known: what runs said before, by id and state; added to. Reading 500 manifests takes its time.
+    """
+    memory = {} if known is None else known
+    found: dict[str, dict[str, DatasetVersion]] = {}
+    for run in store.runs():
+        key = run.id, run.state
+        if key not in memory:
+            memory[key] = run_dataset(run)
+        if about := memory[key]:
+            versions = found.setdefault(about.id, {})
+            versions.setdefault(about.digest, DatasetVersion(about.digest, about.name, about)).runs.append(run)
+    for saved in saved_versions(store):
+        _add_saved(found.get(saved.dataset), saved)
+    return [_named(ident, versions.values()) for ident, versions in found.items()]
+
+
+def _add_saved(versions: dict[str, DatasetVersion] | None, saved: SavedVersion) -> None:
+    """Add a version that was saved here; it is read like its parent."""
+    if not versions:  # every run of it was deleted: nothing says any more how it is read
+        return
+    parent = versions.get(saved.base) or next(iter(versions.values()))
+    version = versions.setdefault(saved.digest, DatasetVersion(saved.digest, saved.name, parent.about))
+    version.saved = saved
+
+
+def _named(ident: str, versions: Iterable[DatasetVersion]) -> NamedDataset:
+    newest = tuple(sorted(versions, key=lambda version: version.first, reverse=True))
+    about = newest[0].about
+    stem, suffix = base_name(about.name)[0], Path(about.name).suffix
+    name = about.name if about.folder is None else f"{stem}{suffix}"
+    return NamedDataset(ident, name, about.folder, newest)
+
+
+def dataset_named(datasets: Iterable[NamedDataset], name: str) -> NamedDataset:
+    """The dataset of an id, or of a name that only one has.
+
+    Raises:
+        ConfigError: there is none, or several have the name.
+    """
+    listed = list(datasets)
+    found = [each for each in listed if each.id == name] or [each for each in listed if each.name == name]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        places = ", ".join(f"{each.id} in {each.folder or 'no known folder'}" for each in found)
+        raise ConfigError(f"several datasets are named {name}: {places}. Name one by its id")
+    raise ConfigError(
+        f"no run of this store names a dataset {name!r}{did_you_mean(name, [each.name for each in listed])}"
+    )

@@ -1,0 +1,178 @@
+"""What a queue is made of: its design, its items, and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.analysis.label_forms import LabelForm
+from steelyard.errors import ConfigError
+from steelyard.types import Json
+
+if TYPE_CHECKING:
+    from steelyard.store.run import Run
+
+MOST_RATERS: Final = 5
+_MOST_CHARACTERS: Final = 2_000
+"""Of a title or a question."""
+RecordKey = tuple[int, str, int]
+"""(run's number, sample's id, repeat)."""
+Verdicts = Mapping[RecordKey, Mapping[str, Any]]
+"""Record -> rater -> value of the label."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnItem:
+    """A record that a queue is to hold.
+
+    Args:
+        run: that the record is of.
+        no: place of its sample in the dataset.
+        sample: the sample's id.
+        repeat: 0-based.
+        weight: how many records of those that could be drawn it stands for.
+        stratum: of which part it was drawn; "" where there are no parts.
+    """
+
+    run: Run
+    no: int
+    sample: str
+    repeat: int = 0
+    weight: float = 1.0
+    stratum: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDesign:
+    """What a queue asks, and of whom.
+
+    Args:
+        title: what people see in the list.
+        form: of the labels.
+        question: what is asked of each record, in a sentence; "" where the form says enough.
+        raters: how many people label an item of the overlap, 1 to 5.
+        overlap: share of the items that `raters` people label, 0 to 1; one person labels each of the others.
+        seed: of the order of the items, and of the order of the two answers of a pair.
+        show_reference: whether raters see the expected answer.
+        drawn: how the items were drawn; later corrections need it.
+
+    Raises:
+        ConfigError: a number out of its range, or a title or question that is blank or too long.
+    """
+
+    title: str
+    form: LabelForm
+    question: str = ""
+    raters: int = 2
+    overlap: float = 0.2
+    seed: int = 0
+    show_reference: bool = False
+    drawn: Mapping[str, Json] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.title.strip():
+            raise ConfigError("a queue has a title")
+        if max(len(self.title), len(self.question)) > _MOST_CHARACTERS:
+            raise ConfigError(f"a queue's title and question have at most {_MOST_CHARACTERS:,} characters")
+        if not 1 <= self.raters <= MOST_RATERS:
+            raise ConfigError(f"an item is labelled by 1 to {MOST_RATERS} raters, not {self.raters}")
+        if not 0 <= self.overlap <= 1:
+            raise ConfigError(f"the overlap is a share from 0 to 1, not {self.overlap:g}")
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, as the store keeps it."""
+        form = self.form
+        return {
+            "title": self.title,
+            "form": {
+                "kind": form.kind,
+                "name": form.name,
+                "counted": form.counted,
+                "scale": list(form.scale) if form.scale else None,
+            },
+            "question": self.question,
+            "raters": self.raters,
+            "overlap": self.overlap,
+            "seed": self.seed,
+            "show_reference": self.show_reference,
+            "drawn": dict(self.drawn),
+        }
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> QueueDesign:
+        """From what `to_json` gave."""
+        form = body["form"]
+        scale = (form["scale"][0], form["scale"][1]) if form["scale"] else None
+        return cls(**{**body, "form": LabelForm(form["kind"], form["name"], counted=form["counted"], scale=scale)})
+
+
+@dataclass(frozen=True, slots=True)
+class LabelQueue:
+    """A stored queue: its number and id, who made it and when, and its design."""
+
+    num: int
+    id: str
+    author: str
+    created: datetime
+    design: QueueDesign
+
+
+@dataclass(frozen=True, slots=True)
+class QueueItem:
+    """A record of a queue, and how many raters it needs."""
+
+    num: int
+    run: int
+    no: int
+    sample: str
+    repeat: int
+    needed: int
+    weight: float
+    stratum: str
+
+    @property
+    def key(self) -> RecordKey:
+        """(run's number, sample's id, repeat)."""
+        return self.run, self.sample, self.repeat
+
+
+@dataclass(frozen=True, slots=True)
+class QueueProgress:
+    """How far a queue is.
+
+    Args:
+        items: all of it.
+        done: with as many labels as they need.
+        labels: current labels on its items, `cannot tell` among them.
+        unsure: of these, how many say `cannot tell`.
+        overlapping: items with verdicts of two or more raters.
+        conflicting: of these, those on which raters disagree.
+        reserved: items that somebody has on the screen.
+        by_rater: rater -> labels.
+    """
+
+    items: int
+    done: int
+    labels: int
+    unsure: int
+    overlapping: int
+    conflicting: int
+    reserved: int
+    by_rater: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RaterVerdict:
+    """What a rater says of an item.
+
+    Args:
+        rater: who says it.
+        verdict: as typed, for a pair in the order that the rater saw; "" for a comment alone, None for `cannot tell`.
+        comment: kept as a label of its own.
+    """
+
+    rater: str
+    verdict: str | None
+    comment: str = ""

@@ -1,0 +1,87 @@
+"""The prompts that judges were sent, made again from what a run has stored.
+
+A store keeps replies and not requests, whose text is nearly all that of the sample and its output again. The manifest
+describes every judge and holds its templates, so that the judge can be made again and asks what it asked, of the
+journal. A prompt counts only where its key in the journal is that of a stored reply: the key is a digest of the whole
+request, so that what is shown is what was sent, to the letter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final
+
+from steelyard.errors import ModelError, SteelyardError
+from steelyard.registry import find, with_present_keys
+from steelyard.runner import Step
+from steelyard.scorers.judges.judge import Judge, with_stored_prompts
+from steelyard.store import Run
+from steelyard.suite.rescore import JournalAsk
+from steelyard.types import Message, Record, Scorer
+
+_NOT_MADE: Final = (SteelyardError, TypeError, ValueError, KeyError, AttributeError)
+"""What a description that this version cannot read raises: another version's, or of a class of somebody's own."""
+
+
+def judge_prompts(run: Run, record: Record) -> dict[str, list[Message]]:
+    """Key of a judge's reply -> the messages that it answers; prompts that cannot be made again are left out.
+
+    Args:
+        run: with its manifest and its journal; nothing is sent and nothing is written.
+        record: of that run.
+    """
+    described = with_present_keys(run.manifest.get("scorers", {}))
+    sent: dict[str, list[Message]] = {}
+    for stage, scorer in described.items():
+        if stage in record.replies and record.output is not None:
+            sent |= _sent_by(run, record, stage, scorer)
+    return sent
+
+
+def _sent_by(run: Run, record: Record, stage: str, described: Any) -> dict[str, list[Message]]:
+    """The prompts of one judge, as far as it can be made again and asks what was asked."""
+    ask = JournalAsk(run.store, record, stage, run.manifest.get("draw", ""))
+    try:
+        scorer = with_stored_prompts(_scorer_of(described), described)
+        asyncio.run(_score(Step.of(stage, scorer), record, ask))
+    except _NOT_MADE:
+        pass  # what was asked before is right all the same: each prompt proves itself by its key
+    return {key: messages for key, messages in ask.sent.items() if isinstance(messages, list)}
+
+
+async def _score(step: Step, record: Record, ask: JournalAsk) -> None:
+    try:
+        await step(ask, record.sample, record.output)
+    except ModelError:
+        return  # it asks what the journal does not answer: the run was stopped there, or this version asks otherwise
+
+
+def _scorer_of(described: Mapping[str, Any]) -> Scorer:
+    """The judge that a manifest describes as `{name: {fields}}`.
+
+    Raises:
+        SteelyardError: there is no such class, or it refuses its fields.
+        TypeError: it takes other fields, or it is no judge.
+    """
+    ((name, fields),) = described.items()
+    cls = find("scorer", name)
+    settings = {field.name: field for field in dataclasses.fields(cls) if field.init}
+    if "judge" not in settings:
+        raise TypeError(f"{name} asks no judge")
+    prompts = fields.get("prompts", {})
+    given = {key: _value_of(key, value, prompts) for key, value in fields.items() if key in settings}
+    scorer: Scorer = cls(**given)
+    return scorer
+
+
+def _value_of(key: str, value: Any, prompts: Mapping[str, Any]) -> Any:
+    if key == "judge":
+        ((name, fields),) = value["model"].items()
+        model = find("model", name)(**fields)
+        return Judge(**{**value, "model": model})
+    if isinstance(value, Mapping) and set(value) == {"file", "digest"}:
+        # A template in a file: the manifest has its text with the prompts, whatever became of the file.
+        return next(prompt["own"]["text"] for prompt in prompts.values() if "own" in prompt)
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,211 @@
+"""Datasets in the browser: the list, the rows of a version, what a draft or a later version changes, and saving."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from steelyard.analysis.settings import WordChange, word_changes
+from steelyard.config.dataset_versions import draft_difference, save_draft
+from steelyard.data.dataset_difference import CellChange, DatasetDifference, RowDifference, dataset_difference
+from steelyard.data.new_version import unwritable
+from steelyard.errors import ConfigError, DataError
+from steelyard.store.dataset_drafts import DatasetDraft, checked_author, discard_draft
+from steelyard.viewer.dataset_row_page import dataset_row_routes
+from steelyard.viewer.notes import author_of, remember_author
+from steelyard.viewer.open_datasets import OpenDatasets
+from steelyard.viewer.pages import Pages, form_of
+
+_GIVEN: Final = ("version", "after", "before", "search", "show")
+_MOST_ROWS: Final = 200
+"""Rows of each kind on the page of a difference; `steelyard data diff` lists them all."""
+_MOST_COMPARED: Final = 20_000
+"""Characters that are compared word by word."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCell:
+    """A cell that differs, word by word where it is not too long."""
+
+    column: str
+    before: str
+    after: str
+    words: tuple[WordChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDifference:
+    """A kind of difference: its heading, how many rows are of it, and the first of them."""
+
+    key: str
+    title: str
+    total: int
+    rows: tuple[tuple[str, tuple[ShownCell, ...]], ...]
+
+
+def dataset_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
+    """The routes of the pages of datasets and of what they write."""
+    site = _DatasetPages(pages, datasets)
+    return [
+        Route("/data", site.listed),
+        *dataset_row_routes(pages, datasets),
+        Route("/data/{dataset}", site.rows),
+        Route("/data/{dataset}/diff", site.difference),
+        Route("/data/{dataset}/{version}/draft", site.draft),
+        Route("/data/{dataset}/{version}/save", site.save, methods=["POST"]),
+        Route("/data/{dataset}/{version}/discard", site.discard, methods=["POST"]),
+    ]
+
+
+class _DatasetPages:
+    """The pages of datasets over one store."""
+
+    def __init__(self, pages: Pages, datasets: OpenDatasets) -> None:
+        self._pages = pages
+        self._datasets = datasets
+
+    def listed(self, request: Request) -> Response:
+        """The list of datasets."""
+        found = [
+            (dataset, sum(len(self._datasets.draft(dataset, version).rows) for version in dataset.versions))
+            for dataset in self._datasets.all()
+        ]
+        return self._pages.page(request, "datasets.html.j2", datasets=found)
+
+    def rows(self, request: Request) -> Response:
+        """The rows of a version, or why they cannot be shown; and its versions with their runs."""
+        dataset, version = self._datasets.asked(request)
+        given = {name: request.query_params.get(name, "") for name in _GIVEN}
+        draft = self._datasets.draft(dataset, version)
+        fault, rows, total = "", None, 0
+        try:
+            rows = self._datasets.rows(version, draft, given)
+            total = len(self._datasets.file(version).rows)
+        except (ConfigError, DataError) as error:
+            fault = str(error)
+        return self._pages.page(
+            request,
+            "dataset.html.j2",
+            dataset=dataset,
+            version=version,
+            given=given,
+            draft=draft,
+            rows=rows,
+            total=total,
+            fault=fault,
+            unwritable="" if fault else unwritable(version.files.paths[0]),
+        )
+
+    def difference(self, request: Request) -> Response:
+        """What changed between two versions."""
+        dataset, later = self._datasets.asked(request)
+        later = dataset.version(request.query_params.get("b", "") or later.digest)
+        asked = request.query_params.get("a", "")
+        earlier = dataset.version(asked) if asked else dataset.parent(later)
+        found, fault = None, ""
+        try:
+            found = dataset_difference(self._datasets.file(earlier), self._datasets.file(later))
+        except (ConfigError, DataError) as error:
+            fault = str(error)
+        return self._pages.page(
+            request,
+            "dataset_difference.html.j2",
+            dataset=dataset,
+            earlier=earlier,
+            later=later,
+            fault=fault,
+            same=found.same if found else 0,
+            shown=list(_parts(found)) if found else [],
+        )
+
+    def draft(self, request: Request) -> Response:
+        """What the draft changes, and the forms that save or discard it."""
+        return self._draft_page(request)
+
+    def _draft_page(self, request: Request, fault: str = "") -> Response:
+        dataset, version = self._datasets.asked(request)
+        draft = self._datasets.draft(dataset, version)
+        parts: list[ShownDifference] = []
+        refused = ""
+        try:
+            file = self._datasets.file(version)
+            parts = list(_parts(draft_difference(file, draft.edits)))
+            refused = unwritable(file.path)
+        except (ConfigError, DataError) as error:
+            refused = str(error)
+        return self._pages.page(
+            request,
+            "dataset_draft.html.j2",
+            status=422 if fault else 200,
+            dataset=dataset,
+            version=version,
+            draft=draft,
+            shown=parts,
+            fault=fault,
+            refused=refused,
+            author=author_of(request),
+        )
+
+    async def save(self, request: Request) -> Response:
+        """Write the draft as a new file and show it."""
+        self._pages.refuse_writing()
+        form = await form_of(request)
+        return await run_in_threadpool(self._save, request, form)
+
+    def _save(self, request: Request, form: dict[str, str]) -> Response:
+        dataset, version = self._datasets.asked(request)
+        author = form.get("author", "")
+        try:
+            saved = save_draft(self._pages.store, dataset, version, author=author, seen=number_in(form, "seen"))
+        except (ConfigError, DataError) as error:
+            return self._draft_page(request, f"This was not saved: {error}")
+        answer = RedirectResponse(self._pages.address(f"/data/{dataset.id}", version=saved.digest), 303)
+        remember_author(answer, request, saved.author, path=self._pages.address("/"))
+        return answer
+
+    async def discard(self, request: Request) -> Response:
+        """End the draft without saving it."""
+        self._pages.refuse_writing()
+        form = await form_of(request)
+        return await run_in_threadpool(self._discard, request, form)
+
+    def _discard(self, request: Request, form: dict[str, str]) -> Response:
+        dataset, version = self._datasets.asked(request)
+        draft = DatasetDraft(dataset.id, version.digest, {}, {}, 0)
+        try:
+            author = checked_author(form.get("author", ""))
+            discard_draft(self._pages.store, draft, author=author, seen=number_in(form, "seen"))
+        except ConfigError as error:
+            return self._draft_page(request, f"Nothing was discarded: {error}")
+        return RedirectResponse(self._pages.address(f"/data/{dataset.id}", version=version.digest), 303)
+
+
+def number_in(form: dict[str, str], name: str) -> int:
+    """The number of a hidden field; -1, which is no event's, where somebody made the form by hand."""
+    text = form.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 19 else -1
+
+
+def _parts(difference: DatasetDifference) -> Iterator[ShownDifference]:
+    """The kinds of difference that there are."""
+    kinds = (("added", difference.added), ("changed", difference.changed), ("retired", difference.retired))
+    for key, rows in kinds:
+        if rows:
+            yield ShownDifference(key, key.capitalize(), len(rows), tuple(_shown(rows[:_MOST_ROWS], key)))
+
+
+def _shown(rows: Sequence[RowDifference], key: str) -> Iterator[tuple[str, tuple[ShownCell, ...]]]:
+    for row in rows:
+        yield row.id, tuple(_cell(cell, by_words=key == "changed") for cell in row.cells)
+
+
+def _cell(cell: CellChange, *, by_words: bool) -> ShownCell:
+    fits = by_words and len(cell.before) + len(cell.after) <= _MOST_COMPARED
+    words: Any = word_changes(cell.before, cell.after) if fits else ()
+    return ShownCell(cell.column, cell.before, cell.after, tuple(words))

@@ -1,0 +1,62 @@
+"""Marks of runs: changed for the chosen runs of the list, or on a run's page."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from steelyard.errors import ConfigError
+from steelyard.store.marks import MarkChange, mark_run
+from steelyard.viewer.pages import Pages, fields_of
+
+
+def mark_routes(pages: Pages) -> list[Route]:
+    """The route that changes marks: `do` says what, `run` of which runs, `tag` which tag, `back` leads back."""
+
+    async def mark(request: Request) -> Response:
+        pages.refuse_writing()
+        fields = await fields_of(request)
+        given = dict(fields)
+        change = _change(given.get("do", ""), given.get("tag", ""))
+        chosen = [value for name, value in fields if name == "run"]
+        await run_in_threadpool(_mark, pages, chosen, change)
+        return RedirectResponse(_back(pages, given), 303)
+
+    return [Route("/marks", mark, methods=["POST"])]
+
+
+def _change(action: str, tag: str) -> MarkChange:
+    match action:
+        case "pin" | "unpin":
+            return MarkChange(baseline=action == "pin")
+        case "archive" | "unarchive":
+            return MarkChange(archived=action == "archive")
+        case "tag":
+            return MarkChange(add=(tag,))
+        case "untag":
+            return MarkChange(remove=(tag,))
+        case _:
+            raise HTTPException(400, f"{action!r} is nothing that can be done with a run's marks")
+
+
+def _mark(pages: Pages, chosen: list[str], change: MarkChange) -> None:
+    if not chosen:
+        raise ConfigError("no run is chosen: tick the runs that are meant")
+    runs = [pages.run_of(ident) for ident in dict.fromkeys(chosen)]
+    if change.baseline and len({(run.suite, run.kind) for run in runs}) < len(runs):
+        raise ConfigError("a suite has one baseline, and several of the chosen runs are of one suite")
+    for run in runs:
+        mark_run(pages.store, run, change)
+
+
+def _back(pages: Pages, given: dict[str, str]) -> str:
+    """The page of the run that was marked there, or the list as it was."""
+    if given.get("page") == "run":
+        return pages.address(f"/run/{given['run']}")
+    query = urlencode(parse_qsl(given.get("back", "")))
+    return pages.address("/") + (f"?{query}" if query else "")

@@ -1,0 +1,218 @@
+"""Datasets as pages show them: which one an address names, its file read once, and its rows with a draft over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.requests import Request
+
+from steelyard.config.dataset_versions import open_version
+from steelyard.data.dataset_file import DatasetFile, DatasetRow
+from steelyard.data.new_version import edited_rows
+from steelyard.errors import ConfigError
+from steelyard.report.numbers import one_line
+from steelyard.store.dataset_drafts import DatasetDraft, DraftRow, read_draft
+from steelyard.store.named_datasets import (
+    DatasetVersion,
+    NamedDataset,
+    RunDataset,
+    dataset_named,
+    named_datasets,
+    run_dataset,
+)
+
+if TYPE_CHECKING:
+    from steelyard.store import Run
+    from steelyard.viewer.pages import Pages
+
+_KEPT: Final = 2
+"""Files whose rows are held: 100,000 of them take some 100 megabytes."""
+_SHOWN: Final = 50
+"""Rows on one page."""
+_COLUMNS: Final = 7
+"""Columns of the list of rows; the page of a row has all."""
+_CHARACTERS: Final = 160
+Stamp = tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRow:
+    """A row in the list: its place, its id, what the draft does to it, and the beginning of its first cells."""
+
+    place: int
+    id: str
+    state: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """Some rows in order, and the places from where the pages beside them begin; "" at the ends."""
+
+    rows: tuple[ListedRow, ...]
+    columns: tuple[str, ...]
+    before: str
+    after: str
+
+
+class OpenDatasets:
+    """The datasets of a store, with the files that were read last.
+
+    Args:
+        pages: of the store.
+    """
+
+    def __init__(self, pages: Pages) -> None:
+        self._store = pages.store
+        self._known: dict[tuple[str, str], RunDataset | None] = {}
+        self._files: dict[str, tuple[Stamp, DatasetFile, list[str]]] = {}
+
+    def all(self) -> list[NamedDataset]:
+        """Every dataset that a run names."""
+        return named_datasets(self._store, self._known)
+
+    def asked(self, request: Request) -> tuple[NamedDataset, DatasetVersion]:
+        """The dataset and version that an address names.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        dataset = dataset_named(self.all(), request.path_params["dataset"])
+        digest = request.path_params.get("version") or request.query_params.get("version", "")
+        return dataset, dataset.version(digest)
+
+    def of_run(self, run: Run) -> RunDataset | None:
+        """The dataset of a run; None where it has none."""
+        key = run.id, run.state
+        if key not in self._known:
+            self._known[key] = run_dataset(run)
+        return self._known[key]
+
+    def file(self, version: DatasetVersion) -> DatasetFile:
+        """The rows of a version; read again only where the file was touched.
+
+        Raises:
+            ConfigError: it cannot be opened, or was changed on disk.
+            DataError: it cannot be read.
+        """
+        return self._opened(version)[1]
+
+    def _opened(self, version: DatasetVersion) -> tuple[Stamp, DatasetFile, list[str]]:
+        path = version.files.paths[0]
+        stamp = _stamp(path)
+        kept = self._files.get(version.digest)
+        if kept is None or kept[0] != stamp or kept[1].path != path:
+            self._files.pop(version.digest, None)
+            self._files[version.digest] = kept = stamp, open_version(version), []
+            while len(self._files) > _KEPT:
+                self._files.pop(next(iter(self._files)), None)
+        return kept
+
+    def draft(self, dataset: NamedDataset, version: DatasetVersion) -> DatasetDraft:
+        """The unsaved changes of a version."""
+        return read_draft(self._store, dataset.id, version.digest)
+
+    def rows(self, version: DatasetVersion, draft: DatasetDraft, given: Mapping[str, str]) -> RowPage:
+        """A page of rows with the draft over them: a change is shown in its place, a new row at the end.
+
+        Args:
+            version: whose rows.
+            draft: what is changed in them.
+            given: `after` or `before` a place, `search` for a text in any cell, `show` "draft" for what it changes.
+        """
+        _, file, texts = self._opened(version)
+        rows = edited_file_rows(file, draft)
+        columns = tuple(name for name in file.columns if name != file.id_column)[:_COLUMNS]
+        backwards = bool(given.get("before"))
+        edge = _place(given.get("before") or given.get("after") or "")
+        places = range(edge - 1, -1, -1) if backwards else range(edge + 1, len(rows))
+        matching = _matching(rows, draft, given, _searchable(file, texts) if given.get("search") else texts)
+        found = []
+        for place in places:
+            if matching(place):
+                found.append(place)
+                if len(found) > _SHOWN:
+                    break
+        more = len(found) > _SHOWN
+        shown = sorted(found[:_SHOWN])
+        further = bool(shown) if backwards else more
+        earlier = more if backwards else (bool(shown) and edge >= 0)
+        at = [file.columns.index(name) for name in columns]
+        return RowPage(
+            tuple(_listed(file, rows[place], draft, place, at) for place in shown),
+            columns,
+            str(shown[0]) if earlier else "",
+            str(shown[-1]) if further else "",
+        )
+
+
+def edited_file_rows(file: DatasetFile, draft: DatasetDraft) -> list[DatasetRow]:
+    """The rows of a file with the draft's changes; retired ones stay in their place, so that places do not move."""
+    edits = {ident: edit for ident, edit in draft.edits.items() if edit.kind != "retired"}
+    return list(edited_rows(file, edits)) if edits else list(file.rows)
+
+
+def row_of(file: DatasetFile, draft: DatasetDraft, ident: str) -> tuple[DatasetRow, DraftRow | None, DatasetRow | None]:
+    """A row as the draft has it, what the draft does to it, and the row as the file has it (None for a new one).
+
+    Raises:
+        ConfigError: there is no such row.
+    """
+    in_file = next((row for row in file.rows if row.id == ident), None)
+    change = draft.rows.get(ident)
+    if in_file is None and change is None:
+        raise ConfigError(f"{file.path.name} has no row {ident!r}: its draft may have been saved or discarded")
+    kept = {ident: change.edit} if change and change.edit.kind != "retired" else {}
+    (row,) = edited_rows(replace(file, rows=(in_file,) if in_file else ()), kept)
+    return row, change, in_file
+
+
+def _stamp(path: Path) -> Stamp:
+    try:
+        about = path.stat(follow_symlinks=False)
+    except OSError:
+        return (0, 0, 0, 0)  # opening it says what is wrong
+    return about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+
+
+def _place(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else -1
+
+
+def _searchable(file: DatasetFile, texts: list[str]) -> list[str]:
+    """The text of each row of the file without case, made once."""
+    if not texts:
+        texts.extend(_text(file, row).casefold() for row in file.rows)
+    return texts
+
+
+def _text(file: DatasetFile, row: DatasetRow) -> str:
+    return "\n".join([row.id, *map(file.shown, row.cells)])
+
+
+def _matching(rows: list[DatasetRow], draft: DatasetDraft, given: Mapping[str, str], texts: list[str]) -> Any:
+    """Whether the row at a place is wanted."""
+    wanted = given.get("search", "").casefold()
+    of_draft = given.get("show") == "draft"
+
+    def matches(place: int) -> bool:
+        row = rows[place]
+        changed = row.id in draft.rows
+        if of_draft and not changed:
+            return False
+        if not wanted:
+            return True
+        if place < len(texts) and not changed:
+            return wanted in texts[place]
+        return wanted in "\n".join([row.id, *(str(cell) for cell in row.cells if cell is not None)]).casefold()
+
+    return matches
+
+
+def _listed(file: DatasetFile, row: DatasetRow, draft: DatasetDraft, place: int, at: list[int]) -> ListedRow:
+    change = draft.rows.get(row.id)
+    cells = tuple(one_line(file.shown(row.cells[column]), _CHARACTERS) for column in at)
+    return ListedRow(place, row.id, change.edit.kind if change else "", cells)

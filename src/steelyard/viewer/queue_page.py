@@ -1,0 +1,228 @@
+"""Queues in the browser: the list, how far each is, and one record at a time to label.
+
+Looking at a page writes nothing. A record is reserved by the button that asks for the next one; a verdict is stored by
+the button that says it, before anything else is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from steelyard.analysis.label_forms import CANNOT_TELL, NO_OPTION
+from steelyard.analysis.rater_agreement import label_agreement
+from steelyard.analysis.rater_agreement_values import FEWEST
+from steelyard.prompts.conversation import is_messages
+from steelyard.report.agreement import rater_sections
+from steelyard.report.blind_record import BlindRecord
+from steelyard.report.section import Section
+from steelyard.store.queue_values import LabelQueue, QueueDesign, QueueItem, RaterVerdict, Verdicts
+from steelyard.store.queues import (
+    checked_rater,
+    count_by_rater,
+    given_verdict,
+    item_record,
+    label_item,
+    named_queue,
+    queue_item,
+    queues,
+    rater_order,
+    read_progress,
+    reserve_item,
+    run_of,
+    skip_item,
+    undo_label,
+)
+from steelyard.viewer.notes import author_of, remember_author
+from steelyard.viewer.pages import Pages, form_of
+from steelyard.viewer.sample_page import turns_of
+
+_MOST_KEYS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictButton:
+    """A verdict that one press gives.
+
+    Args:
+        value: as it would be typed.
+        text: on the button.
+        key: that presses it; "" for none.
+        chosen: whether it is what the rater said.
+    """
+
+    value: str
+    text: str
+    key: str
+    chosen: bool
+
+
+def queue_routes(pages: Pages) -> list[Route]:
+    """The routes of the pages and of what they write."""
+    site = _QueuePages(pages)
+    return [
+        Route("/queue", site.listed),
+        Route("/queue/{queue}", site.overview),
+        Route("/queue/{queue}/name", site.take_name, methods=["POST"]),
+        Route("/queue/{queue}/next", site.take_next, methods=["POST"]),
+        Route("/queue/{queue}/undo", site.take_back, methods=["POST"]),
+        Route("/queue/{queue}/i/{item:int}", site.shown),
+        Route("/queue/{queue}/i/{item:int}/label", site.take_verdict, methods=["POST"]),
+    ]
+
+
+class _QueuePages:
+    """The pages of queues over one store."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+        self._store = pages.store
+        self._agreements: dict[int, tuple[Verdicts, list[Section]]] = {}
+
+    def listed(self, request: Request) -> Response:
+        """The list of queues."""
+        found = [(queue, read_progress(self._store, queue)[0]) for queue in queues(self._store)]
+        return self._pages.page(request, "queues.html.j2", queues=found)
+
+    def overview(self, request: Request) -> Response:
+        """How far a queue is, and where labelling begins."""
+        queue = self._queue(request)
+        progress, verdicts = read_progress(self._store, queue)
+        return self._pages.page(
+            request,
+            "queue.html.j2",
+            queue=queue,
+            drawn=_drawn(queue.design),
+            progress=progress,
+            fewest=FEWEST,
+            sections=self._agreement(queue, verdicts),
+            author=author_of(request),
+        )
+
+    def _agreement(self, queue: LabelQueue, verdicts: Verdicts) -> list[Section]:
+        """How far raters agree; computed once for the same verdicts, as its intervals take thousands of draws."""
+        kept = self._agreements.get(queue.num)
+        if kept is None or kept[0] != verdicts:
+            agreement = label_agreement(queue.design.form.name, verdicts)
+            self._agreements[queue.num] = kept = verdicts, rater_sections(agreement) if agreement else []
+        return kept[1]
+
+    def shown(self, request: Request) -> Response:
+        """One record, without anything that would sway."""
+        queue = self._queue(request)
+        if not author_of(request).strip():  # a link that somebody was sent: the overview asks for the name
+            return self._to(queue, None)
+        rater = checked_rater(author_of(request))
+        item = queue_item(self._store, queue, request.path_params["item"])
+        record = item_record(run_of(self._store, item), item)
+        order = rater_order(queue, item, rater)
+        blind = BlindRecord.of(queue.design, item, record, order)
+        said = given_verdict(self._store, queue, item, rater, order)
+        return self._pages.page(
+            request,
+            "queue_item.html.j2",
+            queue=queue,
+            record=blind,
+            turns=turns_of(blind.input) if is_messages(blind.input) else [],
+            buttons=list(_buttons(queue.design, blind, said)),
+            said=said,
+            cannot_tell=CANNOT_TELL,
+            by_you=count_by_rater(self._store, queue, rater),
+            rater=rater,
+        )
+
+    async def take_name(self, request: Request) -> Response:
+        """Keep the rater's name and give the first record."""
+        self._pages.refuse_writing()
+        rater = checked_rater((await form_of(request)).get("name", ""))
+        answer = await run_in_threadpool(self._next, request, rater)
+        remember_author(answer, request, rater, path=self._pages.address("/"))
+        return answer
+
+    async def take_next(self, request: Request) -> Response:
+        """Store the comment, pass the record over if nothing was said of it, and give the next one."""
+        self._pages.refuse_writing()
+        rater = checked_rater(author_of(request))
+        form = await form_of(request)
+        return await run_in_threadpool(self._done, request, rater, form)
+
+    def _done(self, request: Request, rater: str, form: dict[str, str]) -> Response:
+        queue = self._queue(request)
+        if form.get("item", "").isdecimal():
+            item = queue_item(self._store, queue, int(form["item"]))
+            comment, verdict = form.get("comment", ""), form.get("verdict", "")
+            if comment.strip() or verdict.strip():
+                label_item(self._store, queue, item, RaterVerdict(rater, verdict, comment))
+            if not verdict.strip() and not given_verdict(self._store, queue, item, rater):
+                skip_item(self._store, queue, item.num, rater)
+        return self._next(request, rater)
+
+    def _next(self, request: Request, rater: str) -> Response:
+        queue = self._queue(request)
+        item = reserve_item(self._store, queue, rater)
+        return self._to(queue, item)
+
+    async def take_back(self, request: Request) -> Response:
+        """Withdraw the rater's last verdict and show its record."""
+        self._pages.refuse_writing()
+        rater = checked_rater(author_of(request))
+        queue = await run_in_threadpool(self._queue, request)
+        return self._to(queue, await run_in_threadpool(undo_label, self._store, queue, rater))
+
+    async def take_verdict(self, request: Request) -> Response:
+        """Store a verdict, at once."""
+        self._pages.refuse_writing()
+        rater = checked_rater(author_of(request))
+        form = await form_of(request)
+        return await run_in_threadpool(self._said, request, rater, form)
+
+    def _said(self, request: Request, rater: str, form: dict[str, str]) -> Response:
+        queue = self._queue(request)
+        item = queue_item(self._store, queue, request.path_params["item"])
+        verdict = None if "unsure" in form else form.get("verdict", "")
+        label_item(self._store, queue, item, RaterVerdict(rater, verdict, form.get("comment", "")))
+        return self._to(queue, item)
+
+    def _to(self, queue: LabelQueue, item: QueueItem | None) -> Response:
+        path = f"/queue/{quote(queue.id)}" + (f"/i/{item.num}" if item else "")
+        return RedirectResponse(self._pages.address(path), 303)
+
+    def _queue(self, request: Request) -> LabelQueue:
+        return named_queue(self._store, request.path_params["queue"])
+
+
+def _buttons(design: QueueDesign, record: BlindRecord, said: str) -> Iterator[VerdictButton]:
+    """The verdicts of a form, each with a key where there are few; none for free text."""
+    for at, (value, text) in enumerate(_verdicts(design, record), 1):
+        key = value if design.form.kind == "scale" else str(at)
+        yield VerdictButton(value, text, key if key in set("123456789") else "", chosen=value == said)
+
+
+def _verdicts(design: QueueDesign, record: BlindRecord) -> list[tuple[str, str]]:
+    form = design.form
+    if form.kind == "pass_fail":
+        return [("pass", "pass"), ("fail", "fail")]
+    if form.kind == "preference":
+        return [("A", "A is better"), ("B", "B is better"), ("tie", "tie")]
+    if form.kind == "choice":
+        return [*((letter, letter) for letter, _ in record.options), (NO_OPTION, "no option")]
+    if form.kind == "scale" and form.scale:
+        low, high = (int(end) for end in form.scale)
+        return [(str(rating), str(rating)) for rating in range(low, high + 1)]
+    return []
+
+
+def _drawn(design: QueueDesign) -> list[tuple[str, str]]:
+    """How the records were drawn, in words."""
+    drawn: Any = design.drawn
+    facts = [("drawn", str(drawn.get("method", ""))), ("condition", str(drawn.get("where") or ""))]
+    for name, part in (drawn.get("strata") or {}).items():
+        facts.append((name, f"{part['drawn']:,} of {part['records']:,} records"))
+    return [(name, text) for name, text in facts if text]

@@ -1,0 +1,143 @@
+"""Which runs the list shows: `finished and errors > 0`, `tag = v2 and age < 7`, or words that a run must have.
+
+The parts of a filter are those of a condition on samples (`analysis.conditions`), about what the table of runs knows;
+scores are left out of it, since they would have to be computed for every run of the store first.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final
+
+from steelyard.analysis.conditions import ConditionPart, condition_parts
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.store import Run
+from steelyard.store.marks import RunMarks
+
+_SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
+    {
+        "=": operator.eq,
+        "!=": operator.ne,
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+    }
+)
+STATES: Final = ("running", "finished", "interrupted", "broken")
+_WORDS: Final = (*STATES, "errors", "archived", "baseline", "tagged")
+_TEXTS: Final = ("suite", "target", "id", "state", "tag")
+_NUMBERS: Final = ("done", "planned", "errors", "age")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRun:
+    """A run of the list with all that a filter asks of it, read once.
+
+    Args:
+        run: the run.
+        marks: its marks.
+        state: of the run.
+        target_tags: the report columns of its target.
+    """
+
+    run: Run
+    marks: RunMarks
+    state: str
+    target_tags: Mapping[str, str]
+
+    @property
+    def text(self) -> str:
+        """What a word is looked for in, in small letters."""
+        tags = map("=".join, self.target_tags.items())
+        return " ".join([self.run.id, self.run.suite, self.run.target, self.state, *tags, *self.marks.tags]).lower()
+
+    def has(self, word: str) -> bool:
+        """Whether a word of `_WORDS` is true of it."""
+        return {
+            "errors": self.run.errors > 0,
+            "archived": self.marks.archived,
+            "baseline": self.marks.baseline,
+            "tagged": bool(self.marks.tags),
+        }.get(word, self.state == word)
+
+    def texts(self, name: str) -> Collection[str]:
+        """The values of a name of `_TEXTS` or of a tag of the target; none where it has no such tag."""
+        run = self.run
+        if name == "tag":
+            return self.marks.tags
+        own = {"suite": run.suite, "target": run.target, "id": run.id, "state": self.state}
+        value = own.get(name) if name in own else self.target_tags.get(name)
+        return () if value is None else (value,)
+
+    def number(self, name: str, now: datetime) -> float:
+        """The value of a name of `_NUMBERS`; the age in days."""
+        run = self.run
+        days = (now - run.created).total_seconds() / 86_400
+        return {"done": run.done, "planned": run.planned, "errors": run.errors, "age": days}[name]
+
+
+def filtered(listed: Iterable[MarkedRun], text: str, now: datetime) -> list[MarkedRun]:
+    """The runs that a filter means, in their order.
+
+    Args:
+        listed: all runs.
+        text: parts joined by `and`; what has no sign and is no word of the filter has to occur in the run's id, suite,
+            target, state or tags, word by word. "" is all.
+        now: ages are up to this moment.
+
+    Raises:
+        ConfigError: a part that cannot be meant, with the nearest name.
+    """
+    everything = list(listed)
+    if not text.strip():
+        return everything
+    target_tags = {name for each in everything for name in each.target_tags}
+    tests = [_test_of(part, target_tags, now) for part in condition_parts(text, "finished")]
+    return [each for each in everything if all(test(each) for test in tests)]
+
+
+def _test_of(part: ConditionPart, target_tags: Collection[str], now: datetime) -> Callable[[MarkedRun], bool]:
+    name, sign = part.name, part.sign
+    if not sign:
+        if name.lower() in _WORDS:
+            return lambda each: each.has(name.lower())
+        words = name.lower().split()
+        return lambda each: all(word in each.text for word in words)
+    if name in _NUMBERS:
+        number = _number(part)
+        return lambda each: _SIGNS[sign](each.number(name, now), number)
+    if name not in _TEXTS and name not in target_tags:
+        known = [*_TEXTS, *_NUMBERS, *target_tags]
+        raise ConfigError(f"runs have no {name!r}{did_you_mean(name, known)}")
+    if sign not in {"=", "!="}:
+        raise ConfigError(f"{name}{sign}{part.value}: texts are equal or not, so write = or !=")
+    return lambda each: (part.value in each.texts(name)) == (sign == "=")
+
+
+def _number(part: ConditionPart) -> float:
+    try:
+        return float(part.value)
+    except ValueError as error:
+        days = " (in days)" if part.name == "age" else ""
+        raise ConfigError(f"{part.name}{part.sign}{part.value}: {part.value!r} is not a number{days}") from error
+
+
+def completions(listed: Iterable[MarkedRun]) -> list[str]:
+    """What a part of a filter may be or begin with, for the list that opens while somebody types."""
+    everything = list(listed)
+    tags = sorted({tag for each in everything for tag in each.marks.tags})
+    target_tags = sorted({pair for each in everything for pair in each.target_tags.items()})
+    suites = sorted({each.run.suite for each in everything})
+    return [
+        *_WORDS,
+        *(f"{name} > " for name in ("errors", "done")),
+        "age < 7",
+        *(f'suite = "{suite}"' for suite in suites if '"' not in suite),
+        *(f"tag = {tag}" for tag in tags),
+        *(f'{name} = "{value}"' for name, value in target_tags if '"' not in value),
+    ]

@@ -1,0 +1,62 @@
+"""Pages as one file each: what a run, a comparison or a history says, to be mailed and opened without a viewer."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
+
+from steelyard.analysis.comparison import compare
+from steelyard.errors import ConfigError
+from steelyard.report.gate import gate_of
+from steelyard.report.html import html_history, html_report
+from steelyard.store import Run
+from steelyard.viewer.compare_page import refuse_unlike
+from steelyard.viewer.history_page import past_runs
+from steelyard.viewer.pages import Pages
+from steelyard.viewer.run_page import pairwise_of
+
+
+def saved_routes(pages: Pages) -> list[Route]:
+    """The routes that answer with a file; of several `run=ID` the first is the baseline."""
+
+    def report(request: Request) -> Response:
+        wanted = [ident for ident in request.query_params.getlist("run") if ident]
+        if not wanted:
+            raise ConfigError("name a run to save: /save?run=ID")
+        runs = [pages.run_of(ident) for ident in dict.fromkeys(wanted)]
+        score = request.query_params.get("score") or None
+        return _file(_report(pages, runs, score), f"{runs[0].suite} {' '.join(run.target for run in runs)}")
+
+    def history(request: Request) -> Response:
+        past = past_runs(pages, request)
+        return _file(html_history(past), f"{past.suite} history")
+
+    return [Route("/save", report), Route("/save/history/{suite:path}", history)]
+
+
+def _report(pages: Pages, runs: list[Run], score: str | None) -> str:
+    summaries = [pages.summary(run) for run in runs]
+    if len(runs) > 1:
+        refuse_unlike(runs)
+        return html_report(runs, compare(*runs, score=score, summaries=summaries))
+    (run,), (summary,) = runs, summaries
+    return html_report(runs, gate=gate_of(runs, summaries), pairwise=pairwise_of(run, summary))
+
+
+def _file(page: str, name: str) -> Response:
+    """An answer that browsers save: the page's own policy is in the file, ours would not let its script run."""
+    return HTMLResponse(page, headers=saved_as(f"{name}.html"))
+
+
+def saved_as(name: str) -> dict[str, str]:
+    """The header by which browsers save an answer under a name, in which what no file's name should have is replaced.
+
+    >>> saved_as("Exam v2/zh.csv")
+    {'Content-Disposition': "attachment; filename*=UTF-8''Exam-v2-zh.csv"}
+    """
+    stem, dot, suffix = name.rpartition(".")
+    plain = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in stem)[:80]
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(plain)}{dot}{suffix}"}

@@ -1,0 +1,80 @@
+"""Values of every sample as a cloud of points that lead to their samples: one score in two runs, or two scores."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from statistics import fmean
+from typing import Final
+from urllib.parse import quote
+
+from steelyard.analysis.numbers import score_title
+from steelyard.report.chart_scatter import MOST_LINKED, ScatterChart, ScatterPoint
+from steelyard.store import Run
+from steelyard.viewer.pages import Pages
+
+_MOST_SAMPLES: Final = 20_000
+"""Samples up to which a cloud is drawn: reading more values takes longer than a page may."""
+_ROOM: Final = 0.05
+"""Of a scale, beside its ends, so that marks there are whole."""
+
+
+def scatter_of(pages: Pages, baseline: Run, other: Run, score: str, second: str) -> ScatterChart | None:
+    """The cloud of two runs on one score, or of two scores of the other run; None where a table says as much.
+
+    Args:
+        pages: make addresses.
+        baseline: across, for one score in two runs.
+        other: upright; the run whose samples the points lead to.
+        score: across.
+        second: a further score of `other`, upright; "" for the same score.
+    """
+    if max(baseline.done, other.done) > _MOST_SAMPLES:
+        return None
+    ids = {no: ident for ident, no in other.places().items()}
+    upright = _means(other, second or score, ids)
+    if second:
+        across = _means(other, score, ids)
+    else:
+        across = _means(baseline, score, {no: ident for ident, no in baseline.places().items()})
+    pairs = {ident: (across[ident], value) for ident, value in upright.items() if ident in across}
+    if not pairs or {value for pair in pairs.values() for value in pair} <= {0.0, 1.0}:
+        return None
+    info = other.score_infos.get(score)
+    return ScatterChart(
+        f"{score_title(score)} and {score_title(second)} of {other.target}"
+        if second
+        else f"{score_title(score)} by sample",
+        score_title(score) if second else f"{baseline.target} (baseline)",
+        score_title(second) if second else other.target,
+        tuple(_points(pages, other, pairs, baseline.id)),
+        None if second else _domain(other, score),
+        diagonal=not second,
+        lower_is_better=bool(info and info.lower_is_better),
+    )
+
+
+def _means(run: Run, score: str, ids: Mapping[int, str]) -> dict[str, float]:
+    """Sample id -> the mean of a score over the repeats that have it."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for placed in run.placed_values(score):
+        if placed.value is not None and placed.no in ids:
+            values[ids[placed.no]].append(placed.value)
+    return {ident: fmean(of_sample) for ident, of_sample in values.items()}
+
+
+def _points(pages: Pages, run: Run, pairs: Mapping[str, tuple[float, float]], baseline: str) -> Iterator[ScatterPoint]:
+    linked = len(pairs) <= MOST_LINKED
+    for ident, (x, y) in pairs.items():
+        link = pages.address(f"/run/{run.id}/s/{quote(ident, safe='')}", against=baseline) if linked else ""
+        yield ScatterPoint(x, y, f"{ident}: {x:.4g}, {y:.4g}", link)
+
+
+def _domain(run: Run, score: str) -> tuple[float, float] | None:
+    """The declared scale of a score with room beside its ends; None where it has none."""
+    info = run.score_infos.get(score)
+    if info is None or info.range is None:
+        return None
+    low, high = info.range
+    room = _ROOM * (high - low)
+    return low - room, high + room

@@ -1,0 +1,98 @@
+"""axe-core finds nothing serious on any page, wide and narrow, light and dark; none scrolls sideways."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from tests.browser.chromium import missing
+from tests.browser.conftest import MAKERS, address
+from tests.viewer.test_queues import queue_in
+
+from steelyard import compare
+from steelyard.report.html import html_report
+
+SIZES = ((1280, 800), (390, 844))
+SCHEMES = ("light", "dark")
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+FIND = """
+axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(({violations}) =>
+  violations.filter(({impact}) => ["serious", "critical"].includes(impact)).map(({id, nodes}) =>
+    `${id} (${nodes.length}): ${nodes[0].target} ${nodes[0].html.slice(0, 200)} ${nodes[0].failureSummary}`))
+"""
+SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
+
+
+@pytest.fixture(scope="module")
+def axe():
+    if not AXE.exists():
+        missing("axe-core is not there: `make test-browser` installs it")
+    return AXE.read_text(encoding="utf-8")
+
+
+def looked_at(axe):
+    """A visit that gives what is wrong with the page at each size in each scheme."""
+
+    async def visit(page):
+        await page.run("document.querySelectorAll('details').forEach(each => { each.open = true; })")
+        await page.run(axe)
+        wrong = []
+        for (width, height), scheme in product(SIZES, SCHEMES):
+            await page.tab.set_viewport_size({"width": width, "height": height})
+            await page.tab.emulate_media(color_scheme=scheme)
+            found = await page.run(FIND)
+            if (sideways := await page.run(SIDEWAYS)) > 0:
+                found.append(f"scrolls {sideways} px sideways")
+            wrong += [f"{width} {scheme}: {each}" for each in found]
+        return wrong
+
+    return visit
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_every_page_of_the_viewer_can_be_used_by_everybody(shown, browse, axe, kind):
+    there = shown[kind]
+    wrong = {name: browse(address(there.viewer, path), looked_at(axe)) for name, path in there.pages().items()}
+    assert {name: found for name, found in wrong.items() if found} == {}
+
+
+def test_queues_can_be_used_by_everybody(shown, browse, axe):
+    viewer = shown["exam"].viewer
+    queue = queue_in(viewer.store)
+
+    async def visit(page):
+        look = looked_at(axe)
+        wrong = await look(page)
+        await page.run("document.querySelector('input[name=name]').value = 'ann'")
+        await page.run("document.querySelector('form[action$=\"/name\"]').requestSubmit()")
+        await page.until("!!document.querySelector('form[action$=\"/label\"]')")
+        return [*wrong, *await look(page)]
+
+    assert browse(address(viewer, f"/queue/{queue.id}"), visit) == []
+    assert browse(address(viewer, "/queue"), looked_at(axe)) == []
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_the_one_file_report_can_be_used_by_everybody(shown, in_browser, axe, kind):
+    runs = shown[kind].runs
+    alike = len(runs) > 1 and kind != "pairs"
+    html = html_report(runs, compare(*runs) if alike else None)
+
+    async def visit(page):
+        if await page.run("!!document.querySelector('.open')"):
+            await page.run("document.querySelector('.open').click()")
+        return await looked_at(axe)(page)
+
+    assert in_browser(html, visit) == []
+
+
+def test_the_checker_sees_what_is_wrong(in_browser, axe):
+    html = (
+        "<!doctype html><html lang=en><title>t</title><main><h1>t</h1><img src='data:,'>"
+        "<p style='color: #bbb; background: #fff; width: 2000px'>faint</p>"
+        "<button style='height: 9px'></button><button style='height: 9px'></button>"
+    )
+    found = " ".join(in_browser(html, looked_at(axe)))
+    for rule in ("image-alt", "color-contrast", "button-name", "target-size", "sideways"):
+        assert rule in found

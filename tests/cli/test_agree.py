@@ -1,0 +1,153 @@
+"""`agree`: a run's judge held to people's labels, and what is refused."""
+
+import random
+from datetime import UTC, datetime
+
+import pytest
+
+from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate
+from steelyard.analysis.label_forms import LabelForm
+from steelyard.report.html import html_report
+from steelyard.report.page import ReportContent, report_sections
+from steelyard.report.section import RecordLink
+from steelyard.store import Store
+from steelyard.store.labels import add_labels
+from steelyard.store.queue_draw import draw_records
+from steelyard.store.queue_values import QueueDesign
+from steelyard.store.queues import create_queue, named_queue, queue_items
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+SAMPLES = [Sample(f"q{at}", f"Question number {at:03} of the exam?", "the answer") for at in range(200)]
+
+
+def judged_run(name, rate, *, template=None):
+    """A run whose judge is right in nine of ten cases, and the truth by sample."""
+    rng = random.Random(name)
+    truth = {sample.id: rng.random() < rate for sample in SAMPLES}
+    replies = {
+        sample.input: "5" if truth[sample.id] == (rng.random() < 0.9) else "1" for sample in SAMPLES
+    }  # fmt: skip
+
+    def target(_):
+        return "an answer"
+
+    target.__name__ = name
+    options = {"template": str(template)} if template else {}
+    scorer = Correctness(Judge(Scripted(replies), name="large"), **options)
+    return evaluate(target, SAMPLES, [scorer]), truth
+
+
+def label(run, truth, n, *, drawn=True, authors=("ann",)):
+    """Labels of `n` records, drawn by a queue or the first ones."""
+    with Store() as store:
+        stored = store.runs_named([run.id])[0][0]
+        names = [sample.id for sample in SAMPLES[:n]]
+        if drawn:
+            items, how = draw_records([stored], n=n, seed=3)
+            form = LabelForm("pass_fail", "correct_large", counted=True)
+            create_queue(store, QueueDesign("Right?", form, drawn=how), items, author="lead")
+            names = [item.sample for item in items]
+        said = [
+            Label(name, "correct_large", "pass" if truth[name] else "fail", author, AT, kind="pass_fail")
+            for author in authors
+            for name in names
+        ]
+        add_labels(store, stored, said)
+
+
+@pytest.fixture
+def run():
+    """A run with 60 labelled records."""
+    found, truth = judged_run("first", 0.8)
+    label(found, truth, 60)
+    return found
+
+
+def test_the_corrected_figure_stands_beside_the_judged_one(steelyard, run):
+    out = " ".join(steelyard("agree", run.id, code=0).out.split())
+    assert "corrected by labels" in out
+    assert "60 labels; post-stratified" in out
+    assert "TPR" in out
+    assert "Labels needed: for a half-width of 5 points: labels of all 200 records would not be enough" in out
+    assert "no random draw" not in out
+    assert "how far people agree among themselves is not known" in out
+
+
+def test_json_has_every_figure(steelyard, run):
+    plain = steelyard("agree", run.id, "--half-width", "0.1", "--json", code=0).json()
+    (score,) = plain["scores"]
+    assert (score["score"], score["records"], score["labelled"], score["half_width"]) == ("correct_large", 200, 60, 0.1)
+    low, high = score["corrected"]["interval"]
+    assert low < score["corrected"]["value"] < high
+    assert sum(count["n"] for count in score["table"]) == 60
+
+
+def test_two_runs_have_a_corrected_difference(steelyard, run):
+    second, truth = judged_run("second", 0.4)
+    label(second, truth, 60)
+    out = steelyard("agree", run.id, "--versus", second.id, code=0).out
+    assert "First minus second: +" in out
+    found = steelyard("agree", run.id, "--versus", run.id, "--json", code=0).json()
+    assert found["difference"]["value"] == 0
+    assert found["to_decide"]["reason"] == "both corrected means are equal so far"
+
+
+def test_labels_picked_by_hand_are_warned_of(steelyard):
+    found, truth = judged_run("hand", 0.8)
+    label(found, truth, 40, drawn=False)
+    assert "40 of 40 labelled records came from no random draw" in " ".join(steelyard("agree", found.id).out.split())
+
+
+def test_labels_of_examples_in_the_judges_prompt_do_not_count(steelyard, tmp_path):
+    template = tmp_path / "marks.txt"
+    template.write_text(
+        "{{question}} {{reference}} {{answer}}\nAn example: Question number 003 of the exam?\nRating: 5\nRate 1 to 5."
+    )
+    found, truth = judged_run("shots", 0.8, template=template)
+    label(found, truth, 40, drawn=False)
+    (score,) = steelyard("agree", found.id, "--json", code=0).json()["scores"]
+    assert (score["labelled"], score["examples"]) == (39, [["q3", 0]])
+
+
+def test_what_cannot_be_held_to_labels_is_refused_with_a_way_on(steelyard, run):
+    assert "has no score 'corect_large': did you mean correct_large?" in steelyard(
+        "agree", run.id, "--score", "corect_large", code=2
+    ).err.replace("'correct_large'", "correct_large")
+    told = steelyard("agree", run.id, "--score", "correctness_large", code=2).err
+    assert "nobody labelled score 'correctness_large'" in told
+    assert "there are labels named correct_large" in told
+    assert "steelyard queue create" in told
+
+
+def test_few_labels_are_only_counted(steelyard):
+    found, truth = judged_run("few", 0.8)
+    label(found, truth, 12)
+    out = " ".join(steelyard("agree", found.id, code=0).out.split())
+    assert "Labelled: 12 of 200 records, by ann" in out
+    assert "12 records with a verdict and a label; agreement is told from 30 on" in out
+    assert "kappa" not in out
+
+
+def test_every_report_of_a_labelled_run_has_the_section(run):
+    with Store() as store:
+        stored = store.runs_named([run.id])[0][0]
+        section = next(
+            each for each in report_sections(ReportContent.of([stored]), "html") if each.key == "held_to_people"
+        )
+        page = html_report([stored])
+    cells = [row[0] for part in section.parts if part.folded for row in part.table.rows]
+    assert cells
+    assert all(cell.link == RecordLink(run.id, cell.text) for cell in cells)
+    assert "Judge against people" in page
+
+
+def test_uncertain_records_are_drawn_with_weights_that_agree_uses(steelyard, run):
+    options = ("--title", "Next", "--author", "lead", "--draw", "100", "--score", "correct_large")
+    made = steelyard("queue", "create", run.id, *options, "--uncertain", "--json", code=0).json()
+    assert (made["items"], made["drawn"]["method"], made["drawn"]["score"]) == (100, "uncertain", "correctness_large")
+    with Store() as store:
+        weights = {item.weight for item in queue_items(store, named_queue(store, made["queue"]))}
+    assert len(weights) == 2
+    assert min(weights) > 1
+    told = steelyard("queue", "create", run.id, *options, "--uncertain", "--stratified", code=2).err
+    assert "two ways to draw" in told

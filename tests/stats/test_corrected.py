@@ -1,0 +1,220 @@
+"""Corrected rates and means: worked values, other implementations, and what must not change them."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.stats.binomial import clopper_pearson
+from steelyard.stats.corrected import corrected_difference, corrected_mean
+from steelyard.stats.intervals import wilson
+from steelyard.stats.judged import JudgedLabels, verdict_rates
+
+ORACLES = json.loads((Path(__file__).parent / "oracles" / "correction.json").read_text())
+
+
+def of_cells(cells, unlabelled):
+    """(label, verdict) -> how many, and verdict -> how many without a label."""
+    labels = [label for (label, _), count in cells.items() for _ in range(count)]
+    verdicts = [verdict for (_, verdict), count in cells.items() for _ in range(count)]
+    verdicts += [verdict for verdict, count in unlabelled.items() for _ in range(count)]
+    return JudgedLabels(labels + [None] * sum(unlabelled.values()), verdicts)
+
+
+@pytest.mark.parametrize("name", ORACLES["runs"])
+def test_a_mean_from_many_labels_is_that_of_ppi_py(name):
+    run = ORACLES["runs"][name]
+    data = JudgedLabels(run["labels"] + [None] * len(run["others"]), run["verdicts"] + run["others"])
+    found = corrected_mean(data, method="ppi++")
+    # ppi_py takes the variance of all verdicts for its lambda, divides the covariance by n, and uses z in place of t.
+    assert found.value == pytest.approx(run["value"], abs=4e-3)
+    assert tuple(found.interval) == pytest.approx(run["interval"], abs=5e-3)
+
+
+@pytest.mark.parametrize("counted", ORACLES["shares"], ids=lambda counted: f"{counted['successes']} of {counted['n']}")
+def test_predictive_values_have_the_limits_of_statsmodels(counted):
+    successes, n = counted["successes"], counted["n"]
+    rates = verdict_rates(of_cells({(1, 1): successes, (0, 1): n - successes, (0, 0): 5}, {1: 3}))
+    assert rates.ppv.value == pytest.approx(successes / n)
+    assert tuple(rates.ppv.interval) == pytest.approx(counted["wilson"], abs=1e-9)
+    assert tuple(clopper_pearson(successes, n)) == pytest.approx(counted["exact"], abs=1e-9)
+
+
+def test_power_tuned_mean_by_hand():
+    labels, verdicts = [1, 0, 1, 1, 0, 1] * 5, [1, 0, 1, 0, 0, 1] * 5
+    others = [1, 1, 0, 1, 0, 1, 1, 0, 1, 1, 0, 1] * 5
+    y, f, rest = (np.array(side, dtype=float) for side in (labels, verdicts, others))
+    tuned = np.cov(y, f)[0, 1] / ((1 + 30 / 60) * np.var(f, ddof=1))
+    variance = tuned**2 * np.var(rest, ddof=1) / 60 + np.var(y - tuned * f, ddof=1) / 30
+    found = corrected_mean(JudgedLabels(labels + [None] * 60, verdicts + others), method="ppi++")
+    assert found.value == pytest.approx(tuned * rest.mean() + (y - tuned * f).mean())
+    # 0.754978 for six labels and twelve others in the same proportions.
+    assert found.value == pytest.approx(0.754978, abs=0.02)
+    assert found.interval.high - found.interval.low == pytest.approx(2 * 2.045230 * math.sqrt(variance), rel=1e-6)
+
+
+def test_post_stratified_rate_by_hand():
+    found = corrected_mean(of_cells({(1, 1): 18, (0, 1): 2, (1, 0): 3, (0, 0): 27}, {1: 180, 0: 270}))
+    (low1, high1), (low0, high0), mix = clopper_pearson(18, 20), clopper_pearson(3, 30), wilson(200, 500)
+    value = 0.4 * 0.9 + 0.6 * 0.1
+    assert found.method == "post-stratified"
+    assert found.raw == pytest.approx(0.4)
+    assert found.value == pytest.approx(value)
+    below = [0.4 * (0.9 - low1), 0.6 * (0.1 - low0), 0.8 * (0.4 - mix.low)]
+    above = [0.4 * (high1 - 0.9), 0.6 * (high0 - 0.1), 0.8 * (mix.high - 0.4)]
+    assert found.interval.low == pytest.approx(value - math.hypot(*below), abs=1e-4)
+    assert found.interval.high == pytest.approx(value + math.hypot(*above), abs=1e-4)
+
+
+def test_method_follows_from_counts_and_is_named():
+    few = of_cells({(1, 1): 30, (0, 1): 3, (1, 0): 3, (0, 0): 30}, {1: 200, 0: 200})
+    many = of_cells({(1, 1): 60, (0, 1): 12, (1, 0): 12, (0, 0): 60}, {1: 400, 0: 400})
+    sure = of_cells({(1, 1): 60, (0, 1): 1, (1, 0): 1, (0, 0): 60}, {1: 400, 0: 400})
+    assert (corrected_mean(few).method, corrected_mean(few).why) == (
+        "post-stratified", "33 labels of the rarer class, fewer than 40",
+    )  # fmt: skip
+    assert corrected_mean(many).method == "ppi++"
+    assert corrected_mean(sure).why == "1 labels in the rarest cell of label by verdict, fewer than 10"
+
+
+def test_labels_alone_are_used_where_a_judge_adds_nothing():
+    same = corrected_mean(of_cells({(1, 1): 30, (0, 1): 10}, {1: 400}))
+    assert (same.method, same.why) == ("labels alone", "the judge says the same of all records")
+    assert same.interval == clopper_pearson(30, 40)
+    most = corrected_mean(of_cells({(1, 1): 30, (0, 1): 2, (0, 0): 30}, {1: 10, 0: 10}))
+    assert (most.method, most.why) == ("labels alone", "most records are labelled")
+    assert most.interval == clopper_pearson(30, 62)
+
+
+def test_below_thirty_labels_or_clusters_there_is_only_the_count():
+    few = corrected_mean(of_cells({(1, 1): 20, (0, 0): 9}, {1: 100, 0: 100}))
+    assert (few.value, few.interval) == (None, None)
+    assert few.reason == "29 labelled records; a corrected value needs 30"
+    labels, verdicts = [1, 0] * 50 + [None] * 100, [1, 0] * 100
+    clustered = corrected_mean(JudgedLabels(labels, verdicts, clusters=[number // 5 for number in range(200)]))
+    assert clustered.value is None
+    assert clustered.reason == "labels in 20 clusters; a corrected value needs 30"
+
+
+def test_a_stratum_without_labels_widens_the_interval_by_its_weight():
+    cells = {(1, 1): 20, (0, 1): 20, (1, 0): 20, (0, 0): 20}
+    known = corrected_mean(of_cells(cells, {1: 200, 0: 200}))
+    unparsed = corrected_mean(of_cells(cells, {1: 200, 0: 200, None: 120}))
+    assert unparsed.value == pytest.approx(0.5)
+    assert unparsed.interval.low < known.interval.low
+    assert unparsed.interval.low > known.interval.low - 0.2 * 0.5
+
+
+def test_a_draw_that_favours_failures_is_undone_by_its_weights():
+    rng = np.random.default_rng(5)
+    truth = (rng.random(20_000) < 0.8).astype(float)
+    verdict = np.where(rng.random(20_000) < 0.7, truth, 1 - truth)
+    # Records with a label of 0 are drawn four times as often, whatever the judge says.
+    chance = np.where(truth == 1, 0.1, 0.4)
+    labels = np.where(rng.random(20_000) < chance, truth, np.nan)
+    plain = corrected_mean(JudgedLabels(labels, verdict))
+    weighted = corrected_mean(JudgedLabels(labels, verdict, weights=1 / chance))
+    assert plain.interval.high < 0.8
+    assert weighted.interval.low < 0.8 < weighted.interval.high
+
+
+def test_equal_ratings_on_an_unknown_scale_have_no_interval():
+    found = corrected_mean(JudgedLabels([4] * 40 + [None] * 100, [4, 5] * 70))
+    assert (found.method, round(found.value, 9), found.interval) == ("labels alone", 4, None)
+    assert found.reason == "no interval: the labels are all alike, and the scale is not known"
+    assert corrected_mean(JudgedLabels([4] * 40 + [None] * 100, [4, 5] * 70), scale=(1, 5)).interval.low < 4
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (lambda: JudgedLabels([1, 0], [1]), "2 labels, 1 verdicts"),
+        (lambda: JudgedLabels([1, 0], [1, 0], clusters=["a"]), "2 records and 1 clusters"),
+        (lambda: JudgedLabels([1, math.inf], [1, 0]), "infinity"),
+        (lambda: JudgedLabels([1, 0], [1, 0], weights=[1, 0]), "positive number"),
+        (lambda: corrected_mean(JudgedLabels([None], [1])), "needs labels"),
+        (lambda: corrected_mean(JudgedLabels([1, 2], [1, 3]), method="post-stratified"), "are 0 or 1"),
+        (lambda: verdict_rates(JudgedLabels([3], [1])), "are 0 or 1"),
+    ],
+)
+def test_what_cannot_be_corrected_is_refused_with_a_reason(data, message):
+    with pytest.raises(ValueError, match=message):
+        data()
+
+
+records = st.lists(
+    st.tuples(st.sampled_from([0, 1, None]), st.sampled_from([0, 1, None]), st.integers(0, 60)),
+    min_size=40,
+    max_size=90,
+)
+
+
+@given(records)
+def test_swapping_both_classes_mirrors_a_rate_and_no_number_is_nan(rows):
+    labels, verdicts, clusters = (list(column) for column in zip(*rows, strict=True))
+    if all(label is None for label in labels):
+        return
+    swapped = [[None if value is None else 1 - value for value in side] for side in (labels, verdicts)]
+    for grouped in (None, clusters):
+        found = corrected_mean(JudgedLabels(labels, verdicts, clusters=grouped))
+        mirrored = corrected_mean(JudgedLabels(*swapped, clusters=grouped))
+        assert found.method == mirrored.method
+        if found.value is None:
+            assert found.reason
+            continue
+        assert mirrored.value == pytest.approx(1 - found.value)
+        assert (1 - mirrored.interval.high, 1 - mirrored.interval.low) == pytest.approx(found.interval, abs=1e-9)
+        assert 0 <= found.interval.low <= found.value <= found.interval.high <= 1
+
+
+@given(records, st.randoms(use_true_random=False))
+def test_the_order_of_records_changes_nothing(rows, random):
+    if all(label is None for label, _, _ in rows):
+        return
+    shuffled = random.sample(rows, len(rows))
+    found, again = (
+        corrected_mean(
+            JudgedLabels([row[0] for row in each], [row[1] for row in each], clusters=[row[2] for row in each])
+        )
+        for each in (rows, shuffled)
+    )
+    assert (found.method, found.reason) == (again.method, again.reason)
+    if found.value is not None:
+        assert again.value == pytest.approx(found.value)
+        assert tuple(again.interval) == pytest.approx(tuple(found.interval), abs=1e-9)
+
+
+def test_a_difference_on_the_same_records_is_narrower_than_of_separate_ones():
+    rng = np.random.default_rng(3)
+    hard = rng.random(1_000)
+    sides = []
+    for rate in (0.8, 0.6):
+        truth = (hard < rate).astype(float)
+        sides.append((truth, np.where(rng.random(1_000) < 0.9, truth, 1 - truth)))
+    first_200, last_200 = np.arange(1_000) < 200, np.arange(1_000) >= 800
+
+    def side(number, labelled):
+        truth, verdict = sides[number]
+        return JudgedLabels(np.where(labelled, truth, np.nan), verdict)
+
+    same = corrected_difference(side(0, first_200), side(1, first_200))
+    apart = corrected_difference(side(0, first_200), side(1, last_200))
+    assert same.interval.low < 0.2 < same.interval.high
+    assert same.correlation > apart.correlation
+    separate = [side.interval.high - side.interval.low for side in (same.first, same.second)]
+    assert same.interval.high - same.interval.low < 0.95 * math.hypot(*separate)
+    turned = corrected_difference(side(1, first_200), side(0, first_200))
+    assert (turned.value, turned.interval.low) == pytest.approx((-same.value, -same.interval.high))
+
+
+def test_a_difference_needs_to_know_what_belongs_together():
+    one, other = JudgedLabels([1, 0], [1, 0]), JudgedLabels([1], [1])
+    with pytest.raises(ValueError, match="name the clusters"):
+        corrected_difference(one, other)
+    found = corrected_difference(one, one)
+    assert found.value is None
+    assert found.reason.startswith("first: 2 labelled records; a corrected value needs 30; second:")

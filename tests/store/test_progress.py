@@ -1,0 +1,134 @@
+"""What is kept of a run while it runs: sums of scores equal to its summary, whatever was replaced, and retries."""
+
+import pytest
+from tests.store.outside import as_older
+from tests.store.test_store import new
+
+from steelyard import Failure, Options, Output, Prompt, Record, Sample, Score, Store, Suite, evaluate_suite
+from steelyard.analysis.running_score import RunningScore, headline_score
+from steelyard.models.base import Fault
+from steelyard.models.limits import Retry
+from steelyard.models.scripted import Scripted
+from steelyard.store.progress import running_scores
+from steelyard.suite.evaluate import RunConfig
+from steelyard.types import ScoreInfo
+
+
+def sums_of(store, run):
+    with store.reading() as connection:
+        return running_scores(connection, run.num)
+
+
+def record(no, value, *, failed=False):
+    scores = [Score("right", None, outcome="unparsed") if value is None else Score("right", value)]
+    scores += [Score("length", 4.0)] if no % 2 else [Score("length", None, outcome="not_applicable")]
+    failure = Failure("target", "timeout", "late") if failed else None
+    return Record(Sample(f"s{no}", "?"), None if failed else Output("x"), () if failed else tuple(scores), {}, failure)
+
+
+@pytest.fixture
+def written(where):
+    """A run of six records in two batches: two right, one wrong, one unparsed, one refused, one failed."""
+    with Store(where, create_missing=True) as store:
+        _, (writer,) = store.begin_evaluation([new()])
+        for no, value in enumerate((1.0, 1.0, 0.0, None)):
+            writer.insert(no, record(no, value))
+        writer.insert(4, record(4, 1.0, failed=True))
+        store.writer.change(lambda batch: None)
+        writer.insert(5, Record(Sample("s5", "?"), Output("x"), (Score("right", None, outcome="refused"),), {}, None))
+        store.writer.change(lambda batch: None)
+        yield store, writer
+
+
+def test_sums_are_those_of_all_batches(written):
+    store, writer = written
+    assert sums_of(store, writer.run) == {
+        "right": RunningScore(scored=3, unparsed=1, refused=1, total=2.0),
+        "length": RunningScore(scored=2, not_applicable=2, off_unit=2, total=8.0),
+    }
+
+
+def test_a_record_that_replaces_another_takes_its_scores_away(written):
+    store, writer = written
+    writer.insert(4, record(4, 1.0), replaces=True)
+    writer.insert(0, record(0, 0.0), replaces=True)
+    store.writer.change(lambda batch: None)
+    assert sums_of(store, writer.run)["right"] == RunningScore(scored=4, unparsed=1, refused=1, total=2.0)
+    assert sums_of(store, writer.run)["length"] == RunningScore(scored=2, not_applicable=3, off_unit=2, total=8.0)
+
+
+def test_the_mean_so_far_is_the_headline_of_the_summary(written):
+    store, writer = written
+    writer.finish("interrupted", "", 1.0)
+    run = store.run(writer.run.id)
+    for summary in run.summary().scores:
+        running = sums_of(store, run).get(summary.name, RunningScore())
+        assert running.mean(run.score_infos.get(summary.name)) == pytest.approx(summary.headline.value), summary.name
+        assert running.is_share(run.score_infos.get(summary.name)) == summary.is_share, summary.name
+
+
+def test_a_run_that_an_older_version_began_is_counted_when_it_is_resumed(written, where):
+    store, writer = written
+    before = sums_of(store, writer.run)
+    writer.finish("interrupted", "", 1.0)
+    run = store.run(writer.run.id)
+    store.close()
+    as_older(where, "running_score", "retry")
+    with Store(where) as older:
+        assert sums_of(older, run) == {}
+        assert older.consumption(run.evaluation).retries == {}
+        older.reopen_run(older.run(run.id), manifest=run.manifest, planned=run.planned).abandon()
+        assert sums_of(older, run) == before
+
+
+def test_the_last_failures_come_in_the_order_of_samples(where):
+    with Store(where, create_missing=True) as store:
+        _, (writer,) = store.begin_evaluation([new()])
+        for no in range(10):
+            writer.insert(no, record(no, 1.0, failed=no in {1, 4, 7, 8}))
+        writer.finish("finished", "", 1.0)
+        run = store.run(writer.run.id)
+        assert [failed.sample.id for failed in run.last_failures(3)] == ["s4", "s7", "s8"]
+        assert run.last_failures(3)[0].failure.message == "late"
+
+
+class Limited(Scripted):
+    """Refuses the first sending of each call with 429, and every third call once more with a server error."""
+
+    name = "slow-model"
+
+    def read(self, answer):
+        count = COUNTS[answer.body] = COUNTS.get(answer.body, 0) + 1
+        if count == 1:
+            raise Fault("rate_limit", "429", retry_after_s=0.0)
+        if count == 2 and answer.body.endswith(b"0"):
+            raise Fault("server", "503")
+        return super().read(answer)
+
+
+COUNTS = {}
+
+
+def test_attempts_that_were_sent_again_are_counted_by_model_and_fault(where):
+    COUNTS.clear()
+    model = Limited(function=lambda turns: turns[-1]["content"])
+    suite = Suite(
+        "s", "custom", [Sample(f"q{n}", f"{n}") for n in range(20)], {"t": Prompt(model, "{{question}}")}, (),
+        Options(retry=Retry(base_s=0.001)),
+    )  # fmt: skip
+    [run] = evaluate_suite(suite, how=RunConfig(store=where))
+    assert run.state == "finished"
+    with Store(where) as store:
+        consumed = store.consumption(run.evaluation)
+    assert list(consumed.retries.items()) == [(("slow-model", "rate_limit"), 20), (("slow-model", "server"), 2)]
+
+
+def test_a_score_that_leaves_unparsed_replies_out_does_so_from_the_first_record_on():
+    running = RunningScore(scored=2, unparsed=2, total=6.0)
+    assert running.mean(ScoreInfo("rating", (1.0, 5.0))) == 3.0
+    assert running.mean(ScoreInfo("rating", (1.0, 5.0), denominator="all")) == 1.5
+    assert RunningScore(unparsed=2).mean(ScoreInfo("rating", (1.0, 5.0))) is None
+
+
+def test_the_headline_is_the_first_announced_score_where_none_is_primary():
+    assert headline_score({"scores": ["", "length", "right"], "primary": ""}) == "length"

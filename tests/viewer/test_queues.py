@@ -1,0 +1,232 @@
+"""Queues in the viewer: blind pages, verdicts by keyboard, two raters at once, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+import pytest
+from tests.browser.processes import viewer_process
+from tests.viewer.conftest import Served, exam, first, second, serving
+
+from steelyard import Options, Output, Sample, Score, Suite, evaluate, evaluate_suite
+from steelyard.analysis.label_forms import LabelForm
+from steelyard.scorers.choice import Choice
+from steelyard.store import Store
+from steelyard.store.delete import delete_runs
+from steelyard.store.queue_draw import draw_records
+from steelyard.store.queue_values import QueueDesign, RaterVerdict
+from steelyard.store.queues import create_queue, label_item, read_progress, reserve_item
+from steelyard.suite.evaluate import RunConfig
+from steelyard.viewer.guard import Access
+
+FORM = LabelForm("pass_fail", "verdict")
+SECRETS = ("target-name-xyz", "judge-reason-xyz", "reference-xyz", "rater-two-xyz", "score_name_xyz")
+
+
+@pytest.fixture
+def where(tmp_path):
+    """A store with two runs of one exam."""
+    where = tmp_path / "store.db"
+    suite = Suite("Exam", "choice", exam(12), {"first": first, "second": second}, (Choice(),), Options(max_errors=0.5))
+    evaluate_suite(suite, how=RunConfig(store=where))
+    return where
+
+
+@pytest.fixture
+def viewer(where):
+    with serving(where) as served:
+        yield served
+
+
+def queue_in(store, form=FORM, **design):
+    items, how = draw_records(store.runs())
+    return create_queue(store, QueueDesign("Right?", form, drawn=how, **design), items, author="lead")
+
+
+def named(viewer, rater):
+    """Requests of a browser that keeps this name."""
+
+    def ask(path, method="GET", **fields):
+        cookies = f"{viewer.access.cookie}={viewer.access.token}; steelyard_author={quote(rater)}"
+        headers = [("Cookie", cookies)]
+        if method == "POST":
+            headers += [
+                ("Content-Type", "application/x-www-form-urlencoded"),
+                ("Origin", f"http://127.0.0.1:{viewer.port}"),
+            ]
+            return viewer.ask(path, "POST", cookie=False, headers=headers, body=urlencode(fields).encode())
+        return viewer.ask(path, cookie=False, headers=headers)
+
+    return ask
+
+
+def test_the_page_of_a_record_holds_nothing_that_would_sway(tmp_path):
+    where = tmp_path / "blind.db"
+    samples = [Sample("q1", "What is the capital?", "reference-xyz")]
+
+    def scorer(sample, output):
+        return Score("score_name_xyz", 0.0, reason="judge-reason-xyz", passed=False)
+
+    def target(sample):
+        return Output("Lyon", metadata={"note": "judge-reason-xyz"})
+
+    target.__name__ = "target-name-xyz"
+    evaluate(target, samples, [scorer], store=where)
+    with serving(where) as viewer:
+        queue = queue_in(viewer.store, raters=3, overlap=1.0)
+        item = reserve_item(viewer.store, queue, "rater-two-xyz")
+        label_item(viewer.store, queue, item, RaterVerdict("rater-two-xyz", "fail", "judge-reason-xyz"))
+        status, _, page = named(viewer, "ann")(f"/queue/{queue.id}/i/{item.num}")
+        assert status == 200
+        assert "Lyon" in page
+        assert [secret for secret in SECRETS if secret in page] == []
+        shown = queue_in(viewer.store, show_reference=True, raters=3, overlap=1.0)
+        item = reserve_item(viewer.store, shown, "ann")
+        assert "reference-xyz" in named(viewer, "ann")(f"/queue/{shown.id}/i/{item.num}")[2]
+
+
+def test_looking_reserves_nothing(viewer):
+    queue = queue_in(viewer.store)
+    ann = named(viewer, "ann")
+    items = [f"/queue/{queue.id}/i/{at}" for at in (1, 2)]
+    for path in ("/queue", f"/queue/{queue.id}", *items):
+        assert ann(path)[0] == 200
+    assert read_progress(viewer.store, queue)[0].reserved == 0
+
+
+def test_verdicts_go_from_one_record_to_the_next(viewer):
+    queue = queue_in(viewer.store, overlap=0.0)
+    ann = named(viewer, "ann")
+    for verdict in ("pass", "fail"):
+        status, headers, _ = ann(f"/queue/{queue.id}/next", "POST")
+        assert status == 303
+        place = headers["location"]
+        assert ann(f"{place}/label", "POST", verdict=verdict)[0] == 303
+        assert f"Your verdict “{verdict}” is stored" in ann(place)[2]
+    assert sorted(value["ann"] for value in read_progress(viewer.store, queue)[1].values()) == ["fail", "pass"]
+    assert ann(f"/queue/{queue.id}/undo", "POST")[1]["location"] == place
+    assert "No verdict yet" in ann(place)[2]
+
+
+def test_a_comment_is_kept_where_no_verdict_is_given(viewer):
+    queue = queue_in(viewer.store)
+    ann = named(viewer, "ann")
+    place = ann(f"/queue/{queue.id}/next", "POST")[1]["location"]
+    item = place.rpartition("/")[2]
+    onward = ann(f"/queue/{queue.id}/next", "POST", item=item, comment="two readings")[1]["location"]
+    assert onward != place
+    labels = [label for run in viewer.store.runs() for label in run.labels()]
+    assert [(label.name, label.value, label.author) for label in labels] == [("comment", "two readings", "ann")]
+
+
+def test_a_verdict_that_is_none_says_what_may_be_typed(viewer):
+    queue = queue_in(viewer.store, LabelForm("scale", "rating", scale=(1.0, 5.0)))
+    ann = named(viewer, "ann")
+    place = ann(f"/queue/{queue.id}/next", "POST")[1]["location"]
+    status, _, page = ann(f"{place}/label", "POST", verdict="9")
+    assert status == 422
+    assert "a number from 1 to 5" in page
+    assert read_progress(viewer.store, queue)[1] == {}
+
+
+def test_a_name_is_asked_for_and_kept(viewer):
+    queue = queue_in(viewer.store)
+    assert "proves nothing" in viewer.ask(f"/queue/{queue.id}")[2]
+    # A link that somebody was sent leads to the page that asks for a name.
+    assert viewer.ask(f"/queue/{queue.id}/i/1")[0] == 303
+    status, headers, _ = viewer.post(f"/queue/{queue.id}/name", urlencode({"name": "Zoë"}))
+    assert status == 303
+    assert re.search(rf"steelyard_author={re.escape(quote(quote('Zoë')))}|Zo%C3%AB", headers["set-cookie"])
+    assert viewer.post(f"/queue/{queue.id}/name", "name=+")[0] == 422
+    assert "names that begin with model:" in viewer.post(f"/queue/{queue.id}/name", "name=model:x")[2]
+
+
+def test_nothing_is_written_where_the_viewer_is_to_read_only(where):
+    with serving(where, read_only=True) as viewer:
+        with Store(where) as store:
+            queue = queue_in(store)
+        ann = named(viewer, "ann")
+        for path in ("name", "next", "undo", "i/1/label"):
+            assert ann(f"/queue/{queue.id}/{path}", "POST", name="ann", verdict="pass")[0] == 403
+        assert 'data-key="1"' not in ann(f"/queue/{queue.id}/i/1")[2]
+
+
+def test_queues_and_items_that_are_gone_say_so(viewer):
+    queue = queue_in(viewer.store)
+    ann = named(viewer, "ann")
+    place = ann(f"/queue/{queue.id}/next", "POST")[1]["location"]
+    assert "did you mean" in ann(f"/queue/{queue.id}x")[2]
+    delete_runs(viewer.store, viewer.store.runs())
+    for method, path in (("GET", place), ("POST", f"{place}/label")):
+        status, _, page = ann(path, method, verdict="pass")
+        assert status == (404 if method == "GET" else 422)
+        assert "may have been deleted" in page
+    assert "0 of 0 records done" in ann(f"/queue/{queue.id}")[2]
+
+
+def test_hostile_texts_stay_text(viewer):
+    queue = queue_in(viewer.store, question="<img src=x onerror=alert(1)>")
+    ann = named(viewer, "<script>alert(2)</script>")
+    place = ann(f"/queue/{queue.id}/next", "POST")[1]["location"]
+    ann(f"{place}/label", "POST", verdict="pass")
+    for path in ("/queue", f"/queue/{queue.id}", place):
+        page = ann(path)[2]
+        assert "<img" not in page
+        assert "<script>alert" not in page
+
+
+def test_ten_records_are_labelled_by_keyboard_alone(viewer, browse):
+    queue = queue_in(viewer.store, overlap=0.0)
+
+    async def visit(page):
+        ready = "document.readyState === 'complete' && typeof htmx === 'object'"
+        await page.until(ready)
+        await page.run("document.querySelector('input[name=name]').focus()")
+        await page.tab.keyboard.type("ann")
+        await page.press("Control+Enter")
+        for at in range(10):
+            await page.until(
+                f"location.pathname.includes('/i/') && {ready} && document.body?.innerText.includes('No verdict yet')"
+            )
+            await page.press("c")
+            assert await page.run("document.activeElement.name") == "comment"
+            await page.press("Escape")
+            await page.press("0" if at == 9 else "12"[at % 2])
+            await page.until(f"document.body?.innerText.includes('is stored') && {ready}")
+            await page.press("Control+Enter")
+        await page.until(f"{ready} && document.body?.innerText.includes('ann: 10 labelled')")
+        await page.press("u")
+        await page.until(f"{ready} && document.body?.innerText.includes('ann: 9 labelled')")
+        return page.complaints
+
+    path = f"http://127.0.0.1:{viewer.port}/queue/{queue.id}?token={viewer.access.token}"
+    assert browse(path, visit) == []
+    progress = read_progress(viewer.store, queue)[0]
+    assert (progress.labels, progress.unsure) == (9, 0)
+
+
+def asked_of(process):
+    """Requests of one rater's browser to a viewer in a process of its own."""
+    address = urlsplit(process.address)
+    access = Access(parse_qs(address.query)["token"][0], frozenset(), "")
+    return named(Served(address.port, access, None), "ann")
+
+
+def test_a_verdict_survives_the_viewer_that_took_it(tmp_path):
+    where = tmp_path / "s.db"
+    evaluate_suite(Suite("Exam", "choice", exam(4), {"first": first}, (Choice(),)), how=RunConfig(store=where))
+    with Store(where) as store:
+        queue = queue_in(store)
+        with viewer_process(where, "--port", "0") as viewer:
+            ann = asked_of(viewer)
+            place = ann(f"/queue/{queue.id}/next", "POST")[1]["location"]
+            assert ann(f"{place}/label", "POST", verdict="pass")[0] == 303
+            screen = ann(f"/queue/{queue.id}/next", "POST")[1]["location"]
+            viewer.kill()
+        assert [value["ann"] for value in read_progress(store, queue)[1].values()] == ["pass"]
+        with viewer_process(where, "--port", "0") as viewer:
+            ann = asked_of(viewer)
+            assert ann(f"/queue/{queue.id}/next", "POST")[1]["location"] == screen != place
+            assert ann(f"{screen}/label", "POST", verdict="fail")[0] == 303
+        assert sorted(value["ann"] for value in read_progress(store, queue)[1].values()) == ["fail", "pass"]

@@ -1,0 +1,178 @@
+"""The page of a run: marks, counts as links, repeats in one row, completions, and saving it as a file."""
+
+import csv
+import html
+import json
+import re
+from urllib.parse import quote
+
+import pytest
+from tests.report.judging_suite import pairwise_runs
+from tests.viewer.conftest import exam, first, second, serving
+
+from steelyard import Options, Output, Suite, evaluate_suite
+from steelyard.report.export import csv as write_csv
+from steelyard.report.export import jsonl
+from steelyard.scorers.choice import Choice
+from steelyard.store import MarkChange, mark_run
+from steelyard.suite.evaluate import RunConfig
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    where = tmp_path_factory.mktemp("run") / "s.db"
+    suite = Suite("Exam", "choice", exam(40), {"first": first, "second": second}, (Choice(),), Options(max_errors=0.5))
+    evaluate_suite(suite, how=RunConfig(store=where))
+    with serving(where) as viewer:
+        yield viewer
+
+
+def run_of(viewer, target):
+    return next(run for run in viewer.store.runs() if run.target == target)
+
+
+def rows(text):
+    """(sample, outputs, verdicts) of each row of the table of samples."""
+    found = []
+    for row in text.split("<tr data-row>")[1:]:
+        cells = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)]
+        found.append((cells[0], cells[3], cells[4]))
+    return found
+
+
+def test_every_count_leads_to_as_many_samples(pages):
+    run = run_of(pages, "second")
+    text = pages.ask(f"/run/{run.id}")[2]
+    counts = re.findall(rf'href="(/run/{run.id}\?where=[^"#]+)#samples-title">([\d,]+) ([\w ]+)</a>', text)
+    assert {name for _, _, name in counts} == {"wrong", "unparsed"}
+    groups = re.findall(rf'href="(/run/{run.id}\?where=group[^"#]+)#samples-title">(g\d)</a>.*?n ([\d,]+)', text)
+    assert [name for _, name, _ in groups] == ["g0", "g1", "g2"]
+    for address, count in [(address, count) for address, count, _ in counts] + [(a, n) for a, _, n in groups]:
+        listed = pages.ask(html.unescape(address))[2]
+        assert f"{count} of 40 records" in listed
+
+
+def test_the_page_offers_what_a_filter_may_say_and_each_of_it_is_understood(pages):
+    first_run, second_run = run_of(pages, "first"), run_of(pages, "second")
+    address = f"/run/{second_run.id}?against={first_run.id}"
+    words = [html.unescape(word) for word in re.findall(r'<option value="([^"]+)"></option>', pages.ask(address)[2])]
+    assert {"wrong", "regression", 'group = "g1"', "solve_rate = unparsed", "solve_rate < "} <= set(words)
+    for word in words:
+        value = {"<": "1", "=": "x"}.get(word.strip()[-1], "")
+        text = pages.ask(f"{address}&where={quote(word + value)}")[2]
+        assert 'class="warning" role="alert"' not in text, word
+    assert "regression" not in re.findall(r'<option value="(\w+)"', pages.ask(f"/run/{second_run.id}")[2])
+
+
+def test_repeats_of_a_sample_stand_in_one_row_also_at_the_end_of_a_page(tmp_path):
+    asked = {}
+
+    def by_turns(sample):
+        asked[sample.id] = asked.get(sample.id, 0) + 1
+        return Output(f"The answer is {'A' if asked[sample.id] < 3 else 'B'}.")
+
+    where = tmp_path / "repeats.db"
+    options = Options(repeats=3, concurrency=1)
+    evaluate_suite(Suite("R", "choice", exam(40), {"t": by_turns}, (Choice(),), options), how=RunConfig(store=where))
+    with serving(where) as viewer:
+        (run,) = viewer.store.runs()
+        text = viewer.ask(f"/run/{run.id}")[2]
+        assert "120 of 120 records" in text
+        assert rows(text)[0] == (
+            "q0000",
+            "2 × The answer is A. The answer is B.",
+            "2 × ✓ right A is right ✗ wrong B, A is right",
+        )
+        following = html.unescape(re.search(r'href="([^"]+after=[^"]+)"', text)[1])
+        listed = [sample for page in (text, viewer.ask(following)[2]) for sample, _, _ in rows(page)]
+        following = re.search(r'href="([^"]+after=[^"]+)"', viewer.ask(following)[2])
+        listed += [sample for sample, _, _ in rows(viewer.ask(html.unescape(following[1]))[2])] if following else []
+        assert listed == [f"q{no:04d}" for no in range(40)], "no sample is on two pages"
+
+
+def test_marks_stand_on_the_page_and_are_changed_there(pages):
+    run = run_of(pages, "first")
+    assert "Pin as baseline" in pages.ask(f"/run/{run.id}")[2]
+    _, headers, _ = pages.post("/marks", f"run={run.id}&page=run&do=pin")
+    assert headers["location"] == f"/run/{run.id}"
+    text = pages.ask(f"/run/{run.id}")[2]
+    assert "Unpin the baseline" in text
+    pages.ask("/")  # waits until the difference is there
+    other = pages.ask(f"/run/{run_of(pages, 'second').id}")[2]
+    assert re.search(r'class="told \w+"><strong>[+-]?[\d.]+</strong>.*to the baseline', other)
+    mark_run(pages.store, run, MarkChange(baseline=False))
+
+
+@pytest.mark.parametrize(
+    "path", ["/save?run={first}", "/save?run={first}&run={second}&score=solve_rate", "/save/history/Exam"]
+)
+def test_a_page_is_saved_as_one_file_that_asks_for_nothing(pages, path):
+    ids = {run.target: run.id for run in pages.store.runs()}
+    status, headers, text = pages.ask(path.format(**ids))
+    assert status == 200
+    assert re.fullmatch(r"attachment; filename\*=UTF-8''[\w.-]+\.html", headers["content-disposition"])
+    assert "Content-Security-Policy" in text
+    assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", text)
+    assert "token" not in text.lower().replace("tokens", "")
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [("/save", "name a run"), ("/save?run=nothere", "no run with the id"), ("/save/history/No", "no run of a suite")],
+)
+def test_what_cannot_be_saved_is_said(pages, path, says):
+    status, headers, text = pages.ask(path)
+    assert (status, says in text) == (404, True)
+    assert "content-disposition" not in headers
+
+
+def test_every_page_that_can_be_saved_has_the_link(pages):
+    ids = {run.target: run.id for run in pages.store.runs()}
+    for page in ("/run/{first}", "/compare?a={first}&b={second}", "/history/Exam"):
+        text = pages.ask(page.format(**ids))[2]
+        link = html.unescape(re.search(r'<a download href="([^"]+)"', text)[1])
+        assert pages.ask(link)[0] == 200
+
+
+def test_a_judging_run_shows_and_saves_its_preferences(tmp_path):
+    run = pairwise_runs(tmp_path)[-1]
+    with serving(tmp_path / "pairs.db") as viewer:
+        for page in (f"/run/{run.id}", f"/save?run={run.id}"):
+            assert 'id="preferences-title"' in viewer.ask(page)[2], page
+
+
+def test_a_filtered_list_is_saved_as_the_records_that_it_shows(pages):
+    run, before = run_of(pages, "second"), run_of(pages, "first")
+    query = f"where=regression&against={before.id}&sort=-id"
+    wanted = [record.sample.id for record in run.page(n=100, where="regression", against=before, sort="-id").records]
+    assert 0 < len(wanted) < 40
+    lines = pages.ask(f"/export/{run.id}/jsonl?{query}")[2].splitlines()
+    assert [json.loads(line)["sample"]["id"] for line in lines] == wanted
+    status, headers, text = pages.ask(f"/export/{run.id}/csv?{query}")
+    assert [row["id"] for row in csv.DictReader(text.removeprefix("\ufeff").splitlines())] == wanted
+    assert (status, headers["content-type"]) == (200, "text/csv; charset=utf-8")
+    assert f"second-{run.id}-filtered.csv" in headers["content-disposition"]
+
+
+def test_all_records_are_saved_as_the_export_writes_them(pages, monkeypatch):
+    monkeypatch.setattr("steelyard.viewer.filtered_export._TOGETHER", 7)
+    run = run_of(pages, "second")
+    assert pages.ask(f"/export/{run.id}/jsonl")[2] == "".join(jsonl(run))
+    assert pages.ask(f"/export/{run.id}/csv")[2] == "".join(write_csv(run))
+
+
+def test_the_list_links_to_the_files_of_what_it_shows(pages):
+    run = run_of(pages, "second")
+    text = pages.ask(f"/run/{run.id}?where=unparsed&sort=-id")[2]
+    (address,) = re.findall(r'href="(/export/[^"]+/jsonl[^"]*)"', text)
+    saved = pages.ask(html.unescape(address))[2].splitlines()
+    assert [json.loads(line)["sample"]["id"] for line in saved] == [row[0] for row in rows(text)] != []
+
+
+def test_a_filter_that_cannot_be_meant_gives_no_file(pages):
+    run = run_of(pages, "second")
+    status, headers, text = pages.ask(f"/export/{run.id}/csv?where=solve_rat+%3C+1")
+    assert status == 404
+    assert "solve_rate" in text
+    assert "content-disposition" not in headers
+    assert pages.ask(f"/export/{run.id}/xml")[0] == 404
