@@ -32,6 +32,8 @@ def test_it_names_the_copy_and_every_migration(steelyard, written):  # noqa: F81
         "migration 5: create the table with the marks of runs"
         "migration 6: create the tables with what is shown of running runs"
         "migration 7: create the tables of queues"
+        "migration 8: create the table with drafts of datasets"
+        "migration 9: create the tables of error analysis"
         f"{written} is upgraded"
     )
     with Store(copy) as store:

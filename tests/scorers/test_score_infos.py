@@ -25,6 +25,8 @@ OPTIONS = {
     "rubric": {"name": "tone", "levels": {"1": "curt", "4": "warm"}, "threshold": 4},
     "human_preference": {"file": "votes.csv"},
     "guideline": {"guidelines": ("Names its sources.",)},
+    "error_code": {"name": "no date", "definition": "The answer gives no date."},
+    "error_pattern": {"name": "no date", "pattern": r"\d{4}"},
     "choice": {"also_scored": ("last_letter",), "credit": "jaccard"},
 }
 SCORERS = {
@@ -65,6 +67,7 @@ CASES = {
     "regex": [(None, "a"), (None, "b")],
     "json_schema": [(None, "{}"), (None, "[]")],
     "choice": [("B", "B"), ("A", "B")],
+    "error_pattern": [(None, "in 1999"), (None, "long ago")],
 }
 
 
