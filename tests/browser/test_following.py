@@ -65,6 +65,27 @@ def test_an_open_page_goes_on_where_the_viewer_starts_again_with_its_token(store
     assert [text for text in complaints if not any(expected in text for expected in REFUSED)] == []
 
 
+def test_a_page_whose_first_connection_fails_connects_again(store, browse):
+    with gated_run(store) as run, viewer_process(store, "--port", "0") as viewer:
+
+        async def visit(page):
+            cut = []
+
+            async def cut_first(route):
+                cut.append(route)
+                await (route.abort() if len(cut) == 1 else route.continue_())
+
+            await page.tab.route("**/events", cut_first)
+            await page.tab.reload()
+            said = await page.until(CONNECTION)
+            await page.until(f"!{CONNECTION}")
+            return said, await finished(page, run), len(cut)
+
+        said, done, connections = browse(beside(viewer.address, f"/live/{run.id}"), visit)
+    assert said == "The viewer does not answer. What is shown is from before."
+    assert (done, connections) == (100, 2)
+
+
 def test_an_open_page_says_so_where_the_viewer_starts_again_with_another_token(store, browse):
     options = ("--port", str(free_port()))
     with gated_run(store) as run, viewer_process(store, *options) as killed:

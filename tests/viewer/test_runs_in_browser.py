@@ -122,6 +122,7 @@ def test_marks_and_deletion_are_clicked_through_without_a_violation(repeated, br
             await page.run("document.querySelector('input[name=tag]').value = 'v2/zh'")
             await page.run(f"{BUTTON.format(press)}.click()")
             await page.until(f"document.querySelectorAll('.about-run > a.tag').length === {tags}")
+        await page.until("document.readyState === 'complete' && !!document.querySelector('a[href$=\"/delete\"]')")
         await page.run("document.querySelector('a[href$=\"/delete\"]').click()")
         for name, then in (("first", "!!document.querySelector('.warning')"), ("second", ONE_LEFT)):
             await page.until("!!document.querySelector('input[name=name]')")

@@ -254,6 +254,7 @@ def live_routes(pages: Pages) -> list[Route]:
 
 async def _events(pages: Pages, request: Request, run: Run) -> AsyncIterator[str]:
     watch, before = LiveWatch(pages.store, run.evaluation), ""
+    yield ": open\n\n"  # the page is connected before the first look at the store
     while not await request.is_disconnected():
         began = time.monotonic()
         state = await run_in_threadpool(watch.look, began)

@@ -82,7 +82,12 @@
   const refused = "The viewer was started again. Open the address that it printed.";
   document.addEventListener("htmx:sse:error", (event) => say(event.detail.status === 401 ? refused : lost));
   document.addEventListener("htmx:sse:after:connection", () => say(""));
-  document.addEventListener("htmx:error", () => say(lost));
+  document.addEventListener("htmx:error", (event) => {
+    say(lost);
+    // The extension connects again only what was connected once: not where the server went while the page opened.
+    const stream = event.target instanceof Element && event.target.closest("[hx-sse\\:connect]");
+    if (stream) setTimeout(() => htmx.trigger(stream, "reconnect"), 1000);
+  });
   document.addEventListener("htmx:before:swap", (event) => {
     const status = event.detail?.ctx?.response?.status;
     if (status === 401) { say(refused); event.preventDefault(); }
