@@ -11,9 +11,10 @@ coding).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from threading import Lock
 from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
@@ -74,7 +75,7 @@ class CodeScorer:
     """A scorer that a code was made to: its configuration, and what has become of it.
 
     Args:
-        config: the keys of the scorer `error_code`.
+        config: as a list of `scorers` has it: `error_code` or `error_pattern` -> its keys.
         examples: items whose notes or answers stand in it; they never count in its trial.
         author: who made it.
         at: when.
@@ -175,19 +176,46 @@ class CodingState:
         return next((code for code in self.adopted if folded in {code.name.casefold(), code.id.casefold()}), None)
 
 
-class _Fold:
-    """Applies events in their order; what they name and is no longer there is passed over."""
+class CodingFold:
+    """Applies events in their order; what they name and is no longer there is passed over.
+
+    It is kept between two looks at a coding, so that the second applies only what came since; threads may share it.
+
+    Args:
+        items: numbers of the records that are still there; notes on others count no more.
+    """
 
     def __init__(self, items: Iterable[int]) -> None:
         self._items = frozenset(items)
+        self._lock = Lock()
+        self._state: CodingState | None = None
         self.notes: dict[int, ErrorNote] = {}
         self.codes: dict[str, ErrorCode] = {}
         self.earlier: dict[int, tuple[ErrorNote, ...]] = {}
         self.last = 0
+        self._applied = 0
 
-    def apply(self, event: CodingEvent) -> None:
-        self.last = event.num
+    def advanced(self, read: Callable[[int, int], tuple[bool, Sequence[CodingEvent]]]) -> CodingState:
+        """What all events come to; the same object as before where there are no new ones.
+
+        Args:
+            read: is given the number of the last event that was applied and how many were; gives whether it begins
+                again, because another process stored an event in between, and the events to apply, oldest first.
+        """
+        with self._lock:
+            again, events = read(self.last, self._applied)
+            if again:
+                self.notes, self.codes, self.earlier, self._applied = {}, {}, {}, 0
+            for event in events:
+                self._apply(event)
+            if self._state is None or events:
+                self._state = CodingState(dict(self.notes), dict(self.codes), dict(self.earlier), self.last)
+            return self._state
+
+    def _apply(self, event: CodingEvent) -> None:
         getattr(self, f"_{event.kind}")(event, event.body)
+        self.last = event.num
+        self._applied += 1
 
     def _note(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
         item = body["item"]
@@ -287,10 +315,7 @@ def folded(events: Iterable[CodingEvent], items: Iterable[int]) -> CodingState:
         events: oldest first.
         items: numbers of the records that are still there; notes on others count no more.
     """
-    fold = _Fold(items)
-    for event in events:
-        fold.apply(event)
-    return CodingState(fold.notes, fold.codes, fold.earlier, fold.last)
+    return CodingFold(items).advanced(lambda _last, _applied: (False, tuple(events)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +350,8 @@ def saturation(codes: Sequence[str]) -> Saturation | None:
     >>> curve.seen, [round(value, 2) for value in curve.expected], curve.next_is_new
     ((1, 1, 2, 3), [1.0, 1.83, 2.5, 3.0], 0.5)
     """
+    import numpy as np
+
     if not codes:
         return None
     seen: list[int] = []
@@ -334,13 +361,12 @@ def saturation(codes: Sequence[str]) -> Saturation | None:
         seen.append(len(met))
     n = len(codes)
     counts = Counter(Counter(codes).values())  # notes of a code -> codes with as many
-    expected = [0.0] * n
+    left = np.arange(n, 0, -1.0)  # notes that are not among the first m - 1
+    expected = np.zeros(n)
     for size, times in counts.items():
-        absent = 1.0  # the probability that none of m notes is of such a code
-        for m in range(1, n + 1):
-            absent *= max(0, n - size - m + 1) / (n - m + 1)
-            expected[m - 1] += times * (1 - absent)
-    return Saturation(tuple(seen), tuple(expected), counts[1] / n)
+        # The product is the probability that none of m notes is of such a code.
+        expected += times * (1 - np.cumprod(np.maximum(0, left - size) / left))
+    return Saturation(tuple(seen), tuple(expected.tolist()), counts[1] / n)
 
 
 def checked_text(text: str, *, name: str, longest: int) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,11 +15,11 @@ from steelyard.analysis.error_codes import (
     LONGEST_NOTE,
     MOST_CODES,
     CodingEvent,
+    CodingFold,
     CodingState,
     ErrorCode,
     EventKind,
     checked_text,
-    folded,
 )
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import from_json, to_json
@@ -28,6 +29,7 @@ from steelyard.store.queue_draw import draw_records
 from steelyard.store.queues import checked_rater
 
 if TYPE_CHECKING:
+    from steelyard.store.connection import Connection
     from steelyard.store.queue_values import DrawnItem
     from steelyard.store.run import Run
     from steelyard.store.store import Store
@@ -60,6 +62,7 @@ class Coding:
         created: when.
         drawn: run's id -> how its records were drawn, with the size of each stratum.
         items: the records, in the order in which they are read; those of deleted runs are gone.
+        fold: what was read of its events until now, so that they are read once.
     """
 
     num: int
@@ -68,6 +71,7 @@ class Coding:
     created: datetime
     drawn: Mapping[str, Mapping[str, Any]]
     items: tuple[CodedItem, ...]
+    fold: CodingFold = field(compare=False, repr=False)
 
     def item(self, num: int) -> CodedItem:
         """The record of a number.
@@ -75,10 +79,10 @@ class Coding:
         Raises:
             ConfigError: there is none.
         """
-        found = next((item for item in self.items if item.num == num), None)
-        if found is None:
+        at = bisect_left(self.items, num, key=lambda item: item.num)
+        if at == len(self.items) or self.items[at].num != num:
             raise ConfigError(f"record {num} is none of this error analysis, or its run was deleted")
-        return found
+        return self.items[at]
 
 
 def draw_coding(store: Store, runs: Sequence[Run], *, n: int, seed: int, author: str) -> Coding:
@@ -149,18 +153,31 @@ def codings(store: Store, run: Run | None = None) -> list[Coding]:
     with store.reading() as connection:
         if not connection.has_table(schema.coding.name):
             return []
-        rows = connection.execute("SELECT num, id, created, author, body FROM coding ORDER BY num DESC").all()
-        found = []
-        for row in rows:
-            drawn = from_json(row.body.encode())
-            if run is not None and run.id not in drawn:
-                continue
-            query = """SELECT num, run, no, sample, repeat, stratum FROM coding_item
-                WHERE coding = :coding ORDER BY num"""
-            items = connection.execute(query, {"coding": row.num}).tuples()
-            at = datetime.fromtimestamp(row.created, UTC)
-            found.append(Coding(row.num, row.id, row.author, at, drawn, tuple(CodedItem(*item) for item in items)))
-    return found
+        rows = connection.execute(f"{_SELECT} ORDER BY num DESC").all()
+        drawn = [from_json(row.body.encode()) for row in rows]
+        return [
+            _coding(connection, row, how) for row, how in zip(rows, drawn, strict=True) if run is None or run.id in how
+        ]
+
+
+_SELECT: Final = "SELECT num, id, created, author, body FROM coding"
+
+
+def _coding(connection: Connection, row: Any, drawn: Mapping[str, Mapping[str, Any]]) -> Coding:
+    query = "SELECT num, run, no, sample, repeat, stratum FROM coding_item WHERE coding = :coding ORDER BY num"
+    items = tuple(CodedItem(*item) for item in connection.execute(query, {"coding": row.num}).tuples())
+    fold = CodingFold(item.num for item in items)
+    return Coding(row.num, row.id, row.author, datetime.fromtimestamp(row.created, UTC), drawn, items, fold)
+
+
+def coding_sizes(store: Store) -> dict[str, int]:
+    """Id of each error analysis of a store, newest first -> its records; those of deleted runs are gone."""
+    with store.reading() as connection:
+        if not connection.has_table(schema.coding.name):
+            return {}
+        query = """SELECT drawn.id, (SELECT count(*) FROM coding_item WHERE coding_item.coding = drawn.num) AS items
+            FROM coding AS drawn ORDER BY drawn.num DESC"""
+        return {row.id: row.items for row in connection.execute(query).all()}
 
 
 def named_coding(store: Store, ident: str) -> Coding:
@@ -169,24 +186,37 @@ def named_coding(store: Store, ident: str) -> Coding:
     Raises:
         ConfigError: there is none.
     """
-    found = {coding.id: coding for coding in codings(store)}
-    if ident not in found:
-        raise ConfigError(f"there is no error analysis {ident!r}{did_you_mean(ident, found)}")
-    return found[ident]
+    known = coding_sizes(store)
+    if ident not in known:
+        raise ConfigError(f"there is no error analysis {ident!r}{did_you_mean(ident, known)}")
+    with store.reading() as connection:
+        [row] = connection.execute(f"{_SELECT} WHERE id = :id", {"id": ident}).all()
+        return _coding(connection, row, from_json(row.body.encode()))
 
 
 def read_coding(store: Store, coding: Coding) -> CodingState:
     """What the events of an error analysis come to."""
-    with store.reading() as connection:
-        query = "SELECT num, created, author, kind, body FROM coding_event WHERE coding = :coding ORDER BY num"
-        rows = connection.execute(query, {"coding": coding.num}).all()
-    events = (
-        CodingEvent(
-            row.num, row.kind, row.author, datetime.fromtimestamp(row.created, UTC), from_json(row.body.encode())
-        )
-        for row in rows
-    )
-    return folded(events, (item.num for item in coding.items))
+
+    def read(last: int, applied: int) -> tuple[bool, list[CodingEvent]]:
+        of_coding = "FROM coding_event WHERE coding = :coding"
+        with store.reading() as connection:
+            before = connection.execute(
+                f"SELECT count(*) AS events {of_coding} AND num <= :last", {"coding": coding.num, "last": last}
+            ).all()[0]
+            # On a server an event may be numbered before another one, and be committed after it.
+            again = before.events != applied
+            rows = connection.execute(
+                f"SELECT num, created, author, kind, body {of_coding} AND num > :last ORDER BY num",
+                {"coding": coding.num, "last": 0 if again else last},
+            ).all()
+        return again, [
+            CodingEvent(
+                row.num, row.kind, row.author, datetime.fromtimestamp(row.created, UTC), from_json(row.body.encode())
+            )
+            for row in rows
+        ]
+
+    return coding.fold.advanced(read)
 
 
 def coded_record(run: Run, item: CodedItem) -> Record:
@@ -360,7 +390,7 @@ def write_scorer(
         store: where the coding is.
         coding: it is of this one.
         code: id of an adopted code.
-        config: keys of the scorer `error_code`.
+        config: as a list of `scorers` has it: `error_code` or `error_pattern` -> its keys.
         examples: items that stand in it; they never count in its trial.
         author: who made it.
 
