@@ -5,6 +5,7 @@ from tests.browser.hostile_texts import TEXTS
 
 from steelyard.config.nodes import plain
 from steelyard.config.read import parse
+from steelyard.models.references import references
 from steelyard.report.code_scorer import judge_config, pattern_config, score_name, scorer_yaml
 
 
@@ -32,3 +33,10 @@ def test_the_name_of_a_score_can_stand_in_a_condition():
         "error",
         "编造_来源",
     ]
+
+
+def test_what_looks_like_a_reference_to_a_secret_stays_text():
+    config = judge_config("late", "Says ${NAME} to the user.", ["Dear ${NAME}"])
+    root = parse(scorer_yaml(config), "copied.yaml")
+    assert list(references(plain(root))) == []
+    assert list(references({"scorers": [{"other": {"name": "${NAME}"}}]})) == ["NAME"]

@@ -23,10 +23,12 @@ from urllib.parse import parse_qsl, urlsplit
 from steelyard.errors import ConfigError
 
 REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-TEXT_KEYS: Final = frozenset({"template", "system", "text", "default", "task", "criteria", "question", "pattern"})
+TEXT_KEYS: Final = frozenset(
+    {"template", "system", "text", "default", "task", "criteria", "question", "pattern", "definition"}
+)
 """Keys whose text is asked, answered or described as it stands."""
 BODY_KEYS: Final = frozenset(
-    {"samples", "parameters", "body", "replies", "steps", "guidelines", "levels", "schema", "criteria"}
+    {"samples", "parameters", "body", "replies", "steps", "guidelines", "levels", "schema", "criteria", "examples"}
 )
 """Keys below which everything is such data."""
 SHORTEST: Final = 8

@@ -156,30 +156,42 @@ def sample_routes(pages: Pages) -> list[Route]:
         run = pages.run(request)
         ident = request.path_params["sample"]
         place, records = _records(run, ident, request.query_params.get("at", ""))
-        first = records[0].sample
-        sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
         return pages.page(
             request,
             "sample.html.j2",
             run=run,
-            sample=first,
-            turns=turns_of(first.input),
-            question="" if is_messages(first.input) else input_text(first.input),
-            options=_options(records),
-            reference=cell_text(first.reference),
-            contexts=first.contexts,
-            expected=[(source_label(source), _source_text(source)) for source in sources_in(first.metadata)],
-            about=[
-                (name, cell_text(value))
-                for name, value in without_sources(first.metadata).items()
-                if value not in (None, "")
-            ],
-            records=[_shown(record, sides, run) for record in records],
             beside=_beside(pages, request, run, ident, place),
             query=_list_query(pages, request),
+            **read_sample(run, records),
         )
 
     return [Route("/run/{run}/s/{sample:any}", sample)]
+
+
+def read_sample(run: Run, records: Sequence[Record]) -> dict[str, Any]:
+    """What `sample_body.html.j2` shows.
+
+    Args:
+        run: of the records.
+        records: of one sample, in the order of their repeats; at least one.
+    """
+    first = records[0].sample
+    sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
+    return {
+        "sample": first,
+        "turns": turns_of(first.input),
+        "question": "" if is_messages(first.input) else input_text(first.input),
+        "options": _options(records),
+        "reference": cell_text(first.reference),
+        "contexts": first.contexts,
+        "expected": [(source_label(source), _source_text(source)) for source in sources_in(first.metadata)],
+        "about": [
+            (name, cell_text(value))
+            for name, value in without_sources(first.metadata).items()
+            if value not in (None, "")
+        ],
+        "records": [_shown(record, sides, run) for record in records],
+    }
 
 
 _OF_LIST: Final = ("where", "search", "sort", "against")
