@@ -1,6 +1,7 @@
 """How often corrected rates and means hold the truth, and how wide they are: tables in docs/statistics.md.
 
 python -m benchmarks.correction                         # the table of the docs: about 4 minutes of CPU
+python -m benchmarks.run --only correction              # what the method that is chosen holds, in docs/benchmarks.md
 python -m benchmarks.correction --full --draws 1000     # every condition: a quarter of an hour and more
 
 A run has five records per label. Judges get 1s right with TPR and 0s with TNR; in clusters, records share their truth
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from steelyard.stats import JudgedLabels, corrected_mean
+from steelyard.stats import JudgedLabels, corrected_difference, corrected_mean
 
 Array = NDArray[np.float64]
 SEED = 20_261_123
@@ -179,6 +180,83 @@ def scales(draws: int) -> None:
         shares = held / draws
         ratio = widths[0] / widths[1]
         print(f"| {n}, mean {truth:.1f} | {noise} | {shares[0]:.3f} | {shares[1]:.3f} | {ratio:.2f} |", flush=True)
+
+
+class Difference(NamedTuple):
+    """Two targets over the same samples: labels of each, the rates, and how alike the two are sample by sample."""
+
+    n: int
+    first: float
+    second: float
+    shared: float
+
+
+DIFFERENCES = (
+    Difference(60, 0.9, 0.8, 0.5),
+    Difference(60, 0.98, 0.9, 0.0),
+    Difference(200, 0.6, 0.6, 0.8),
+    Difference(200, 0.9, 0.8, 0.5),
+    Difference(200, 0.9, 0.8, 0.0),
+)
+
+
+def differences(draws: int) -> Iterator[tuple[str, str, str, str]]:
+    """The corrected difference of two targets whose answers to one sample are right or wrong together, or not.
+
+    The same samples of both are labelled. A judge with TPR and TNR of 0.9 judges both.
+    """
+    for case in DIFFERENCES:
+        rng = np.random.default_rng([SEED, 2, case.n, round(100 * case.first), round(10 * case.shared)])
+        total, held, width = RECORDS_PER_LABEL * case.n, 0, 0.0
+        for _ in range(draws):
+            common, together = rng.random(total), rng.random(total) < case.shared
+            sides = []
+            for rate in (case.first, case.second):
+                truth = (np.where(together, common, rng.random(total)) < rate).astype(float)
+                verdict = np.where(rng.random(total) < 0.9, truth, 1 - truth)
+                sides.append(JudgedLabels(np.where(np.arange(total) < case.n, truth, np.nan), verdict))
+            found = corrected_difference(*sides).interval
+            if found is None:
+                raise RuntimeError("enough labels have an interval")
+            held += found.low <= case.first - case.second <= found.high
+            width += found.high - found.low
+        what = f"{case.first:g} - {case.second:g}, {case.shared:.0%} of samples alike"
+        yield f"difference: {what}", str(case.n), f"{held / draws:.3f}", f"{width / draws:.3f}"
+
+
+def weighted(draws: int) -> Iterator[tuple[str, str, str, str]]:
+    """Rates from labels that were drawn with unequal chances: records that the judge fails, `factor` times as often."""
+    for n, rate, factor in product((60, 200), (0.1, 0.5, 0.9), (3.0, 10.0)):
+        rng = np.random.default_rng([SEED, 3, n, round(100 * rate), round(factor)])
+        total, held, width = RECORDS_PER_LABEL * n, 0, 0.0
+        for _ in range(draws):
+            truth = (rng.random(total) < rate).astype(float)
+            verdict = np.where(rng.random(total) < 0.9, truth, 1 - truth)
+            chances = np.where(verdict == 0, factor, 1.0)
+            chances = np.minimum(1.0, n * chances / chances.sum())
+            drawn = rng.random(total) < chances
+            data = JudgedLabels(np.where(drawn, truth, np.nan), verdict, weights=1 / chances)
+            found = corrected_mean(data).interval
+            if found is None:
+                raise RuntimeError("enough labels have an interval")
+            held += found.low <= rate <= found.high
+            width += found.high - found.low
+        what = f"rate {rate:g}, what the judge fails drawn {factor:g} times as often"
+        yield f"weights: {what}", str(n), f"{held / draws:.3f}", f"{width / draws:.3f}"
+
+
+def measure(draws: int = DRAWS) -> list[str]:
+    """The table of docs/benchmarks.md: means, differences and weighted labels by the method that is chosen."""
+    rows = []
+    for size, n, rate in product(SIZES, (100, 400), RATES):
+        cell = Cell(n, size, 0.9, 0.9, rate)
+        if n // size >= 30:
+            held = measured(cell, draws, ("chosen",))["chosen"]
+            clusters = f", clusters of {size}" if size > 1 else ""
+            rows.append((f"mean: rate {rate:g}{clusters}", str(n), f"{held.holds:.3f}", f"{held.width:.3f}"))
+    rows += [*differences(draws), *weighted(draws)]
+    head = ("what, with a judge of TPR and TNR 0.9", "labels", "95 % interval holds", "mean width")
+    return [f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *rows)]
 
 
 def rating(quality: Array) -> Array:

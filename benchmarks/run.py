@@ -119,6 +119,7 @@ def main() -> None:
         "ranking": measured_by("ranking"),
         "sequential": measured_by("sequential"),
         "coverage": measured_by("coverage"),
+        "correction": measured_by("correction"),
         "ties": measured_by("ties"),
         "loading": measured_by("loading"),
         "large": measured_by("large_runs"),

@@ -19,6 +19,8 @@ INFOS = {
     "correct": ScoreInfo("correct", (0, 1), threshold=1),
     "rating": ScoreInfo("rating", (1, 5), threshold=4),
     "loose": ScoreInfo("loose", (1, 5)),
+    "kept": ScoreInfo("kept", (0, 1), threshold=1),
+    "recall": ScoreInfo("recall", (0, 1)),
 }
 
 
@@ -91,6 +93,22 @@ def test_a_pass_is_held_against_the_threshold_of_a_rating():
     }  # fmt: skip
     assert found.table[1].records[0] == ("q4", 0)
     assert found.rates.tnr.value == 1
+
+
+def test_a_pass_is_held_against_the_threshold_of_a_share_and_not_against_the_share_itself():
+    shares = [1.0, 0.75, 0.5, 0.25] * 25
+    said = labels(["pass", "fail", "fail", "fail"] * 15, name="kept")
+    found = held([], said, columns=columns(shares, score="kept"))
+    assert {(count.label, count.verdict): count.n for count in found.table} == {(1.0, 1.0): 15, (0.0, 0.0): 45}
+    assert (found.corrected.raw, found.scale) == (0.25, (0.0, 1.0))
+    undecided = held([], labels(["pass", "fail"] * 20, name="recall"), columns=columns(shares, score="recall"))
+    assert undecided.problem.endswith("recall has no threshold that says which of its values pass")
+
+
+def test_ratings_from_0_to_1_stay_numbers():
+    found = held([], labels([0, 1] * 20, name="kept", scale=(0, 1)), columns=columns([0.5, 1.0] * 30, score="kept"))
+    assert (found.problem, found.scale) == ("", (0.0, 1.0))
+    assert {count.verdict for count in found.table} == {0.5, 1.0}
 
 
 def test_a_pass_has_nothing_to_be_held_against_without_a_threshold():

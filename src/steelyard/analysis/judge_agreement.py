@@ -180,8 +180,10 @@ def _comparable(judged: _Judged, labels: Sequence[Label], said: _Said) -> tuple[
         )
     if len(scales) > 1:
         return judged, "the labels have different scales: label all records on one"
+    # A pass says nothing of how high a rating is, also of one from 0 to 1: only a threshold makes both one scale.
     people_binary = all(value in {0.0, 1.0} for of in said.by_rater.values() for value in of.values())
-    if not people_binary or set(_given(judged.verdicts.values())) <= {0.0, 1.0} or limits == (0.0, 1.0):
+    rated = any(label.kind == "scale" for label in labels)
+    if rated or not people_binary or set(_given(judged.verdicts.values())) <= {0.0, 1.0}:
         return judged, ""
     if info is None or info.threshold is None:
         return judged, f"the labels are pass or fail, and {name} has no threshold that says which of its values pass"
@@ -214,6 +216,7 @@ def _with_figures(
         rates=verdict_rates(data) if binary and enough else None,
         table=_table(said.together, verdicts),
         groups=_groups(raters, judged),
+        scale=limits,
         corrected=corrected_mean(data, scale=limits),
         half_width=wanted,
         needed=labels_for_half_width(data, wanted) if wanted else None,

@@ -96,6 +96,7 @@ class JudgeAgreement:
         elsewhere: labels on records without this score.
         examples: records whose label is not counted, as a prompt of the run holds them.
         share: every value is in [0, 1], so that means are shown in percent.
+        scale: lowest and highest possible value; None where the score declares none.
         problem: why labels and score cannot be compared; "" where they can. All below is empty then.
         judged: agreement of the judge with the people together; None below 30 records.
         people: agreement of people among themselves, which a judge can hardly exceed; None below 30 records.
@@ -121,6 +122,7 @@ class JudgeAgreement:
     elsewhere: int
     examples: tuple[RecordPlace, ...]
     share: bool
+    scale: tuple[float, float] | None = None
     problem: str = ""
     judged: Agreement | None = None
     people: Agreement | None = None
@@ -137,6 +139,7 @@ class JudgeAgreement:
         """Plain JSON, every field by its name but `data`."""
         counts = ("score", "against", "records", "verdicts", "labelled", "both", "several", "tied", "elsewhere")
         plain: dict[str, Json] = {name: getattr(self, name) for name in counts}
+        plain["scale"] = list(self.scale) if self.scale else None
         return plain | {
             "share": self.share,
             "problem": self.problem,

@@ -112,8 +112,9 @@ def _difference(
     for each in found:
         other = by_score.get(each.score)
         if other is not None and each.data is not None and other.data is not None:
-            difference = corrected_difference(each.data, other.data)
-            needed = labels_to_decide(each.data, other.data)
+            scale = each.scale if each.scale == other.scale else None
+            difference = corrected_difference(each.data, other.data, scale=scale)
+            needed = labels_to_decide(each.data, other.data, scale=scale)
             section = difference_section(difference, needed, share=each.share and other.share)
             return [section], {"difference": difference_json(difference), "to_decide": needed_json(needed)}
     raise ConfigError("the two runs have no labelled score in common")

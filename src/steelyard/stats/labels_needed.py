@@ -82,7 +82,12 @@ def labels_for_half_width(data: JudgedLabels, half_width: float, *, level: float
 
 
 def labels_to_decide(
-    first: JudgedLabels, second: JudgedLabels, *, level: float = 0.95, power: float = 0.8
+    first: JudgedLabels,
+    second: JudgedLabels,
+    *,
+    scale: tuple[float, float] | None = None,
+    level: float = 0.95,
+    power: float = 0.8,
 ) -> LabelsNeeded:
     """Labels of each of two targets until an interval of their difference leaves out 0 in a share `power` of cases.
 
@@ -94,6 +99,7 @@ def labels_to_decide(
     Args:
         first: of one target; likewise `second`. See `corrected_difference`.
         second: of the other.
+        scale: lowest and highest possible value; a rate has (0, 1).
         level: confidence level in (0, 1).
         power: in (0, 1).
 
@@ -102,7 +108,7 @@ def labels_to_decide(
     """
     check_level(level)
     check_power(power)
-    found = corrected_difference(first, second, level=level)
+    found = corrected_difference(first, second, scale=scale, level=level)
     n = min(found.first.n, found.second.n)
     if found.value is None or found.interval is None:
         return LabelsNeeded(None, n, found.reason)
