@@ -35,7 +35,18 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
         "Begin": ["init", "check", "diagnose", "generate"],
         "Run": ["run", "resume", "rescore"],
         "Look and compare": ["runs", "show", "compare", "history", "view", "report", "export"],
-        "Judge and remember": ["review", "label", "agree", "queue", "note", "mark", "baseline", "promote", "data"],
+        "Judge and remember": [
+            "review",
+            "label",
+            "agree",
+            "queue",
+            "codes",
+            "note",
+            "mark",
+            "baseline",
+            "promote",
+            "data",
+        ],
         "Store and tools": ["verify", "delete", "store", "convert", "prompts", "schema", "completion"],
     }
     commands = out.split("\n\nBegin:")[1].splitlines()

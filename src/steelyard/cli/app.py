@@ -49,6 +49,12 @@ _HEADINGS: Final = {
         ("queue label", "queue_commands"),
         ("queue sheet", "queue_commands"),
         ("queue disagreements", "queue_commands"),
+        ("codes draw", "codes_commands"),
+        ("codes list", "codes_commands"),
+        ("codes show", "codes_commands"),
+        ("codes sheet", "codes_commands"),
+        ("codes note", "codes_commands"),
+        ("codes edit", "codes_commands"),
         ("note", "history"),
         ("mark", "mark_command"),
         ("baseline", "export_commands"),
@@ -81,6 +87,7 @@ _NAMES: Final = frozenset(name.partition(" ")[0] for name, _ in _COMMANDS)
 _READING: Final = frozenset({"show", "compare", "history", "report", "export", "view"})
 """Commands that run nobody's code and compute with stored numbers alone."""
 _GROUPS: Final = {
+    "codes": "Find out what is wrong with answers, and how often.",
     "data": "Look through datasets, and save new versions.",
     "queue": "Let several people label records.",
     "store": "Commands for the whole store.",

@@ -1,0 +1,267 @@
+"""The commands of error analysis: draw records, note in a sheet what is wrong with them, and see the codes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from steelyard.cli.options import (
+    JsonOption,
+    MarkdownOption,
+    OutOption,
+    RunsArgument,
+    StoreOption,
+    named_runs,
+    store_option,
+)
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from steelyard.store import Store
+    from steelyard.store.named_codings import NamedCode
+
+_DRAWN: Final = 100
+CodingArgument = Annotated[
+    str, typer.Argument(metavar="ANALYSIS", help="Id of an error analysis, or a run: its newest error analysis.")
+]
+CodeArgument = Annotated[
+    str, typer.Argument(metavar="CODE", help="A code's name or id, or ANALYSIS/CODE where several have one.")
+]
+AuthorOption = Annotated[
+    str, typer.Option("--author", metavar="NAME", help="Your name: it stays beside what you do.", show_default=False)
+]
+
+
+def codes_draw(
+    runs: RunsArgument,
+    *,
+    author: AuthorOption,
+    n: Annotated[int, typer.Option("--n", "-n", metavar="N", help="Records in all.", min=1)] = _DRAWN,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Equal seeds draw equal records.", min=0)] = 0,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw records of runs to read and note what is wrong with them.
+
+    Of each run as many, and of these equally many failures, passes and unparsed replies; the sizes of these strata are
+    kept, so that shares of codes hold for all records.
+    """
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.codings import draw_coding
+
+    with Store(store) as opened:
+        coding = draw_coding(opened, named_runs(opened, runs), n=n, seed=seed, author=author)
+    if as_json:
+        print_json({"analysis": coding.id, "records": len(coding.items), "drawn": dict(coding.drawn)})
+        return
+    to, where = console(), store_option(store)
+    say(to, f"error analysis {coding.id}: {counted(len(coding.items), 'record')}")
+    for name, count in Counter(item.stratum for item in coding.items).items():
+        say(to, f"  {count:,} of the {name}")
+    say(to, f"Note what is wrong first with each, in the browser (steelyard view{where}) or in a sheet:")
+    say(to, f"  steelyard codes sheet {coding.id} --out notes.csv{where}")
+
+
+def codes_list(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Only error analyses of this run.")] = "",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List error analyses, and how far each is."""
+    from steelyard.cli.options import named_run
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.codings import codings, read_coding
+
+    with Store(store) as opened:
+        found = codings(opened, named_run(opened, run) if run else None)
+        states = [(coding, read_coding(opened, coding)) for coding in found]
+        targets = {stored.id: stored.target for stored in opened.runs()}
+    if as_json:
+        print_json(
+            [
+                {
+                    "analysis": coding.id,
+                    "author": coding.author,
+                    "created": coding.created.isoformat(),
+                    "runs": list(coding.drawn),
+                    "records": len(coding.items),
+                    "noted": len(state.notes),
+                    "codes": len(state.adopted),
+                    "proposed": len(state.proposed),
+                }
+                for coding, state in states
+            ]
+        )
+        return
+    for coding, state in states:
+        of = ", ".join(targets.get(ident, f"{ident} (deleted)") for ident in coding.drawn)
+        counts = f"{len(state.notes):,} of {len(coding.items):,} noted, {len(state.adopted)} codes"
+        say(console(), f"{coding.id}  {counts}  {of}")
+    if not states:
+        say(console(), "there is no error analysis: draw one with")
+        say(console(), "  steelyard codes draw RUN --author NAME")
+
+
+def codes_show(
+    analysis: CodingArgument,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+    markdown: MarkdownOption = None,
+) -> None:
+    """Show codes with their shares, what scorers find, and proposals.
+
+    Shares are of all records of the run that have an output, weighted back from the strata that were drawn.
+    """
+    from steelyard.cli.output import write_text
+    from steelyard.report.coding_page import CodingPage
+    from steelyard.report.markdown import markdown_page
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.terminal_sections import print_sections
+    from steelyard.store import Store
+    from steelyard.store.named_codings import find_coding
+
+    with Store(store) as opened:
+        page = CodingPage.of(opened, find_coding(opened, analysis))
+    title = f"error analysis {page.coding.id}"
+    if markdown is not None:
+        write_text(markdown, markdown_page(title.capitalize(), page.sections()))
+    if as_json:
+        print_json(page.to_json())
+    elif markdown is None:
+        say(console(), title)
+        print_sections(console(), page.sections())
+
+
+def codes_sheet(
+    analysis: CodingArgument,
+    out: OutOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Write the drawn records as a CSV with columns for note and code.
+
+    Note the first thing that is wrong, or ok where nothing is; several notes with one word under code make a code.
+    Steelyard reads it back with codes note.
+    """
+    from steelyard.cli.output import print_lines, write_text
+    from steelyard.report.coding_sheet import coding_sheet
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, say
+    from steelyard.store import Store
+    from steelyard.store.codings import read_coding
+    from steelyard.store.named_codings import find_coding
+
+    with Store(store) as opened:
+        coding = find_coding(opened, analysis)
+        text = coding_sheet(opened, coding, read_coding(opened, coding))
+    if out is None:
+        print_lines([text])
+        return
+    write_text(out, text)
+    say(console(), f"wrote {out}: {counted(len(coding.items), 'record')}; fill its columns note and code")
+
+
+def codes_note(
+    analysis: CodingArgument,
+    *,
+    from_file: Annotated[
+        Path, typer.Option("--from", metavar="FILE", help="A filled-in sheet of codes sheet.", show_default=False)
+    ],
+    author: AuthorOption,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Store the notes and codes of a filled-in sheet.
+
+    What is stored already stays as it is. Of a sheet with a mistake nothing is stored.
+    """
+    from dataclasses import asdict
+
+    from steelyard.report.coding_sheet import read_coding_sheet
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.coding_notes import store_notes
+    from steelyard.store.named_codings import find_coding
+
+    with Store(store) as opened:
+        coding = find_coding(opened, analysis)
+        result = store_notes(opened, coding, read_coding_sheet(coding, from_file), author=author)
+    if as_json:
+        print_json({"analysis": coding.id, **asdict(result)})
+        return
+    say(
+        console(),
+        f"error analysis {coding.id}: {counted(result.notes, 'note')} of {from_file.name} stored by {author}, "
+        f"{result.assigned:,} put under a code",
+    )
+    if result.codes:
+        say(console(), f"new: {', '.join(result.codes)}")
+
+
+def codes_edit(
+    code: CodeArgument,
+    *,
+    author: AuthorOption,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Give it another name.")] = "",
+    definition: Annotated[
+        str, typer.Option("--definition", metavar="TEXT", help="Say what belongs to it and what does not.")
+    ] = "",
+    into: Annotated[
+        str, typer.Option("--merge-into", metavar="CODE", help="Put its notes under another code of the analysis.")
+    ] = "",
+    adopt: Annotated[bool, typer.Option("--adopt", help="Adopt a proposed code: it counts from now on.")] = False,
+    drop: Annotated[bool, typer.Option("--drop", help="Drop it; its notes are then under no code.")] = False,
+    store: StoreOption = None,
+) -> None:
+    """Rename, define, merge, adopt or drop a code; its history stays."""
+    from steelyard.report.terminal import console, say
+    from steelyard.store import Store
+    from steelyard.store.named_codings import find_code
+
+    if sum([bool(name or definition), bool(into), adopt, drop]) != 1:
+        raise ConfigError("say what becomes of the code: --name and --definition, --merge-into, --adopt or --drop")
+    with Store(store) as opened:
+        found = find_code(opened, code)
+        if into:
+            done = _merge(opened, found, into, author)
+        elif name or definition:
+            done = _describe(opened, found, (name, definition), author)
+        else:
+            done = _change(opened, found, author, adopt=adopt)
+    say(console(), f"error analysis {found.coding.id}: {found.code.name} {done}")
+
+
+def _describe(store: Store, found: NamedCode, described: tuple[str, str], author: str) -> str:
+    from steelyard.store.codings import edit_code
+
+    name, definition = described
+    name, definition = name or found.code.name, definition or found.code.definition
+    edit_code(store, found.coding, found.code.id, name, definition=definition, author=author)
+    return f"is now {name}" if name != found.code.name else "is defined"
+
+
+def _merge(store: Store, found: NamedCode, into: str, author: str) -> str:
+    from steelyard.errors import did_you_mean
+    from steelyard.store.codings import merge_codes
+
+    other = found.state.named(into.removeprefix(f"{found.coding.id}/"))
+    if other is None:
+        known = did_you_mean(into, [code.name for code in found.state.adopted])
+        raise ConfigError(f"--merge-into: error analysis {found.coding.id} has no code {into!r}{known}")
+    merge_codes(store, found.coding, found.code.id, other.id, author=author)
+    return f"is merged into {other.name}"
+
+
+def _change(store: Store, found: NamedCode, author: str, *, adopt: bool) -> str:
+    from steelyard.store.codings import change_code
+
+    if adopt and found.code.state == "adopted":
+        raise ConfigError(f"the code {found.code.name!r} is adopted already")
+    change_code(store, found.coding, "adopt" if adopt else "drop", found.code.id, author=author)
+    return "is adopted" if adopt else "is dropped"

@@ -1,0 +1,178 @@
+"""What is told of one error analysis: how far it is, its codes and their scorers, and what a model proposes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from steelyard.analysis.code_shares import CodeShare, TrialResult, code_shares, trial_result
+from steelyard.report.error_codes import codes_section, run_labels_of, saturation_chart, trial_section
+from steelyard.report.numbers import counted
+from steelyard.report.section import Section, SectionTable, Sentence, TableColumn, non_empty, text_row
+from steelyard.store.codings import read_coding
+
+if TYPE_CHECKING:
+    from steelyard.analysis.error_codes import CodeScorer, CodingState, ErrorCode
+    from steelyard.store.codings import Coding
+    from steelyard.store.run import Run
+    from steelyard.store.store import Store
+    from steelyard.types import Json
+
+
+@dataclass(frozen=True, slots=True)
+class CodingPage:
+    """An error analysis as it stands.
+
+    Args:
+        coding: the draw.
+        state: what people did.
+        shares: target's label -> id of a code ("" for none) -> its share.
+        deleted: ids of runs that were deleted since.
+        trials: id of a code -> what its scorer found on the records; without those whose run was deleted.
+    """
+
+    coding: Coding
+    state: CodingState
+    shares: Mapping[str, Mapping[str, CodeShare]]
+    deleted: tuple[str, ...]
+    trials: Mapping[str, TrialResult]
+
+    @classmethod
+    def of(cls, store: Store, coding: Coding) -> CodingPage:
+        """Read an error analysis from the store."""
+        state = read_coding(store, coding)
+        every = {run.id: run for run in store.runs()}
+        runs = [every[ident] for ident in coding.drawn if ident in every]
+        shares = {}
+        for run, label in zip(runs, run_labels_of([(run.id, run.target) for run in runs]), strict=True):
+            items = [item for item in coding.items if item.run == run.num]
+            shares[label] = code_shares(state, items, coding.drawn[run.id]["strata"])
+        trials = {
+            code.id: trial_result(state, code.id, trial_verdicts(every[code.scorer.run]))
+            for code in state.adopted
+            if code.scorer is not None and code.scorer.run in every
+        }
+        return cls(coding, state, shares, tuple(ident for ident in coding.drawn if ident not in every), trials)
+
+    def sections(self) -> tuple[Section, ...]:
+        """The page, for any renderer."""
+        labels = {item.num: item.sample for item in self.coding.items}
+        _, saturated = saturation_chart(self.state)
+        return non_empty(
+            [
+                Section("", notes=(Sentence(self._progress(), "fact"), *self._reservations()), key="progress"),
+                codes_section(self.state, self.shares),
+                Section("", notes=(Sentence(saturated),) if saturated else (), key="saturation"),
+                self._definitions(),
+                *(trial_section(self.state.codes[ident], result, labels) for ident, result in self.trials.items()),
+                self._proposals(),
+            ]
+        )
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON."""
+        state = self.state
+        codes: list[Json] = [self._code_json(code) for code in (*state.adopted, *state.proposed)]
+        return {
+            "analysis": self.coding.id,
+            "author": self.coding.author,
+            "created": self.coding.created.isoformat(),
+            "drawn": {ident: dict(how) for ident, how in self.coding.drawn.items()},
+            "deleted_runs": list(self.deleted),
+            "records": len(self.coding.items),
+            "noted": len(state.notes),
+            "with_error": sum(state.counts.values()),
+            "uncoded": len(state.uncoded),
+            "codes": codes,
+        }
+
+    def _code_json(self, code: ErrorCode) -> dict[str, Json]:
+        shares: dict[str, Json] = {
+            label: {
+                "notes": by_code[code.id].notes,
+                "share": by_code[code.id].share.value,
+                "interval": list(by_code[code.id].share.interval),
+            }
+            for label, by_code in self.shares.items()
+            if code.id in by_code
+        }
+        plain: dict[str, Json] = {"id": code.id, "name": code.name, "definition": code.definition, "state": code.state}
+        plain |= {"author": code.author, "notes": self.state.counts[code.id], "shares": shares}
+        if code.state == "proposed":
+            plain["items"] = list(code.proposed_items)
+        if code.scorer is not None:
+            plain["scorer"] = {
+                "config": dict(code.scorer.config),
+                "run": code.scorer.run,
+                "installed": code.scorer.installed,
+            }
+        if code.id in self.trials:
+            plain["trial"] = trial_json(self.trials[code.id])
+        return plain
+
+    def _progress(self) -> str:
+        noted, errors = len(self.state.notes), sum(self.state.counts.values())
+        words = f"{noted:,} of {counted(len(self.coding.items), 'record')} noted, {errors:,} with an error"
+        return f"{words}, {len(self.state.uncoded):,} under no code yet" if self.state.uncoded else words
+
+    def _reservations(self) -> list[Sentence]:
+        return [
+            Sentence(f"run {ident} was deleted: its records and the notes on them count no more", "warning")
+            for ident in self.deleted
+        ]
+
+    def _definitions(self) -> Section:
+        rows = tuple(
+            text_row(code.name, code.id, _scorer_words(code.scorer), code.definition or "(no definition yet)")
+            for code in self.state.adopted
+        )
+        columns = (
+            TableColumn("definition of", "name"),
+            TableColumn("id", "text"),
+            TableColumn("scorer", "text"),
+            TableColumn("definition", "remark"),
+        )
+        return Section("Definitions", SectionTable(columns, rows), key="definitions")
+
+    def _proposals(self) -> Section:
+        columns = (
+            TableColumn("proposed", "name"),
+            TableColumn("id", "text"),
+            TableColumn("notes"),
+            TableColumn("by", "text"),
+            TableColumn("definition", "remark"),
+        )
+        rows = tuple(
+            text_row(code.name, code.id, str(len(code.proposed_items)), code.author, code.definition)
+            for code in self.state.proposed
+        )
+        notes = (Sentence("A model proposes these; they count once a person adopts them."),) if rows else ()
+        return Section("Proposed codes", SectionTable(columns, rows), notes=notes, key="proposals")
+
+
+def trial_verdicts(run: Run) -> dict[int, bool | None]:
+    """Item -> whether the scorer that a run tried finds the error; None where that could not be told."""
+    verdicts: dict[int, bool | None] = {}
+    for record in run.records():
+        score = next(iter(record.scores), None)
+        value = None if score is None or record.failure is not None else score.value
+        verdicts[int(record.sample.metadata["item"])] = None if value is None else value == 0
+    return verdicts
+
+
+def trial_json(result: TrialResult) -> dict[str, Json]:
+    """How a scorer agrees with the notes, as plain JSON."""
+    plain: dict[str, Any] = {
+        name: {"hits": rate.hits, "n": rate.n, "interval": list(rate.interval)}
+        for name, rate in (("tpr", result.found), ("tnr", result.left))
+    }
+    plain |= {"unparsed": result.unparsed, "examples": result.examples}
+    return {**plain, "missed": list(result.missed), "false_alarms": list(result.false_alarms)}
+
+
+def _scorer_words(scorer: CodeScorer | None) -> str:
+    if scorer is None:
+        return "none"
+    kind = "pattern" if "error_pattern" in scorer.config else "judge"
+    return f"{kind}, {'installed' if scorer.installed else 'tried' if scorer.run else 'not tried yet'}"

@@ -1,0 +1,111 @@
+"""The records of an error analysis as a CSV sheet with columns for note and code, and reading it back.
+
+A sheet has what stands already, so it can be filled in by several people one after the other, sorted and grouped in a
+spreadsheet program, and handed in again.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from csv import writer
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from steelyard.analysis.error_codes import LONGEST_NAME, LONGEST_NOTE, checked_text
+from steelyard.errors import ConfigError, DataError
+from steelyard.escaping import cell_text, csv_cell
+from steelyard.prompts.conversation import input_text
+from steelyard.report.review_sheet import table_rows
+from steelyard.store.coding_notes import CodedNote
+
+if TYPE_CHECKING:
+    from steelyard.analysis.error_codes import CodingState
+    from steelyard.store.codings import Coding
+    from steelyard.store.store import Store
+
+NOTHING_WRONG: Final = "ok"
+"""What a note says of a record with which nothing is wrong."""
+_COLUMNS: Final = ("analysis", "item", "target", "sample", "question", "expected", "answer", "scores", "note", "code")
+_REQUIRED: Final = ("analysis", "item", "note")
+_LONGEST_NUMBER: Final = 15
+
+
+def coding_sheet(store: Store, coding: Coding, state: CodingState) -> str:
+    """A CSV file with a row per record, in the order of reading; begins with a byte order mark, which Excel needs."""
+    runs = {run.num: run for run in store.runs() if run.id in coding.drawn}
+    records = {
+        (run.num, record.sample.id, record.repeat): record
+        for run in runs.values()
+        for record in run.records_of({item.sample for item in coding.items if item.run == run.num})
+    }
+    buffer = io.StringIO(newline="")
+    lines = writer(buffer)
+    lines.writerow(_COLUMNS)
+    for item in coding.items:
+        record = records.get((item.run, item.sample, item.repeat))
+        if record is None:
+            continue
+        sample, note = record.sample, state.notes.get(item.num)
+        scores = "\n".join(f"{score.name}: {score.reason or score.value}" for score in record.scores)
+        cells = [coding.id, item.num, runs[item.run].target, sample.id, input_text(sample.input)]
+        cells += [cell_text(sample.reference), cell_text(record.output.value if record.output else None), scores]
+        cells += ["" if note is None else note.text or NOTHING_WRONG]
+        cells += [state.codes[note.code].name if note and note.code else ""]
+        lines.writerow([csv_cell(cell) for cell in cells])
+    return "\ufeff" + buffer.getvalue()
+
+
+def read_coding_sheet(coding: Coding, path: Path) -> list[CodedNote]:
+    """The rows of a sheet that have a note.
+
+    Args:
+        coding: the error analysis.
+        path: CSV, XLSX, JSON or JSON lines with the columns analysis, item and note, and code where there is one.
+
+    Raises:
+        ConfigError: the file has a format that cannot be read.
+        DataError: a column is missing, a row cannot be meant, or no row has a note.
+    """
+    from steelyard.data.table import render
+
+    rows: list[CodedNote] = []
+    seen: set[int] = set()
+    for number, cells in table_rows(path, _REQUIRED, "analysis, item and note of codes sheet"):
+        texts = {name: render(value).strip() for name, value in cells.items()}
+        try:
+            row = _coded_note(coding, texts)
+        except ConfigError as error:
+            raise DataError(f"{path.name} row {number}: {error}") from error
+        if row is None:
+            continue
+        if row.item in seen:
+            raise DataError(f"{path.name} row {number}: a second note on item {row.item}")
+        seen.add(row.item)
+        rows.append(row)
+    if not rows:
+        raise DataError(
+            f"{path.name}: no row has a note; fill the column `note` ({NOTHING_WRONG} where nothing is wrong)"
+        )
+    return rows
+
+
+def _coded_note(coding: Coding, texts: Mapping[str, str]) -> CodedNote | None:
+    """A row of a sheet; None where it has no note."""
+    note, code = texts["note"], texts.get("code", "")
+    if not note and not code:
+        return None
+    if texts["analysis"] != coding.id:
+        raise ConfigError(f"it is of the error analysis {texts['analysis']!r}, and {coding.id} was named")
+    if not texts["item"].isdecimal() or len(texts["item"]) > _LONGEST_NUMBER:
+        raise ConfigError(f"item is {texts['item'][:20]!r}; expected the number that codes sheet wrote")
+    item = coding.item(int(texts["item"])).num
+    if note.casefold() == NOTHING_WRONG:
+        note = ""
+    elif note:
+        note = checked_text(note, name="the note", longest=LONGEST_NOTE)
+    if code:
+        if not note:
+            raise ConfigError(f"the code {code[:40]!r} has no note of an error beside it")
+        code = " ".join(checked_text(code, name="the code's name", longest=LONGEST_NAME).split())
+    return CodedNote(item, note, code)

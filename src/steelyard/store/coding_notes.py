@@ -1,0 +1,82 @@
+"""Many notes at once with the codes that they go under, as a sheet holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from steelyard.escaping import csv_cell
+from steelyard.store.codings import assign_code, new_code, read_coding, write_note
+
+if TYPE_CHECKING:
+    from steelyard.analysis.error_codes import CodingState
+    from steelyard.store.codings import Coding
+    from steelyard.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class CodedNote:
+    """A note on a record and the name of its code.
+
+    Args:
+        item: number of the record in the error analysis.
+        note: what is wrong; "" says that nothing is.
+        code: "" leaves the note where it is.
+    """
+
+    item: int
+    note: str
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredNotes:
+    """What was new: notes written, notes put under a code, and codes made."""
+
+    notes: int
+    assigned: int
+    codes: tuple[str, ...]
+
+
+def store_notes(store: Store, coding: Coding, notes: Sequence[CodedNote], *, author: str) -> StoredNotes:
+    """Store notes and put them under their codes, which are made where there are none of that name.
+
+    What is stored already is passed over, whoever wrote it: a sheet that comes back holds the notes of others too.
+
+    Args:
+        store: where the error analysis is.
+        coding: the error analysis.
+        notes: at most one per record; each is checked already.
+        author: whose new notes they are.
+
+    Raises:
+        ConfigError: too many codes.
+        StoreError: it could not be written.
+    """
+    before = read_coding(store, coding)
+    new = [note for note in notes if not _stands(before, note)]
+    for note in new:
+        write_note(store, coding, note.item, note.note, author=author)
+    state = read_coding(store, coding)
+    by_code: dict[str, list[CodedNote]] = {}
+    for note in notes:
+        if note.code:
+            by_code.setdefault(note.code.casefold(), []).append(note)
+    made, assigned = [], 0
+    for group in by_code.values():
+        code = state.named(group[0].code)
+        moved = [note.item for note in group if code is None or state.notes[note.item].code != code.id]
+        assigned += len(moved)
+        if code is None:
+            new_code(store, coding, group[0].code, author=author, items=moved)
+            made.append(group[0].code)
+        elif moved:
+            assign_code(store, coding, moved, code.id, author=author)
+    return StoredNotes(len(new), assigned, tuple(made))
+
+
+def _stands(state: CodingState, note: CodedNote) -> bool:
+    """Whether a note is stored as it is; a sheet shows what looks like a formula with an apostrophe before it."""
+    stored = state.notes.get(note.item)
+    return stored is not None and note.note in {stored.text, csv_cell(stored.text).strip()}

@@ -1,0 +1,208 @@
+"""`codes`: records are drawn, noted in a sheet, put under codes, and shown; and what is refused."""
+
+import csv
+import io
+
+import pytest
+
+from steelyard import ExactMatch, Sample, evaluate
+from steelyard.store import Store
+from steelyard.store.delete import delete_runs
+
+SAMPLES = [Sample(f"q{at}", f"What is {at} + {at}?", str(2 * at)) for at in range(40)]
+ANN = ("--author", "ann")
+
+
+def answer(sample):
+    """A wrong one for every fourth sample."""
+    return "I do not know." if int(sample.id[1:]) % 4 == 0 else sample.reference
+
+
+@pytest.fixture
+def run():
+    """The id of a run of forty samples, ten of them wrong."""
+    return evaluate(answer, SAMPLES, [ExactMatch()], name="sums").id
+
+
+@pytest.fixture
+def drawn(steelyard, run):
+    """The id of an error analysis of twenty records: all ten failures, ten of the passes."""
+    return steelyard("codes", "draw", run, "-n", "20", *ANN, "--json", code=0).json()["analysis"]
+
+
+def sheet_rows(steelyard, analysis):
+    return list(csv.DictReader(io.StringIO(steelyard("codes", "sheet", analysis, code=0).out.lstrip("\ufeff"))))
+
+
+def write_sheet(path, rows):
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def noted(steelyard, analysis, path, *, author="ann"):
+    """Note every record: failures of q0 to q19 are evasive, the other failures rude."""
+    rows = sheet_rows(steelyard, analysis)
+    for row in rows:
+        wrong = row["answer"].startswith("I do not")
+        row["note"] = "does not answer" if wrong else "ok"
+        row["code"] = ("evasive" if int(row["sample"][1:]) < 20 else "rude") if wrong else ""
+    return steelyard("codes", "note", analysis, "--from", write_sheet(path, rows), "--author", author, code=0)
+
+
+def test_a_draw_says_its_strata_and_how_to_go_on(steelyard, run):
+    out = steelyard("codes", "draw", run, "-n", "20", *ANN, code=0).out
+    assert "20 records" in out
+    assert "10 of the failures" in out
+    assert "10 of the passes" in out
+    assert "steelyard codes sheet" in out
+    [listed] = steelyard("codes", "list", "--json", code=0).json()
+    assert (listed["records"], listed["noted"], listed["runs"]) == (20, 0, [run])
+    assert f"{listed['analysis']}  0 of 20 noted, 0 codes  answer" in steelyard("codes", "list", run, code=0).out
+
+
+def test_equal_seeds_draw_equal_records_in_equal_order(steelyard, run):
+    several = [steelyard("codes", "draw", run, "-n", "9", "--seed", seed, *ANN, "--json").json() for seed in (1, 1, 2)]
+    first, again, other = ([row["sample"] for row in sheet_rows(steelyard, one["analysis"])] for one in several)
+    assert first == again != other
+
+
+def test_a_sheet_is_filled_in_read_back_and_weighted(steelyard, drawn, tmp_path):
+    out = noted(steelyard, drawn, tmp_path / "notes.csv").out
+    assert "20 notes of notes.csv stored by ann, 10 put under a code" in out
+    assert "new: " in out
+    page = steelyard("codes", "show", drawn, "--json", code=0).json()
+    assert (page["noted"], page["with_error"], page["uncoded"]) == (20, 10, 0)
+    shares = {code["name"]: code["shares"]["answer"] for code in page["codes"]}
+    assert shares["evasive"]["notes"] == shares["rude"]["notes"] == 5
+    # All ten failures were read and no pass had an error: 5 of 40, though 5 of the 20 that were read.
+    assert shares["evasive"]["share"] == pytest.approx(5 / 40)
+    shown = steelyard("codes", "show", drawn, code=0).out
+    assert "20 of 20 records noted, 10 with an error" in shown
+    assert "12.5 %" in shown
+    assert "2 codes after 10 notes" in shown
+
+
+def test_a_sheet_that_comes_back_unchanged_changes_nothing(steelyard, drawn, tmp_path):
+    noted(steelyard, drawn, tmp_path / "notes.csv")
+    rows = sheet_rows(steelyard, drawn)
+    assert {row["note"] for row in rows} == {"ok", "does not answer"}
+    path = write_sheet(tmp_path / "again.csv", rows)
+    result = steelyard("codes", "note", drawn, "--from", path, "--author", "bob", "--json", code=0).json()
+    assert (result["notes"], result["assigned"], result["codes"]) == (0, 0, [])
+
+
+def test_formulas_in_notes_survive_a_spreadsheet(steelyard, drawn, tmp_path):
+    [first, *_] = sheet_rows(steelyard, drawn)
+    first["note"] = "=1+1 is what it says"
+    steelyard("codes", "note", drawn, "--from", write_sheet(tmp_path / "a.csv", [first]), *ANN, code=0)
+    [row] = [row for row in sheet_rows(steelyard, drawn) if row["note"]]
+    assert row["note"] == "'=1+1 is what it says"
+    path = write_sheet(tmp_path / "b.csv", [row])
+    assert steelyard("codes", "note", drawn, "--from", path, *ANN, "--json", code=0).json()["notes"] == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("other,1,bad,", "row 3: it is of the error analysis 'other', and {analysis} was named"),
+        ("{analysis},one,bad,", "row 3: item is 'one'"),
+        ("{analysis},99999,bad,", "row 3: record 99999 is none of this error analysis"),
+        ("{analysis},{item},bad,", "row 3: a second note on item {item}"),
+        ("{analysis},{second},ok,evasive", "row 3: the code 'evasive' has no note of an error beside it"),
+        ("{analysis},{second}," + "x" * 2001 + ",", "row 3: the note has 2,001 characters"),
+        ("{analysis},{second},bad," + "x" * 101, "row 3: the code's name has 101 characters"),
+    ],
+)
+def test_of_a_sheet_all_rows_are_stored_or_none(steelyard, drawn, tmp_path, row, message):
+    item, second = (one["item"] for one in sheet_rows(steelyard, drawn)[:2])
+    names = {"analysis": drawn, "item": item, "second": second}
+    path = tmp_path / "sheet.csv"
+    path.write_text(f"analysis,item,note,code\n{drawn},{item},bad,evasive\n{row.format(**names)}\n")
+    assert message.format(**names) in steelyard("codes", "note", drawn, "--from", path, *ANN, code=2).err
+    assert steelyard("codes", "list", "--json", code=0).json()[0]["noted"] == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("analysis,item,note\n{analysis},1,\n", "no row has a note"),
+        ("sample,note\nq1,bad\n", "expected the columns analysis, item and note"),
+    ],
+)
+def test_a_file_that_is_no_filled_in_sheet_is_refused(steelyard, drawn, tmp_path, text, message):
+    path = tmp_path / "sheet.csv"
+    path.write_text(text.format(analysis=drawn))
+    assert message in steelyard("codes", "note", drawn, "--from", path, *ANN, code=2).err
+
+
+def test_codes_are_defined_renamed_merged_and_dropped(steelyard, drawn, tmp_path):
+    noted(steelyard, drawn, tmp_path / "notes.csv")
+    steelyard("codes", "edit", "evasive", "--definition", "Gives no answer.", *ANN, code=0)
+    assert "is now shirks" in steelyard("codes", "edit", "Evasive", "--name", "shirks", *ANN, code=0).out
+    codes = steelyard("codes", "show", drawn, "--json", code=0).json()["codes"]
+    [shirks] = [code for code in codes if code["name"] == "shirks"]
+    assert shirks["definition"] == "Gives no answer."
+    assert "Gives no answer." in steelyard("codes", "show", drawn, code=0).out
+    out = steelyard("codes", "edit", f"{drawn}/rude", "--merge-into", shirks["id"], *ANN, code=0).out
+    assert "rude is merged into shirks" in out
+    [merged] = steelyard("codes", "show", drawn, "--json", code=0).json()["codes"]
+    assert merged["notes"] == 10
+    steelyard("codes", "edit", "shirks", "--drop", *ANN, code=0)
+    page = steelyard("codes", "show", drawn, "--json", code=0).json()
+    assert (page["codes"], page["uncoded"], page["noted"]) == ([], 10, 20)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("edit", "evasive"), "say what becomes of the code"),
+        (("edit", "evasive", "--drop", "--adopt"), "say what becomes of the code"),
+        (("edit", "evasive", "--name", "rude"), "there is a code 'rude' already"),
+        (("edit", "evasive", "--merge-into", "evasive"), "cannot be merged into itself"),
+        (("edit", "evasive", "--merge-into", "ruder"), "has no code 'ruder': did you mean 'rude'?"),
+        (("edit", "evasive", "--adopt"), "is adopted already"),
+        (("edit", "evasiv", "--drop"), "there is no code 'evasiv': did you mean 'evasive'?"),
+    ],
+)
+def test_edits_that_cannot_be_meant_are_refused(steelyard, drawn, tmp_path, arguments, message):
+    noted(steelyard, drawn, tmp_path / "notes.csv")
+    assert message in steelyard("codes", *arguments, *ANN, code=2).err
+
+
+def test_what_there_is_not_is_said_with_what_to_do(steelyard, run):
+    assert "steelyard codes draw RUN" in steelyard("codes", "list", code=0).out
+    assert f"steelyard codes draw {run}" in steelyard("codes", "show", run, code=2).err
+    assert "there is no run 'nope'" in steelyard("codes", "show", "nope", code=2).err
+    assert "no error analysis has one yet" in steelyard("codes", "edit", "x", "--drop", *ANN, code=2).err
+    assert "draw 1 to 10,000" in steelyard("codes", "draw", run, "-n", "20000", *ANN, code=2).err
+    assert "model:" in steelyard("codes", "draw", run, "--author", "model:x", code=2).err
+
+
+def test_a_code_of_several_analyses_is_named_with_its_analysis(steelyard, run, tmp_path):
+    several = [steelyard("codes", "draw", run, *ANN, "--json", code=0).json()["analysis"] for _ in range(2)]
+    for analysis in several:
+        noted(steelyard, analysis, tmp_path / "notes.csv")
+    told = steelyard("codes", "edit", "rude", "--drop", *ANN, code=2).err
+    assert all(f"{analysis}/c" in told for analysis in several)
+    assert several[0] in steelyard("codes", "edit", f"{several[0]}/rude", "--drop", *ANN, code=0).out
+
+
+def test_an_analysis_of_a_deleted_run_says_so(steelyard, drawn, run, tmp_path):
+    noted(steelyard, drawn, tmp_path / "notes.csv")
+    with Store() as store:
+        delete_runs(store, [store.run(run)])
+    assert f"run {run} was deleted" in steelyard("codes", "show", drawn, code=0).out
+    assert "(deleted)" in steelyard("codes", "list", code=0).out
+    assert sheet_rows(steelyard, drawn) == []
+
+
+def test_a_page_is_written_as_markdown(steelyard, drawn, tmp_path):
+    noted(steelyard, drawn, tmp_path / "notes.csv")
+    steelyard("codes", "edit", "rude", "--definition", "<script>alert(1)</script>", *ANN, code=0)
+    steelyard("codes", "show", drawn, "--markdown", tmp_path / "page.md", code=0)
+    page = (tmp_path / "page.md").read_text()
+    assert "| evasive | 5 | 12.5 %" in page.replace("**", "")
+    assert "<script>" not in page
