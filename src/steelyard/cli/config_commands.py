@@ -51,7 +51,7 @@ def init(
     except (OSError, ValueError) as error:
         raise ConfigError(f"{folder} cannot be written: {error}") from error
     typer.echo(f"Written to {folder}: {', '.join(sorted(starter))}")
-    typer.echo("Type next:")
+    typer.echo("Next:")
     for line in ([] if folder == Path() else [f"cd {folder}"]) + [f"steelyard run {suite}.yaml"]:
         typer.echo(f"    {line}")
 
