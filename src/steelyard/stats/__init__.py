@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from steelyard.stats.agreement import cohen_kappa, krippendorff_alpha
     from steelyard.stats.binomial import binomial_test, clopper_pearson, jeffreys
     from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
+    from steelyard.stats.consensus import Consensus, dawid_skene
     from steelyard.stats.corrected import CorrectedDifference, CorrectedMean, corrected_difference, corrected_mean
     from steelyard.stats.correlation import kendall_tau_b, pearson, spearman
     from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_samples
@@ -65,6 +66,7 @@ else:
         "steelyard.stats.sequential:BettingTest",
         "steelyard.stats.ranking:BradleyTerry",
         "steelyard.stats.rating_bootstrap:Coefficient",
+        "steelyard.stats.consensus:Consensus",
         "steelyard.stats.corrected:CorrectedDifference",
         "steelyard.stats.corrected:CorrectedMean",
         "steelyard.stats.homogeneity:HomogeneityTest",
@@ -91,6 +93,7 @@ else:
         "steelyard.stats.corrected:corrected_difference",
         "steelyard.stats.corrected:corrected_mean",
         "steelyard.stats.ranking:count_battles",
+        "steelyard.stats.consensus:dawid_skene",
         "steelyard.stats.power:decided_pairs_for_win_rate",
         "steelyard.stats.power_means:detectable_mean",
         "steelyard.stats.power_means:detectable_means",
@@ -142,6 +145,7 @@ __all__ = [
     "BettingTest",
     "BradleyTerry",
     "Coefficient",
+    "Consensus",
     "CorrectedDifference",
     "CorrectedMean",
     "HomogeneityTest",
@@ -168,6 +172,7 @@ __all__ = [
     "corrected_difference",
     "corrected_mean",
     "count_battles",
+    "dawid_skene",
     "decided_pairs_for_win_rate",
     "detectable_mean",
     "detectable_means",
