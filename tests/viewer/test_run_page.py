@@ -99,7 +99,9 @@ def test_marks_stand_on_the_page_and_are_changed_there(pages):
     assert "Unpin the baseline" in text
     pages.ask("/")  # waits until the difference is there
     other = pages.ask(f"/run/{run_of(pages, 'second').id}")[2]
-    assert re.search(r'class="told \w+"><strong>[+-]?[\d.]+</strong>.*to the baseline', other)
+    assert re.search(r'class="key-figure (better|worse|no_evidence|inconclusive)"', other)
+    assert re.search(r'class="told">[^<]+: [+-]?[\d.]+ \([^)]+ to [^)]+\) to the baseline<', other)
+    assert f'href="/compare?a={run.id}&amp;b={run_of(pages, "second").id}"' in other
     mark_run(pages.store, run, MarkChange(baseline=False))
 
 
@@ -138,7 +140,29 @@ def test_a_judging_run_shows_and_saves_its_preferences(tmp_path):
     run = pairwise_runs(tmp_path)[-1]
     with serving(tmp_path / "pairs.db") as viewer:
         for page in (f"/run/{run.id}", f"/save?run={run.id}"):
-            assert 'id="preferences-title"' in viewer.ask(page)[2], page
+            text = viewer.ask(page)[2]
+            assert 'id="preferences-title"' in text, page
+            large = re.search(r'<div class="key-figure">(.*?)</div>', text, re.DOTALL)[1]
+            assert "83.3 %" in large, page
+            assert "is preferred</p>" in large, page
+            assert text.count("is preferred to") == 1, "the conclusion stands once"
+
+
+def test_the_headline_and_its_interval_stand_once_above_the_samples(pages):
+    run = run_of(pages, "first")
+    head = pages.ask(f"/run/{run.id}")[2].partition('id="samples-title"')[0]
+    mean = run.summary().score().headline
+    low, high = (f"{100 * end:.1f}" for end in mean.interval)
+    assert f'<p class="figure">{100 * mean.value:.1f} % <span class="quiet">95 % CI {low} to {high}</span>' in head
+    assert head.count(f"{low} to {high}") == 1
+    assert head.count(f"{100 * mean.value:.1f} %") == 1
+
+
+def test_the_table_of_contents_leads_to_what_is_on_the_page(pages):
+    text = pages.ask(f"/run/{run_of(pages, 'first').id}")[2]
+    anchors = re.findall(r'href="#([\w-]+)"', re.search(r'<nav class="contents".*?</nav>', text, re.DOTALL)[0])
+    assert {"samples-title", "groups", "notes-title"} <= set(anchors)
+    assert all(text.count(f'id="{anchor}"') == 1 for anchor in anchors)
 
 
 def test_a_filtered_list_is_saved_as_the_records_that_it_shows(pages):

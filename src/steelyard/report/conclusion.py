@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from steelyard.analysis.preferences_wording import leaves_side_open, percent
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.numbers import MISSING, headline, signed_text, value_text
+from steelyard.report.numbers import MISSING, below_figure, headline, interval_text, signed_text, value_text
 from steelyard.report.section import (
     HTML,
     MARKDOWN,
@@ -23,6 +24,7 @@ from steelyard.report.section import (
 
 if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison, PairComparison
+    from steelyard.analysis.preferences_values import Preferences, PreferenceVerdict
 
 VERDICT_WORDS: Final[Mapping[ConclusionState, str]] = MappingProxyType(
     {
@@ -34,13 +36,17 @@ VERDICT_WORDS: Final[Mapping[ConclusionState, str]] = MappingProxyType(
     }
 )
 
+_MOST_LARGE: Final = 3
+"""Preferences that are shown large: all pairs of ten targets are lines of a table."""
+
 
 def conclusion_section(
     summaries: Sequence[RunSummary],
     comparison: Comparison | None,
     labels: Sequence[str],
     *,
-    preferred: Sequence[str] = (),
+    preferred: Sequence[Preferences] = (),
+    standings: str = "",
     saved: str = "",
 ) -> Section:
     """The conclusions of a page; a terminal shows them with their sections.
@@ -49,35 +55,78 @@ def conclusion_section(
         summaries: of the runs that have scores.
         comparison: of these runs, the baseline first; None where they are not compared.
         labels: what the page calls these runs.
-        preferred: sentences about preferences.
+        preferred: which of two targets is preferred, pair by pair.
+        standings: what all these pairs together say; "" where there are not several.
         saved: how many calls were not sent as a rule ended the runs.
     """
-    figures = pair_figures(comparison, labels) if comparison else run_figures(summaries, labels)
+    if comparison:
+        figures, stated = pair_figures(comparison, labels), [pair.sentence for pair in comparison.pairs]
+    else:
+        figures, stated = run_figures(summaries, labels), [headline(each) for each in summaries if not each.stopping]
     warnings = [text for pair in comparison.pairs for text in pair.warnings] if comparison else []
+    few = len(preferred) <= _MOST_LARGE
+    large = preference_figures(preferred) if few else ()
     n = len(warnings)
     first = f"Before believing this, read the {n} warning{'s' * (n > 1)} under Comparison." if n else ""
     notes = (
-        *sentences(preferred, "conclusion"),
-        *sentences([figure.sentence for figure in figures], "conclusion", media=MARKDOWN),
+        *sentences([standings], "conclusion"),
+        *sentences([each.sentence for each in preferred], "conclusion", media=MARKDOWN if few else PAGES),
+        *sentences(stated, "conclusion", media=MARKDOWN),
         *sentences([*own_decisions(summaries, comparison), saved], "conclusion"),
         *sentences([first, *(comparison.notes if comparison else ())], "warning", media=HTML),
         *sentences(warnings, "warning", media=MARKDOWN),
     )
-    return Section("What may be concluded", notes=notes, figures=figures, key="conclusion", media=PAGES)
+    return Section("What may be concluded", notes=notes, figures=(*large, *figures), key="conclusion", media=PAGES)
 
 
 def run_figures(summaries: Sequence[RunSummary], labels: Sequence[str]) -> tuple[KeyFigure, ...]:
-    """The headline of every run; of one that a stopping rule ended, its decision says it."""
+    """The headline of every run with its 95 % CI; of one that a stopping rule ended, its decision says it."""
     return tuple(
-        KeyFigure(label, _headline_value(summary), "value", "", headline(summary))
-        for label, summary in zip(labels, summaries, strict=True)
-        if not summary.stopping
+        run_figure(summary, label) for label, summary in zip(labels, summaries, strict=True) if not summary.stopping
     )
 
 
-def _headline_value(summary: RunSummary) -> str:
+def run_figure(summary: RunSummary, label: str) -> KeyFigure:
+    """The headline of a run as a figure, with its 95 % CI or with what a stopping rule decided."""
     score = summary.score()
-    return value_text(score.headline.value, share=score.is_share) if score else MISSING
+    figure = value_text(score.headline.value, share=score.is_share) if score else MISSING
+    if summary.stopping:
+        return KeyFigure(label, figure, "value", "", summary.stopping.sentence)
+    limits = interval_text(score.headline.interval, share=score.is_share) if score else ""
+    return KeyFigure(label, figure, "value", "", below_figure(summary), interval=f"95 % CI {limits}" if limits else "")
+
+
+def preference_figures(preferred: Sequence[Preferences]) -> tuple[KeyFigure, ...]:
+    """How often the preferred target of every pair won, or the first one where none is."""
+    return tuple(
+        KeyFigure(f"{pair.title}: won by {_leading(pair)}", _won(pair), *_preference_words(pair), pair.sentence)
+        for pair in preferred
+    )
+
+
+def _leading(pair: Preferences) -> str:
+    return pair.second if _side(pair) == "B" else pair.first
+
+
+def _side(pair: Preferences) -> PreferenceVerdict:
+    """The side that its sentence says is preferred: none where the missing verdicts leave it open."""
+    return "cannot_tell" if leaves_side_open(pair.bounds) else pair.verdict
+
+
+def _won(pair: Preferences) -> str:
+    """The share of the decided pairs, or of a run that was stopped early the one with ties as half, as it says."""
+    mean = pair.half if pair.stopping else pair.win
+    if mean.value is None:
+        return MISSING
+    return percent(1 - mean.value if _side(pair) == "B" else mean.value, 1)
+
+
+def _preference_words(pair: Preferences) -> tuple[ConclusionState, str]:
+    if _side(pair) in {"A", "B"}:
+        return "value", f"{_leading(pair)} is preferred"
+    if pair.verdict == "none" or leaves_side_open(pair.bounds):
+        return "inconclusive", VERDICT_WORDS["inconclusive"]
+    return "no_evidence", "cannot tell which is preferred"
 
 
 def pair_figures(comparison: Comparison, labels: Sequence[str]) -> tuple[KeyFigure, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import score_phrase
+from steelyard.analysis.numbers import score_phrase, score_title
 from steelyard.analysis.summary_values import Consistency, RunSummary, ScoreSummary
 from steelyard.report.section import TableCell
 from steelyard.stats.intervals import Interval
@@ -153,26 +153,38 @@ def run_labels(summaries: Sequence[RunSummary]) -> tuple[str, ...]:
 def headline(summary: RunSummary) -> str:
     """One sentence with the primary score of a run, its 95 % CI and its number of replies."""
     score = summary.score()
-    if score is None:
-        return f"{summary.target}: nothing was scored."
+    if score is None or score.headline.value is None:
+        return below_figure(summary)
     share, mean = score.is_share, score.headline
-    if score.missing_verdicts and not score.scored:
-        missing = counted(score.missing_verdicts, "reply")
-        phrase = score_phrase(score.name)
-        return f"None of {missing} of {summary.target} has a verdict, so nothing can be concluded about {phrase}."
-    if mean.value is None:
-        return f"{summary.target}: no record has a {score_phrase(score.name)}."
     limits = interval_text(mean.interval, share=share)
     interval = f" (95 % CI {limits})" if limits else ""
     figure = value_text(mean.value, share=share)
     over = counted(mean.n, "reply")
     if score.name == "solve_rate":
         return f"{summary.target} solves {figure} of {over}{interval}."
-    doubt = ""
-    if score.missing_bounds and score.over == "scored":
-        low, high = (value_text(end, share=share) for end in score.missing_bounds)
-        doubt = f"; with the {counted(score.missing_verdicts, 'missing verdict')} it lies between {low} and {high}"
-    return f"{summary.target}: {score_phrase(score.name)} {figure} over {over}{interval}{doubt}."
+    return f"{summary.target}: {score_phrase(score.name)} {figure} over {over}{interval}{_doubt(score)}."
+
+
+def below_figure(summary: RunSummary) -> str:
+    """The same for a place that has the figure and its interval already: what they are of, or why there is none."""
+    score = summary.score()
+    if score is None:
+        return f"{summary.target}: nothing was scored."
+    if score.missing_verdicts and not score.scored:
+        missing = counted(score.missing_verdicts, "reply")
+        phrase = score_phrase(score.name)
+        return f"None of {missing} of {summary.target} has a verdict, so nothing can be concluded about {phrase}."
+    if score.headline.value is None:
+        return f"{summary.target}: no record has a {score_phrase(score.name)}."
+    return f"{score_title(score.name)} over {counted(score.headline.n, 'reply')}{_doubt(score)}."
+
+
+def _doubt(score: ScoreSummary) -> str:
+    """Between what the missing verdicts leave a mean; "" where none is missing, or they count as 0."""
+    if not score.missing_bounds or score.over != "scored":
+        return ""
+    low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
+    return f"; with the {counted(score.missing_verdicts, 'missing verdict')} it lies between {low} and {high}"
 
 
 def failed_elsewhere(summary: RunSummary, name: str = "") -> str:

@@ -58,12 +58,6 @@ class Pairwise:
         """Ids of the judging runs."""
         return frozenset(preferences.run for preferences in self.preferences)
 
-    @property
-    def sentences(self) -> list[str]:
-        """Conclusions: of the standings first, then of every pair."""
-        first = [self.standings.sentence] if self.standings else []
-        return [*first, *(preferences.sentence for preferences in self.preferences)]
-
 
 NO_PAIRS: Final = Pairwise()
 """Of a page without a judging run."""
@@ -85,7 +79,7 @@ def preferences_section(judged: Sequence[Preferences]) -> Section:
                     "", notes=tuple(sentences(warnings, "warning")), media=MARKDOWN | TERMINAL if many else MARKDOWN
                 ),
                 _positions(judged),
-                *(_pair(preferences, alone=len(judged) == 1, in_full=not many) for preferences in judged),
+                *(_pair(preferences, in_full=not many) for preferences in judged),
                 Section("", chart=win_rate_chart(judged), media=HTML),
                 *(_sequence(preferences) for preferences in judged if preferences.stopping),
             ]
@@ -152,17 +146,16 @@ def _positions(judged: Sequence[Preferences]) -> Section:
     return Section("", notes=tuple(notes), media=MARKDOWN)
 
 
-def _pair(preferences: Preferences, *, alone: bool, in_full: bool) -> Section:
+def _pair(preferences: Preferences, *, in_full: bool) -> Section:
     """One pair: the bar of shares, the rates, the places, the groups.
 
     Args:
         preferences: a judging run.
-        alone: whether its sentence is all that the page concludes, so that it is not repeated below.
         in_full: whether a terminal has room for it.
     """
     by = f" by {_JUDGES.get(preferences.by, preferences.by)}" if preferences.by else ""
     judged = f"{counted(preferences.tally.judged, 'pair')} judged{by}"
-    concluded = Sentence(preferences.sentence, "conclusion", media=TERMINAL if alone else HTML | TERMINAL)
+    concluded = Sentence(preferences.sentence, "conclusion", media=TERMINAL)
     media = HTML | TERMINAL if in_full else HTML
     groups = _groups(preferences)
     bar = Section(

@@ -87,8 +87,9 @@ class KeyFigure:
         figure: with its unit; a dash where there is none.
         state: of the conclusion; `value` where nothing was compared.
         words: the state in words; "" where nothing was compared.
-        sentence: what may be concluded, whole.
+        sentence: what may be concluded; not again what stands beside the figure.
         baseline: the name of the run that it was compared with; "" where nothing was.
+        interval: of the figure, with its level, shown beside it; "" where the sentence has it.
     """
 
     name: str
@@ -97,6 +98,7 @@ class KeyFigure:
     words: str
     sentence: str
     baseline: str = ""
+    interval: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from steelyard.analysis.comparison import compare
 from steelyard.analysis.comparison_values import Comparison, PairComparison
-from steelyard.analysis.numbers import p_text, score_title
+from steelyard.analysis.numbers import score_title
 from steelyard.analysis.settings import WordChange, word_changes
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
@@ -56,7 +56,7 @@ class ShownPair:
     Args:
         pair: the comparison.
         figure: what may be concluded.
-        facts: interval, p-value and smallest detectable difference, with their names.
+        facts: figures that its sentence does not say, with their names.
         is_linked: whether lists of samples by outcome are about the score that is compared.
         scatter: values of every sample; None where the table of outcomes says as much.
         changes: the first changed samples.
@@ -188,17 +188,11 @@ def _versions(pages: Pages, datasets: OpenDatasets, baseline: Run, other: Run) -
 
 
 def _facts(pair: PairComparison) -> Iterator[tuple[str, str]]:
+    """What the sentence does not say: where there is no evidence of a difference, it says which would be found."""
     headline = pair.headline
-    unit = " points" if headline.unit else ""
-    if headline.interval:
-        low, high = (signed_text(end, share=headline.unit) for end in headline.interval)
-        yield f"{100 * pair.level:g} % CI", f"{low} to {high}{unit}"
-    if p := p_text(headline.decisive_p):
-        yield "p", f"{p} ({headline.test})"
-    if headline.detectable:
+    if headline.detectable and pair.verdict in {"better", "worse", "inconclusive"}:
         least = signed_text(headline.detectable, share=headline.unit).lstrip("+")
-        yield "smallest detectable difference", f"{least}{unit}"
-    yield "pairs", f"{pair.n_paired:,}"
+        yield "smallest detectable difference", f"{least}{' points' if headline.unit else ''}"
 
 
 def _changes(runs: Sequence[Run], pair: PairComparison) -> list[ShownChange]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starlette.requests import Request
@@ -19,19 +19,21 @@ from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
+from steelyard.report.conclusion import VERDICT_WORDS, preference_figures, run_figure
+from steelyard.report.html import contents_of
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.numbers import headline, interval_text, kind_text, one_line, unfinished, value_text
+from steelyard.report.numbers import kind_text, one_line, unfinished, value_text
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.sample_evidence import verdict_name
-from steelyard.report.section import Section
+from steelyard.report.section import KeyFigure, Section
 from steelyard.store import Run
 from steelyard.store.marks import marks_of
 from steelyard.types import Record, Score
 from steelyard.viewer.notes import author_of
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
-from steelyard.viewer.run_figures import VERDICTS
+from steelyard.viewer.run_figures import BaselineDifference
 
 _ROWS: Final = 50
 """Records on a page of samples."""
@@ -44,7 +46,7 @@ _INPUT: Final = 160
 _OUTPUT: Final = 120
 _MOST_GROUPS: Final = 100
 """Groups among the completions of a filter."""
-_NOT_HERE: Final = frozenset({"alarms", "conclusion", "targets"})
+_NOT_HERE: Final = frozenset({"conclusion", "targets"})
 """Sections of the report that the head of the page says in another form."""
 
 
@@ -110,22 +112,24 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         }
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
-        score = summary.score(summary.primary)
-        share = bool(score and score.is_share)
+        pairwise, difference = pairwise_of(found, summary), pages.difference(found)
+        sections = run_sections(found, summary, pairwise)
         return pages.page(
             request,
             "run.html.j2",
-            sentence=headline(summary),
-            figure=value_text(score.headline.value, share=share) if score else "",
-            interval=interval_text(score.headline.interval, share=share) if score else "",
+            pairwise=bool(pairwise.preferences),
+            figures=key_figures(summary, pairwise, difference),
             unfinished=unfinished(summary),
             cards=list(_cards(found, summary)),
             groups=(groups := _groups(summary)),
-            sections=run_sections(found, summary),
+            sections=[section for section in sections if section.key != "alarms"],
+            alarms=next((section for section in sections if section.key == "alarms"), None),
+            contents=contents_of(
+                [Section("Samples", key="samples-title"), *sections, Section("Notes", key="notes-title")]
+            ),
             words=_completions(found, groups, compared=bool(given["against"])),
             marks=marks_of(pages.store, found.num),
-            difference=pages.difference(found),
-            verdicts=VERDICTS,
+            difference=difference,
             beside=_beside(pages, found),
             summary=summary,
             notes=found.remarks().notes,
@@ -280,10 +284,38 @@ def _beside(pages: Pages, run: Run) -> tuple[str, str]:
     return ids[at - 1] if at else "", ids[at + 1] if at + 1 < len(ids) else ""
 
 
-def run_sections(run: Run, summary: RunSummary) -> tuple[Section, ...]:
+def run_sections(run: Run, summary: RunSummary, pairwise: Pairwise) -> list[Section]:
     """The sections of the run's report but for those that the head of the page says."""
-    content = ReportContent((run,), None, None, pairwise_of(run, summary), (summary,))
-    return tuple(section for section in report_sections(content, "html") if section.key not in _NOT_HERE)
+    content = ReportContent((run,), None, None, pairwise, (summary,))
+    return [section for section in map(_without_state, report_sections(content, "html")) if section]
+
+
+def _without_state(section: Section) -> Section:
+    """Empty where the head of the page says it in another form; alarms without that of a run that is not complete."""
+    if section.key in _NOT_HERE:
+        return Section("")
+    kept = tuple(note for note in section.notes if note.term != "Not complete")
+    return replace(section, notes=kept) if section.key == "alarms" else section
+
+
+def key_figures(
+    summary: RunSummary, pairwise: Pairwise, difference: BaselineDifference | None
+) -> tuple[KeyFigure, ...]:
+    """The result of a run as one large figure, coloured by what it is against the pinned baseline.
+
+    Args:
+        summary: of the run.
+        pairwise: what a judging run says of its pair, which is its result then.
+        difference: to the baseline; None where there is none, or it is not computed yet.
+    """
+    if pairwise.preferences:
+        return preference_figures(pairwise.preferences)
+    figure = run_figure(summary, summary.target)
+    if difference is None or difference.verdict is None:
+        return (figure,)
+    interval = f" ({difference.interval})" if difference.interval else ""
+    words = f"{VERDICT_WORDS[difference.verdict]}: {difference.text}{interval} to the baseline"
+    return (replace(figure, state=difference.verdict, words=words),)
 
 
 def pairwise_of(run: Run, summary: RunSummary) -> Pairwise:
