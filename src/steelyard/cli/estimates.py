@@ -27,6 +27,23 @@ def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, a
         print_sections(console(), [_section(estimates)])
 
 
+def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
+    """Say on standard error what running a suite is about to cost; nothing where it asks no model."""
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, say
+    from steelyard.suite.dry_run import estimate
+
+    stages = [stage for entry in asyncio.run(estimate(suite, store=store, fresh=fresh)) for stage in entry.stages]
+    calls, cached = sum(stage.calls for stage in stages), sum(stage.in_journal for stage in stages)
+    if calls:
+        tokens = sum(stage.input_tokens for stage in stages)
+        known = f", {cached:,} more are cached" if cached else ""
+        say(
+            console(stderr=True),
+            f"{counted(calls - cached, 'call')} of about {tokens:,} input tokens will be sent{known}; Ctrl-C stops",
+        )
+
+
 def _section(estimates: Sequence[Estimate]) -> Section:
     from steelyard.report.section import Section, SectionTable, TableColumn, sentences
 

@@ -317,8 +317,10 @@ def _reload(run: Run, config: Path | None, *, no_env: bool) -> Loaded:
     """
     from steelyard.config.load import load_plain
 
-    if run.kind in {"generate", "review"}:
-        raise ConfigError(f"run {run.id} was made by steelyard {run.kind}; type that command again")
+    if run.kind in {"codes", "generate", "review"}:
+        command = {"trial": "codes try", "proposals": "codes propose"}.get(run.target, "")
+        made_by = command if run.kind == "codes" else run.kind
+        raise ConfigError(f"run {run.id} was made by steelyard {made_by}; type that command again")
     stored = run.manifest.get("config")
     if config is not None:
         return load_config(config, no_env=no_env)

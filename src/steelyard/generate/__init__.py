@@ -8,6 +8,8 @@ from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
     from steelyard.analysis.conditions import Condition, parse_condition
+    from steelyard.generate.code_proposals import ProposalPlan, propose
+    from steelyard.generate.code_trial import TrialPlan, try_code
     from steelyard.generate.qa import QaSettings, generate_qa
     from steelyard.generate.question_set import QaRow, QaSet
     from steelyard.generate.review import ReviewPlan
@@ -18,6 +20,10 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "steelyard.analysis.conditions:Condition",
+        "steelyard.generate.code_proposals:ProposalPlan",
+        "steelyard.generate.code_proposals:propose",
+        "steelyard.generate.code_trial:TrialPlan",
+        "steelyard.generate.code_trial:try_code",
         "steelyard.generate.question_set:QaRow",
         "steelyard.generate.question_set:QaSet",
         "steelyard.generate.qa:QaSettings",
@@ -31,13 +37,17 @@ else:
 
 __all__ = [
     "Condition",
+    "ProposalPlan",
     "QaRow",
     "QaSet",
     "QaSettings",
     "QuestionWriter",
     "ReviewPlan",
     "Reviewer",
+    "TrialPlan",
     "generate_qa",
     "matching_records",
     "parse_condition",
+    "propose",
+    "try_code",
 ]

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from steelyard.analysis.conditions import parse_condition
 from steelyard.errors import ConfigError
+from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.generate.reviewer import (
     KIND,
     REASONS,
@@ -30,20 +31,11 @@ from steelyard.store import Run, Store
 from steelyard.store.labels import MODEL, add_labels, by_record
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite
-from steelyard.suite.survey import changed_keys, manifests, survey
 from steelyard.types import Label, Record
 
 NAMES: Final = ("reason", "cause")
 """The labels that a review gives."""
 MOST: Final = 100
-
-
-class Evaluate(Protocol):
-    """How a suite is run: `evaluate_suite`, or with progress."""
-
-    def __call__(self, suite: Suite, *, how: RunConfig) -> Sequence[Run]:
-        """The runs of all targets of a suite, in order."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +158,7 @@ def review(
         result = Review(chosen.run.id, author, chosen.fitting, len(chosen.records))
         if not chosen.records:
             return dataclasses.replace(result, labels=_keep(store, chosen, {}, {}, (author, at)))
-    first = _run_of(_reasons(chosen, plan, reviewer), where, how, evaluate)
+    first = run_step(_reasons(chosen, plan, reviewer), where, how, evaluate)
     with Store(where) as store:
         again = store.run(first.id)
         reasons = _reasons_of(again)
@@ -179,7 +171,7 @@ def review(
         return result
     left = None if plan.calls is None else max(0, plan.calls - spent)
     suite = causes_suite(chosen.run, [reasons[key] for key in explained], _finder(reviewer), _options(left))
-    second = _run_of(suite, where, how, evaluate)
+    second = run_step(suite, where, how, evaluate)
     with Store(where) as store:
         again = store.run(second.id)
         causes = _causes(again, explained)
@@ -227,25 +219,6 @@ def _options(calls: int | None) -> Options:
 
 def _finder(reviewer: Reviewer) -> CauseFinder:
     return CauseFinder(reviewer.model, reviewer.language, reviewer.parameters)
-
-
-def _run_of(suite: Suite, where: str | Path | None, how: RunConfig, evaluate: Evaluate) -> Run:
-    """The newest run of the same review step, resumed if it is unfinished; else a new run."""
-    before = None if how.fresh else _same(suite, where)
-    if before is not None and before.state == "finished":
-        return before
-    resumed = dataclasses.replace(how, store=where, resume=before.id if before else "")
-    return evaluate(suite, how=resumed)[0]
-
-
-def _same(suite: Suite, where: str | Path | None) -> Run | None:
-    (name,) = suite.targets
-    plan = dict(manifests(suite, survey(suite.samples), draw="", config=None))[name]
-    with Store(where) as store:
-        for run in store.runs():
-            if run.kind == KIND and run.target == name and not changed_keys(run.manifest, plan):
-                return run
-    return None
 
 
 def _reasons_of(run: Run) -> dict[tuple[str, int], str]:

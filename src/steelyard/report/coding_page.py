@@ -57,7 +57,6 @@ class CodingPage:
 
     def sections(self) -> tuple[Section, ...]:
         """The page, for any renderer."""
-        labels = {item.num: item.sample for item in self.coding.items}
         _, saturated = saturation_chart(self.state)
         return non_empty(
             [
@@ -65,10 +64,15 @@ class CodingPage:
                 codes_section(self.state, self.shares),
                 Section("", notes=(Sentence(saturated),) if saturated else (), key="saturation"),
                 self._definitions(),
-                *(trial_section(self.state.codes[ident], result, labels) for ident, result in self.trials.items()),
+                *(self.trial_section(ident) for ident in self.trials),
                 self._proposals(),
             ]
         )
+
+    def trial_section(self, code: str) -> Section:
+        """How well the scorer of a code, by its id, finds what people put under it."""
+        labels = {item.num: item.sample for item in self.coding.items}
+        return trial_section(self.state.codes[code], self.trials[code], labels)
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON."""

@@ -404,12 +404,15 @@ def write_scorer(
     _append(store, coding, "scorer", author, body)
 
 
-def write_trial(store: Store, coding: Coding, code: str, run: str, *, author: str) -> None:
-    """Say which run tried the scorer of a code."""
-    scorer = read_coding(store, coding).code(code).scorer
-    if scorer is None:
-        raise ConfigError("this code has no scorer")
-    _append(store, coding, "trial", author, {"code": code, "run": run, "config": dict(scorer.config)})
+def write_trial(store: Store, coding: Coding, code: str, run: str, config: Mapping[str, Json], *, author: str) -> None:
+    """Say which run tried the scorer of a code; it counts as long as the scorer has the configuration that was tried.
+
+    Raises:
+        ConfigError: there is no such code.
+        StoreError: it could not be written.
+    """
+    read_coding(store, coding).code(code)
+    _append(store, coding, "trial", author, {"code": code, "run": run, "config": dict(config)})
 
 
 def _append(

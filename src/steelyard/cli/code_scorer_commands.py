@@ -1,0 +1,341 @@
+"""The commands that make scorers of codes: a model proposes codes, a scorer is tried on notes, a person installs it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from steelyard.cli.codes_commands import AuthorOption, CodeArgument, CodingArgument
+from steelyard.cli.options import (
+    BaseUrlOption,
+    BudgetOption,
+    DryRunOption,
+    FreshOption,
+    JsonOption,
+    KeyOption,
+    LanguageOption,
+    MarkdownOption,
+    ModelConfigOption,
+    ModelOption,
+    NoEnvOption,
+    QuietOption,
+    StoreOption,
+    exit_code,
+    load_model,
+    store_option,
+)
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from steelyard.generate.code_proposals import CodeProposals
+    from steelyard.generate.code_trial import CodeTrial
+    from steelyard.models.base import Model
+    from steelyard.report.coding_page import CodingPage
+    from steelyard.store import Run, Store
+    from steelyard.store.named_codings import NamedCode
+    from steelyard.suite import RunConfig, Suite
+
+
+def codes_propose(
+    analysis: CodingArgument,
+    model: ModelOption = "",
+    base_url: BaseUrlOption = "",
+    api_key_env: KeyOption = "",
+    model_config: ModelConfigOption = None,
+    language: LanguageOption = "auto",
+    budget_calls: BudgetOption = None,
+    store: StoreOption = None,
+    fresh: FreshOption = False,
+    dry_run: DryRunOption = False,
+    no_env: NoEnvOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Let a model propose codes for notes under none.
+
+    It is shown the notes alone. What it proposes is marked so, and counts once a person adopts it (codes edit --adopt).
+    The same command again resumes what was interrupted and pays for no reply twice.
+    """
+    from steelyard.cli.estimates import print_estimate
+    from steelyard.generate.code_proposals import ProposalPlan, proposal_suite, propose
+    from steelyard.generate.reviewer import CauseFinder
+    from steelyard.report.terminal import print_json
+    from steelyard.store import Store
+
+    asked, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
+    if asked is None:
+        raise ConfigError("--model NAME or --model-config FILE says which model proposes codes")
+    finder = CauseFinder(asked, cast("Literal['auto', 'en', 'zh']", language))
+    finder.check()
+    plan = ProposalPlan(analysis, finder, budget_calls)
+    with Store(store) as opened:
+        suite = proposal_suite(opened, plan)
+    if dry_run:
+        print_estimate([suite], store, fresh=fresh, as_json=as_json)
+        return
+    result = propose(store, plan, how=how, evaluate=_Evaluating(store, fresh=fresh, quiet=quiet))
+    if as_json:
+        print_json(
+            {
+                **{name: value for name, value in _plain(result).items() if name != "codes"},
+                "codes": [
+                    {
+                        "id": code.id,
+                        "name": code.name,
+                        "definition": code.definition,
+                        "items": list(code.proposed_items),
+                    }
+                    for code in result.codes
+                ],
+            }
+        )
+    else:
+        _print_proposals(result, store)
+    raise typer.Exit(exit_code(result.state, has_result=result.unplaced < result.notes))
+
+
+def codes_try(
+    code: CodeArgument,
+    model: ModelOption = "",
+    base_url: BaseUrlOption = "",
+    api_key_env: KeyOption = "",
+    model_config: ModelConfigOption = None,
+    *,
+    pattern: Annotated[
+        str, typer.Option("--pattern", metavar="REGEX", help="Make the scorer: a regular expression of the error.")
+    ] = "",
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            "--examples", metavar="N", help="Make the scorer: a judge with the definition and the first N notes.", min=0
+        ),
+    ] = None,
+    author: Annotated[
+        str, typer.Option("--author", metavar="NAME", help="Who makes or tries the scorer.", show_default=False)
+    ] = "",
+    language: LanguageOption = "auto",
+    budget_calls: BudgetOption = None,
+    store: StoreOption = None,
+    fresh: FreshOption = False,
+    dry_run: DryRunOption = False,
+    no_env: NoEnvOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+    markdown: MarkdownOption = None,
+) -> None:
+    """Hold the scorer of a code to people's notes: TPR and TNR.
+
+    The scorer, made here or in the viewer, scores the stored answers of all noted records that do not stand in it as
+    examples. A judge asks its model; a pattern asks nobody. The same command again resumes an interrupted trial and
+    pays for no reply twice.
+    """
+    from steelyard.cli.estimates import print_estimate
+    from steelyard.generate.code_trial import TrialPlan, trial_suite, try_code
+    from steelyard.scorers.judges.judge import Judge
+    from steelyard.store import Store
+
+    asked, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
+    judge = None if asked is None else Judge(asked, language=cast("Literal['auto', 'en', 'zh']", language))
+    plan = TrialPlan(code, judge, budget_calls)
+    with Store(store) as opened:
+        _make_scorer(opened, code, (pattern, examples), author)
+        suite = trial_suite(opened, plan)
+    if dry_run:
+        print_estimate([suite], store, fresh=fresh, as_json=as_json)
+        return
+    evaluate = _Evaluating(store, fresh=fresh, quiet=quiet)
+    trial = try_code(store, plan, author=author, how=how, evaluate=evaluate)
+    _print_trial(trial, store, (markdown, as_json))
+    raise typer.Exit(exit_code(trial.state, has_result=trial.errors < trial.records))
+
+
+def codes_install(
+    code: CodeArgument,
+    *,
+    author: AuthorOption,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the scorer of a code for a configuration, and mark it installed.
+
+    It has to be tried before. No configuration is changed: you put the lines where your runs read them.
+    """
+    from steelyard.cli.output import print_lines
+    from steelyard.report.code_scorer import scorer_yaml
+    from steelyard.report.coding_page import CodingPage, trial_json
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.codings import change_code
+    from steelyard.store.named_codings import find_code
+
+    with Store(store) as opened:
+        found = find_code(opened, code)
+        scorer = found.code.scorer
+        if scorer is None or not scorer.run:
+            raise ConfigError(
+                f"the scorer of {found.code.name!r} was not tried yet: steelyard codes try {found.address}"
+            )
+        page = CodingPage.of(opened, found.coding)
+        lines = scorer_yaml(scorer.config)
+        if not as_json:
+            _print_sections(page, found)
+            print_lines([f"\n{lines}\n\n"])  # to be copied: without colours, and lines are not broken
+        if not yes:
+            _confirm(found)
+        change_code(opened, found.coding, "install", found.code.id, author=author)
+    if as_json:
+        trial = page.trials.get(found.code.id)
+        print_json({"code": found.address, "yaml": lines, "trial": trial_json(trial) if trial else None})
+        return
+    say(console(), f"{found.code.name} is marked as installed by {author}; put these lines into your configuration")
+
+
+class _Evaluating:
+    """Runs a suite with progress, after the cost was said."""
+
+    def __init__(self, store: str | None, *, fresh: bool, quiet: bool) -> None:
+        self._store = store
+        self._fresh = fresh
+        self._quiet = quiet
+
+    def __call__(self, suite: Suite, *, how: RunConfig) -> Sequence[Run]:
+        from steelyard.cli.estimates import say_cost
+        from steelyard.cli.live_run import run_suite
+
+        if not self._quiet:
+            say_cost(suite, self._store, fresh=self._fresh)
+        return run_suite(suite, how, quiet=self._quiet)
+
+
+def _model(
+    flags: tuple[str, str, str], file: Path | None, store: str | None, *, fresh: bool, no_env: bool
+) -> tuple[Model | None, RunConfig]:
+    """The model that flags or a file describe, None for none, and how runs are made.
+
+    Raises:
+        ConfigError: both, or a mistake in one of them.
+    """
+    from steelyard.config.model_file import model_of_flags
+    from steelyard.suite import RunConfig
+
+    described = model_of_flags(*flags)
+    if described and file:
+        raise ConfigError("--model NAME or --model-config FILE: give one of them")
+    model, values = load_model(described, file.absolute() if file else None, no_env=no_env)
+    return model, RunConfig(store=store, fresh=fresh, environment=values)
+
+
+def _make_scorer(store: Store, code: str, given: tuple[str, int | None], author: str) -> None:
+    """Keep the scorer that the options describe; nothing where they describe none.
+
+    Raises:
+        ConfigError: two scorers, nobody who makes it, a pattern that is none, or a code that cannot have one.
+    """
+    from steelyard.generate.code_trial import propose_scorer
+    from steelyard.report.code_scorer import judge_config, pattern_config, score_name
+    from steelyard.store.named_codings import find_code
+
+    pattern, examples = given
+    if not pattern and examples is None:
+        return
+    if pattern and examples is not None:
+        raise ConfigError("--pattern or --examples: a scorer is one of the two")
+    if not author.strip():
+        raise ConfigError("--author NAME is missing: a scorer names whoever made it")
+    found = find_code(store, code)
+    name = score_name(found.code.name)
+    notes = sorted((note for note in found.state.notes.values() if note.code == found.code.id), key=lambda one: one.num)
+    shown = notes[: examples or 0]
+    config = (
+        pattern_config(name, pattern)
+        if pattern
+        else judge_config(name, found.code.definition, [note.text for note in shown])
+    )
+    scorer = found.code.scorer
+    items = [note.item for note in shown]
+    if scorer is None or (scorer.config, list(scorer.examples)) != (config, items):
+        propose_scorer(store, found.address, config, author=author, examples=items)
+
+
+def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, bool]) -> None:
+    from steelyard.cli.output import write_text
+    from steelyard.report.coding_page import CodingPage, trial_json
+    from steelyard.report.markdown import markdown_page
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, print_json, say
+    from steelyard.store import Store
+    from steelyard.store.named_codings import find_code
+
+    markdown, as_json = to
+    with Store(store) as opened:
+        found = find_code(opened, f"{trial.analysis}/{trial.code}")
+        page = CodingPage.of(opened, found.coding)
+    result = page.trials.get(trial.code) if trial.state == "finished" else None
+    if markdown is not None and result is not None:
+        write_text(markdown, markdown_page(f"Trial of {found.code.name}", [page.trial_section(trial.code)]))
+    if as_json:
+        print_json({**asdict(trial), "trial": trial_json(result) if result else None})
+        return
+    if trial.state != "finished":
+        say(console(), f"{trial.state}{f': {trial.reason}' if trial.reason not in {'', trial.state} else ''}")
+        larger = " and a larger --budget-calls" if "budget" in trial.reason else ""
+        say(console(), f"resume with: the same command{larger or ' again'}")
+        return
+    _print_sections(page, found)
+    cached = f", {counted(trial.from_journal, 'reply')} cached" if trial.from_journal else ""
+    say(console(), f"run {trial.run}: {counted(trial.records, 'record')}{cached}")
+    say(console(), f"install with: steelyard codes install {found.address} --author NAME{store_option(store)}")
+
+
+def _print_sections(page: CodingPage, found: NamedCode) -> None:
+    from steelyard.report.terminal import console
+    from steelyard.report.terminal_sections import print_sections
+
+    if found.code.id in page.trials:
+        print_sections(console(), [page.trial_section(found.code.id)])
+
+
+def _print_proposals(result: CodeProposals, store: str | None) -> None:
+    from steelyard.report.numbers import counted
+    from steelyard.report.terminal import console, say
+
+    to = console()
+    if result.state != "finished":
+        say(to, f"{result.state}{f': {result.reason}' if result.reason not in {'', result.state} else ''}")
+        say(to, "resume with: the same command again")
+        return
+    proposed, shown = counted(len(result.codes), "code"), counted(result.notes, "note")
+    say(to, f"error analysis {result.analysis}: {proposed} proposed for {shown}")
+    for code in result.codes:
+        say(to, f"  {code.id}  {code.name}: {counted(len(code.proposed_items), 'note')}. {code.definition}")
+    if result.unplaced:
+        say(to, f"notes under none: {result.unplaced:,}")
+    if result.codes:
+        address = shlex.quote(f"{result.analysis}/{result.codes[0].id}")
+        say(to, "None of them counts before a person adopts it:")
+        say(to, f"  steelyard codes edit {address} --adopt --author NAME{store_option(store)}")
+
+
+def _confirm(found: NamedCode) -> None:
+    """Ask whether the scorer is installed.
+
+    Raises:
+        ConfigError: there is no terminal to ask on.
+        Abort: it is not.
+    """
+    from steelyard.escaping import visible
+
+    if not sys.stdin.isatty():
+        raise ConfigError("a person installs a scorer: answer on a terminal, or add --yes")
+    typer.confirm(f"mark the scorer of {visible(found.code.name)} as installed?", abort=True)
+
+
+def _plain(result: Any) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in type(result).__slots__}

@@ -1,0 +1,249 @@
+"""Trying the scorer of an error code: it scores the records that people noted, and is held to their notes.
+
+A trial is a run of kind `codes` whose target gives the stored outputs, so journal, budget, progress and resume are
+those of every run. Records that stand in the scorer as examples are left out: they would be asked for nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+from steelyard.analysis.error_codes import CodingState
+from steelyard.errors import ConfigError
+from steelyard.generate.resuming import Evaluate, run_step
+from steelyard.models.budget import Budget
+from steelyard.registry import find
+from steelyard.scorers.judges.judge import Judge
+from steelyard.store import Run, Store
+from steelyard.store.codings import CodedItem, Coding, write_scorer, write_trial
+from steelyard.store.named_codings import NamedCode, find_code
+from steelyard.suite.evaluate import RunConfig, evaluate_suite
+from steelyard.suite.objects import Options, Suite
+from steelyard.types import INLINE, Asks, Output, Sample, Scorer, StageInfo
+
+KIND: Final = "codes"
+TARGET: Final = "trial"
+_JUDGE: Final = "error_code"
+_SCORERS: Final = (_JUDGE, "error_pattern")
+_NOT_SET: Final = frozenset({"judge"})
+"""Keys of a scorer that whoever tries it gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPlan:
+    """Which scorer is tried, and how.
+
+    Args:
+        code: its name or id, or `ANALYSIS/CODE`.
+        judge: who judges, where the scorer asks a model.
+        calls: calls that may be sent, resumes included; None is no limit.
+    """
+
+    code: str
+    judge: Judge | None = None
+    calls: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTrial:
+    """What became of a trial.
+
+    Args:
+        analysis: id of the error analysis.
+        code: id of the code.
+        records: how many were scored or were to be.
+        run: id of the trial's run.
+        state: of the run: `finished`, `interrupted` or `broken`; with its `reason`.
+        from_journal: replies that had been paid for before.
+        errors: records whose scorer failed.
+    """
+
+    analysis: str
+    code: str
+    records: int
+    run: str
+    state: str
+    reason: str
+    from_journal: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOutputs:
+    """Gives the stored outputs of records that people noted.
+
+    Args:
+        analysis: id of the error analysis.
+        outputs: sample's id -> its output.
+    """
+
+    stage_info: ClassVar[StageInfo] = INLINE
+    analysis: str
+    outputs: Mapping[str, Output] = field(repr=False)
+
+    def manifest(self) -> dict[str, Any]:
+        """The number of outputs in place of them all; records of a run never change."""
+        return {"outputs": len(self.outputs)}
+
+    async def __call__(self, sample: Sample, ask: Asks) -> Output:  # noqa: ARG002  # a dry run calls what takes `ask`
+        """Return the stored output."""
+        return self.outputs[sample.id]
+
+
+def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Scorer:
+    """The scorer that a code's configuration describes.
+
+    Args:
+        config: `error_code` or `error_pattern` -> its keys.
+        judge: who judges; only a judge needs one.
+
+    Raises:
+        ConfigError: another scorer, an unknown key, settings that cannot be meant, or no judge where one is needed.
+
+    >>> error_scorer({"error_pattern": {"name": "apology", "pattern": "sorry"}}).name
+    'apology'
+    """
+    if len(config) != 1 or next(iter(config)) not in _SCORERS:
+        raise ConfigError(f"a code's scorer is one of {' and '.join(_SCORERS)}, not {', '.join(config) or 'nothing'}")
+    [(kind, keys)] = config.items()
+    known = {option.name: option for option in fields(find("scorer", kind)) if option.init}
+    for key in keys:
+        if key not in known or key in _NOT_SET:
+            raise ConfigError(f"{kind}: there is no key {key!r} in the scorer of a code")
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
+    if kind == _JUDGE:
+        if judge is None:
+            raise ConfigError("this scorer asks a model: name it with --model NAME or --model-config FILE")
+        given["judge"] = judge
+    scorer = find("scorer", kind)(**given)
+    scorer.check()
+    return scorer  # type: ignore[no-any-return]  # the registry holds classes of any kind
+
+
+def propose_scorer(
+    store: Store, code: str, config: Mapping[str, Any], *, author: str, examples: Sequence[int] = ()
+) -> None:
+    """Keep a scorer for a code, in place of an earlier one, once it is found to be one.
+
+    Args:
+        store: where the code is.
+        code: its name or id, or `ANALYSIS/CODE`.
+        config: as `error_scorer` takes it.
+        author: who makes it.
+        examples: items whose notes stand in it.
+
+    Raises:
+        ConfigError: no such code, or no such scorer.
+        StoreError: it could not be written.
+    """
+    found = find_code(store, code)
+    if _JUDGE not in config:
+        error_scorer(config)
+    elif not str(config[_JUDGE].get("definition", "")).strip():
+        raise ConfigError(f"the code {found.code.name!r} has no definition for a judge: codes edit --definition TEXT")
+    write_scorer(store, found.coding, found.code.id, config, examples, author=author)
+
+
+def trial_suite(store: Store, plan: TrialPlan) -> Suite:
+    """The suite of a trial: the records that people noted, their stored outputs, and the scorer.
+
+    Raises:
+        ConfigError: no such code, no scorer, no model for it, or no noted record that it could be held to.
+    """
+    found = find_code(store, plan.code)
+    if found.code.state == "proposed":
+        raise ConfigError(
+            f"the code {found.code.name!r} is only proposed: adopt it first (codes edit {found.address} --adopt)"
+        )
+    if found.code.scorer is None:
+        raise ConfigError(
+            f"the code {found.code.name!r} has no scorer yet: make one in the viewer, or name --pattern REGEX, or "
+            "--examples N for a judge with its definition and N of its notes"
+        )
+    scorer = error_scorer(found.code.scorer.config, plan.judge)
+    samples = _noted_samples(store, found)
+    return Suite(
+        name=f"trial of {found.code.name} ({found.coding.id})",
+        kind=KIND,
+        samples=tuple(sample for sample, _ in samples),
+        targets={TARGET: StoredOutputs(found.coding.id, {sample.id: output for sample, output in samples})},
+        scorers=(scorer,),
+        options=Options(budget=Budget(calls=plan.calls)),
+        source={"analysis": found.coding.id, "code": found.code.id},
+    )
+
+
+def try_code(
+    where: str | Path | None,
+    plan: TrialPlan,
+    *,
+    author: str = "",
+    how: RunConfig = RunConfig(),
+    evaluate: Evaluate = evaluate_suite,
+) -> CodeTrial:
+    """Try the scorer of a code; calling it again resumes an interrupted trial, and pays for no reply twice.
+
+    Args:
+        where: the store.
+        plan: what is tried.
+        author: who tries it; "" is who made the scorer.
+        how: values for references, and whether to ask anew what the journal could answer.
+        evaluate: runs a suite; the command line shows progress meanwhile.
+
+    Raises:
+        ConfigError: what cannot be meant; found before the first call.
+        StoreError: something could not be kept.
+    """
+    with Store(where) as store:
+        suite = trial_suite(store, plan)
+        found = find_code(store, plan.code)
+    run = run_step(suite, where, how, evaluate)
+    scorer = found.code.scorer
+    if run.state == "finished" and scorer is not None:
+        with Store(where) as store:
+            signed = author or scorer.author
+            write_trial(store, found.coding, found.code.id, run.id, scorer.config, author=signed)
+            now = find_code(store, found.address).code.scorer
+        if now is None or now.run != run.id:
+            raise ConfigError(f"the scorer of {found.code.name!r} was changed while it was tried: try it again")
+    return CodeTrial(
+        found.coding.id, found.code.id, run.planned, run.id, run.state, run.reason, run.from_journal, run.errors
+    )
+
+
+def _noted_samples(store: Store, found: NamedCode) -> list[tuple[Sample, Output]]:
+    """The noted records that do not stand in the scorer: each as a sample that names its item, with its output."""
+    coding, state = found.coding, found.state
+    scorer = found.code.scorer
+    examples = frozenset(scorer.examples if scorer else ())
+    items = [item for item in coding.items if item.num in state.notes and item.num not in examples]
+    if not items:
+        raise ConfigError(_nothing_noted(coding, state))
+    runs = {run.num: run for run in store.runs()}
+    times = Counter(item.sample for item in coding.items)
+    samples: list[tuple[Sample, Output]] = []
+    for run in (runs[number] for number in dict.fromkeys(item.run for item in items)):
+        of_run = {(item.sample, item.repeat): item for item in items if item.run == run.num}
+        for record in run.records_of({sample for sample, _ in of_run}):
+            item = of_run.get((record.sample.id, record.repeat))
+            if item is not None and record.output is not None:
+                # A coding may have a sample several times: of several targets, or of several repeats.
+                ident = item.sample if times[item.sample] == 1 else f"{item.sample} #{item.num}"
+                samples.append((_sample(record.sample, ident, item, run), record.output))
+    return samples
+
+
+def _sample(sample: Sample, ident: str, item: CodedItem, run: Run) -> Sample:
+    return replace(sample, id=ident, metadata={**sample.metadata, "item": item.num, "run": run.id})
+
+
+def _nothing_noted(coding: Coding, state: CodingState) -> str:
+    if not coding.items:
+        return f"the runs of error analysis {coding.id} were deleted: there is no record to try a scorer on"
+    if state.notes:
+        return "every noted record stands in the scorer as an example: note more, or take fewer examples"
+    return f"no record of error analysis {coding.id} is noted yet: a scorer is held to people's notes"

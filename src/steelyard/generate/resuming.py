@@ -1,0 +1,47 @@
+"""Running a step once: the newest run of the same step is taken, or resumed, before a new one is begun."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from steelyard.store import Run, Store
+from steelyard.suite.evaluate import RunConfig
+from steelyard.suite.objects import Suite
+from steelyard.suite.survey import changed_keys, manifests, survey
+
+
+class Evaluate(Protocol):
+    """How a suite is run: `evaluate_suite`, or with progress."""
+
+    def __call__(self, suite: Suite, *, how: RunConfig) -> Sequence[Run]:
+        """The runs of all targets of a suite, in order."""
+        ...
+
+
+def run_step(suite: Suite, where: str | Path | None, how: RunConfig, evaluate: Evaluate) -> Run:
+    """The newest run of the same step, resumed if it is unfinished; else a new run.
+
+    Args:
+        suite: with one target; runs of its kind whose samples, target and scorers are the same count as the same step.
+        where: the store.
+        how: settings of the run; `fresh` always begins a new one.
+        evaluate: runs the suite.
+    """
+    before = None if how.fresh else _same(suite, where)
+    if before is not None and before.state == "finished":
+        return before
+    resumed = dataclasses.replace(how, store=where, resume=before.id if before else "")
+    return evaluate(suite, how=resumed)[0]
+
+
+def _same(suite: Suite, where: str | Path | None) -> Run | None:
+    (name,) = suite.targets
+    plan = dict(manifests(suite, survey(suite.samples), draw="", config=None))[name]
+    with Store(where) as store:
+        for run in store.runs():
+            if run.kind == suite.kind and run.target == name and not changed_keys(run.manifest, plan):
+                return run
+    return None
