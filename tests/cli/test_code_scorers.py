@@ -12,7 +12,7 @@ from tests.generate.exam_server import exam_server, failed, fenced, said
 from steelyard import ExactMatch, Sample, evaluate
 from steelyard.config.nodes import plain
 from steelyard.config.read import parse
-from steelyard.generate.code_trial import propose_scorer
+from steelyard.generate.code_trial import make_scorer
 from steelyard.store import Store
 from steelyard.store.codings import (
     change_code,
@@ -260,7 +260,7 @@ def test_another_scorer_has_no_trial_and_is_not_installed(steelyard, coding):
     steelyard("codes", "try", "evasive", "--pattern", "do not", *ANN, code=0)
     with Store() as store:
         made = find_code(store, "evasive")
-        propose_scorer(store, "evasive", {"error_pattern": {"name": "evasive", "pattern": "x"}}, author="bob")
+        make_scorer(store, "evasive", {"error_pattern": {"name": "evasive", "pattern": "x"}}, author="bob")
         assert find_code(store, made.address).code.scorer.run == ""
     assert "was not tried yet" in steelyard("codes", "install", "evasive", *ANN, "--yes", code=2).err
 

@@ -63,7 +63,7 @@ def codes_propose(
     The same command again resumes what was interrupted and pays for no reply twice.
     """
     from steelyard.cli.estimates import print_estimate
-    from steelyard.generate.code_proposals import ProposalPlan, proposal_suite, propose
+    from steelyard.generate.code_proposals import ProposalPlan, ask_for_codes, proposal_suite
     from steelyard.generate.reviewer import CauseFinder
     from steelyard.report.terminal import print_json
     from steelyard.store import Store
@@ -79,7 +79,7 @@ def codes_propose(
     if dry_run:
         print_estimate([suite], store, fresh=fresh, as_json=as_json)
         return
-    result = propose(store, plan, how=how, evaluate=_Evaluating(store, fresh=fresh, quiet=quiet))
+    result = ask_for_codes(store, plan, how=how, evaluate=_Evaluating(store, fresh=fresh, quiet=quiet))
     if as_json:
         print_json(
             {
@@ -238,7 +238,7 @@ def _make_scorer(store: Store, code: str, given: tuple[str, int | None], author:
     Raises:
         ConfigError: two scorers, nobody who makes it, a pattern that is none, or a code that cannot have one.
     """
-    from steelyard.generate.code_trial import propose_scorer
+    from steelyard.generate.code_trial import make_scorer
     from steelyard.report.code_scorer import judge_config, pattern_config, score_name
     from steelyard.store.named_codings import find_code
 
@@ -261,7 +261,7 @@ def _make_scorer(store: Store, code: str, given: tuple[str, int | None], author:
     scorer = found.code.scorer
     items = [note.item for note in shown]
     if scorer is None or (scorer.config, list(scorer.examples)) != (config, items):
-        propose_scorer(store, found.address, config, author=author, examples=items)
+        make_scorer(store, found.address, config, author=author, examples=items)
 
 
 def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, bool]) -> None:

@@ -8,7 +8,7 @@ from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
     from steelyard.analysis.conditions import Condition, parse_condition
-    from steelyard.generate.code_proposals import ProposalPlan, propose
+    from steelyard.generate.code_proposals import ProposalPlan, ask_for_codes
     from steelyard.generate.code_trial import TrialPlan, try_code
     from steelyard.generate.qa import QaSettings, generate_qa
     from steelyard.generate.question_set import QaRow, QaSet
@@ -21,7 +21,7 @@ else:
         __name__,
         "steelyard.analysis.conditions:Condition",
         "steelyard.generate.code_proposals:ProposalPlan",
-        "steelyard.generate.code_proposals:propose",
+        "steelyard.generate.code_proposals:ask_for_codes",
         "steelyard.generate.code_trial:TrialPlan",
         "steelyard.generate.code_trial:try_code",
         "steelyard.generate.question_set:QaRow",
@@ -45,9 +45,9 @@ __all__ = [
     "ReviewPlan",
     "Reviewer",
     "TrialPlan",
+    "ask_for_codes",
     "generate_qa",
     "matching_records",
     "parse_condition",
-    "propose",
     "try_code",
 ]

@@ -79,7 +79,7 @@ def proposal_suite(store: Store, plan: ProposalPlan) -> Suite:
     return _suite(coding, _free_notes(store, coding), plan)
 
 
-def propose(
+def ask_for_codes(
     where: str | Path | None,
     plan: ProposalPlan,
     *,

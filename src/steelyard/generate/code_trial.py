@@ -124,7 +124,7 @@ def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Score
     return scorer  # type: ignore[no-any-return]  # the registry holds classes of any kind
 
 
-def propose_scorer(
+def make_scorer(
     store: Store, code: str, config: Mapping[str, Any], *, author: str, examples: Sequence[int] = ()
 ) -> None:
     """Keep a scorer for a code, in place of an earlier one, once it is found to be one.
