@@ -111,7 +111,7 @@ def test_there_are_configurations_in_the_documents():
 
 @pytest.mark.parametrize("block", WHOLE)
 def test_every_whole_configuration_in_the_documents_loads(block, tmp_path):
-    exam, quiz = ROOT / "examples/choice", ROOT / "src/steelyard/config/starter/choice"
+    exam, quiz = ROOT / "examples/choice", ROOT / "src/steelyard/config/starter/en/choice"
     for name in ("zhouyi.xlsx", "exam.xlsx", "my_exam.xlsx"):
         shutil.copy(exam / "zhouyi.xlsx", tmp_path / name)
     for source, name in (

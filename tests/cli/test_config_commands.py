@@ -115,7 +115,7 @@ def test_check_shows_columns_keys_and_defects_of_a_dataset(command, started):
     assert found["samples"] == 20
 
 
-@pytest.mark.parametrize(("suite", "samples"), [("text2sql", 10), ("tables", 5), ("pairwise", 8)])
+@pytest.mark.parametrize(("suite", "samples"), [("text2sql", 20), ("tables", 12), ("pairwise", 16)])
 def test_every_suite_has_a_beginning_that_loads_and_a_dataset_that_is_checked(command, tmp_path, suite, samples):
     assert command("init", tmp_path / "new", "--suite", suite).exception is None
     assert len(list(load(tmp_path / "new" / f"{suite}.yaml", environ={}, use_dotenv=False).suite.samples)) == samples

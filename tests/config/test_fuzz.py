@@ -70,7 +70,7 @@ def test_a_file_with_signs_changed_is_loaded_or_refused(folder, data):
 
 @pytest.fixture
 def starter(tmp_path):
-    for one in files("steelyard.config").joinpath("starter/choice").iterdir():
+    for one in files("steelyard.config").joinpath("starter/en/choice").iterdir():
         (tmp_path / one.name).write_bytes(one.read_bytes())
     return tmp_path
 

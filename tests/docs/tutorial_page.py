@@ -76,7 +76,7 @@ def changed(text: str, diff: str) -> str:
     lines = diff.splitlines()
     old = "\n".join(line[1:] for line in lines if not line.startswith("+"))
     new = "\n".join(line[1:] for line in lines if not line.startswith("-"))
-    found = f"\n{text}".count(f"\n{old}\n")
+    found = len(re.findall(f"(?=\n{re.escape(old)}\n)", f"\n{text}"))
     assert found == 1, f"the file has these lines {found} times, not once:\n{old}"
     return f"\n{text}".replace(f"\n{old}\n", f"\n{new}\n")[1:]
 
@@ -151,7 +151,7 @@ class Walk:
 
     def __init__(self, steelyard: Callable[[str], tuple[int, str]] = run_in_process) -> None:
         self._steelyard = steelyard
-        self._ids: dict[str, str] = {}
+        self.ids: dict[str, str] = {}
         self._started: list[subprocess.Popen[bytes]] = []
         self._code = 0
         with socket.socket() as free:
@@ -188,10 +188,10 @@ class Walk:
 
     def matches(self, shown: str, printed: str) -> bool:
         """Whether these lines are those that a page shows."""
-        return matches(shown, printed, self._ids)
+        return matches(shown, printed, self.ids)
 
     def _actual(self, text: str) -> str:
-        for shown, printed in self._ids.items():
+        for shown, printed in self.ids.items():
             text = re.sub(rf"\b{shown}\b", printed, text)
         return text.replace(_PORT, self._port)
 
@@ -238,6 +238,7 @@ def written(page: str) -> str:
                 blank = "\n" if shown.endswith("\n\n") or (kept and not shown) else ""
                 kept = kept.rstrip("\n") + "\n" + blank if kept else kept
                 outputs[step.line] = outputs.get(step.line, "") + f"$ {command}\n{kept}"
+            without_digit = [run for run in _runs(Path(empty)) if run.isalpha()]
         finally:
             walk.close()
             os.chdir(folder)
@@ -246,7 +247,23 @@ def written(page: str) -> str:
         line = page.count("\n", 0, block.start()) + 1
         return f"```console\n{outputs[line].rstrip()}\n```" if line in outputs else block.group()
 
-    return _BLOCK.sub(replaced, page)
+    new = _BLOCK.sub(replaced, page)
+    for shown, printed in walk.ids.items():
+        new = re.sub(rf"\b{shown}\b", printed, new)
+    for run in without_digit:
+        new = re.sub(rf"\b{run}\b", f"{run[:5]}7", new)
+    return new
+
+
+def _runs(folder: Path) -> list[str]:
+    """The ids of all runs in the stores below a folder."""
+    from steelyard.store import Store
+
+    found = []
+    for file in folder.rglob(".steelyard/steelyard.db"):
+        with Store(file) as store:
+            found += [run.id for run in store.runs()]
+    return found
 
 
 if __name__ == "__main__":

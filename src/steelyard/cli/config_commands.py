@@ -60,7 +60,7 @@ def _starter(suite: str) -> Traversable:
     from importlib.resources import files
 
     folders = {
-        folder.name: folder for folder in files("steelyard.config").joinpath("starter").iterdir() if folder.is_dir()
+        folder.name: folder for folder in files("steelyard.config").joinpath("starter/en").iterdir() if folder.is_dir()
     }
     if suite not in folders:
         raise ConfigError(f"there is no suite {suite!r} to begin with{did_you_mean(suite, folders)}")
