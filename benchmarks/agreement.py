@@ -1,4 +1,6 @@
-"""How often the bootstrap interval of a coefficient of agreement holds the true value: the table in docs/agreement.md.
+"""How often the bootstrap interval of a coefficient of agreement holds the true value.
+
+Its table is in docs/explanation/agreement.md.
 
 python benchmarks/agreement.py
 """

@@ -1,7 +1,7 @@
-"""How often corrected rates and means hold the truth, and how wide they are: tables in docs/statistics.md.
+"""How often corrected rates and means hold the truth, and how wide they are: tables in docs/explanation/statistics.md.
 
 python -m benchmarks.correction                         # the table of the docs: about 4 minutes of CPU
-python -m benchmarks.run --only correction              # what the method that is chosen holds, in docs/benchmarks.md
+python -m benchmarks.run --only correction              # the chosen method, for docs/explanation/benchmarks.md
 python -m benchmarks.correction --full --draws 1000     # every condition: a quarter of an hour and more
 
 A run has five records per label. Judges get 1s right with TPR and 0s with TNR; in clusters, records share their truth
@@ -246,7 +246,7 @@ def weighted(draws: int) -> Iterator[tuple[str, str, str, str]]:
 
 
 def measure(draws: int = DRAWS) -> list[str]:
-    """The table of docs/benchmarks.md: means, differences and weighted labels by the method that is chosen."""
+    """The table of the page on benchmarks: means, differences and weighted labels by the chosen method."""
     rows = []
     for size, n, rate in product(SIZES, (100, 400), RATES):
         cell = Cell(n, size, 0.9, 0.9, rate)

@@ -105,7 +105,7 @@ def labels() -> None:
     subprocess.run([sys.executable, example / "label.py", queue, "--store", store], cwd=ROOT, check=True)
     steelyard("queue", "show", queue, "--store", store)
     steelyard("agree", runs[1], "--store", store)
-    print("\nHow these labels become a better judge: docs/tutorial-labels.md")
+    print("\nHow these labels become a better judge: docs/tutorials/labels.md")
 
 
 def tables() -> None:

@@ -29,21 +29,22 @@ from steelyard.report.legacy import legacy_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+HOW_TO, REFERENCE, EXPLANATION = DOCS / "how-to", DOCS / "reference", DOCS / "explanation"
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
 WITH_PYTHON = [
     ROOT / "README.md",
     *(
         DOCS / f"{name}.md"
         for name in (
-            "agreement",
-            "getting-started",
-            "judges",
-            "lexical",
-            "pairwise",
-            "python",
-            "rag",
-            "statistics",
-            "text2sql",
+            "explanation/agreement",
+            "tutorials/getting-started",
+            "how-to/judges",
+            "reference/lexical",
+            "how-to/pairwise",
+            "how-to/python",
+            "how-to/rag",
+            "explanation/statistics",
+            "how-to/text2sql",
         )
     ),
 ]
@@ -67,12 +68,13 @@ def commands():
 
 
 def test_the_page_of_the_command_line_is_what_the_commands_say():
-    assert text_of(DOCS / "command-line.md") == page(), "python -m steelyard.cli.reference > docs/command-line.md"
+    written = text_of(REFERENCE / "command-line.md")
+    assert written == page(), "python -m steelyard.cli.reference > docs/reference/command-line.md"
 
 
 def test_the_page_on_exams_shows_what_convert_and_json_dir_write():
-    page = text_of(DOCS / "exams.md")
-    old, row = map(json.loads, blocks(DOCS / "exams.md", "json"))
+    page = text_of(HOW_TO / "exams.md")
+    old, row = map(json.loads, blocks(HOW_TO / "exams.md", "json"))
     written = re.search(r"^    suite: choice\n(?:(?:    .*)?\n)+", page, re.MULTILINE).group()
     assert textwrap.dedent(written).strip() in convert(old, "old.json")
     sample = Sample("1", "乾？", "A", choices=("天", "地"), group="卦象")
@@ -81,7 +83,7 @@ def test_the_page_on_exams_shows_what_convert_and_json_dir_write():
 
 @pytest.mark.parametrize("name", list(commands()))
 def test_every_command_option_and_argument_is_documented(name):
-    section = text_of(DOCS / "command-line.md").split(f"## steelyard {name}", 1)[1].split("\n## ", 1)[0]
+    section = text_of(REFERENCE / "command-line.md").split(f"## steelyard {name}", 1)[1].split("\n## ", 1)[0]
     assert len(commands()[name].help) > 20
     for parameter in commands()[name].params:
         assert len(parameter.help) > 10, parameter.name
@@ -91,7 +93,7 @@ def test_every_command_option_and_argument_is_documented(name):
 
 @pytest.mark.parametrize("kind", list(BUILT_IN))
 def test_every_registered_name_is_documented(kind):
-    told = text_of(DOCS / "configuration.md")
+    told = text_of(REFERENCE / "configuration.md")
     assert [
         name for name in names(kind) if f"\n### {name}\n" not in told and f"\n## {kind}: {name}\n" not in told
     ] == []
@@ -133,7 +135,7 @@ def test_every_whole_configuration_in_the_documents_loads(block, tmp_path):
 
 def test_the_scorers_that_take_words_of_ones_own_load(tmp_path):
     shutil.copy(ROOT / "examples/rag/questions.jsonl", tmp_path / "questions.jsonl")
-    (block,) = [one for one in blocks(DOCS / "judges.md", "yaml") if not re.search(r"^suite:", one, re.MULTILINE)]
+    (block,) = [one for one in blocks(HOW_TO / "judges.md", "yaml") if not re.search(r"^suite:", one, re.MULTILINE)]
     rest = "suite: rag\nsamples: {file: questions.jsonl}\njudge: {model: {scripted: {}}}\n"
     (tmp_path / "rag.yaml").write_text(f"{rest}targets: {{top: {{baseline: reference}}}}\n{block}", encoding="utf-8")
     suite = load(tmp_path / "rag.yaml", environ={}, use_dotenv=False).suite
@@ -148,7 +150,7 @@ def test_the_scorers_that_take_words_of_ones_own_load(tmp_path):
 
 def replies_read(head):
     """(reply, what it is read as) of a table on the page about judges."""
-    table = text_of(DOCS / "judges.md").split(f"| {head} | read as |\n", 1)[1].split("\n\n", 1)[0]
+    table = text_of(HOW_TO / "judges.md").split(f"| {head} | read as |\n", 1)[1].split("\n\n", 1)[0]
     for row in table.splitlines()[1:]:
         replies, wanted = row.strip("| ").rsplit(" | ", 1)
         for reply in re.findall(r"`([^`]+)`", replies):
@@ -184,7 +186,7 @@ def test_the_python_examples_run_and_print_what_they_say(path):
 
 
 def test_the_examples_show_every_public_function():
-    told = text_of(DOCS / "python.md")
+    told = text_of(HOW_TO / "python.md")
     functions = "evaluate aevaluate evaluate_suite compare to_frame"
     classes = "Sample Output Score Prompt Scripted Baseline Choice ExactMatch Options Suite Store SteelyardError"
     for name in f"{functions} {classes}".split():
@@ -218,7 +220,7 @@ def test_names_are_imported_from_the_root_or_the_namespace_of_their_kind(path):
 
 
 def test_every_public_statistic_is_on_a_page():
-    pages = " ".join(text_of(path) for path in DOCS.glob("*.md"))
+    pages = " ".join(text_of(path) for path in DOCS.rglob("*.md"))
     assert [name for name in steelyard.stats.__all__ if f"`{name}`" not in pages] == []
 
 
@@ -237,7 +239,7 @@ def test_every_relative_link_leads_somewhere(path):
 
 
 def test_the_page_on_the_architecture_names_what_is_there():
-    page = text_of(DOCS / "architecture.md")
+    page = text_of(EXPLANATION / "architecture.md")
     source = ROOT / "src" / "steelyard"
     packages = {path.name for path in source.iterdir() if (path / "__init__.py").exists()}
     rows = [line for line in page.splitlines() if re.match(r"\| \d+ \|", line)]
@@ -249,7 +251,7 @@ def test_the_page_on_the_architecture_names_what_is_there():
 
 
 def test_every_test_that_the_contract_names_is_there():
-    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(DOCS / "contract.md"))
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(REFERENCE / "contract.md"))
     assert len(named) >= 20
     for path, test in named:
         assert f"def {test}(" in text_of(ROOT / path), f"{path}::{test}"
@@ -280,6 +282,6 @@ def test_the_readme_opens_with_demo_and_test():
 def test_the_exit_codes_are_told_alike_in_readme_and_reference():
     tables = [
         set(re.findall(r"^\| (\d+) \|", text_of(path), re.MULTILINE))
-        for path in (ROOT / "README.md", DOCS / "command-line.md")
+        for path in (ROOT / "README.md", REFERENCE / "command-line.md")
     ]
     assert tables[0] == tables[1] == {"0", "1", "2", "3", "4", "130"}

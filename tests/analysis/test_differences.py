@@ -56,7 +56,7 @@ def test_the_standard_error_is_that_of_the_paired_differences():
     before, after = [1] * 66 + [0] * 34, [1] * 60 + [0] * 6 + [1] * 16 + [0] * 18
     found = paired_difference(values(before, after), level=0.95)
     assert found.standard_error == pytest.approx(stats.sem(np.subtract(after, before)))
-    assert found.standard_error == pytest.approx(0.046, abs=5e-4)  # docs/statistics.md: two separate sets have 0.064
+    assert found.standard_error == pytest.approx(0.046, abs=5e-4)  # statistics.md: two separate sets have 0.064
     clusters = [number // 4 for number in range(100)]
     clustered = paired_difference(values(before, after, clusters), level=0.95)
     assert clustered.standard_error > 1.5 * found.standard_error

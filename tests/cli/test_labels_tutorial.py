@@ -11,7 +11,7 @@ from steelyard.store import Store
 from steelyard.store.queues import queues
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "tutorial-labels.md"
+PAGE = ROOT / "docs" / "tutorials" / "labels.md"
 COMMAND = re.compile(r"^    \$ ((?:.*\\\n)*.*)\n((?:    (?!\$ ).*\n|\n(?=    (?!\$ )))*)", re.MULTILINE)
 ID = re.compile(r"\b(?=[a-z]*\d)[a-z\d]{6}\b")
 """An id as the page shows it: it has a digit, so that no word is taken for one."""

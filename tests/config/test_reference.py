@@ -1,4 +1,4 @@
-"""docs/configuration.md says what the classes say."""
+"""docs/reference/configuration.md says what the classes say."""
 
 import re
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 from steelyard.config.reference import reference, undescribed
 from steelyard.registry import names
 
-PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "configuration.md"
 
 
 def test_the_committed_page_is_what_the_classes_say():
     written = PAGE.read_text(encoding="utf-8")
-    assert written == reference(), "run: python -m steelyard.config.reference > docs/configuration.md"
+    assert written == reference(), "run: python -m steelyard.config.reference > docs/reference/configuration.md"
 
 
 def test_every_key_is_described():

@@ -69,7 +69,7 @@ def test_second_judge_is_wrong_as_often_as_the_readme_says():
 
 
 @pytest.mark.parametrize(
-    "page", [EXAMPLE / "README.md", ROOT / "docs" / "tutorial-labels.md"], ids=lambda path: path.name
+    "page", [EXAMPLE / "README.md", ROOT / "docs" / "tutorials" / "labels.md"], ids=lambda path: path.name
 )
 def test_page_counts_the_failures_as_they_are(page):
     table = re.findall(r"^\| .* \| (\d+) \| (\d+) \|$", page.read_text("utf-8"), re.MULTILINE)

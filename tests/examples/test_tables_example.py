@@ -64,13 +64,13 @@ def test_mistakes_are_of_many_kinds(rows):
 
 
 def test_the_page_about_tables_shows_what_its_code_prints():
-    text = (EXAMPLE.parents[1] / "docs" / "tables.md").read_text("utf-8")
+    text = (EXAMPLE.parents[1] / "docs" / "reference" / "tables.md").read_text("utf-8")
     namespace = {"__name__": "documents"}
     printed = ""
     for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            exec(compile(block, "docs/tables.md", "exec"), namespace)
+            exec(compile(block, "docs/reference/tables.md", "exec"), namespace)
         for expected in re.findall(r"print\(.*\)  # (.+)", block):
             assert expected in output.getvalue()
         printed = output.getvalue()

@@ -133,14 +133,14 @@ def test_configuration_asks_every_question_with_its_schema(name, asked):
 def test_the_page_about_text_to_sql_shows_what_its_code_prints(tmp_path, monkeypatch):
     shutil.copytree(EXAMPLE, tmp_path / "examples" / "text2sql")
     monkeypatch.chdir(tmp_path)
-    text = (EXAMPLE.parents[1] / "docs" / "text2sql.md").read_text("utf-8")
+    text = (EXAMPLE.parents[1] / "docs" / "how-to" / "text2sql.md").read_text("utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 2
     namespace = {"__name__": "documents"}
     for block in blocks:
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            exec(compile(block, "docs/text2sql.md", "exec"), namespace)
+            exec(compile(block, "docs/how-to/text2sql.md", "exec"), namespace)
         told = re.findall(r"print\(.*\)  # (.+)", block)
         assert told
         assert output.getvalue().splitlines() == told

@@ -297,7 +297,7 @@ def test_the_plain_last_sentence_of_real_english_replies_is_read_as_it_stands():
 
 
 def test_every_rule_has_its_name_in_the_documentation():
-    page = (Path(__file__).parents[2] / "docs" / "reading-replies.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "reading-replies.md").read_text(encoding="utf-8")
     names = {lead.strength.name.lower() for lead in LEADS}
     names |= {"json", "leading", "declared_text", "leading_text", "shown", "numbered", "none_of_these"}
     names |= {"final_text", "refused", "judged", "final_sentence", "only_letter", "only_text"}

@@ -34,7 +34,7 @@ class Declared:
 
 
 class Older:
-    """As docs/python.md of version 0.1 described a scorer."""
+    """As docs/how-to/python.md of version 0.1 described a scorer."""
 
     score_name = "rating"
     score_names = ("rating", "fine")

@@ -8,7 +8,7 @@ import pytest
 from steelyard import Output, Sample, evaluate
 from steelyard.config.load import load
 
-PAGE = (Path(__file__).parents[2] / "docs/targets.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/how-to/targets.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 KEYS = {"ZHIPU_API_KEY": "not-a-real-key", "ANTHROPIC_API_KEY": "nor-is-this-one"}
 MODULES = {

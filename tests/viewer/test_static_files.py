@@ -15,7 +15,7 @@ HTMX = {
 }
 """SHA-256 of the files of htmx.org 4.0.1 as its registry has them."""
 FOLDER = Path(steelyard.viewer.__path__[0])
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "viewer.md"
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "viewer.md"
 
 
 def test_the_vendored_scripts_are_the_published_ones():

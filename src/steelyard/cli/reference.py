@@ -1,4 +1,4 @@
-"""The page docs/command-line.md, made from the commands themselves, so that nothing can stay undocumented."""
+"""The page docs/reference/command-line.md, made from the commands themselves, so that nothing can stay undocumented."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def delete(
     if as_json:
         print_json({"deleted": [run.id for run in chosen], **deletion.to_json()})
     elif chosen:
-        say(to, "deleted. Later runs reuse the space; docs/store.md explains how to shrink a store")
+        say(to, "deleted. Later runs reuse the space; docs/how-to/store.md explains how to shrink a store")
 
 
 def _chosen(store: Store, names: Sequence[str], older_than: int | None) -> list[Run]:

@@ -1,6 +1,6 @@
-"""Writes docs/configuration.md from the same classes that build a configuration.
+"""Writes docs/reference/configuration.md from the same classes that build a configuration.
 
-python -m steelyard.config.reference > docs/configuration.md
+python -m steelyard.config.reference > docs/reference/configuration.md
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class SqlResult:
         limits: of each query.
         published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well; these compare
             cells exactly.
-        equality: which cells of two results are equal without being identical; see docs/verdicts.md.
+        equality: which cells of two results are equal without being identical; see docs/explanation/verdicts.md.
     """
 
     form: Wanted = "auto"

@@ -66,11 +66,12 @@ class TableMetrics:
 
     Args:
         task: `QA` (the output is a table) or `SP` (it is SQL).
-        rules: whose rules; `steelyard` by default, see docs/tables.md.
+        rules: whose rules; `steelyard` by default, see docs/reference/tables.md.
         databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); None: no SQL is run.
         metrics: which; empty is all.
         limits: of each query, and of the tables that are compared.
-        equality: which cells are equal without being identical, by the rules `steelyard`; see docs/verdicts.md.
+        equality: which cells are equal without being identical, by the rules `steelyard`; see
+            docs/explanation/verdicts.md.
 
     >>> import asyncio
     >>> score = TableMetrics(metrics=("cell_recall",))

@@ -3,7 +3,7 @@
 What the judge says of all records is many verdicts with an unknown error, what people say of some is few without it.
 Both together estimate what people would say on average of all such records. `corrected_mean` picks the method from the
 number of labels, what the judge said and how many labels are of the rarer kind, never from the widths of intervals, as
-the narrowest of several intervals holds less than each. Measured coverage is in docs/statistics.md.
+the narrowest of several intervals holds less than each. Measured coverage is in docs/explanation/statistics.md.
 """
 
 from __future__ import annotations

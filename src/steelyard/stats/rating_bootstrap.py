@@ -133,8 +133,8 @@ def bootstrap(
     There is no interval where the coefficient is defined in fewer than half of the resamples, or the same in all:
     perfect agreement of few units resamples to perfect agreement, which says nothing about its spread.
 
-    Why not BCa: over the cells of docs/agreement.md it holds 94.5 % where this one holds 94.1 %, at the same width, and
-    needs the coefficient once more for each unit that is left out, of which some have none.
+    Why not BCa: over the cells of docs/explanation/agreement.md it holds 94.5 % where this one holds 94.1 %, at the
+    same width, and needs the coefficient once more for each unit that is left out, of which some have none.
 
     Args:
         name: of the coefficient.

@@ -1,7 +1,7 @@
 """Verifies a store: reads and unpacks every row, recounts, and compares checksums.
 
 Each run is read in one snapshot, so that a store that is being written can be checked too. What is found, and what
-cannot be found, is documented in docs/store.md.
+cannot be found, is documented in docs/how-to/store.md.
 """
 
 from __future__ import annotations

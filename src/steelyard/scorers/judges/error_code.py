@@ -1,8 +1,8 @@
 """Scorers that look for one kind of error: by a judge with its definition and examples, or by a pattern.
 
 Error analysis makes them: people note what is wrong with records, group the notes under codes, and a code becomes a
-scorer whose verdicts can be held against the notes (docs/error-analysis.md). Both score 1 where the answer is free of
-the error, so that more is better, as for every rate.
+scorer whose verdicts can be held against the notes (docs/how-to/error-analysis.md). Both score 1 where the answer is
+free of the error, so that more is better, as for every rate.
 """
 
 from __future__ import annotations
