@@ -27,6 +27,8 @@ EFFECTS = {
 """Key -> the page, what is pressed, and what is so then."""
 LABELLING = {"1", "0", "c", "u", "Ctrl+Enter"}
 """Keys of a queue, which `test_queues` tries."""
+CODING = {"n", "g"}
+"""Keys of an error analysis, which `test_codes_in_browser` tries."""
 EDITING = {"a", "x", "d"}
 """Keys of a dataset, which `test_datasets_in_browser` tries."""
 FURTHER = {
@@ -47,7 +49,7 @@ def ids(viewer):
 
 
 def test_every_key_of_the_table_is_tried():
-    assert EFFECTS.keys() | LABELLING | EDITING == {key.key for key in KEYS}
+    assert EFFECTS.keys() | LABELLING | CODING | EDITING == {key.key for key in KEYS}
 
 
 @pytest.mark.parametrize("case", [*EFFECTS, *FURTHER])

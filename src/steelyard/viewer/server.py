@@ -22,6 +22,9 @@ from starlette.routing import Route
 
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
+from steelyard.viewer.code_page import code_routes
+from steelyard.viewer.coded_record_page import coded_record_routes
+from steelyard.viewer.codes_page import codes_routes
 from steelyard.viewer.compare_page import compare_routes
 from steelyard.viewer.datasets_page import dataset_routes
 from steelyard.viewer.delete_page import delete_routes
@@ -31,6 +34,7 @@ from steelyard.viewer.history_page import history_routes
 from steelyard.viewer.live_page import live_routes
 from steelyard.viewer.marks import mark_routes
 from steelyard.viewer.notes import note_routes
+from steelyard.viewer.open_codings import OpenCodings
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import AnyText, Pages
 from steelyard.viewer.queue_page import queue_routes
@@ -108,13 +112,14 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
     """The guarded application over an open store.
 
     Args:
-        store: it is read, and written by marks, notes, labels and drafts of datasets.
+        store: it is read, and written by marks, notes, labels, error analyses and drafts of datasets.
         access: who may use it.
         read_only: refuse whatever writes.
     """
     register_url_convertor("any", AnyText())
     pages = Pages(store, root_path=access.root_path, read_only=read_only, static=_static_address)
     datasets = OpenDatasets(pages)
+    codings = OpenCodings(pages)
     routes = [
         *runs_routes(pages),
         *live_routes(pages),
@@ -129,6 +134,9 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
         *export_routes(pages),
         *queue_routes(pages),
         *dataset_routes(pages, datasets),
+        *codes_routes(pages, codings),
+        *coded_record_routes(pages, codings),
+        *code_routes(pages, codings),
         Route("/static/{digest}/{name}", _static),
     ]
 

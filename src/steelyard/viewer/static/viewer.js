@@ -53,7 +53,10 @@
     const button = event.target instanceof Element && event.target.closest("button");
     if (button && button.dataset.key === "?") sheet().showModal();
     if (button && button.dataset.close !== undefined) button.closest("dialog").close();
+    if (button && button.dataset.copy) navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent).then(() => { button.textContent = "Copied"; });
   });
+  // Browsers let pages copy on this machine and over TLS alone.
+  if (navigator.clipboard) for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
 
   // A list of completions fits a whole field; a filter is parts joined by "and", of which the last is being typed.
   document.addEventListener("input", (event) => {

@@ -1,0 +1,232 @@
+"""One code of an error analysis in the browser: its notes, what may be changed of it, and the scorer made of it.
+
+The viewer writes the scorer's configuration; the command line tries it, since that makes calls. What a trial found is
+read from the store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from steelyard.analysis.error_codes import LONGEST_DEFINITION, LONGEST_NAME
+from steelyard.errors import ConfigError
+from steelyard.report.code_scorer import PATTERN, judge_config, pattern_config, score_name, scorer_yaml
+from steelyard.report.error_codes import trial_section
+from steelyard.store.codings import (
+    assign_code,
+    change_code,
+    edit_code,
+    merge_codes,
+    new_code,
+    write_scorer,
+)
+from steelyard.viewer.codes_page import scorer_words, writer_of
+from steelyard.viewer.notes import author_of, remember_author
+from steelyard.viewer.pages import Pages, fields_of
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from steelyard.analysis.error_codes import CodingState, ErrorCode, ErrorNote
+    from steelyard.report.section import Section
+    from steelyard.store.codings import Coding
+    from steelyard.types import Json
+    from steelyard.viewer.open_codings import OpenCodings
+
+_NOTES: Final = 100
+"""Notes on one page: a form has at most 200 fields."""
+_EXAMPLES: Final = 20
+"""As many as a judge takes."""
+_FIELDS: Final = ("do", "name", "definition", "score", "pattern", "ignore_case")
+"""What a form keeps where it is shown again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentChange:
+    """What a reader sent of a code.
+
+    Args:
+        do: what is to be done with it.
+        fields: of the form; of boxes see `items`.
+        items: records that were ticked.
+        author: who sent it.
+    """
+
+    do: str
+    fields: dict[str, str]
+    items: tuple[int, ...]
+    author: str
+
+    def field(self, name: str) -> str:
+        """A field; "" where it was not sent."""
+        return self.fields.get(name, "").replace("\r\n", "\n").strip()
+
+
+def code_routes(pages: Pages, codings: OpenCodings) -> list[Route]:
+    """The routes of the page and of what it writes."""
+    site = _CodePages(pages, codings)
+    return [
+        Route("/codes/{coding}/c/{code}", site.shown),
+        Route("/codes/{coding}/c/{code}", site.take, methods=["POST"]),
+    ]
+
+
+class _CodePages:
+    """The pages of codes over one store."""
+
+    def __init__(self, pages: Pages, codings: OpenCodings) -> None:
+        self._pages = pages
+        self._store = pages.store
+        self._codings = codings
+
+    def shown(self, request: Request) -> Response:
+        """One code."""
+        coding = self._codings.of(request.path_params["coding"])
+        return self._page(request, coding, {}, "")
+
+    def _page(self, request: Request, coding: Coding, given: dict[str, str], fault: str) -> Response:
+        state = self._codings.state(coding)
+        code = _code(state, request.path_params["code"])
+        notes = [note for note in state.notes.values() if note.text and note.code == code.id]
+        first = request.query_params.get("from", "")
+        start = int(first) if first.isdecimal() and len(first) < 9 else 0
+        samples = {item.num: item.sample for item in coding.items}
+        return self._pages.page(
+            request,
+            "code.html.j2",
+            status=422 if fault else 200,
+            coding=coding,
+            code=code,
+            fault=fault,
+            given={**dict.fromkeys(_FIELDS, ""), **given},
+            notes=[(note, samples[note.item]) for note in notes[start : start + _NOTES]],
+            total=len(notes),
+            start=start,
+            step=_NOTES,
+            examples=[(note, samples[note.item]) for note in notes[:_EXAMPLES]],
+            others=[other for other in state.adopted if other.id != code.id],
+            related=_related(state, code),
+            score=score_name(code.name),
+            scorer=scorer_words(code),
+            is_pattern=code.scorer is not None and PATTERN in code.scorer.config,
+            yaml=scorer_yaml(code.scorer.config) if code.scorer else "",
+            command=f"steelyard codes try {coding.id}/{code.id}",
+            store_option=self._codings.store_option(),
+            trial=self._trial(coding, code),
+            author=author_of(request),
+            longest=(LONGEST_NAME, LONGEST_DEFINITION),
+        )
+
+    def _trial(self, coding: Coding, code: ErrorCode) -> Section | None:
+        result = self._codings.described(coding).trials.get(code.id)
+        labels = {item.num: item.sample for item in coding.items}
+        return trial_section(code, result, labels) if result else None
+
+    async def take(self, request: Request) -> Response:
+        """Change the code; a form that cannot be meant is shown again with what is wrong."""
+        self._pages.refuse_writing()
+        fields = await fields_of(request)
+        return await run_in_threadpool(self._taken, request, fields)
+
+    def _taken(self, request: Request, fields: list[tuple[str, str]]) -> Response:
+        coding = self._codings.of(request.path_params["coding"])
+        given = dict(fields)
+        try:
+            items = tuple(int(value) for name, value in fields if name == "item" and value.isdecimal())
+            sent = SentChange(given.get("do", ""), given, items, writer_of(request, given))
+            goes_to = self._change(coding, request.path_params["code"], sent)
+        except ConfigError as error:
+            return self._page(request, coding, given, str(error))
+        path = f"/codes/{coding.id}" + (f"/c/{goes_to}" if goes_to else "")
+        answer = RedirectResponse(self._pages.address(path), 303)
+        remember_author(answer, request, sent.author, path=self._pages.address("/"))
+        return answer
+
+    def _change(self, coding: Coding, code: str, sent: SentChange) -> str:
+        """Do what was sent; gives the code that is shown next, "" for the overview.
+
+        Raises:
+            ConfigError: what is wrong with it.
+            HTTPException: 400, nothing that a page sends.
+        """
+        store, author = self._store, sent.author
+        match sent.do:
+            case "edit":
+                edit_code(store, coding, code, sent.field("name"), author=author, definition=sent.field("definition"))
+            case "merge":
+                merge_codes(store, coding, code, self._other(coding, sent), author=author)
+                return sent.field("into")
+            case "split":
+                self._require_items(sent)
+                return new_code(store, coding, sent.field("name"), author=author, items=sent.items)
+            case "move":
+                self._require_items(sent)
+                assign_code(store, coding, sent.items, self._other(coding, sent, or_none=True), author=author)
+            case "drop" | "adopt" | "install":
+                change_code(store, coding, sent.do, code, author=author)
+                return "" if sent.do == "drop" else code
+            case "judge" | "pattern":
+                examples = sent.items if sent.do == "judge" else ()
+                config = _scorer_config(self._codings.state(coding), sent)
+                write_scorer(store, coding, code, config, examples, author=author)
+            case _:
+                raise HTTPException(400, f"{sent.do!r} is nothing that can be done with a code")
+        return code
+
+    def _other(self, coding: Coding, sent: SentChange, *, or_none: bool = False) -> str:
+        """Id of the other code that was chosen; "" where the notes shall be under none."""
+        into = sent.field("into")
+        if not into:
+            raise ConfigError("choose another code")
+        return "" if or_none and into == "none" else self._codings.state(coding).code(into).id
+
+    @staticmethod
+    def _require_items(sent: SentChange) -> None:
+        if not sent.items:
+            raise ConfigError("no note is ticked: tick those that are meant")
+
+
+def _code(state: CodingState, ident: str) -> ErrorCode:
+    """The code of an id, also one that was merged or dropped."""
+    return state.codes[ident] if ident in state.codes else state.code(ident)
+
+
+def _related(state: CodingState, code: ErrorCode) -> list[tuple[str, ErrorCode]]:
+    """How a code came to be, and what went into it: words and the other code."""
+    found = []
+    if code.split_from in state.codes:
+        found.append(("split from", state.codes[code.split_from]))
+    if code.merged_into in state.codes:
+        found.append(("merged into", state.codes[code.merged_into]))
+    found += [("has the notes of", other) for other in state.codes.values() if other.merged_into == code.id]
+    return [*found, *(("part split off as", other) for other in state.codes.values() if other.split_from == code.id)]
+
+
+def _scorer_config(state: CodingState, sent: SentChange) -> dict[str, Json]:
+    """The configuration of the scorer that was asked for, checked as a run would check it.
+
+    Raises:
+        ConfigError: what is wrong with it.
+    """
+    from steelyard.scorers.judges.error_code import ErrorJudge, ErrorPattern  # imports what asks models
+
+    name = sent.field("score")
+    if sent.do == "pattern":
+        flags = ("ignore_case",) if sent.field("ignore_case") else ()
+        ErrorPattern(name, sent.field("pattern"), flags).check()  # type: ignore[arg-type]
+        return pattern_config(name, sent.field("pattern"), flags)
+    examples = [_example(state.notes.get(item)) for item in sent.items]
+    ErrorJudge(name=name, definition=sent.field("definition"), examples=tuple(examples)).check()
+    return judge_config(name, sent.field("definition"), examples)
+
+
+def _example(note: ErrorNote | None) -> str:
+    if note is None or not note.text:
+        raise ConfigError("an example that was ticked has no note any more: look at the notes again")
+    return note.text

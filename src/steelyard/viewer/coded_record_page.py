@@ -1,0 +1,251 @@
+"""One record of an error analysis in the browser: what the page of a sample shows, a note on it, and its code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from steelyard.analysis.error_codes import LONGEST_NAME, LONGEST_NOTE
+from steelyard.errors import ConfigError
+from steelyard.store.codings import assign_code, coded_record, new_code, withdraw_note, write_note
+from steelyard.store.queues import checked_rater
+from steelyard.viewer.codes_page import reading_mode, record_address
+from steelyard.viewer.notes import author_of
+from steelyard.viewer.pages import Pages, form_of
+from steelyard.viewer.sample_page import read_sample
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from steelyard.analysis.error_codes import CodingState, ErrorNote
+    from steelyard.store.codings import CodedItem, Coding
+    from steelyard.viewer.open_codings import OpenCodings
+
+_KEYS: Final = 9
+
+
+@dataclass(frozen=True, slots=True)
+class CodeButton:
+    """A code that one press assigns: its id and name, the key that presses it ("" for none), and whether it is set."""
+
+    id: str
+    name: str
+    key: str
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SentNote:
+    """What a reader sent of a record.
+
+    Args:
+        text: of the note.
+        seen: number of the note that stood on their screen; 0 for none.
+        code: id of the code that was pressed; "none" takes the note out of its code, "" leaves it.
+        name: of a code that was typed; a new one is made where there is none of it.
+        nothing: whether they say that nothing is wrong.
+    """
+
+    text: str
+    seen: int
+    code: str
+    name: str
+    nothing: bool
+
+    @classmethod
+    def of(cls, form: dict[str, str]) -> SentNote:
+        """Read a form; browsers send line ends as two characters."""
+        seen = form.get("seen", "")
+        return cls(
+            form.get("text", "").replace("\r\n", "\n").strip(),
+            int(seen) if seen.isdecimal() and len(seen) < 19 else 0,
+            form.get("code", ""),
+            form.get("name", "").strip(),
+            form.get("do") == "nothing",
+        )
+
+
+def coded_record_routes(pages: Pages, codings: OpenCodings) -> list[Route]:
+    """The routes of the page and of what it writes."""
+    site = _RecordPages(pages, codings)
+    return [
+        Route("/codes/{coding}/i/{item:int}", site.shown),
+        Route("/codes/{coding}/i/{item:int}", site.take, methods=["POST"]),
+        Route("/codes/{coding}/withdraw", site.take_back, methods=["POST"]),
+    ]
+
+
+class _RecordPages:
+    """The pages of records over one store."""
+
+    def __init__(self, pages: Pages, codings: OpenCodings) -> None:
+        self._pages = pages
+        self._store = pages.store
+        self._codings = codings
+
+    def shown(self, request: Request) -> Response:
+        """One record with its note; the overview, which asks for a name, where the browser keeps none."""
+        coding = self._codings.of(request.path_params["coding"])
+        item = coding.item(request.path_params["item"])
+        if not author_of(request).strip() and not self._pages.read_only:
+            return RedirectResponse(self._pages.address(f"/codes/{coding.id}"), 303)
+        return self._page(request, coding, item)
+
+    def _page(
+        self, request: Request, coding: Coding, item: CodedItem, *, sent: SentNote | None = None, fault: str = ""
+    ) -> Response:
+        state = self._codings.state(coding)
+        runs = self._codings.runs(coding)
+        if item.run not in runs:
+            raise ConfigError(f"the run of record {item.num} may have been deleted: nothing can be shown of it")
+        run = runs[item.run]
+        note = state.notes.get(item.num)
+        at = coding.items.index(item)
+        mode = reading_mode(request.query_params)
+        address = [
+            record_address(self._pages, coding, coding.items[place].num, mode) if 0 <= place < len(coding.items) else ""
+            for place in (at - 1, at + 1)
+        ]
+        return self._pages.page(
+            request,
+            "coded_record.html.j2",
+            status=422 if fault else 200,
+            coding=coding,
+            item=item,
+            run=run,
+            note=note,
+            seen=note.num if note else 0,
+            text=sent.text if sent else note.text if note else "",
+            typed=sent.name if sent else "",
+            fault=fault,
+            conflict=sent is not None and sent.text != (note.text if note else ""),
+            earlier=state.earlier.get(item.num, ()),
+            place=at + 1,
+            noted=len(state.notes),
+            uncoded=len(state.uncoded),
+            buttons=_buttons(state, note),
+            names=[code.name for code in state.adopted],
+            beside=address,
+            mode=mode,
+            reader=author_of(request),
+            longest=(LONGEST_NOTE, LONGEST_NAME),
+            **read_sample(run, [coded_record(run, item)]),
+        )
+
+    async def take(self, request: Request) -> Response:
+        """Store the note and its code, at once."""
+        self._pages.refuse_writing()
+        form = await form_of(request)
+        return await run_in_threadpool(self._taken, request, form)
+
+    def _taken(self, request: Request, form: dict[str, str]) -> Response:
+        sent, mode = SentNote.of(form), reading_mode(request.query_params)
+        try:
+            reader = checked_rater(author_of(request))
+            coding = self._codings.of(request.path_params["coding"])
+            item = coding.item(request.path_params["item"])
+        except ConfigError as error:
+            return self._lost(request, sent, error)
+        try:
+            goes_on = self._store_sent(coding, item, sent, reader)
+        except ConfigError as error:
+            try:
+                return self._page(request, coding, item, sent=sent, fault=str(error))
+            except ConfigError as deleted:
+                return self._lost(request, sent, deleted)
+        if goes_on or mode:
+            following = self._codings.next_item(coding, mode, item.num)
+            return RedirectResponse(
+                record_address(self._pages, coding, following.num if following else None, mode), 303
+            )
+        return RedirectResponse(record_address(self._pages, coding, item.num, mode), 303)
+
+    def _lost(self, request: Request, sent: SentNote, error: ConfigError) -> Response:
+        """A page that says why a note has no place any more, with its text."""
+        return self._pages.page(
+            request, "error.html.j2", status=422, title="This was not done", text=str(error), typed=sent.text
+        )
+
+    def _store_sent(self, coding: Coding, item: CodedItem, sent: SentNote, reader: str) -> bool:
+        """Store what was sent; gives whether the reader goes on to the next record.
+
+        Raises:
+            ConfigError: what is wrong with it.
+        """
+        note = self._codings.state(coding).notes.get(item.num)
+        before = note.text if note else ""
+        if sent.text != before:
+            _check_text(sent, note)
+            write_note(self._store, coding, item.num, sent.text, author=reader)
+        elif sent.nothing and (note is None or note.text):
+            write_note(self._store, coding, item.num, "", author=reader)
+        if sent.nothing or not (sent.code or sent.name):
+            return not sent.nothing
+        if not sent.text:
+            raise ConfigError("a code groups notes: say first what is wrong with this record")
+        self._assign(coding, item, sent, reader)
+        return False
+
+    def _assign(self, coding: Coding, item: CodedItem, sent: SentNote, reader: str) -> None:
+        if sent.code:
+            code = "" if sent.code == "none" else sent.code
+            assign_code(self._store, coding, [item.num], code, author=reader)
+            return
+        known = self._codings.state(coding).named(sent.name)
+        if known is None:
+            new_code(self._store, coding, sent.name, author=reader, items=[item.num])
+        else:
+            assign_code(self._store, coding, [item.num], known.id, author=reader)
+
+    async def take_back(self, request: Request) -> Response:
+        """Withdraw the reader's newest note and show its record."""
+        self._pages.refuse_writing()
+        reader = checked_rater(author_of(request))
+        return await run_in_threadpool(self._withdrawn, request, reader)
+
+    def _withdrawn(self, request: Request, reader: str) -> Response:
+        coding = self._codings.of(request.path_params["coding"])
+        item = withdraw_note(self._store, coding, author=reader)
+        if item is None:
+            raise ConfigError(f"no note of {reader} stands in this error analysis: there is nothing to withdraw")
+        mode = reading_mode(request.query_params)
+        return RedirectResponse(record_address(self._pages, coding, item, mode), 303)
+
+
+def _check_text(sent: SentNote, note: ErrorNote | None) -> None:
+    """Refuse a text that would replace what its reader has not seen, or that says nothing.
+
+    Raises:
+        ConfigError: why it is not stored.
+    """
+    if sent.seen != (note.num if note else 0):
+        raise ConfigError(_written_meanwhile(note))
+    if sent.nothing:
+        raise ConfigError("the note has a text that is not stored: clear it to say that nothing is wrong")
+    if not sent.text:
+        raise ConfigError("the note is blank now: press 0 where nothing is wrong, or u to withdraw your last note")
+
+
+def _written_meanwhile(note: ErrorNote | None) -> str:
+    if note is None:
+        return "since you opened this page its note was withdrawn: your text is not stored yet. Save again to store it"
+    said = f"noted “{note.text}”" if note.text else "said that nothing is wrong"
+    return f"since you opened this page {note.author} {said}: your text is not stored yet. Save again to replace that"
+
+
+def _buttons(state: CodingState, note: ErrorNote | None) -> list[CodeButton]:
+    """The codes with most notes in the order in which they were made, so that their keys seldom change; and the note's.
+
+    Others are typed by name: 500 buttons are no choice.
+    """
+    most = {code.id for code in state.adopted[:_KEYS]}
+    own = note.code if note else ""
+    shown = [code for code in state.codes.values() if code.id in most]
+    buttons = [CodeButton(code.id, code.name, str(at), code.id == own) for at, code in enumerate(shown, 1)]
+    if own and own not in most:
+        buttons.append(CodeButton(own, state.codes[own].name, "", chosen=True))
+    return buttons

@@ -1,0 +1,103 @@
+"""Error analyses as pages show them: which one an address names, what stands in it, and which record comes next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal
+
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.report.coding_page import CodingPage
+from steelyard.store.codings import coding_sizes, named_coding, read_coding
+
+if TYPE_CHECKING:
+    from steelyard.analysis.error_codes import CodingState
+    from steelyard.store import Run
+    from steelyard.store.codings import CodedItem, Coding
+    from steelyard.viewer.pages import Pages
+
+ReadingMode = Literal["", "group"]
+"""Whether a reader goes from record to record that has no note yet, or from note to note under no code."""
+
+
+class OpenCodings:
+    """The error analyses of one store.
+
+    Records and events are read once; later looks read what came since, which 10,000 notes under 500 codes need.
+
+    Args:
+        pages: of the viewer.
+    """
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+        self._store = pages.store
+        self._codings: dict[str, tuple[int, Coding]] = {}
+        self._described: dict[str, tuple[CodingState, int, CodingPage]] = {}
+
+    def all(self) -> list[Coding]:
+        """Every error analysis, newest first."""
+        return [self._current(ident, items) for ident, items in coding_sizes(self._store).items()]
+
+    def of(self, ident: str) -> Coding:
+        """The error analysis of an id, without the records of runs that were deleted since.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        sizes = coding_sizes(self._store)
+        if ident not in sizes:
+            raise ConfigError(f"there is no error analysis {ident!r}{did_you_mean(ident, sizes)}")
+        return self._current(ident, sizes[ident])
+
+    def of_run(self, run: Run) -> list[Coding]:
+        """Those that a run is in, newest first."""
+        return [coding for coding in self.all() if run.id in coding.drawn]
+
+    def _current(self, ident: str, items: int) -> Coding:
+        kept = self._codings.get(ident)
+        if kept is None or kept[0] != items:
+            self._codings[ident] = kept = items, named_coding(self._store, ident)
+        return kept[1]
+
+    def state(self, coding: Coding) -> CodingState:
+        """What people have done with it until now."""
+        return read_coding(self._store, coding)
+
+    def described(self, coding: Coding) -> CodingPage:
+        """Shares of its codes and results of their trials, computed once while nothing changes."""
+        state, runs = self.state(coding), len(self._pages.store.runs())
+        kept = self._described.get(coding.id)
+        if kept is None or kept[0] is not state or kept[1] != runs:
+            self._described[coding.id] = kept = state, runs, CodingPage.of(self._store, coding)
+        return kept[2]
+
+    def runs(self, coding: Coding) -> dict[int, Run]:
+        """Number -> run, of those of its runs that are still there."""
+        return {run.num: run for run in self._store.runs() if run.id in coding.drawn}
+
+    def next_item(self, coding: Coding, mode: ReadingMode, after: int = 0) -> CodedItem | None:
+        """The record that a reader is to see next; None where all is done.
+
+        Args:
+            coding: that is read.
+            mode: of reading.
+            after: number of the record that was read last; those before it come last.
+        """
+        state = self.state(coding)
+        wanted = _is_uncoded(state) if mode == "group" else lambda item: item.num not in state.notes
+        return next(filter(wanted, _from(coding, after)), None)
+
+    def store_option(self) -> str:
+        """` --store STORE` of a command for this store, without a password; "" for the default store."""
+        return "" if self._store.is_at(None) else f" --store {shlex.quote(str(self._store.path))}"
+
+
+def _is_uncoded(state: CodingState) -> Callable[[CodedItem], bool]:
+    uncoded = {note.item for note in state.uncoded}
+    return lambda item: item.num in uncoded
+
+
+def _from(coding: Coding, after: int) -> Iterator[CodedItem]:
+    yield from (item for item in coding.items if item.num > after)
+    yield from (item for item in coding.items if item.num < after)
