@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from steelyard.errors import ConfigError
 from steelyard.stats.intervals import Interval, check_counts, check_level, wilson
 
 
@@ -40,7 +39,7 @@ def stratified_share(strata: Sequence[SampledStratum], level: float = 0.95) -> S
         level: confidence level in (0, 1).
 
     Raises:
-        ConfigError: counts that are no such thing.
+        ValueError: counts that are no such thing, or a level outside (0, 1).
 
     Source: W. G. Cochran, "Sampling techniques", 3rd edition, 1977, sections 5.2 and 2.6; the limits are joined by
     MOVER, G. Y. Zou, W. Huang and X. Zhang, "A note on confidence interval estimation for a linear function of
@@ -55,7 +54,7 @@ def stratified_share(strata: Sequence[SampledStratum], level: float = 0.95) -> S
     for stratum in held:
         check_counts(stratum.having, stratum.seen)
         if stratum.seen > stratum.size:
-            raise ConfigError(f"a stratum of {stratum.size:,} cannot have {stratum.seen:,} units that were looked at")
+            raise ValueError(f"a stratum of {stratum.size:,} cannot have {stratum.seen:,} units that were looked at")
     total, seen = sum(stratum.size for stratum in held), sum(stratum.size for stratum in held if stratum.seen)
     if not seen:
         return StratifiedShare(None, Interval(0.0, 1.0))
