@@ -1,5 +1,6 @@
 import contextlib
 import json
+import re
 import sqlite3
 
 import jsonschema
@@ -84,6 +85,23 @@ def test_init_refuses_an_unknown_suite_and_a_folder_that_is_a_file(command, tmp_
     assert isinstance(command("init", tmp_path / "file").exception, ConfigError)
 
 
+@pytest.mark.parametrize("suite", ["choice", "text2sql", "tables", "rag", "pairwise"])
+def test_chinese_starter_is_the_english_one_with_chinese_texts(command, tmp_path, suite):
+    suites = {}
+    for language in ("en", "zh"):
+        assert command("init", tmp_path / language, "--suite", suite, "--language", language).exception is None
+        suites[language] = load(tmp_path / language / f"{suite}.yaml", environ={}, use_dotenv=False).suite
+    english, chinese = suites["en"], suites["zh"]
+    assert list(chinese.targets) == list(english.targets)
+    samples = list(chinese.samples)
+    assert [sample.id for sample in samples] == [sample.id for sample in english.samples]
+    assert all(re.search(r"[\u4e00-\u9fff]", sample.input) for sample in samples if sample.input[0] != "1")
+
+
+def test_init_refuses_a_language_that_has_no_starter(command, tmp_path):
+    assert "'fr' is not one of 'en', 'zh'" in str(command("init", tmp_path / "new", "--language", "fr").exception)
+
+
 def test_check_tells_what_a_configuration_holds(command, started):
     result = command("check", started / "choice.yaml")
     assert "is valid: suite choice, 20 samples" in result.output
@@ -116,8 +134,11 @@ def test_check_shows_columns_keys_and_defects_of_a_dataset(command, started):
 
 
 @pytest.mark.parametrize(("suite", "samples"), [("text2sql", 20), ("tables", 12), ("pairwise", 16)])
-def test_every_suite_has_a_beginning_that_loads_and_a_dataset_that_is_checked(command, tmp_path, suite, samples):
-    assert command("init", tmp_path / "new", "--suite", suite).exception is None
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_suite_has_a_beginning_that_loads_and_a_dataset_that_is_checked(
+    command, tmp_path, suite, samples, language
+):
+    assert command("init", tmp_path / "new", "--suite", suite, "--language", language).exception is None
     assert len(list(load(tmp_path / "new" / f"{suite}.yaml", environ={}, use_dotenv=False).suite.samples)) == samples
     (data,) = (one for one in (tmp_path / "new").glob("*.jsonl") if one.stem in {"questions", "predictions"})
     result = command("check", data, "--suite", suite)

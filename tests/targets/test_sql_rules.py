@@ -197,3 +197,15 @@ def test_baseline_rules_takes_no_knowledge(tmp_path):
     Baseline("rules").check()
     with pytest.raises(ConfigError, match="rules uses no knowledge"):
         Baseline("rules", tmp_path / "k.md").check()
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("一共有多少位作者？", 'SELECT COUNT(*) FROM "作者"'),
+        ("哪些作者的出生年份早于1960年？", 'SELECT "姓名" FROM "作者" WHERE "出生年份" < 1960'),
+        ("按出生年份从大到小列出姓名。", 'SELECT "姓名" FROM "作者" ORDER BY "出生年份" DESC'),
+    ],
+)
+def test_chinese_measure_words_and_words_of_order_are_no_values(question, expected):
+    assert sql(question, "CREATE TABLE 作者 (编号 INTEGER PRIMARY KEY, 姓名 TEXT, 出生年份 INTEGER)") == expected

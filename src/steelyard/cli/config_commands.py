@@ -34,12 +34,17 @@ def init(
     ] = Path(),
     *,
     suite: Annotated[str, typer.Option("--suite", metavar="NAME", help="Which suite to begin with.")] = "choice",
+    language: Annotated[
+        Literal["en", "zh"], typer.Option("--language", help="Language of the dataset and of the comments.")
+    ] = "en",
 ) -> None:
     """Write a first configuration with a small dataset.
 
     It runs without a key and without a network. No existing file is changed.
     """
-    starter = {_RENAMED.get(file.name, file.name): file for file in _starter(suite).iterdir() if file.is_file()}
+    starter = {
+        _RENAMED.get(file.name, file.name): file for file in _starter(suite, language).iterdir() if file.is_file()
+    }
     try:
         existing = sorted(name for name in starter if os.path.lexists(folder / name))
         if existing:
@@ -56,12 +61,11 @@ def init(
         typer.echo(f"    {line}")
 
 
-def _starter(suite: str) -> Traversable:
+def _starter(suite: str, language: str) -> Traversable:
     from importlib.resources import files
 
-    folders = {
-        folder.name: folder for folder in files("steelyard.config").joinpath("starter/en").iterdir() if folder.is_dir()
-    }
+    starters = files("steelyard.config").joinpath("starter", language)
+    folders = {folder.name: folder for folder in starters.iterdir() if folder.is_dir()}
     if suite not in folders:
         raise ConfigError(f"there is no suite {suite!r} to begin with{did_you_mean(suite, folders)}")
     return folders[suite]

@@ -176,7 +176,7 @@ def _wide(text: str, known: Mapping[str, str]) -> Iterator[Span]:
     for number, piece in enumerate(cut):
         if number % 2:
             yield from (Span(word, "word", opens=True) for word in known[piece].split())
-        elif piece:
+        elif piece and piece not in lexicon()["chinese measure words"]:
             yield Span(piece, "word")
 
 
