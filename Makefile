@@ -18,6 +18,11 @@ test: $(VENV)/.tools
 	$(BIN)/python -m pytest -q -n 2 --ignore=tests/foreign -m "not browser" --frameworks without
 	$(BIN)/python -m pytest -q --ignore=tests/foreign -m "not browser" --frameworks only tests
 
+# The same with many more repetitions and new random examples: for the night, or before a release.
+.PHONY: test-thorough
+test-thorough: export STEELYARD_TEST_THOROUGH = 1
+test-thorough: test
+
 # Pages in Chromium: what uses it has the mark, wherever it stands. axe-core is for these tests alone.
 test-browser: $(VENV)/.tools tests/browser/node_modules/.installed
 	STEELYARD_TEST_BROWSER=required $(BIN)/python -m pytest -q -n 2 -m browser tests/browser tests/report tests/viewer

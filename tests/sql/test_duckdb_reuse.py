@@ -158,7 +158,7 @@ def test_a_result_is_the_same_after_statements_that_would_change_an_instance(one
 
 @pytest.mark.parametrize("family", LEGITIMATE)
 def test_a_result_is_the_same_after_a_legitimate_statement(one, port, family):
-    wrong, survived = differing(one, port, LEGITIMATE[family], script=HIDDEN)
+    wrong, survived = differing(one, port, LEGITIMATE[family], file=one.file)
     assert wrong == []
     assert survived == 1
 

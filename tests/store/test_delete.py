@@ -9,6 +9,7 @@ import time
 import pytest
 from tests.store.outside import execute
 from tests.store.test_verify import REPLIES, SAMPLES, length
+from tests.thorough import times
 
 from steelyard import Options, Prompt, Store, StoreError, Suite, evaluate
 from steelyard.models.budget import Budget
@@ -114,7 +115,7 @@ with Store(sys.argv[1]) as store:
 def test_killed_at_any_moment_a_run_is_there_or_gone(where):
     kept = run_over(SAMPLES[:20], where)
     told = set()
-    for wait in (0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, "until it is done"):
+    for wait in (0, *times((0.01,), (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)), "until it is done"):
         run = run_over(SAMPLES[10:], where, fresh=True, repeats=2)
         process = subprocess.Popen(
             [sys.executable, "-c", DELETE, str(where)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

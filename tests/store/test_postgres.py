@@ -19,6 +19,7 @@ from tests.running_server import ledger_server
 from tests.store.conftest import SERVER
 from tests.store.outside import connection_to, execute
 from tests.store.test_store import new, record
+from tests.thorough import times
 
 from steelyard import ConfigError, ExactMatch, Sample, Score, Store, StoreError, evaluate
 from steelyard.store.address import has_password, locate
@@ -376,7 +377,7 @@ def test_a_lost_line_ends_the_run_with_4_and_no_reply_is_paid_twice(tmp_path, on
 
 @pytest.mark.slow
 def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_path, on_server, server):
-    kills = 6
+    kills = times(3, 6)
     with ledger_server(tmp_path, "--latency-ms", "120") as ledger:
         write_exam(tmp_path, ledger.url)
         for kill in range(kills):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.store.outside import as_older, execute
+from tests.thorough import times
 
 from steelyard import ExactMatch, Label, Prompt, Sample, Score, Store, StoreError, evaluate
 from steelyard.models.scripted import Scripted
@@ -182,7 +183,7 @@ def test_a_flipped_bit_of_a_stored_body_is_found_unless_it_says_the_same(copied,
         key = {"record": "run, no, repeat", "score": "run, layer, no, repeat, name"}.get(table, "num")
         rows = connection.execute(f"SELECT {key}, body FROM {table} WHERE body IS NOT NULL").fetchall()
     missed = 0
-    for *place, body in draw.sample(rows, min(25, len(rows))):
+    for *place, body in draw.sample(rows, min(times(10, 25), len(rows))):
         flipped = bytearray(body)
         flipped[draw.randrange(len(body))] ^= 1 << draw.randrange(8)
         where = " AND ".join(f"{one.strip()} = ?" for one in key.split(","))
@@ -203,8 +204,8 @@ def test_a_byte_that_flips_anywhere_in_the_file_is_found_or_changes_nothing(soun
     """What is not found lies in space that nothing uses, or says the same as before."""
     draw, data = random.Random(3), sound.read_bytes()
     before = contents(sound)
-    found = 0
-    for n in range(150):
+    found, flips = 0, times(50, 150)
+    for n in range(flips):
         path = tmp_path / f"{n}.db"
         flipped = bytearray(data)
         flipped[draw.randrange(100, len(data))] ^= 1 << draw.randrange(8)
@@ -217,7 +218,7 @@ def test_a_byte_that_flips_anywhere_in_the_file_is_found_or_changes_nothing(soun
             found += 1
             continue
         assert contents(path) == before
-    assert found > 20, "a store of some pages per table is mostly space that nothing uses"
+    assert found > flips // 8, "a store of some pages per table is mostly space that nothing uses"
 
 
 def contents(path):

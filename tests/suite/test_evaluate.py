@@ -85,16 +85,14 @@ def test_a_notebook_that_is_stopped_sends_nothing_more(tmp_path):
         process = subprocess.Popen(
             [sys.executable, "-c", NOTEBOOK, server.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        started_at = time.time()
         assert process.stdout.readline() == "stopped\n"
         stopped_at = time.time()
-        assert stopped_at - started_at < 10, "the run went on to its end"
         time.sleep(0.3)
         late = [entry for entry in server.requests() if entry["came"] > stopped_at]
         process.stdin.close()
         process.stdout.close()
         assert process.wait(10) == 0
-        assert server.requests()
+        assert 0 < len(server.requests()) < 5000, "the run went on to its end"
         assert not late
 
 

@@ -190,7 +190,7 @@ def test_a_budget_of_money_holds_over_kills(tmp_path):
         for enough in (12, 24):
             while len(server.answered() if server.ledger.exists() else ()) < enough:
                 assert process.poll() is None
-                time.sleep(0.005)
+                time.sleep(0.02)
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()
             process = steelyard(tmp_path, "resume")

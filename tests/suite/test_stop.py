@@ -4,6 +4,7 @@ import asyncio
 import random
 
 import pytest
+from tests.thorough import times
 
 from steelyard import ConfigError, ExactMatch, Options, Sample, ScoreInfo, Store, Suite, aevaluate_suite, evaluate_suite
 from steelyard.errors import ScorerError
@@ -85,7 +86,7 @@ def test_the_decision_does_not_depend_on_the_concurrency(rule):
 
 
 def test_what_it_decides_is_what_the_full_set_says():
-    for seed in range(20):
+    for seed in range(times(6, 20)):
         (complete,) = evaluate_suite(Suite("s", "custom", samples(), {"t": solver(0.56, seed)}, (ExactMatch(),)))
         (run,) = evaluate_suite(stopping_suite({"t": solver(0.56, seed)}, FULL), how=RunConfig(fresh=True))
         mean = complete.summary().score().headline.value

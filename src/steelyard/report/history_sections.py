@@ -300,6 +300,9 @@ def time_ticks(first: datetime, last: datetime, most: int = 6) -> list[tuple[dat
     if first == last:
         return [(first, f"{first:%Y-%m-%d}")]
     for step in _STEPS:
+        # A minute's ticks between two years would be a million: they are made only where there may be few enough.
+        if isinstance(step, timedelta) and (last - first) // step > most:
+            continue
         ticks = _ticks_of(step, first, last)
         if len(ticks) <= most:
             break
