@@ -106,7 +106,12 @@ def test_marks_stand_on_the_page_and_are_changed_there(pages):
 
 
 @pytest.mark.parametrize(
-    "path", ["/save?run={first}", "/save?run={first}&run={second}&score=solve_rate", "/save/history/Exam"]
+    "path",
+    [
+        *("/save?run={first}", "/save?run={first}&run={second}&score=solve_rate", "/save/history/Exam"),
+        *("/?save=page", "/?group=suite&filter=finished&save=page", "/live/{second}?save=page"),
+        *("/run/{second}/s/q0003?save=page",),
+    ],
 )
 def test_a_page_is_saved_as_one_file_that_asks_for_nothing(pages, path):
     ids = {run.target: run.id for run in pages.store.runs()}
@@ -116,6 +121,8 @@ def test_a_page_is_saved_as_one_file_that_asks_for_nothing(pages, path):
     assert "Content-Security-Policy" in text
     assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", text)
     assert "token" not in text.lower().replace("tokens", "")
+    # Nothing leads to a viewer that is gone when the file is read.
+    assert not re.search(r'(?:src|href|action|hx-get)="(?!#|data:)', text)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +137,8 @@ def test_what_cannot_be_saved_is_said(pages, path, says):
 
 def test_every_page_that_can_be_saved_has_the_link(pages):
     ids = {run.target: run.id for run in pages.store.runs()}
-    for page in ("/run/{first}", "/compare?a={first}&b={second}", "/history/Exam"):
+    others = ("/", "/?filter=finished", "/live/{second}", "/run/{first}/s/q0003")
+    for page in ("/run/{first}", "/compare?a={first}&b={second}", "/history/Exam", *others):
         text = pages.ask(page.format(**ids))[2]
         link = html.unescape(re.search(r'<a download href="([^"]+)"', text)[1])
         assert pages.ask(link)[0] == 200

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from steelyard.store import Run
 from steelyard.types import Record
 from steelyard.viewer.pages import Pages
-from steelyard.viewer.saved_page import saved_as
+from steelyard.viewer.single_file import saved_as
 
 _TOGETHER: Final = 500
 """Records that are read at a time: a file of 100,000 takes no more memory than one of 500."""

@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -241,7 +242,8 @@ def live_routes(pages: Pages) -> list[Route]:
     def live(request: Request) -> Response:
         run = pages.run(request)
         state = LiveWatch(pages.store, run.evaluation).look(time.monotonic())
-        return pages.page(request, "live.html.j2", run=run, live=state)
+        at = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        return pages.savable(request, "live.html.j2", f"{run.suite} live", run=run, live=state, saved_at=at)
 
     async def events(request: Request) -> Response:
         run = await run_in_threadpool(pages.run, request)

@@ -20,6 +20,7 @@ from steelyard.store import Run, Store, read_marks
 from steelyard.store.marks import baselines
 from steelyard.viewer.keys import KEYS
 from steelyard.viewer.run_figures import BaselineDifference, FigureCache
+from steelyard.viewer.single_file import saved_as, style, without_links
 
 if TYPE_CHECKING:
     import jinja2
@@ -137,13 +138,28 @@ class Pages:
         """
         return HTMLResponse(self.text(request, template, **values), status)
 
+    def savable(self, request: Request, template: str, name: str, **values: Any) -> Response:
+        """A template as an answer, or as one file where the address says `save=page`.
+
+        Args:
+            request: as for `page`.
+            template: its name; it leaves out what needs a viewer where `saved` is true.
+            name: of the file, without its ending.
+            values: what the template shows.
+        """
+        if not asks_for_file(request):
+            return self.page(request, template, **values)
+        text, digest = style()
+        page = self.text(request, template, saved=True, style=text, style_hash=digest, **values)
+        return HTMLResponse(without_links(page), headers=saved_as(f"{name}.html"))
+
     def text(self, request: Request, template: str, **values: Any) -> str:
         """A template as text."""
         return self._environment.get_template(template).render(
             nonce=request.state.nonce,
             read_only=self.read_only,
             part=request.headers.get("hx-request-type") == "partial",
-            **values,
+            **{"saved": False, **values},
         )
 
     def load(self, template: str) -> None:
@@ -193,6 +209,11 @@ class Pages:
         text = error.detail if isinstance(error, HTTPException) else ""
         title = "There is no such page" if status == 404 else "This is not done"
         return self.page(request, "error.html.j2", status=status, title=title, text=text)
+
+
+def asks_for_file(request: Request) -> bool:
+    """Whether a page is wanted as one file."""
+    return request.query_params.get("save") == "page"
 
 
 async def form_of(request: Request) -> dict[str, str]:

@@ -16,12 +16,13 @@ from steelyard.analysis.numbers import score_title
 from steelyard.errors import ConfigError
 from steelyard.store import Run
 from steelyard.store.marks import NO_MARKS, RunMarks, baselines, read_marks
-from steelyard.viewer.pages import Pages
-from steelyard.viewer.run_figures import VERDICTS, BaselineDifference, RunFigures
+from steelyard.viewer.pages import Pages, asks_for_file
+from steelyard.viewer.run_figures import PATIENCE_S, VERDICTS, BaselineDifference, RunFigures
 from steelyard.viewer.run_filter import STATES, MarkedRun, completions, filtered
 
 _SHOWN: Final = 50
 """Runs on one page."""
+_PATIENCE_OF_A_FILE_S: Final = 60.0
 _GIVEN: Final = ("filter", "suite", "state", "archived", "group", "page")
 """What an address may say of the runs that are shown."""
 
@@ -67,7 +68,9 @@ def runs_routes(pages: Pages) -> list[Route]:
         if given["group"]:
             found.sort(key=lambda each: each.run.suite)  # the order within a suite stays
         page = _number_of(given["page"], -(-len(found) // _SHOWN))
-        rows = _rows(pages, found[(page - 1) * _SHOWN : page * _SHOWN], listed, now)
+        # A file cannot have its figures filled in later.
+        patience_s = _PATIENCE_OF_A_FILE_S if asks_for_file(request) else PATIENCE_S
+        rows = _rows(pages, found[(page - 1) * _SHOWN : page * _SHOWN], listed, now, patience_s)
         scores = {row.figures.score for row in rows if row.figures and row.figures.score}
         part: dict[str, Any] = {
             "title": score_title(next(iter(scores))) if len(scores) == 1 else "Score",
@@ -88,9 +91,10 @@ def runs_routes(pages: Pages) -> list[Route]:
         }
         if request.headers.get("hx-target", "").endswith("#runs"):
             return pages.page(request, "runs_table.html.j2", **part)
-        return pages.page(
+        return pages.savable(
             request,
             "runs.html.j2",
+            "runs",
             suites=sorted({each.run.suite for each in listed}),
             states=STATES,
             words=completions(listed),
@@ -126,9 +130,11 @@ def _number_of(page: str, most: int) -> int:
     return min(max(1, int(page) if page.isascii() and page.isdecimal() and len(page) < 10 else 1), max(1, most))
 
 
-def _rows(pages: Pages, shown: Sequence[MarkedRun], listed: Sequence[MarkedRun], now: datetime) -> list[RunRow]:
+def _rows(
+    pages: Pages, shown: Sequence[MarkedRun], listed: Sequence[MarkedRun], now: datetime, patience_s: float
+) -> list[RunRow]:
     pinned = baselines((each.run for each in listed), {each.run.num: each.marks for each in listed})
-    figures, differences = pages.figures.of([each.run for each in shown], pinned)
+    figures, differences = pages.figures.of([each.run for each in shown], pinned, patience_s=patience_s)
     return [
         RunRow(
             each.run,

@@ -156,9 +156,10 @@ def sample_routes(pages: Pages) -> list[Route]:
         run = pages.run(request)
         ident = request.path_params["sample"]
         place, records = _records(run, ident, request.query_params.get("at", ""))
-        return pages.page(
+        return pages.savable(
             request,
             "sample.html.j2",
+            f"{run.suite} {run.target} {ident}",
             run=run,
             beside=_beside(pages, request, run, ident, place),
             query=_list_query(pages, request),

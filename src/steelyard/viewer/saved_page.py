@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -17,6 +15,7 @@ from steelyard.viewer.compare_page import refuse_unlike
 from steelyard.viewer.history_page import past_runs
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.run_page import pairwise_of
+from steelyard.viewer.single_file import saved_as
 
 
 def saved_routes(pages: Pages) -> list[Route]:
@@ -49,14 +48,3 @@ def _report(pages: Pages, runs: list[Run], score: str | None) -> str:
 def _file(page: str, name: str) -> Response:
     """An answer that browsers save: the page's own policy is in the file, ours would not let its script run."""
     return HTMLResponse(page, headers=saved_as(f"{name}.html"))
-
-
-def saved_as(name: str) -> dict[str, str]:
-    """The header by which browsers save an answer under a name, in which what no file's name should have is replaced.
-
-    >>> saved_as("Exam v2/zh.csv")
-    {'Content-Disposition': "attachment; filename*=UTF-8''Exam-v2-zh.csv"}
-    """
-    stem, dot, suffix = name.rpartition(".")
-    plain = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in stem)[:80]
-    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(plain)}{dot}{suffix}"}

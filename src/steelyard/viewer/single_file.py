@@ -1,0 +1,45 @@
+"""A page of the viewer as one file: its style inside, without scripts, forms and links to a viewer that may be gone.
+
+For pages that the report has no file of: the list of runs, a sample, a moment of runs that are running.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Final
+from urllib.parse import quote
+
+_LINK: Final = re.compile(r'(<a\b[^>]*?) href="[^"#][^"]*"')
+"""Of markup alone: what is shown as text has no `<`."""
+
+
+@cache
+def style() -> tuple[str, str]:
+    """The style of all pages, and its hash as a policy names it."""
+    parts = (("report.templates", "report.css"), ("viewer.static", "viewer.css"))
+    text = "\n".join(files(f"steelyard.{folder}").joinpath(name).read_text(encoding="utf-8") for folder, name in parts)
+    return text, f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def without_links(page: str) -> str:
+    """A page whose links to other pages are text.
+
+    >>> without_links('<p><a class="x" href="/run/1">one</a> <a href="#top">up</a></p>')
+    '<p><a class="x">one</a> <a href="#top">up</a></p>'
+    """
+    return _LINK.sub(r"\1", page)
+
+
+def saved_as(name: str) -> dict[str, str]:
+    """The header by which browsers save an answer under a name, in which what no file's name should have is replaced.
+
+    >>> saved_as("Exam v2/zh.csv")
+    {'Content-Disposition': "attachment; filename*=UTF-8''Exam-v2-zh.csv"}
+    """
+    stem, dot, suffix = name.rpartition(".")
+    plain = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in stem)[:80]
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(plain)}{dot}{suffix}"}
