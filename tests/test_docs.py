@@ -38,6 +38,7 @@ WITH_PYTHON = [
         for name in (
             "explanation/agreement",
             "tutorials/getting-started",
+            "how-to/agents",
             "how-to/judges",
             "reference/lexical",
             "how-to/pairwise",

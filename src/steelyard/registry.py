@@ -49,6 +49,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
         ),
         "scorer": MappingProxyType(
             {
+                "agent_steps": "steelyard.scorers.agents:AgentSteps",
                 "answer_relevancy": "steelyard.scorers.judges.relevance:AnswerRelevancy",
                 "choice": "steelyard.scorers.choice:Choice",
                 "chrf": "steelyard.scorers.lexical:ChrF",
@@ -60,6 +61,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "error_pattern": "steelyard.scorers.judges.error_code:ErrorPattern",
                 "exact_match": "steelyard.scorers.lexical:ExactMatch",
                 "faithfulness": "steelyard.scorers.judges.faithfulness:Faithfulness",
+                "forbidden_tools": "steelyard.scorers.agents:ForbiddenTools",
                 "g_eval": "steelyard.scorers.judges.g_eval:GEval",
                 "guideline": "steelyard.scorers.judges.criteria:Guideline",
                 "human_preference": "steelyard.scorers.human_preference:HumanPreference",
@@ -76,6 +78,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "sql": "steelyard.scorers.sql:SqlResult",
                 "tables": "steelyard.scorers.tables:TableMetrics",
                 "token_f1": "steelyard.scorers.lexical:TokenF1",
+                "tool_calls": "steelyard.scorers.agents:ToolCalls",
             }
         ),
         "suite": MappingProxyType(

@@ -28,7 +28,12 @@ OPTIONS = {
     "error_code": {"name": "no date", "definition": "The answer gives no date."},
     "error_pattern": {"name": "no date", "pattern": r"\d{4}"},
     "choice": {"also_scored": ("last_letter",), "credit": "jaccard"},
+    "forbidden_tools": {"tools": ("delete_*",)},
 }
+COUNTS = {
+    *("agent_steps", "agent_calls", "repeated_calls", "agent_tokens", "forbidden_tools"),
+}
+"""Scores of agents that count something: there is no highest value, and less is better."""
 SCORERS = {
     **{name: find("scorer", name)(**OPTIONS.get(name, {})) for name in names("scorer")},
     "relevance_of_reference": Relevance(judged="reference", threshold=2),
@@ -47,7 +52,8 @@ def test_every_scorer_declares_the_range_and_direction_of_every_score(kind):
     assert isinstance(scorer, DescribesScores)
     infos = infos_of(scorer_stages([scorer]))
     check_infos(infos)
-    assert all(info.range is not None and info.lower_is_better is False for info in infos)
+    assert {info.name for info in infos if info.range is None and info.lower_is_better} <= COUNTS
+    assert all(info.range is not None and info.lower_is_better is False for info in infos if info.name not in COUNTS)
 
 
 @pytest.mark.parametrize("kind", [name for name, one in SCORERS.items() if hasattr(one, "judge")])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from steelyard.scorers.agents import AgentSteps, ForbiddenTools, ToolCalls
     from steelyard.scorers.choice import Choice, LikelihoodAccuracy
     from steelyard.scorers.formats import JsonSchema, Regex
     from steelyard.scorers.human_preference import HumanPreference
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
+        "steelyard.scorers.agents:AgentSteps",
+        "steelyard.scorers.agents:ForbiddenTools",
+        "steelyard.scorers.agents:ToolCalls",
         "steelyard.scorers.judges.error_code:ErrorJudge",
         "steelyard.scorers.judges.error_code:ErrorPattern",
         "steelyard.scorers.judges.relevance:AnswerRelevancy",
@@ -58,6 +62,7 @@ else:
     )
 
 __all__ = [
+    "AgentSteps",
     "AnswerRelevancy",
     "Choice",
     "ChrF",
@@ -69,6 +74,7 @@ __all__ = [
     "ErrorPattern",
     "ExactMatch",
     "Faithfulness",
+    "ForbiddenTools",
     "GEval",
     "Guideline",
     "HumanPreference",
@@ -86,4 +92,5 @@ __all__ = [
     "SqlResult",
     "TableMetrics",
     "TokenF1",
+    "ToolCalls",
 ]

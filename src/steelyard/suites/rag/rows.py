@@ -29,8 +29,16 @@ ROLES: Final = (
     Role("contexts", required=False, by_position=False),
     Role("answerable", required=False, by_position=False),
     Role("unanswerable", required=False, by_position=False),
+    Role("tools", required=False, by_position=False),
+    Role("plan", required=False, by_position=False),
+    Role("goal", required=False, by_position=False),
+    Role("persona", required=False, by_position=False),
     Role("id", required=False, by_position=False),
 )
+
+
+_OF_AGENTS: Final = ("tools", "plan", "goal", "persona")
+"""Columns that go to the metadata as they are, for the scorers of agents and for simulated users."""
 
 
 def count_documents(samples: Iterable[Sample]) -> Mapping[str, int]:
@@ -45,7 +53,7 @@ def load_rag(files: SampleFiles) -> RowDataset:
     with the question where the dataset has any. `metadata` has `document` where one is named, and `sources`: what
     should be retrieved, each with what is known of `document`, `start`, `end`, `page`, `id`, `text`. A question that
     the dataset marks as unanswerable has `answerable: False`; others have no such key, so that datasets without the
-    mark keep the hashes of their samples.
+    mark keep the hashes of their samples. `tools`, `plan`, `goal` and `persona` are there where a column has them.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
@@ -78,6 +86,7 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
             metadata["answerable"] = False
     except SourceError as error:
         defects.append(table.defect(f"bad {error.role}", row, error.role, str(error)))
+    metadata |= {key: cell for key in _OF_AGENTS if render(cell := table.cell(row, key))}
     name = table.id_of(row, ids, defects)
     if len(defects) > earlier_defects:
         return None

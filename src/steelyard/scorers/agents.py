@@ -1,0 +1,456 @@
+"""Scorers of what an agent did: the tools that it called, its steps, what it repeated, what it recovered from.
+
+They read the trajectory that an output keeps and ask nobody. An output without one (a plain text, or messages in a
+shape that is not known) is not applicable, with the reason. The ways to compare calls with those that are expected are
+those of the field (LangChain's agentevals: strict, unordered, superset), under names that say what they ask.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Literal, NamedTuple
+
+from steelyard.errors import ConfigError, DataError, did_you_mean, expect_number
+from steelyard.prompts.agent_messages import USAGE, tokens_in
+from steelyard.prompts.trajectory import ToolUse, Trajectory, read_trajectory
+from steelyard.scorers.formats import TIMEOUT_S, check_schema, compile_pattern, first_error
+from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
+
+Match = Literal["contains", "in_order", "same", "exact"]
+Arguments = Literal["equal", "contain"]
+_MATCHES: Final = ("contains", "in_order", "same", "exact")
+_KEYS: Final = ("name", "arguments", "schema")
+_MOST_CALLS: Final = 500
+"""Calls that are matched; more of them in one trajectory would take seconds, and are not applicable."""
+
+
+class ExpectedCall(NamedTuple):
+    """A call that is expected: its tool, and the arguments or the schema that they follow; None: any arguments."""
+
+    name: str
+    arguments: Mapping[str, Any] | None = None
+    schema: Mapping[str, Any] | None = None
+
+    @property
+    def shown(self) -> str:
+        """As a line for a person."""
+        given = {} if self.arguments is None else self.arguments
+        return f"{self.name}({json.dumps(given, ensure_ascii=False, default=str)})" if given else self.name
+
+
+def expected_calls(given: Any, where: str) -> tuple[ExpectedCall, ...]:
+    """Read expected calls: each a tool's name, or a mapping with `name` and `arguments` or `schema`.
+
+    Args:
+        given: a list of them, or the JSON text of one, as a table's cell holds it; a text that is no JSON is one name.
+        where: for messages.
+
+    Raises:
+        DataError: it is something else, or a schema is none.
+
+    >>> expected_calls(["search", {"name": "add", "arguments": {"a": 1}}], "tools")[1].arguments
+    {'a': 1}
+    """
+    if isinstance(given, str):
+        try:
+            read = json.loads(given)
+        except (ValueError, RecursionError):
+            read = [given] if given.strip() else []
+        given = read
+    if isinstance(given, Mapping):
+        given = [given]
+    if not isinstance(given, list | tuple):
+        raise DataError(f"{where}: expected a list of tool calls, but got {given!r:.80}")
+    return tuple(_expected_call(call, f"{where}: call {no}") for no, call in enumerate(given, start=1))
+
+
+def _expected_call(given: Any, where: str) -> ExpectedCall:
+    if isinstance(given, str) and given.strip():
+        return ExpectedCall(given.strip())
+    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str) or not given["name"].strip():
+        raise DataError(f"{where}: expected a tool's name, or {{name: ..., arguments: {{...}}}}, but got {given!r:.80}")
+    if unknown := [key for key in given if key not in _KEYS]:
+        raise DataError(f"{where}: there is no key {unknown[0]!r}{did_you_mean(str(unknown[0]), _KEYS)}")
+    arguments, schema = given.get("arguments"), given.get("schema")
+    _check_arguments(arguments, schema, where)
+    return ExpectedCall(given["name"].strip(), arguments, schema)
+
+
+def _check_arguments(arguments: Any, schema: Any, where: str) -> None:
+    if arguments is not None and schema is not None:
+        raise DataError(f"{where}: give arguments or a schema, not both")
+    for key, value in (("arguments", arguments), ("schema", schema)):
+        if value is not None and not isinstance(value, Mapping):
+            raise DataError(f"{where}: {key}: expected a mapping, but got {value!r:.80}")
+    if schema is not None:
+        try:
+            check_schema(schema)
+        except ConfigError as error:
+            raise DataError(f"{where}: {error.message}") from error
+
+
+@lru_cache(maxsize=256)
+def _expected_in(text: str, where: str) -> tuple[ExpectedCall, ...]:
+    return expected_calls(text, where)
+
+
+def _not_applicable(names: Sequence[str], reason: str) -> list[Score]:
+    return [Score(name, None, outcome="not_applicable", reason=reason) for name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalls:
+    """Whether an agent called the tools that it should: as a verdict, and as recall and precision of its calls.
+
+    Each expected call is matched with at most one call and the other way round, as many pairs as possible.
+
+    - `tool_calls`: 1 if the calls match by `match`.
+    - `tool_recall`: matched calls / expected calls; not applicable where none is expected.
+    - `tool_precision`: matched calls / calls that were made; not applicable where none was made.
+
+    Args:
+        expected: calls for every sample: names of tools, or `{name: search, arguments: {query: ...}}`, or
+            `{name: search, schema: {...}}` with the JSON schema of the arguments. Empty: each sample has its own.
+        key: of the samples' metadata with their calls, as a list or its JSON text; a sample without it is not
+            applicable, an empty list expects that no tool is called.
+        match: `contains`: each expected call was made, others may be; `in_order`: likewise, in that order; `same`:
+            these calls and no others, in any order; `exact`: these calls and no others, in that order.
+        arguments: `equal`: the arguments are equal to those expected; `contain`: those expected are among them.
+
+    >>> score = ToolCalls(expected=("search",))
+    >>> made = {"role": "assistant", "content": "", "tool_calls": [{"name": "search", "arguments": {}}]}
+    >>> [one.value for one in score(Sample("1", "?"), Output("x", metadata={"messages": [made, made]}))]
+    [1.0, 1.0, 0.5]
+    """
+
+    score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
+        ScoreInfo("tool_calls", (0.0, 1.0), threshold=1.0, labels=("as expected", "not as expected"), headline=True),
+        ScoreInfo("tool_recall", (0.0, 1.0)),
+        ScoreInfo("tool_precision", (0.0, 1.0)),
+    )
+    stage_info: ClassVar[StageInfo] = StageInfo(name="tool_calls")
+
+    expected: tuple[str | Mapping[str, Any], ...] = ()
+    key: str = "tools"
+    match: Match = "contains"
+    arguments: Arguments = "equal"
+
+    def check(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ConfigError: an expected call that cannot be read, or an unknown rule.
+        """
+        if self.match not in _MATCHES:
+            raise ConfigError(f"match: there is no {self.match!r}{did_you_mean(str(self.match), _MATCHES)}")
+        if self.arguments not in {"equal", "contain"}:
+            raise ConfigError(f"arguments: expected equal or contain, but got {self.arguments!r}")
+        expected: Any = self.expected  # a single text would be taken for a list of letters
+        if isinstance(expected, str):
+            raise ConfigError(f"expected: a list of tools, as [{expected}]")
+        try:
+            expected_calls(self.expected, "expected")
+        except DataError as error:
+            raise ConfigError(str(error)) from error
+
+    def __call__(self, sample: Sample, output: Output) -> list[Score]:
+        """Compare the calls of one output with those expected."""
+        names = [info.name for info in self.score_infos]
+        expected = self._expected(sample)
+        if expected is None:
+            return _not_applicable(names, f"the sample's metadata have no {self.key!r}")
+        trajectory = read_trajectory(output)
+        if isinstance(trajectory, str):
+            return _not_applicable(names, trajectory)
+        calls = trajectory.calls
+        if any(call.was_cut for call in calls) and any(call[1:] != (None, None) for call in expected):
+            return _not_applicable(names, "arguments of a call were too long to be stored, so none are compared")
+        if len(calls) > _MOST_CALLS or len(expected) > _MOST_CALLS:
+            return _not_applicable(names, f"more than {_MOST_CALLS:,} calls are not compared")
+        try:
+            return self._scores(expected, calls)
+        except TimeoutError:
+            reason = f"a pattern of a schema was not decided within {TIMEOUT_S:g} s"
+            return [Score(name, None, outcome="unparsed", reason=reason, detail={"kind": "timeout"}) for name in names]
+
+    def _expected(self, sample: Sample) -> tuple[ExpectedCall, ...] | None:
+        if self.expected:
+            return expected_calls(self.expected, "expected")
+        given = sample.metadata.get(self.key)
+        if given is None or (isinstance(given, str) and not given.strip()):
+            return None
+        where = f"sample {sample.id!r}: {self.key}"
+        return _expected_in(given, where) if isinstance(given, str) else expected_calls(given, where)
+
+    def _scores(self, expected: Sequence[ExpectedCall], calls: Sequence[ToolUse]) -> list[Score]:
+        fits = [[at for at, call in enumerate(calls) if self._fits(wanted, call)] for wanted in expected]
+        in_order = self.match in {"in_order", "exact"}
+        pairs = longest_in_order(fits) if in_order else largest_matching(fits)
+        missing = [wanted.shown for no, wanted in enumerate(expected) if no not in pairs]
+        others = [calls[at].name for at in range(len(calls)) if at not in set(pairs.values())]
+        passed = not missing and (self.match in {"contains", "in_order"} or not others)
+        reason = "; ".join(
+            part
+            for part in (
+                f"not called{' in that order' if in_order else ''}: {', '.join(missing)}" if missing else "",
+                f"called beside: {', '.join(others)}" if others else "",
+            )
+            if part
+        )[:500]
+        detail = {"match": self.match, "expected": len(expected), "made": len(calls), "matched": len(pairs)}
+        verdict = Score("tool_calls", float(passed), passed=passed, reason=reason, detail=detail)
+        return [
+            verdict,
+            _ratio("tool_recall", len(pairs), len(expected), "no call is expected"),
+            _ratio("tool_precision", len(pairs), len(calls), "no tool was called"),
+        ]
+
+    def _fits(self, wanted: ExpectedCall, call: ToolUse) -> bool:
+        if wanted.name != call.name:
+            return False
+        if wanted.schema is not None:
+            return _follows(wanted.schema, call.arguments)
+        if wanted.arguments is None:
+            return True
+        if self.arguments == "equal":
+            return bool(call.arguments == wanted.arguments)
+        return isinstance(call.arguments, Mapping) and all(
+            name in call.arguments and call.arguments[name] == value for name, value in wanted.arguments.items()
+        )
+
+
+def _follows(schema: Mapping[str, Any], arguments: Any) -> bool:
+    try:
+        return first_error(schema, arguments) == ""
+    except (RecursionError, OverflowError):  # nested too deep, or a number too large for a rule of fractions
+        return False
+
+
+def _ratio(name: str, part: int, whole: int, otherwise: str) -> Score:
+    if not whole:
+        return Score(name, None, outcome="not_applicable", reason=otherwise)
+    return Score(name, part / whole, reason=f"{part} of {whole}")
+
+
+def largest_matching(fits: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Expected call -> call: as many pairs as possible, by augmenting paths (H. W. Kuhn 1955).
+
+    >>> largest_matching([[0, 1], [0]])
+    {1: 0, 0: 1}
+    """
+    taken: dict[int, int] = {}
+    for start in range(len(fits)):
+        # Breadth first, as a path through a thousand equal calls would be too deep for recursion.
+        came_from: dict[int, tuple[int, int | None]] = {}
+        queue: list[tuple[int, int | None]] = [(start, None)]
+        for wanted, before in queue:
+            for at in fits[wanted]:
+                if at in came_from:
+                    continue
+                came_from[at] = (wanted, before)
+                if at in taken:
+                    queue.append((taken[at], at))
+                    continue
+                place: int | None = at
+                while place is not None:
+                    taken[place], place = came_from[place]
+                break
+            else:
+                continue
+            break
+    return {wanted: at for at, wanted in taken.items()}
+
+
+def longest_in_order(fits: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Expected call -> call: the longest common subsequence of both lists.
+
+    >>> longest_in_order([[1], [0, 2]])
+    {0: 1, 1: 2}
+    """
+    # ends[k]: where a chain of k + 1 pairs ends at the earliest (J. W. Hunt and T. G. Szymanski 1977).
+    ends: list[int] = []
+    chains: list[tuple[int, int, Any]] = []
+    for wanted, places in enumerate(fits):
+        for at in sorted(places, reverse=True):
+            length = bisect_left(ends, at)
+            chain = (wanted, at, chains[length - 1] if length else None)
+            ends[length : length + 1], chains[length : length + 1] = [at], [chain]
+    pairs: dict[int, int] = {}
+    link: Any = chains[-1] if chains else None
+    while link is not None:
+        pairs[link[0]], link = link[1], link[2]
+    return dict(sorted(pairs.items()))
+
+
+@dataclass(frozen=True, slots=True)
+class ForbiddenTools:
+    """How many calls an agent made of tools that it must not use; it passes with none.
+
+    Args:
+        tools: their names; `delete_*` stands for all that begin so.
+        name: of the score.
+    """
+
+    stage_info: ClassVar[StageInfo] = INLINE
+
+    tools: tuple[str, ...] = ()
+    name: str = "forbidden_tools"
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """A count; none passes."""
+        return (ScoreInfo(self.name, lower_is_better=True, threshold=0.0),)
+
+    def check(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ConfigError: no name, or no tools.
+        """
+        if not self.name.strip() or not self.name.isprintable():
+            raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
+        tools: Any = self.tools
+        if isinstance(tools, str) or not tools or not all(isinstance(tool, str) and tool.strip() for tool in tools):
+            raise ConfigError(f"tools: a list of names of tools, not {tools!r:.80}")
+
+    def __call__(self, sample: Sample, output: Output) -> Score:
+        """Count the forbidden calls of one output."""
+        del sample
+        trajectory = read_trajectory(output)
+        if isinstance(trajectory, str):
+            return _not_applicable([self.name], trajectory)[0]
+        patterns = [re.compile(".*".join(map(re.escape, tool.split("*"))), re.DOTALL) for tool in self.tools]
+        calls = Counter(
+            call.name for call in trajectory.calls if any(pattern.fullmatch(call.name) for pattern in patterns)
+        )
+        reason = ", ".join(f"{name} {count} times" if count > 1 else name for name, count in calls.items())
+        return Score(self.name, float(calls.total()), reason=f"called {reason}"[:500] if reason else "")
+
+
+_ERROR: Final = r"(?i)^\s*(?:error\b|traceback \(most recent call last\)|exception:)"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSteps:
+    """How an agent got to its answer: its steps, calls of tools, repeated calls, errors, and tokens.
+
+    - `agent_steps`: replies of the model. `agent_calls`: calls of tools.
+    - `repeated_calls`: calls of a tool with arguments with which it was called before.
+    - `errors_recovered`: of the calls that failed, the share after which a later call of the same tool succeeded; not
+      applicable where none failed.
+    - `agent_tokens`: tokens in and out, as the output reports them; not applicable where they are not known.
+    - `agent_cost`: their cost, where prices are given.
+
+    Args:
+        most_steps: the most steps that pass; null: no number passes or fails.
+        most_repeated: likewise for repeated calls.
+        error_pattern: a tool's result is an error where the framework says so, or where this regular expression is
+            found in it; empty: only where the framework says so.
+        input_price: of a million tokens that the agent's models read, in any currency; null: costs are not computed.
+        output_price: of a million tokens that they wrote.
+    """
+
+    stage_info: ClassVar[StageInfo] = StageInfo(name="agent_steps")
+
+    most_steps: int | None = None
+    most_repeated: int | None = None
+    error_pattern: str = _ERROR
+    input_price: float | None = None
+    output_price: float | None = None
+
+    @property
+    def score_infos(self) -> tuple[ScoreInfo, ...]:
+        """Counts, for which less is better, and the share of errors that were recovered from."""
+        cost = () if self.input_price is None else (ScoreInfo("agent_cost", lower_is_better=True),)
+        return (
+            ScoreInfo("agent_steps", lower_is_better=True, threshold=_limit(self.most_steps)),
+            ScoreInfo("agent_calls", lower_is_better=True),
+            ScoreInfo("repeated_calls", lower_is_better=True, threshold=_limit(self.most_repeated)),
+            ScoreInfo("errors_recovered", (0.0, 1.0)),
+            ScoreInfo("agent_tokens", lower_is_better=True),
+            *cost,
+        )
+
+    def check(self) -> None:
+        """Check the settings.
+
+        Raises:
+            ConfigError: a limit below 0, one price without the other, or a pattern that cannot be read.
+        """
+        for name in ("most_steps", "most_repeated"):
+            if getattr(self, name) is not None:
+                expect_number(name, getattr(self, name), 0, whole=True)
+        if (self.input_price is None) != (self.output_price is None):
+            raise ConfigError("input_price and output_price: give both or none")
+        for name in ("input_price", "output_price"):
+            if getattr(self, name) is not None:
+                expect_number(name, getattr(self, name), 0)
+        if self.error_pattern:
+            compile_pattern(self.error_pattern)
+
+    def __call__(self, sample: Sample, output: Output) -> list[Score]:
+        """Count what one output keeps."""
+        del sample
+        trajectory = read_trajectory(output)
+        if isinstance(trajectory, str):
+            counts = _not_applicable(["agent_steps", "agent_calls", "repeated_calls", "errors_recovered"], trajectory)
+        else:
+            seen = Counter(call.key for call in trajectory.calls)
+            names = Counter(call.name for call in trajectory.calls)
+            repeated = len(trajectory.calls) - len(seen)
+            counts = [
+                Score("agent_steps", float(trajectory.steps)),
+                Score(
+                    "agent_calls",
+                    float(len(trajectory.calls)),
+                    reason=", ".join(f"{name} {count}" for name, count in names.items())[:500],
+                ),
+                Score("repeated_calls", float(repeated)),
+                self._recovered(trajectory),
+            ]
+        return [*counts, *self._tokens(output)]
+
+    def _recovered(self, trajectory: Trajectory) -> Score:
+        name = "errors_recovered"
+        try:
+            failed = [(at, call) for at, call in enumerate(trajectory.calls) if self._failed(call)]
+        except TimeoutError:
+            return Score(name, None, outcome="unparsed", reason="error_pattern was not decided in time")
+        if not failed:
+            return Score(name, None, outcome="not_applicable", reason="no call of a tool failed")
+        places = {at for at, _ in failed}
+        last = {
+            call.name: at for at, call in enumerate(trajectory.calls) if at not in places and call.result is not None
+        }
+        recovered = sum(last.get(call.name, -1) > at for at, call in failed)
+        shown = Counter(call.name for _, call in failed)
+        reason = f"{recovered} of {len(failed)} failed calls: " + ", ".join(f"{name} {n}" for name, n in shown.items())
+        return Score(name, recovered / len(failed), reason=reason[:500])
+
+    def _failed(self, call: ToolUse) -> bool:
+        if call.is_error or call.result is None or not self.error_pattern:
+            return call.is_error
+        return compile_pattern(self.error_pattern).search(call.result, timeout=TIMEOUT_S) is not None
+
+    def _tokens(self, output: Output) -> list[Score]:
+        names = ["agent_tokens", *(["agent_cost"] if self.input_price is not None else [])]
+        tokens = tokens_in(output.metadata.get(USAGE))
+        if tokens is None:
+            return _not_applicable(names, "the output reports no tokens")
+        if silent := tokens.get("calls_without_tokens", 0):
+            return _not_applicable(names, f"{silent} of {tokens['calls']} calls of models reported no tokens")
+        read, written = tokens["input_tokens"], tokens["output_tokens"]
+        scores = [Score("agent_tokens", float(read + written), reason=f"{read:,} in, {written:,} out")]
+        if self.input_price is not None and self.output_price is not None:
+            scores.append(Score("agent_cost", (read * self.input_price + written * self.output_price) / 1_000_000))
+        return scores
+
+
+def _limit(most: int | None) -> float | None:
+    return None if most is None else float(most)

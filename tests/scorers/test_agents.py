@@ -1,0 +1,262 @@
+"""Scorers of agents: expected and forbidden calls, steps, repeated calls, errors that were recovered from, tokens."""
+
+from __future__ import annotations
+
+import pytest
+
+from steelyard import DataError, Output, Sample, evaluate
+from steelyard.errors import ConfigError
+from steelyard.prompts.trajectory import read_trajectory
+from steelyard.scorers import AgentSteps, ForbiddenTools, ToolCalls
+from steelyard.scorers.agents import largest_matching, longest_in_order
+
+ALONE = Sample("1", "?")
+
+
+def call(name, ident="", **arguments):
+    return {"id": ident, "name": name, "arguments": arguments}
+
+
+def agent(*calls, results=(), usage=None, answer="done"):
+    """An output whose agent made each call in a step of its own; `results` are (text, is error) in their order."""
+    messages = []
+    for no, made in enumerate(calls):
+        messages.append({"role": "assistant", "content": "", "tool_calls": [{**made, "id": f"c{no}"}]})
+        if no < len(results):
+            text, is_error = results[no]
+            status = {"status": "error"} if is_error else {}
+            messages.append({"role": "tool", "content": text, "tool_call_id": f"c{no}", "name": made["name"], **status})
+    messages.append({"role": "assistant", "content": answer})
+    return Output(answer, metadata={"messages": messages, **({"usage": usage} if usage else {})})
+
+
+def scores(scorer, output, sample=ALONE):
+    given = scorer(sample, output)
+    return {score.name: score for score in (given if isinstance(given, list) else [given])}
+
+
+def values(scorer, output, **metadata):
+    return [score.value for score in scores(scorer, output, Sample("1", "?", metadata=metadata)).values()]
+
+
+SEARCH, READ, MAIL = call("search", query="tide"), call("read", page=2), call("mail", to="ann")
+
+
+@pytest.mark.parametrize(
+    ("match", "made", "wanted"),
+    [
+        ("contains", (READ, SEARCH), [1, 1, 1]),
+        ("contains", (READ, MAIL, SEARCH), [1, 1, 2 / 3]),
+        ("contains", (SEARCH, SEARCH), [0, 0.5, 0.5]),
+        ("in_order", (SEARCH, MAIL, READ), [1, 1, 2 / 3]),
+        ("in_order", (READ, SEARCH), [0, 0.5, 0.5]),
+        ("same", (READ, SEARCH), [1, 1, 1]),
+        ("same", (READ, SEARCH, MAIL), [0, 1, 2 / 3]),
+        ("exact", (SEARCH, READ), [1, 1, 1]),
+        ("exact", (READ, SEARCH), [0, 0.5, 0.5]),
+        ("exact", (SEARCH, READ, READ), [0, 1, 2 / 3]),
+    ],
+)
+def test_calls_are_compared_as_a_set_or_in_order_with_or_without_others(match, made, wanted):
+    assert values(ToolCalls(("search", "read"), match=match), agent(*made)) == wanted
+
+
+def test_arguments_are_compared_by_equality_by_inclusion_or_by_a_schema():
+    made = agent(call("book", day="monday", seats=2))
+    equal = [{"name": "book", "arguments": {"day": "monday"}}]
+    assert values(ToolCalls(tuple(equal)), made)[0] == 0
+    assert values(ToolCalls(tuple(equal), arguments="contain"), made)[0] == 1
+    schema = {"type": "object", "properties": {"seats": {"maximum": 4}}, "required": ["seats"]}
+    assert values(ToolCalls(({"name": "book", "schema": schema},)), made)[0] == 1
+    assert values(ToolCalls(({"name": "book", "schema": schema},)), agent(call("book", seats=9)))[0] == 0
+
+
+def test_a_general_expectation_does_not_take_the_call_of_a_special_one():
+    made = agent(call("search", query="a"), call("search", query="b"))
+    expected = ("search", {"name": "search", "arguments": {"query": "a"}})
+    assert values(ToolCalls(expected, match="same"), made) == [1, 1, 1]
+
+
+def test_each_sample_may_bring_its_calls_as_a_list_or_as_json_text():
+    made = agent(SEARCH)
+    for given in (["search"], '["search"]', "search", [{"name": "search", "arguments": {"query": "tide"}}]):
+        assert values(ToolCalls(), made, tools=given)[0] == 1
+    assert values(ToolCalls(match="same"), made, tools=[]) == [0, None, 0]
+    assert values(ToolCalls(match="same"), agent(), tools="[]") == [1, None, None]
+    without = scores(ToolCalls(), made)
+    assert {score.outcome for score in without.values()} == {"not_applicable"}
+    assert without["tool_calls"].reason == "the sample's metadata have no 'tools'"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (7, "expected a list"),
+        ([7], "call 1: expected a tool's name"),
+        ([{"arguments": {}}], "call 1: expected a tool's name"),
+        ([{"name": "a", "args": {}}], "there is no key 'args'"),
+        ([{"name": "a", "arguments": [1]}], "arguments: expected a mapping"),
+        ([{"name": "a", "schema": {"type": "nothing"}}], "schema"),
+        ([{"name": "a", "schema": {}, "arguments": {}}], "not both"),
+    ],
+)
+def test_a_dataset_with_unreadable_calls_is_an_error_and_no_score(given, message):
+    with pytest.raises(DataError, match=message):
+        ToolCalls()(Sample("1", "?", metadata={"tools": given}), agent(SEARCH))
+    with pytest.raises(ConfigError):
+        ToolCalls(expected=given if isinstance(given, list) else (given,)).check()
+
+
+def test_what_a_verdict_rests_on_is_its_reason():
+    score = scores(ToolCalls(("search", "read"), match="exact"), agent(READ, MAIL))["tool_calls"]
+    assert score.reason == "not called in that order: search; called beside: mail"
+    assert score.detail == {"match": "exact", "expected": 2, "made": 2, "matched": 1}
+
+
+def test_a_pattern_of_a_schema_that_backtracks_is_undecided_and_not_wrong():
+    schema = {"properties": {"query": {"pattern": "^(a|aa)+$"}}}
+    made = agent(call("search", query="a" * 60 + "!"))
+    assert scores(ToolCalls(({"name": "search", "schema": schema},)), made)["tool_calls"].outcome == "unparsed"
+
+
+def test_forbidden_tools_are_counted_and_a_star_stands_for_any_end():
+    scorer = ForbiddenTools(("delete_*", "mail"))
+    found = scores(scorer, agent(call("delete_row"), MAIL, MAIL, call("undelete_row")))["forbidden_tools"]
+    assert (found.value, found.reason) == (3.0, "called delete_row, mail 2 times")
+    assert values(scorer, agent(SEARCH)) == [0.0]
+    assert scorer.score_infos[0].passes(0) is True
+    assert scorer.score_infos[0].passes(1) is False
+    for tools in ((), "mail", ("",)):
+        with pytest.raises(ConfigError):
+            ForbiddenTools(tools).check()
+
+
+def test_steps_and_repeated_calls_are_counted():
+    made = scores(AgentSteps(most_steps=3, most_repeated=0), agent(SEARCH, call("search", query="tide"), READ))
+    assert [made[name].value for name in ("agent_steps", "agent_calls", "repeated_calls")] == [4, 3, 1]
+    infos = {info.name: info for info in AgentSteps(most_steps=3, most_repeated=0).score_infos}
+    assert infos["agent_steps"].passes(4) is False
+    assert infos["repeated_calls"].passes(1) is False
+    assert AgentSteps().score_infos[0].threshold is None
+
+
+@pytest.mark.parametrize(
+    ("results", "wanted"),
+    [
+        ([("no such page", True), ("text", False), ("text", False)], 1.0),
+        ([("Error: no such page", False), ("text", False), ("text", False)], 1.0),
+        ([("text", False), ("no", True), ("no", True)], 0.0),
+        ([("no", True), ("text", False), ("no", True)], 0.5),
+        ([("text about an Error: none", False)] * 3, None),
+    ],
+)
+def test_an_error_is_recovered_from_where_the_tool_succeeds_later(results, wanted):
+    assert scores(AgentSteps(), agent(READ, READ, READ, results=results))["errors_recovered"].value == wanted
+
+
+def test_a_call_without_a_result_recovers_nothing():
+    assert scores(AgentSteps(), agent(READ, READ, results=[("no", True)]))["errors_recovered"].value == 0
+
+
+def test_tokens_and_their_cost_are_those_that_the_output_reports():
+    usage = {"input_tokens": 2_000_000, "output_tokens": 500_000, "calls": 2}
+    found = scores(AgentSteps(input_price=3, output_price=10), agent(SEARCH, usage=usage))
+    assert (found["agent_tokens"].value, found["agent_cost"].value) == (2_500_000, 11)
+    in_part = {**usage, "calls_without_tokens": 1}
+    for output in (agent(SEARCH), agent(SEARCH, usage=in_part)):
+        found = scores(AgentSteps(input_price=3, output_price=10), output)
+        assert found["agent_cost"].outcome == found["agent_tokens"].outcome == "not_applicable"
+    with pytest.raises(ConfigError, match="give both or none"):
+        AgentSteps(input_price=3).check()
+
+
+def cyclic():
+    arguments = {}
+    arguments["self"] = arguments
+    return [{"role": "assistant", "content": "", "tool_calls": [{"name": "a", "arguments": arguments}]}]
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason"),
+    [
+        (None, "keeps no messages"),
+        ("a text", "no list of chat messages"),
+        ([], "no list of chat messages"),
+        ([{"role": "user", "content": "x"}], "no list of chat messages"),
+        ([{"role": "assistant"}], "no list of chat messages"),
+        (7, "no list of chat messages"),
+        (cyclic(), "cannot be read: ValueError"),
+    ],
+)
+def test_a_shape_that_is_not_known_is_not_applicable_with_the_reason(messages, reason):
+    output = Output("x", metadata={} if messages is None else {"messages": messages})
+    for scorer in (ToolCalls(("a",)), ForbiddenTools(("a",)), AgentSteps()):
+        for score in scores(scorer, output).values():
+            assert (score.value, score.outcome) == (None, "not_applicable")
+            assert reason in score.reason or score.name == "agent_tokens"
+
+
+@pytest.mark.parametrize("given", [None, 7, "x", [7], {"name": None}, [[]], [{"function": {"name": 3}}]])
+def test_tool_calls_of_wrong_types_are_read_as_far_as_they_go(given):
+    messages = [{"role": "assistant", "content": ["x", 3, None, {"type": 7}], "tool_calls": given}]
+    trajectory = read_trajectory(Output("x", metadata={"messages": messages}))
+    assert trajectory.steps == 1
+    assert all(isinstance(use.name, str) for use in trajectory.calls)
+
+
+def test_messages_that_were_left_out_or_cut_are_not_counted_as_if_they_were_all():
+    def long(sample):
+        tool = {"role": "assistant", "content": "", "tool_calls": [call("search", "c", query="x" * 30_000)]}
+        return {"messages": [tool] * (300 if sample.id == "many" else 1), "answer": "y"}
+
+    samples = [Sample("many", "?"), Sample("cut", "?")]
+    expected = ({"name": "search", "arguments": {"query": "x" * 30_000}},)
+    records = {one.sample.id: one for one in evaluate(long, samples, [ToolCalls(expected), AgentSteps()]).records()}
+    many = {score.name: score for score in records["many"].scores}
+    assert many["agent_steps"].outcome == "not_applicable"
+    assert many["agent_steps"].reason == "100 messages of the agent were too many to be stored"
+    cut = {score.name: score for score in records["cut"].scores}
+    assert cut["tool_calls"].reason.startswith("arguments of a call were too long")
+    assert cut["agent_steps"].value == 1
+
+
+def test_calls_get_the_results_with_their_ids_and_else_those_of_their_tool_in_order():
+    two = {"role": "assistant", "content": "", "tool_calls": [call("a", "1"), call("b", "2"), call("b", "3")]}
+    results = [
+        {"role": "tool", "content": "third", "tool_call_id": "3"},
+        {"role": "tool", "content": "first", "tool_call_id": "1"},
+    ]
+    trajectory = read_trajectory(Output("x", metadata={"messages": [two, *results]}))
+    assert [use.result for use in trajectory.calls] == ["first", None, "third"]
+    without = {"role": "assistant", "content": "", "tool_calls": [call("a"), call("b"), call("a")]}
+    named = [{"role": "tool", "content": text, "name": text[0]} for text in ("a1", "b1", "a2")]
+    trajectory = read_trajectory(Output("x", metadata={"messages": [without, *named]}))
+    assert [use.result for use in trajectory.calls] == ["a1", "b1", "a2"]
+
+
+def brute_force(fits, *, in_order):
+    """The most pairs, by trying everything."""
+
+    def best(no, used):
+        if no == len(fits):
+            return 0
+        allowed = [at for at in fits[no] if at not in used and (not in_order or at > max(used, default=-1))]
+        return max([best(no + 1, used), *(1 + best(no + 1, {*used, at}) for at in allowed)])
+
+    return best(0, set())
+
+
+def test_both_matchings_find_as_many_pairs_as_there_can_be():
+    import itertools
+    import random
+
+    draw = random.Random(5)
+    for _ in itertools.repeat(None, 300):
+        fits = [sorted(draw.sample(range(5), draw.randint(0, 4))) for _ in range(draw.randint(0, 5))]
+        for function, in_order in ((largest_matching, False), (longest_in_order, True)):
+            pairs = function(fits)
+            assert len(pairs) == brute_force(fits, in_order=in_order)
+            assert all(at in fits[no] for no, at in pairs.items())
+            assert len(set(pairs.values())) == len(pairs)
+            places = [at for _, at in sorted(pairs.items())]
+            assert not in_order or places == sorted(places)
