@@ -12,6 +12,7 @@ from tests.store.conftest import on_server, schema, server, where  # noqa: F401 
 from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Suite, evaluate_suite
+from steelyard.generate.code_trial import TrialPlan, try_code
 from steelyard.scorers.choice import Choice
 from steelyard.store import Store, codings
 from steelyard.store.delete import delete_runs
@@ -367,7 +368,7 @@ def test_what_a_model_proposes_counts_once_a_person_adopts_it(viewer):
         viewer.store, coding, [("No source", "None named", items[:3]), ("Rude", "", items[3:4])], author="judge-1"
     )
     page = plain(ann.ask(ann.base)[2])
-    assert "No source proposed 3 None named model:judge-1" in page
+    assert "No source proposed Adopt Drop 3 None named model:judge-1" in page
     assert "4 of these under no code yet" in page
     assert "It counts once a person adopts it" in plain(ann.ask(f"{ann.base}/c/{kept.id}")[2])
     assert ann.ask(f"{ann.base}/proposed", "POST", {"adopt": kept.id})[0] == 303
@@ -415,6 +416,30 @@ def test_a_code_becomes_a_pattern(on_file):
     page = ann.ask(f"{ann.base}/c/{source}")[2]
     assert "a pattern needs none" in page
     assert "--model MODEL" not in page
+
+
+def test_a_scorer_that_was_tried_shows_what_it_finds_and_is_installed_by_a_person(viewer):
+    ann, (source, _), items = coded(viewer)
+    ann.change(source, do="pattern", score="any_letter", pattern="answer is")
+    where = viewer.store.path  # noqa: F811  # of this viewer
+    try_code(where, TrialPlan(f"{ann.coding.id}/{source}"), how=RunConfig(store=where), author="ann")
+    page = plain(ann.ask(f"{ann.base}/c/{source}")[2])
+    outputs = {item.num: item.sample != "q0006" for item in ann.coding.items}  # of q0006 the output is "Hm."
+    found = sum(outputs[item] for item in items[::2])
+    left = sum(not outputs[item] for item in items[1::2])
+    assert f"under the code: found (TPR) {found} of 4" in page
+    assert f"not under it: left alone (TNR) {left} of 4" in page
+    assert "pattern, tried" in plain(ann.ask(ann.base)[2])
+    assert ann.change(source, do="install")[0] == 303
+    page = plain(ann.ask(f"{ann.base}/c/{source}")[2])
+    assert "Installed by ann" in page
+    assert 'pattern: "answer is"' in page
+    # Another scorer has to be tried anew, and the run of a trial may be deleted.
+    run = state_of(viewer, ann.coding).codes[source].scorer.run
+    delete_runs(viewer.store, [viewer.store.run(run)])
+    assert "(TPR)" not in plain(ann.ask(f"{ann.base}/c/{source}")[2])
+    ann.change(source, do="pattern", score="any_letter", pattern="answer")
+    assert "Waiting to be tried" in plain(ann.ask(f"{ann.base}/c/{source}")[2])
 
 
 def test_nothing_is_written_where_the_viewer_is_to_read_only(tmp_path):

@@ -68,7 +68,7 @@ def curve_drawing(chart: CurveChart, *, width: int) -> SvgDrawing:
         steps = _thinned(values)
         path = "M" + "L".join(f"{1000 * across.share(m):.1f} {down(value) - top:.1f}" for m, value in steps)
         canvas.add(f"s{at}", SvgPath(path))
-        canvas.add("ink", SvgText(canvas.across(1), heights[at] + 4.5, name, "start", 6))
+        canvas.add(f"s{at}", SvgText(canvas.across(1), heights[at] + 4.5, name, "start", 6))
     plot = (canvas.across(0), float(top), canvas.wide(1), float(_PLOT))
     drawn = canvas.drawing(chart.title, chart.description, bottom + _NAME, plot=plot)
     return replace(drawn, ident=blake2b(repr(drawn).encode("utf-8", "backslashreplace"), digest_size=5).hexdigest())

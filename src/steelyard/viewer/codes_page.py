@@ -108,6 +108,7 @@ class _CodesPages:
             codes=[ListedCode(code, counts[code.id], scorer_words(code)) for code in state.adopted],
             section=codes_section(state, page.shares),
             saturation=saturation_chart(state),
+            store_option=self._codings.store_option(),
             author=author_of(request),
             longest=(LONGEST_NAME, LONGEST_DEFINITION),
         )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -143,6 +144,7 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await warm_up(pages)
+        await run_in_threadpool(pages.figures.later, codings.prepare)
         yield
         pages.figures.close()
 
