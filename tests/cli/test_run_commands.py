@@ -111,7 +111,18 @@ def test_resume_of_what_is_finished_says_so_and_shows_it(steelyard, quiz):
     steelyard("run", "choice.yaml", code=0)
     result = steelyard("resume", "notes", code=0)
     assert "nothing to resume" in result.err
+    assert "once more" not in result.err
     assert "guess" in result.out
+
+
+def test_resume_of_a_finished_run_with_an_error_says_how_to_send_it_again(steelyard, write, tmp_path):
+    (tmp_path / "breaks_once.py").write_text(
+        "def answer(sample):\n    return 'A' if sample.id != 'line:2' else 1 / 0\n"
+    )
+    steelyard("run", write({"a": {"function": "breaks_once:answer"}}, options={"max_errors": 0.1}), code=0)
+    assert "is finished; to send what failed again (1), run its configuration once more" in " ".join(
+        steelyard("resume", code=0).err.split()
+    )
 
 
 def test_resume_refuses_changed_inputs_by_name_until_told_otherwise(steelyard, write, says):

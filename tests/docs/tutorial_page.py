@@ -7,7 +7,7 @@ A page is followed from its top, in an empty folder. These fenced blocks count; 
                           context. The old lines must be there exactly once
 ```console                every line with `$ ` is a command (`\\` at its end continues it), the lines after it are
                           all that it prints; a line `...` stands for any number of lines
-```console title="second terminal"   the command is started and runs until the end of the page
+```console title="second terminal"   the command is started and runs until the next such block, or the end of the page
 
 A command may fail only where `$ echo $?` follows and shows its exit code. `cd`, `echo $?` and `steelyard` are run in
 this process, everything else by a shell.
@@ -163,6 +163,7 @@ class Walk:
         for process in self._started:
             process.terminate()
             process.wait()
+        self._started.clear()
 
     def follow(self, page: str) -> Iterator[tuple[Step, str, str, str]]:
         """Do what a page says; gives (step, command, lines shown, lines printed) for each command."""
@@ -174,6 +175,7 @@ class Walk:
                 before = Path(step.name).read_text(encoding="utf-8")
                 Path(step.name).write_text(changed(before, self._actual(step.text)), encoding="utf-8")
             elif step.name in _SECOND_TERMINAL:
+                self.close()
                 for command, _ in step.commands:
                     self._start(self._actual(command))
             else:

@@ -97,7 +97,8 @@ def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
             f"there the two were not asked independently."
         )
     if overlap.left_out_errors:
-        yield f"{_samples(overlap.left_out_errors)} failed in at least one of the runs and are left out."
+        verb = "is" if overlap.left_out_errors == 1 else "are"
+        yield f"{_samples(overlap.left_out_errors)} failed in at least one of the runs and {verb} left out."
 
 
 def _versions(runs: AlignedRuns) -> list[str]:

@@ -127,7 +127,7 @@ def resume(
         unfinished = named_run(opened, run) if run else _unfinished(opened.runs())
         together = opened.runs_of(unfinished.evaluation)
     if all(member.state == "finished" for member in together):
-        typer.echo(f"nothing to resume: run {unfinished.id} is finished", err=True)
+        typer.echo(f"nothing to resume: run {unfinished.id} is finished{_failed(together)}", err=True)
         outlet.finish(together)
     if unfinished.kind == "generate":
         from steelyard.cli.generate_command import resume_generate
@@ -306,6 +306,12 @@ def _unfinished(runs: Sequence[Run]) -> Run:
     if not runs:
         raise ConfigError("the store holds no runs")
     return next((run for run in runs if run.state in {"interrupted", "broken"}), runs[0])
+
+
+def _failed(runs: Sequence[Run]) -> str:
+    """What to do about samples of finished runs that ended in an error."""
+    errors = sum(run.errors for run in runs)
+    return f"; to send what failed again ({errors}), run its configuration once more" if errors else ""
 
 
 def _reload(run: Run, config: Path | None, *, no_env: bool) -> Loaded:
