@@ -8,6 +8,7 @@ from pathlib import Path
 
 from steelyard.config.load import load
 from steelyard.store import Store
+from steelyard.store.codings import codings
 from steelyard.store.queues import queues
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,9 +25,10 @@ def shown():
 
 
 def ids():
-    """Those of the store that the page uses too: runs by their order, and queues."""
+    """Those of the store that the page uses too: runs by their order, queues, and error analyses."""
     with Store() as store:
-        return [run.id for run in store.runs()], [queue.id for queue in queues(store)]
+        analyses = [coding.id for coding in codings(store)]
+        return [run.id for run in store.runs()], [queue.id for queue in queues(store)], analyses
 
 
 def plain(text):
@@ -39,7 +41,7 @@ def plain(text):
 def test_every_command_of_the_tutorial_prints_what_it_shows(steelyard):
     Path("examples").symlink_to(ROOT / "examples")
     commands = list(shown())
-    assert len(commands) == 15
+    assert len(commands) == 21
     for command, lines in commands:
         words = shlex.split(command)
         if "queue" in words[:2] or words[0] == "python":

@@ -61,9 +61,9 @@ def codes_draw(
         return
     to, where = console(), store_option(store)
     say(to, f"error analysis {coding.id}: {counted(len(coding.items), 'record')}")
-    for name, count in Counter(item.stratum for item in coding.items).items():
+    for name, count in sorted(Counter(item.stratum for item in coding.items).items()):
         say(to, f"  {count:,} of the {name}")
-    say(to, f"Note what is wrong first with each, in the browser (steelyard view{where}) or in a sheet:")
+    say(to, f"Note the first thing that is wrong with each: steelyard view{where}, or in a sheet:")
     say(to, f"  steelyard codes sheet {coding.id} --out notes.csv{where}")
 
 

@@ -37,11 +37,9 @@ def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
     calls, cached = sum(stage.calls for stage in stages), sum(stage.in_journal for stage in stages)
     if calls:
         tokens = sum(stage.input_tokens for stage in stages)
+        size = f" of about {tokens:,} input tokens" if tokens else ""
         known = f", {cached:,} more are cached" if cached else ""
-        say(
-            console(stderr=True),
-            f"{counted(calls - cached, 'call')} of about {tokens:,} input tokens will be sent{known}; Ctrl-C stops",
-        )
+        say(console(stderr=True), f"{counted(calls - cached, 'call')}{size} will be sent{known}; Ctrl-C stops")
 
 
 def _section(estimates: Sequence[Estimate]) -> Section:

@@ -9,7 +9,16 @@ from steelyard.analysis.code_shares import CodeShare, Rate, TrialResult
 from steelyard.analysis.error_codes import CodingState, ErrorCode, saturation
 from steelyard.report.chart_curve import CurveChart
 from steelyard.report.numbers import MISSING, counted, interval_text, value_text
-from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn
+from steelyard.report.section import (
+    EVERYWHERE,
+    PAGES,
+    TERMINAL,
+    Section,
+    SectionTable,
+    Sentence,
+    TableCell,
+    TableColumn,
+)
 
 _FEWEST: Final = 5
 
@@ -21,19 +30,23 @@ def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShar
         state: of the error analysis.
         shares: target's label -> code's id ("" for none) -> its share.
     """
+    several = len(shares) > 1
     columns = [TableColumn("code", "name")]
     for target in shares:
-        several = f" ({target})" if len(shares) > 1 else ""
+        of = f" ({target})" if several else ""
+        media = PAGES if several else EVERYWHERE
         columns += [
-            TableColumn(f"notes{several}", series=True),
-            TableColumn(f"share{several}", series=True),
-            TableColumn(f"95 % CI{several}", "interval", series=True),
+            TableColumn(f"notes{of}", series=True, media=media),
+            TableColumn(f"share{of}", series=True, media=media),
+            TableColumn(f"95 % CI{of}", "interval", series=True, media=media),
         ]
+        # A terminal has no room for three columns of each target.
+        columns += [TableColumn(target, "interval", series=True, media=TERMINAL)] if several else []
     named = [(code.id, code.name) for code in state.adopted]
     if state.uncoded:
         named.append(("", "under no code yet"))
     rows = [
-        (TableCell(name), *(cell for by_code in shares.values() for cell in _cells(by_code[ident])))
+        (TableCell(name), *(cell for by_code in shares.values() for cell in _cells(by_code[ident], joined=several)))
         for ident, name in named
     ]
     caption = "Share of all records of the target that have an output, weighted back from the strata that were drawn"
@@ -42,14 +55,13 @@ def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShar
     return Section("Codes", SectionTable(tuple(columns), tuple(rows), caption), key="codes")
 
 
-def _cells(share: CodeShare) -> tuple[TableCell, TableCell, TableCell]:
+def _cells(share: CodeShare, *, joined: bool) -> tuple[TableCell, ...]:
+    """Notes, share and its interval; and, where they are joined, the last two in one cell."""
     value = share.share.value
-    limits = "" if value is None else interval_text(share.share.interval, share=True)
-    return (
-        TableCell(f"{share.notes:,}", value=share.notes),
-        TableCell(value_text(value, share=True), strong=True, value=value),
-        TableCell(limits or MISSING),
-    )
+    text = value_text(value, share=True)
+    limits = MISSING if value is None else interval_text(share.share.interval, share=True)
+    cells = (TableCell(f"{share.notes:,}", value=share.notes), TableCell(text, strong=True, value=value))
+    return (*cells, TableCell(limits), *([TableCell(text, more=limits)] if joined else []))
 
 
 def saturation_chart(state: CodingState) -> tuple[CurveChart | None, str]:
@@ -76,7 +88,7 @@ def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str
         labels: item -> the sample's id.
     """
     columns = (
-        TableColumn("of the noted records", "name"),
+        TableColumn("", "name"),
         TableColumn("n"),
         TableColumn("rate"),
         TableColumn("95 % CI", "interval"),
@@ -93,7 +105,7 @@ def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str
     for words, items in (("missed", result.missed), ("false alarms", result.false_alarms)):
         if items:
             notes.append(Sentence(f"{words}: {', '.join(labels.get(item, str(item)) for item in items[:20])}", "fact"))
-    return Section(f"The scorer of “{code.name}” against people", SectionTable(columns, rows), notes=tuple(notes))
+    return Section(f"{code.name}: the scorer against people", SectionTable(columns, rows), notes=tuple(notes))
 
 
 def _rate_row(name: str, rate: Rate) -> tuple[TableCell, ...]:

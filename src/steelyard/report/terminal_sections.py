@@ -98,7 +98,8 @@ def _table_blocks(full: SectionTable, title: str, width: int) -> Iterator[_Block
     if full.layout == "tiles":
         yield ", ".join(f"{row[0].text} {row[1].text}" for row in full.rows)
         return
-    shown = _fitting_series(full.within("terminal"), width)
+    full = full.within("terminal")
+    shown = _fitting_series(full, width)
     yield _BLANK
     names = [at for at, column in enumerate(shown.columns) if column.kind == "name"]
     if shown.layout == "histogram" and len(shown.columns) == 2:
