@@ -37,6 +37,7 @@ WITH_PYTHON = [
         DOCS / f"{name}.md"
         for name in (
             "explanation/agreement",
+            "how-to/error-analysis",
             "tutorials/getting-started",
             "how-to/agents",
             "how-to/judges",

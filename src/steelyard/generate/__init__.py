@@ -1,4 +1,4 @@
-"""Datasets made from documents and from runs: question sets, reviews, conditions on records."""
+"""Datasets and scorers made from documents and from runs: question sets, reviews, error analyses."""
 
 from __future__ import annotations
 
@@ -9,30 +9,35 @@ from steelyard.lazy import lazy_names
 if TYPE_CHECKING:
     from steelyard.analysis.conditions import Condition, parse_condition
     from steelyard.generate.code_proposals import ProposalPlan, ask_for_codes
-    from steelyard.generate.code_trial import TrialPlan, try_code
+    from steelyard.generate.code_trial import TrialPlan, make_scorer, try_code
     from steelyard.generate.qa import QaSettings, generate_qa
     from steelyard.generate.question_set import QaRow, QaSet
     from steelyard.generate.review import ReviewPlan
     from steelyard.generate.reviewer import Reviewer
     from steelyard.generate.writer import QuestionWriter
+    from steelyard.store.codings import draw_coding, new_code, write_note
     from steelyard.store.pages import matching_records
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "steelyard.analysis.conditions:Condition",
         "steelyard.generate.code_proposals:ProposalPlan",
-        "steelyard.generate.code_proposals:ask_for_codes",
-        "steelyard.generate.code_trial:TrialPlan",
-        "steelyard.generate.code_trial:try_code",
         "steelyard.generate.question_set:QaRow",
         "steelyard.generate.question_set:QaSet",
         "steelyard.generate.qa:QaSettings",
         "steelyard.generate.writer:QuestionWriter",
         "steelyard.generate.review:ReviewPlan",
         "steelyard.generate.reviewer:Reviewer",
+        "steelyard.generate.code_trial:TrialPlan",
+        "steelyard.generate.code_proposals:ask_for_codes",
+        "steelyard.store.codings:draw_coding",
         "steelyard.generate.qa:generate_qa",
+        "steelyard.generate.code_trial:make_scorer",
         "steelyard.store.pages:matching_records",
+        "steelyard.store.codings:new_code",
         "steelyard.analysis.conditions:parse_condition",
+        "steelyard.generate.code_trial:try_code",
+        "steelyard.store.codings:write_note",
     )
 
 __all__ = [
@@ -46,8 +51,12 @@ __all__ = [
     "Reviewer",
     "TrialPlan",
     "ask_for_codes",
+    "draw_coding",
     "generate_qa",
+    "make_scorer",
     "matching_records",
+    "new_code",
     "parse_condition",
     "try_code",
+    "write_note",
 ]

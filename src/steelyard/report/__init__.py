@@ -9,6 +9,7 @@ from steelyard.lazy import lazy_names
 if TYPE_CHECKING:
     from steelyard.report.chart_altair import draw, png
     from steelyard.report.chart_svg import svg
+    from steelyard.report.coding_page import CodingPage
     from steelyard.report.comparison import difference_chart
     from steelyard.report.history_sections import history_chart
     from steelyard.report.html import html_report
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
+        "steelyard.report.coding_page:CodingPage",
         "steelyard.report.sample_choice:PageSize",
         "steelyard.report.comparison:difference_chart",
         "steelyard.report.chart_altair:draw",
@@ -35,6 +37,7 @@ else:
     )
 
 __all__ = [
+    "CodingPage",
     "PageSize",
     "difference_chart",
     "draw",
