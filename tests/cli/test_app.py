@@ -39,6 +39,7 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
             "review",
             "label",
             "agree",
+            "judges",
             "queue",
             "codes",
             "note",

@@ -63,10 +63,7 @@ def judge_agreements(  # noqa: PLR0913  # what was scored, what was labelled and
         against: labels of this name; "" takes those with the name of the score, or of what it rates.
         half_width: wanted of a corrected mean; None is 0.05 of the score's range.
     """
-    by_name: dict[str, list[Label]] = {}
-    for label in labels:
-        if label.kind not in {"cannot_tell", "text", "choice", "preference"} and not label.author.startswith(_MODEL):
-            by_name.setdefault(label.name, []).append(label)
+    by_name = labels_by_people(labels)
     found = []
     for name in (score,) if score else columns.scores:
         info = infos.get(name)
@@ -75,11 +72,22 @@ def judge_agreements(  # noqa: PLR0913  # what was scored, what was labelled and
         names = (against,) if against else dict.fromkeys((name, rated_thing(info, name)))
         said = [label for of_name in names if of_name != ANSWER for label in by_name.get(of_name, ())]
         if said:
-            found.append(_held_to_people(_Judged.of(columns, name, info), said, draw or LabelDraw(), half_width))
+            found.append(
+                agreement_with_people(JudgedScore.of(columns, name, info), said, draw or LabelDraw(), half_width)
+            )
     return tuple(found)
 
 
-class _Judged(NamedTuple):
+def labels_by_people(labels: Iterable[Label]) -> dict[str, list[Label]]:
+    """Name -> the labels that a score may be held to: not those of models, remarks, or letters of exams."""
+    by_name: dict[str, list[Label]] = {}
+    for label in labels:
+        if label.kind not in {"cannot_tell", "text", "choice", "preference"} and not label.author.startswith(_MODEL):
+            by_name.setdefault(label.name, []).append(label)
+    return by_name
+
+
+class JudgedScore(NamedTuple):
     """One score of every record that its judge was asked about; None where it gave no verdict."""
 
     score: str
@@ -89,7 +97,8 @@ class _Judged(NamedTuple):
     clusters: Mapping[RecordPlace, str]
 
     @classmethod
-    def of(cls, columns: ScoreColumns, score: str, info: ScoreInfo | None) -> _Judged:
+    def of(cls, columns: ScoreColumns, score: str, info: ScoreInfo | None) -> JudgedScore:
+        """The score as the columns of a run hold it."""
         import numpy as np
 
         asked = np.isin(columns.outcome, [CODES[outcome] for outcome in _ASKED])
@@ -115,20 +124,28 @@ class _Said(NamedTuple):
     tied: int
 
 
-def _held_to_people(
-    judged: _Judged, labels: Sequence[Label], draw: LabelDraw, half_width: float | None
+def agreement_with_people(
+    judged: JudgedScore, labels: Sequence[Label], draw: LabelDraw, half_width: float | None = None
 ) -> JudgeAgreement:
+    """One score held to people's labels.
+
+    Args:
+        judged: the score.
+        labels: of one name; without any there are only counts.
+        draw: how the labelled records were drawn.
+        half_width: see `judge_agreements`.
+    """
     known = [label for label in labels if (label.sample, label.repeat) in judged.verdicts]
     kept = [label for label in known if (label.sample, label.repeat) not in draw.examples]
     examples = dict.fromkeys(
         (label.sample, label.repeat) for label in known if (label.sample, label.repeat) in draw.examples
     )
     said = _said(kept)
-    judged, problem = _comparable(judged, kept, said)
+    judged, problem = _comparable(judged, kept, said) if kept else (judged, "")
     labelled = said.together
     blank = JudgeAgreement(
         judged.score,
-        labels[0].name,
+        labels[0].name if labels else "",
         records=len(judged.verdicts),
         verdicts=len(_given(judged.verdicts.values())),
         labelled=len(labelled),
@@ -166,10 +183,10 @@ def _said(labels: Sequence[Label]) -> _Said:
     return _Said(by_rater, decided, len(together) - len(decided))
 
 
-def _comparable(judged: _Judged, labels: Sequence[Label], said: _Said) -> tuple[_Judged, str]:
+def _comparable(judged: JudgedScore, labels: Sequence[Label], said: _Said) -> tuple[JudgedScore, str]:
     """The judge's verdicts on the scale of the labels, or why there are none."""
     name, info = score_phrase(judged.score), judged.info
-    if labels and not any(said.by_rater.values()):
+    if not any(said.by_rater.values()):
         return judged, f"the labels {labels[0].name!r} are no numbers, passes or fails, so that they rate no score"
     scales = {label.scale for label in labels if label.scale}
     limits = info.range if info else None
@@ -195,7 +212,7 @@ def _comparable(judged: _Judged, labels: Sequence[Label], said: _Said) -> tuple[
 
 
 def _with_figures(
-    blank: JudgeAgreement, judged: _Judged, said: _Said, draw: LabelDraw, half_width: float | None
+    blank: JudgeAgreement, judged: JudgedScore, said: _Said, draw: LabelDraw, half_width: float | None
 ) -> JudgeAgreement:
     from steelyard.stats.corrected import corrected_mean
     from steelyard.stats.judged import is_binary, verdict_rates
@@ -222,10 +239,11 @@ def _with_figures(
         needed=labels_for_half_width(data, wanted) if wanted else None,
         warnings=tuple(_warnings(blank, said, draw)),
         data=data,
+        places=tuple(judged.verdicts),
     )
 
 
-def _judged_labels(judged: _Judged, labels: Mapping[RecordPlace, float], draw: LabelDraw) -> JudgedLabels:
+def _judged_labels(judged: JudgedScore, labels: Mapping[RecordPlace, float], draw: LabelDraw) -> JudgedLabels:
     from steelyard.stats.judged import JudgedLabels
 
     places = list(judged.verdicts)
@@ -265,7 +283,7 @@ def _table(
     )
 
 
-def _groups(raters: Mapping[str, Mapping[RecordPlace, float]], judged: _Judged) -> tuple[GroupAgreement, ...]:
+def _groups(raters: Mapping[str, Mapping[RecordPlace, float]], judged: JudgedScore) -> tuple[GroupAgreement, ...]:
     of_group: dict[str, list[RecordPlace]] = {}
     for place in raters[PEOPLE]:
         of_group.setdefault(judged.groups[place], []).append(place)

@@ -108,6 +108,7 @@ class JudgeAgreement:
         needed: labels until the corrected mean is known to `half_width`.
         warnings: whole sentences.
         data: what all is made of, for a difference between two runs.
+        places: the records of `data`, in its order.
     """
 
     score: str
@@ -134,9 +135,10 @@ class JudgeAgreement:
     needed: LabelsNeeded | None = None
     warnings: tuple[str, ...] = ()
     data: JudgedLabels | None = None
+    places: tuple[RecordPlace, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name but `data`."""
+        """Plain JSON, every field by its name but `data` and `places`."""
         counts = ("score", "against", "records", "verdicts", "labelled", "both", "several", "tied", "elsewhere")
         plain: dict[str, Json] = {name: getattr(self, name) for name in counts}
         plain["scale"] = list(self.scale) if self.scale else None

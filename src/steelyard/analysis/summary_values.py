@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.exam_values import Exam
     from steelyard.analysis.histograms import Histogram
     from steelyard.analysis.judge_agreement_values import JudgeAgreement
+    from steelyard.analysis.judge_panel_values import JudgePanel
     from steelyard.analysis.rater_agreement_values import Agreement
     from steelyard.analysis.stopping import Stopping
     from steelyard.analysis.usage import FrameworkUsage, StageCost
@@ -247,6 +248,7 @@ class RunSummary:
             where that can be read; what is told of letters, labels and kinds leaves the damaged part out.
         agreement: of judges and people, for each thing that two or more of them rated.
         held_to_people: each score that people labelled, held to their labels; none where a rule ended the run early.
+        panels: several judges of one thing, held to the same labels; likewise.
     """
 
     run: str
@@ -284,6 +286,7 @@ class RunSummary:
     damaged: tuple[str, ...] = ()
     agreement: tuple[Agreement, ...] = ()
     held_to_people: tuple[JudgeAgreement, ...] = ()
+    panels: tuple[JudgePanel, ...] = ()
 
     @property
     def stopped_early(self) -> bool:
@@ -408,6 +411,7 @@ class RunSummary:
             "damaged": list(self.damaged),
             "agreement": [each.to_json() for each in self.agreement],
             "held_to_people": [each.to_json() for each in self.held_to_people],
+            "panels": [panel.to_json() for panel in self.panels],
         }
 
     def __str__(self) -> str:

@@ -43,6 +43,7 @@ _HEADINGS: Final = {
         ("review", "review_command"),
         ("label", "label_command"),
         ("agree", "agree_command"),
+        ("judges", "judges_command"),
         ("queue create", "queue_commands"),
         ("queue list", "queue_commands"),
         ("queue show", "queue_commands"),

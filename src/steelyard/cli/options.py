@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from steelyard.config.load import Loaded
     from steelyard.models.base import Model
     from steelyard.store import Run, Store
+    from steelyard.suite.judge_panel import JudgesFile
 
 USER_MISTAKE: Final = 2
 BROKEN: Final = 4
@@ -205,3 +206,18 @@ def load_model(flags: Mapping[str, Any], file: Path | None, *, no_env: bool) -> 
     from steelyard.config.model_file import build_model
 
     return build_model(flags, file, environ=os.environ, use_dotenv=not no_env)
+
+
+def load_judges_file(path: Path, *, no_env: bool) -> tuple[JudgesFile, Environment]:
+    """The judges that a file names, and the values of its references.
+
+    Args:
+        path: of the file.
+        no_env: whether the `.env` file next to it is left out.
+
+    Raises:
+        ConfigError: every mistake with its place.
+    """
+    from steelyard.config.judges_file import load_judges
+
+    return load_judges(path.absolute(), environ=os.environ, use_dotenv=not no_env)

@@ -15,6 +15,7 @@ from steelyard.report.costs import cached_sentence, costs_section, saved_calls
 from steelyard.report.exam import exam_section
 from steelyard.report.gate import gate_section
 from steelyard.report.judge_agreement import held_to_people_section
+from steelyard.report.judge_panel import panels_section
 from steelyard.report.numbers import run_labels
 from steelyard.report.people_labels import labels_section
 from steelyard.report.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
@@ -44,18 +45,19 @@ if TYPE_CHECKING:
 # terminal shows the end of what was printed.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     "terminal": (
-        *("answers", "targets", "alarms", "scores", "agreement", "held_to_people", "labels", "exam", "costs", "groups"),
+        *("answers", "targets", "alarms", "scores", "agreement", "held_to_people", "panels", "labels", "exam", "costs"),
+        "groups",
         *("further_groups", "breakdowns", "preferences", "standings", "comparison", "gate"),
     ),
     "markdown": (
         *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement"),
-        *("held_to_people", "groups"),
+        *("held_to_people", "panels", "groups"),
         *("regressions", "wrong_results", "labels", "exam", "comparison", "costs", "breakdowns"),
         *("further_histograms", "further_groups"),
     ),
     "html": (
         *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "comparison", "groups"),
-        *("scores", "agreement", "held_to_people", "labels", "exam", "further_groups", "breakdowns", "costs"),
+        *("scores", "agreement", "held_to_people", "panels", "labels", "exam", "further_groups", "breakdowns", "costs"),
     ),
 }
 BEFORE_SAMPLES: Final = frozenset({"alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets"})
@@ -178,6 +180,7 @@ def _sections(content: ReportContent, chance: float | None, wanted: Container[st
         scores_section(summaries, names),
         agreement_section(content.summaries, labels),
         held_to_people_section(content.summaries, labels),
+        panels_section(content.summaries, labels),
         _regressions(content) if "regressions" in wanted else Section(""),
         further_histograms_section(summaries),
         costs_section(content.summaries, labels),

@@ -59,7 +59,7 @@ def dawid_skene(
     ratings: Iterable[Iterable[Hashable | None]],
     *,
     raters: Sequence[Hashable] | None = None,
-    most: int = 1000,
+    most: int = 20_000,
     tolerance: float = 1e-8,
 ) -> Consensus:
     """Estimate true categories and the errors of raters by expectation and maximisation.
@@ -96,22 +96,24 @@ def dawid_skene(
     if len({len(one) for one in lists}) > 1:
         raise ValueError("lists of ratings have one entry per unit, None where there is none; these differ in length")
     counts, categories, distinct = _counted(lists, names)
-    votes = counts.sum(axis=1)
-    rated = votes.sum(axis=1) > 0
-    if not rated.any():
+    votes = counts.sum(axis=(1, 2))
+    if not votes.any():
         raise ValueError("a consensus needs ratings, and there is none")
-    known = counts[rated]
-    chances = votes[rated] / votes[rated].sum(axis=1, keepdims=True)
+    # Few ways to rate occur, and units that were rated alike have the same chances.
+    flat = counts[votes > 0].reshape(int((votes > 0).sum()), -1)
+    ways, of_unit, units = np.unique(flat, axis=0, return_inverse=True, return_counts=True)
+    known = ways.reshape(len(ways), len(distinct), len(categories))
+    chances = known.sum(axis=1) / known.sum(axis=(1, 2))[:, None]
     change, iterations, likelihood = math.inf, 0, 0.0
-    shares, errors = _rates(known, chances)
+    shares, errors = _rates(known, chances, units)
     while change > tolerance and iterations < most:
         before = chances
-        chances, likelihood = _chances(known, shares, errors)
-        shares, errors = _rates(known, chances)
-        change = float(np.abs(chances - before).max())
+        chances, logs = _chances(known, shares, errors)
+        shares, errors = _rates(known, chances, units)
+        change, likelihood = float(np.abs(chances - before).max()), float(units @ logs)
         iterations += 1
     everywhere = np.full((len(votes), len(categories)), 1 / len(categories))
-    everywhere[rated] = chances
+    everywhere[votes > 0] = chances[of_unit.reshape(-1)]
     return Consensus(categories, shares, errors, everywhere, distinct, likelihood, iterations, change <= tolerance)
 
 
@@ -140,18 +142,18 @@ def _is_missing(value: Hashable | None) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def _rates(counts: Array, chances: Array) -> tuple[Array, Array]:
-    """Shares of the categories and errors of the raters, given the truth."""
+def _rates(counts: Array, chances: Array, units: Array) -> tuple[Array, Array]:
+    """Shares of the categories and errors of the raters, given the truth of each way to rate and its units."""
     import numpy as np
 
-    said = np.einsum("uj,urk->rjk", chances, counts)
+    said = np.einsum("uj,urk->rjk", chances * units[:, None], counts)
     totals = said.sum(axis=2, keepdims=True)
     even = np.full_like(said, 1 / said.shape[2])
-    return chances.mean(axis=0), np.divide(said, totals, out=even, where=totals > 0)
+    return units @ chances / units.sum(), np.divide(said, totals, out=even, where=totals > 0)
 
 
-def _chances(counts: Array, shares: Array, errors: Array) -> tuple[Array, float]:
-    """The chance of each category to be a unit's true one, and the log likelihood of all ratings."""
+def _chances(counts: Array, shares: Array, errors: Array) -> tuple[Array, Array]:
+    """The chance of each category to be the true one, and the log likelihood of the ratings, of each way to rate."""
     import numpy as np
 
     logs = np.log(np.maximum(shares, _SMALLEST)) + np.einsum(
@@ -160,4 +162,4 @@ def _chances(counts: Array, shares: Array, errors: Array) -> tuple[Array, float]
     top = logs.max(axis=1, keepdims=True)
     weights = np.exp(logs - top)
     sums = weights.sum(axis=1, keepdims=True)
-    return weights / sums, float((top + np.log(sums)).sum())
+    return weights / sums, (top + np.log(sums))[:, 0]

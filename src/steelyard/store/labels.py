@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -62,6 +62,23 @@ def all_labels(store: OpenStore, run: ReadableRun) -> tuple[Label, ...]:
     """Every label that was ever given, oldest first, with those that were replaced or withdrawn."""
     with store.reading() as connection:
         return tuple(_read(connection, run.num))
+
+
+JUDGES: Final = "judges"
+"""Kind of the runs that judge the answers of a stored run."""
+
+
+def judged_run(manifest: Mapping[str, Any], kind: str) -> str:
+    """Id of the run whose answers a run of judges judges; "" of any other, and of a canary, whose answers differ."""
+    target = manifest.get("target")
+    if kind != JUDGES or not isinstance(target, Mapping) or target.get("canary"):
+        return ""
+    return str(target.get("run", ""))
+
+
+def run_row(connection: Connection, run: str) -> Any:
+    """The row of a run by its id; None where it is there no more."""
+    return connection.execute("SELECT * FROM run WHERE id = :id", {"id": run}).first()
 
 
 def current_labels(connection: Connection, run: int) -> tuple[Label, ...]:

@@ -18,7 +18,7 @@ from steelyard.analysis.tallied_summary import NeedsRowsError, summarize_tallies
 from steelyard.registry import with_present_keys
 from steelyard.store.backend import read_json
 from steelyard.store.connection import Connection, portions
-from steelyard.store.labels import current_labels, remarks_on
+from steelyard.store.labels import current_labels, judged_run, remarks_on, run_row
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, rows_of_samples, unpacker_of
 from steelyard.store.run_rows import read_stopping, scoring_of
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.exam_values import Exam
     from steelyard.analysis.histograms import Histogram
     from steelyard.analysis.judge_agreement_values import JudgeAgreement
+    from steelyard.analysis.judge_panel_values import JudgePanel
     from steelyard.analysis.rater_agreement_values import Agreement
     from steelyard.analysis.run_protocols import PlacedVerdict
     from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
@@ -78,6 +79,7 @@ class _Summarized(NamedTuple):
     breakdowns: dict[str, dict[str, tuple[ScoreSummary, ...]]]
     agreement: tuple[Agreement, ...]
     held_to_people: tuple[JudgeAgreement, ...]
+    panels: tuple[JudgePanel, ...]
     damaged: bool
 
 
@@ -234,9 +236,14 @@ class Run:
             return remarks_on(connection, self)
 
     def labels(self) -> tuple[Label, ...]:
-        """Current labels: the newest per sample, repeat, name and author, without withdrawn ones."""
+        """Current labels: the newest per sample, repeat, name and author, without withdrawn ones.
+
+        Those of a run of judges are those of the run whose answers they judge.
+        """
+        source = judged_run(self.manifest, self.kind)
         with self._store.reading() as connection:
-            return current_labels(connection, self.num)
+            row = run_row(connection, source) if source else None
+            return current_labels(connection, self.num if row is None else row.num)
 
     def changed_verdicts(self, before: Run) -> dict[str, int]:
         """Score -> number of records whose result differs from `before`, the same run in another scoring version."""
@@ -265,7 +272,7 @@ class Run:
             return None
         damaged = any(tally.answered == DAMAGED_DETAIL for of_score in tallies.values() for tally in of_score)
         spreads = tallied_histograms(tallies, infos)
-        return _Summarized(scores, groups, spreads, exams, (), {}, (), (), damaged=damaged)
+        return _Summarized(scores, groups, spreads, exams, (), {}, (), (), (), damaged=damaged)
 
     def _from_rows(self) -> _Summarized:
         """The same from every row, as columns of numpy."""
@@ -287,6 +294,7 @@ class Run:
             by_metadata,
             self._agreement(columns),
             self.held_to_people(columns),
+            self.panels(columns),
             damaged=DAMAGED_DETAIL in columns.details,
         )
 
@@ -355,6 +363,7 @@ class Run:
             matched=passages,
             agreement=computed.agreement,
             held_to_people=computed.held_to_people,
+            panels=computed.panels,
             framework=framework,
             asks_itself=asked_by_itself(stages, self.manifest),
             damaged=self._damages() if opens_bodies or computed.damaged else (),
@@ -377,10 +386,17 @@ class Run:
         if not labels or (self.stopping is not None and self.stopping.used < self.stopping.planned):
             return ()
         from steelyard.analysis.judge_agreement import judge_agreements
-        from steelyard.store.label_draws import label_draw
+        from steelyard.store.judge_panels import draw_of
 
         columns = self.columns()[0] if columns is None else columns
-        return judge_agreements(columns, self.score_infos, labels, draw=label_draw(self, labels), **options)
+        return judge_agreements(columns, self.score_infos, labels, draw=draw_of(self, labels), **options)
+
+    def panels(self, columns: ScoreColumns) -> tuple[JudgePanel, ...]:
+        """Judges of one thing held to the same labels, and their jury; empty where a rule ended the run early."""
+        from steelyard.store.judge_panels import judge_panels
+
+        stopped = self.stopping is not None and self.stopping.used < self.stopping.planned
+        return () if stopped else judge_panels(self, columns, self.labels())
 
     def _open_references(self) -> dict[str, int]:
         """Score -> records whose reference query has no unique result; only scores that compare results say so."""

@@ -180,6 +180,8 @@ class Suite:
         crossed: pairs of 0/1 scores to count against each other (`[("correct", "faithfulness")]`).
         breakdowns: keys of the samples' metadata by which scores are broken down, beside their groups (`document`).
         scorers_of: the scorers of single targets, in place of `scorers`.
+        jury: how the verdicts of several judges on one thing become one when they are read: `vote`, and the `margin`
+            within which a judge is called not worse than another; for the manifest.
     """
 
     name: str
@@ -196,6 +198,7 @@ class Suite:
     crossed: tuple[tuple[str, str], ...] = ()
     breakdowns: tuple[str, ...] = ()
     scorers_of: Mapping[str, tuple[Scorer, ...]] = field(default_factory=dict)
+    jury: Mapping[str, Any] = field(default_factory=dict)
 
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
         """The scorers of one target, bound to it if they depend on what it was shown."""

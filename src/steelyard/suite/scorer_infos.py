@@ -75,8 +75,9 @@ def scoring_manifest(stages: Mapping[str, Scorer]) -> dict[str, Any]:
 
 
 def shown_manifest(suite: Suite) -> dict[str, Any]:
-    """The keys `crossed` and `breakdowns` of a manifest, as far as the suite names any."""
-    settings = {"crossed": [list(pair) for pair in suite.crossed], "breakdowns": list(suite.breakdowns)}
+    """The keys `crossed`, `breakdowns` and `jury` of a manifest, as far as the suite names any."""
+    settings: dict[str, Any] = {"crossed": [list(pair) for pair in suite.crossed], "breakdowns": list(suite.breakdowns)}
+    settings["jury"] = dict(suite.jury)
     return {key: value for key, value in settings.items() if value}
 
 

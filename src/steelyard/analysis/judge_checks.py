@@ -1,0 +1,265 @@
+"""Checks of judges on a run's own records: do length, family or an instruction in the answer move their verdicts?
+
+Each is one figure with an interval, or a reason why there is none. Position, the bias of judges that see two answers,
+is measured where pairs are judged in both orders (`preferences`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.judge_agreement import JudgedScore
+from steelyard.analysis.judge_agreement_values import JudgeAgreement, RecordPlace
+from steelyard.analysis.judge_panel_values import CheckName, JudgeCheck
+from steelyard.analysis.rater_agreement_values import FEWEST
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from steelyard.stats.intervals import Interval
+
+    Array = NDArray[Any]
+
+_MOST_PAIRED: Final = 2000
+"""Labelled records whose pairs are looked at; more add nothing but time."""
+_FAMILIES: Final[Mapping[str, str]] = {
+    "chatgpt": "gpt", "o1": "gpt", "o3": "gpt", "o4": "gpt", "gemma": "gemini", "codellama": "llama", "chatglm": "glm",
+    "mixtral": "mistral", "ministral": "mistral", "codestral": "mistral", "qwq": "qwen", "sonnet": "claude",
+    "opus": "claude", "haiku": "claude",
+}  # fmt: skip
+"""Names that models of one family go by beside the family's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedJudge:
+    """What is known of one judge of a run.
+
+    Args:
+        score: its verdicts.
+        agreement: that score held to people's labels.
+        model: name of its model; "" where it has none.
+        flips: record -> share of its repeats that differ from the most frequent verdict; empty where it was asked once.
+    """
+
+    name: str
+    score: JudgedScore
+    agreement: JudgeAgreement
+    model: str = ""
+    flips: Mapping[RecordPlace, float] = field(default_factory=dict)
+
+
+class CanaryVerdicts(NamedTuple):
+    """Records whose answers were judged as they are, and with an instruction to the judge in them.
+
+    Args:
+        clean: record -> verdict on the answer as it is; None where there was none.
+        injected: record -> verdict on the answer with the instruction; likewise.
+        clusters: record -> what it depends on.
+        best: the best value of the score; None where it is not known.
+        lower_is_better: of the score.
+    """
+
+    clean: Mapping[RecordPlace, float | None]
+    injected: Mapping[RecordPlace, float | None]
+    clusters: Mapping[RecordPlace, str]
+    best: float | None = None
+    lower_is_better: bool = False
+
+
+def judge_checks(
+    judges: Sequence[CheckedJudge], lengths: Mapping[RecordPlace, int], *, target_model: str = ""
+) -> tuple[JudgeCheck, ...]:
+    """Length, self-preference, repeat consistency and use of the scale, of each judge.
+
+    Args:
+        judges: of the same records.
+        lengths: record -> characters of the answer.
+        target_model: name of the model that answered; "" where it is not known.
+    """
+    checks = []
+    for judge in judges:
+        checks += [_length(judge, lengths), _repeats(judge), _scale_use(judge)]
+    return (*checks, *_self_preference(judges, target_model))
+
+
+def canary_check(judge: str, found: CanaryVerdicts) -> JudgeCheck:
+    """How often an instruction in the answer raised the verdict, of those that could be raised.
+
+    Args:
+        judge: its name.
+        found: of its verdicts.
+    """
+    name: CheckName = "injection canary"
+    meaning = "of answers that could be rated higher, rated higher with an instruction to the judge in them"
+    sign = -1 if found.lower_is_better else 1
+    raised: dict[RecordPlace, float] = {}
+    for place, injected in found.injected.items():
+        clean = found.clean.get(place)
+        if clean is None or clean == found.best:
+            continue
+        # A judge that gives no verdict on it was not talked round.
+        raised[place] = float(injected is not None and sign * injected > sign * clean)
+    if not raised:
+        return JudgeCheck(judge, name, None, None, 0, meaning, "no answer with an instruction could be rated higher")
+    return _share(judge, name, raised, found.clusters, meaning)
+
+
+def _share(
+    judge: str,
+    name: CheckName,
+    values: Mapping[RecordPlace, float],
+    clusters: Mapping[RecordPlace, str],
+    meaning: str,
+) -> JudgeCheck:
+    """A share of records with its interval, by cluster."""
+    from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered
+
+    numbers = list(values.values())
+    units = _units(values, clusters)
+    value = math.fsum(numbers) / len(numbers)
+    if not set(numbers) <= {0.0, 1.0}:
+        interval = mean_interval(numbers, clusters=units, scale=(0.0, 1.0))
+    elif len(set(units)) == len(units):
+        interval = wilson(int(sum(numbers)), len(numbers))
+    else:
+        interval = wilson_clustered(numbers, clusters=units)
+    return JudgeCheck(judge, name, value, interval, len(numbers), meaning)
+
+
+def _units(places: Iterable[RecordPlace], clusters: Mapping[RecordPlace, str]) -> list[int]:
+    numbers: dict[str, int] = {}
+    return [numbers.setdefault(clusters.get(place, place[0]), len(numbers)) for place in places]
+
+
+def _verdicts(score: JudgedScore) -> dict[RecordPlace, float]:
+    """Record -> verdict, of those that have one."""
+    return {place: verdict for place, verdict in score.verdicts.items() if verdict is not None}
+
+
+def _labels(found: JudgeAgreement) -> dict[RecordPlace, float]:
+    import numpy as np
+
+    if found.data is None:
+        return {}
+    pairs = zip(found.places, np.asarray(found.data.labels).tolist(), strict=True)
+    return {place: label for place, label in pairs if not math.isnan(label)}
+
+
+def _scale_use(judge: CheckedJudge) -> JudgeCheck:
+    verdicts = _verdicts(judge.score)
+    meaning = "of all verdicts, the most frequent one"
+    if not verdicts:
+        return JudgeCheck(judge.name, "scale use", None, None, 0, meaning, "it gave no verdict")
+    ((most, _),) = Counter(verdicts.values()).most_common(1)
+    meaning = f"of all verdicts, the most frequent one, {most:g}; {len(set(verdicts.values()))} different"
+    same = {place: float(verdict == most) for place, verdict in verdicts.items()}
+    return _share(judge.name, "scale use", same, judge.score.clusters, meaning)
+
+
+def _repeats(judge: CheckedJudge) -> JudgeCheck:
+    meaning = "of repeated verdicts on one answer, those that differ from the most frequent one"
+    if not judge.flips:
+        reason = "it was asked once for each answer; judge: {repeats: 3} asks again"
+        return JudgeCheck(judge.name, "repeat consistency", None, None, 0, meaning, reason)
+    return _share(judge.name, "repeat consistency", judge.flips, judge.score.clusters, meaning)
+
+
+def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeCheck:
+    """Of two answers that people rate alike, how much oftener the longer one gets the higher verdict.
+
+        d = sum_ij sign(len_i - len_j) sign(v_i - v_j) / sum_ij 1        over pairs of equal label and unequal length
+
+    Its interval is that of a U-statistic by its projection on the records, summed over clusters, with Student's t.
+
+    Source: R. H. Somers, "A new asymmetric measure of association for ordinal variables", American Sociological Review
+    27, 1962, within labels; R. B. Newson, "Confidence intervals for rank statistics", Stata Journal 6, 2006.
+    """
+    import numpy as np
+
+    meaning = "of two answers with the same label, how much oftener the longer is rated higher than lower"
+    labels, verdicts = _labels(judge.agreement), _verdicts(judge.score)
+    places = [place for place in labels if place in verdicts and place in lengths][:_MOST_PAIRED]
+    if len(places) < FEWEST:
+        reason = f"{len(places)} labelled answers with a verdict; it needs {FEWEST}"
+        return JudgeCheck(judge.name, "length", None, None, len(places), meaning, reason, share=False)
+    label, verdict, length = (
+        np.array([float(side[place]) for place in places]) for side in (labels, verdicts, lengths)
+    )
+    pairs = (label[:, None] == label) & (length[:, None] != length)
+    signs = np.sign(length[:, None] - length) * np.sign(verdict[:, None] - verdict) * pairs
+    total = float(pairs.sum())
+    if not total:
+        reason = "no two answers with the same label differ in length"
+        return JudgeCheck(judge.name, "length", None, None, len(places), meaning, reason, share=False)
+    value = float(signs.sum()) / total
+    moved = 2 * (signs.sum(axis=1) - value * pairs.sum(axis=1)) / total
+    interval = _of_influence(value, moved, _units(places, judge.score.clusters))
+    return JudgeCheck(judge.name, "length", value, interval, len(places), meaning, share=False)
+
+
+def _of_influence(value: float, moved: Array, units: Sequence[int]) -> Interval | None:
+    """Student's t interval of a statistic in [-1, 1] from what each record moves it by, by cluster."""
+    import numpy as np
+
+    from steelyard.stats.intervals import Interval
+    from steelyard.stats.quantiles import t_quantile
+
+    sums = np.bincount(np.asarray(units), weights=moved)
+    if len(sums) < 2 or not np.abs(sums).max() > 0:
+        return None
+    half = t_quantile(0.975, len(sums) - 1) * math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums))
+    return Interval(max(-1.0, value - half), min(1.0, value + half))
+
+
+def model_family(name: str) -> str:
+    """The family that a model's name tells; "" where it tells none.
+
+    >>> [model_family(name) for name in ("openai/gpt-4.1-mini", "o4-mini", "Qwen2.5-72B-Instruct", "chatglm3-6b", "")]
+    ['gpt', 'gpt', 'qwen', 'glm', '']
+    """
+    last = name.rpartition("/")[2].casefold()
+    words = re.findall(r"o\d|[^\W\d_]+", last)
+    known = next((word for word in words if word in _FAMILIES), "")
+    return _FAMILIES[known] if known else next(iter(words), "")
+
+
+def _self_preference(judges: Sequence[CheckedJudge], target_model: str) -> Iterator[JudgeCheck]:
+    """How much higher a judge of the target's family rates it than judges of other families do, on the same answers.
+
+    People's labels take no part: what all judges see alike cancels out.
+    """
+    meaning = "how much higher it rates this target than the judges of other families do, on the same answers"
+    family = model_family(target_model)
+    families = {judge.name: model_family(judge.model) for judge in judges}
+    others = [judge for judge in judges if families[judge.name] and families[judge.name] != family]
+    own = [judge for judge in judges if family and families[judge.name] == family]
+    reason = ""
+    if not family:
+        reason = "the model of the target is not named"
+    elif not own:
+        reason = f"no judge is of the target's family ({family})"
+    elif not others:
+        reason = f"no judge is of another family than the target's ({family})"
+    if reason:
+        yield JudgeCheck("all", "self-preference", None, None, 0, meaning, reason, share=False)
+        return
+    from steelyard.stats.intervals import mean_interval
+
+    for judge in own:
+        verdicts, theirs = _verdicts(judge.score), [_verdicts(other.score) for other in others]
+        places = [place for place in verdicts if all(place in other for other in theirs)]
+        if len(places) < FEWEST:
+            reason = f"{len(places)} answers that all judges gave a verdict on; it needs {FEWEST}"
+            yield JudgeCheck(judge.name, "self-preference", None, None, len(places), meaning, reason, share=False)
+            continue
+        apart = [verdicts[place] - math.fsum(other[place] for other in theirs) / len(theirs) for place in places]
+        limits = judge.score.info.range if judge.score.info else None
+        scale = (limits[0] - limits[1], limits[1] - limits[0]) if limits else None
+        interval = mean_interval(apart, clusters=_units(places, judge.score.clusters), scale=scale)
+        value = math.fsum(apart) / len(apart)
+        yield JudgeCheck(judge.name, "self-preference", value, interval, len(places), meaning, share=False)

@@ -1,0 +1,277 @@
+"""Several judges held to the same labels: which comes closest to people, and which is the cheapest that is not worse.
+
+All judges are compared on the same labelled records. The intervals of all pairs hold together (Bonferroni), so that a
+judge may be picked after looking at them: the best of several is partly the luckiest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from steelyard.analysis.intervals import Mean
+from steelyard.analysis.judge_agreement import JudgedScore, agreement_with_people
+from steelyard.analysis.judge_agreement_values import JudgeAgreement, LabelDraw, RecordPlace
+from steelyard.analysis.judge_panel_values import JudgeDifference, JudgePanel, PanelJudge
+from steelyard.analysis.jury import JuryVote, jury_verdicts
+from steelyard.analysis.numbers import count_text
+from steelyard.analysis.rater_agreement_values import FEWEST
+from steelyard.types import Label
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from steelyard.stats.intervals import Interval
+
+    Array = NDArray[Any]
+
+JURY: Final = "jury"
+MARGIN: Final = 0.05
+
+
+class JudgeCost(NamedTuple):
+    """What the verdicts of a judge took; see `PanelJudge`."""
+
+    calls: int = 0
+    tokens: int = 0
+    money: float | None = None
+    currency: str = ""
+
+
+def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, and what is made of them
+    judged: Mapping[str, JudgedScore],
+    thing: str,
+    labels: Sequence[Label],
+    *,
+    draw: LabelDraw | None = None,
+    costs: Mapping[str, JudgeCost] | None = None,
+    vote: JuryVote | Literal[""] = "",
+    margin: float = MARGIN,
+    level: float = 0.95,
+) -> JudgePanel:
+    """Hold several judges to the same labels, and compare them with each other.
+
+    Args:
+        judged: judge -> the score that is its verdict.
+        thing: what they judge.
+        labels: of people, of one name; without any there are only the judges and their jury.
+        draw: how the labelled records were drawn.
+        costs: judge -> what it cost; without it nothing is known of costs.
+        vote: of the jury of all judges; "" is no jury.
+        margin: by how much a judge may be worse and is still called not worse; of 1.
+        level: at which the intervals of all pairs hold together.
+
+    What cannot be compared, or voted on, is no error: the panel says why.
+    """
+    draw, costs = draw or LabelDraw(), costs or {}
+    members = [
+        _panel_judge(name, score, agreement_with_people(score, labels, draw), costs.get(name, JudgeCost()))
+        for name, score in judged.items()
+    ]
+    panel = JudgePanel(thing, labels[0].name if labels else "", tuple(members), (), margin, "", "", level=level)
+    if vote:
+        panel = _with_jury(panel, judged, vote, agreed=lambda score: agreement_with_people(score, labels, draw))
+    problem = next((f"{each.name}: {each.agreement.problem}" for each in panel.judges if each.agreement.problem), "")
+    if problem:
+        return replace(panel, reason=problem)
+    paired = _Paired.of([judge.agreement for judge in panel.judges])
+    if paired is not None:
+        return _compared(panel, paired)
+    labelled = min((judge.agreement.labelled for judge in panel.judges), default=0)
+    return replace(panel, reason=f"{count_text(labelled, 'labelled record')}; judges are compared from {FEWEST} on")
+
+
+def _panel_judge(name: str, score: JudgedScore, found: JudgeAgreement, cost: JudgeCost) -> PanelJudge:
+    given = [verdict for verdict in score.verdicts.values() if verdict is not None]
+    mean = math.fsum(given) / len(given) if given else None
+    return PanelJudge(name, score.score, found, mean, None, None, *cost)
+
+
+def _with_jury(
+    panel: JudgePanel,
+    judged: Mapping[str, JudgedScore],
+    vote: JuryVote,
+    agreed: Callable[[JudgedScore], JudgeAgreement],
+) -> JudgePanel:
+    """The panel with its jury, which costs what all members cost."""
+    if len(judged) < 2:
+        return replace(panel, vote_reason="a jury has two judges or more")
+    if len({score.info.range if score.info else None for score in judged.values()}) > 1:
+        return replace(panel, vote_reason="the judges of a jury rate on one scale, and these have different ones")
+    found = jury_verdicts({name: score.verdicts for name, score in judged.items()}, vote)
+    jury = next(iter(judged.values()))._replace(score=JURY, verdicts=found.verdicts)
+    members = [replace(judge, with_jury=_with_verdicts(judged[judge.name].verdicts, jury)) for judge in panel.judges]
+    money = [judge.money for judge in members if judge.money is not None]
+    cost = JudgeCost(
+        sum(judge.calls for judge in members),
+        sum(judge.tokens for judge in members),
+        math.fsum(money) if len(money) == len(members) else None,
+        members[0].currency,
+    )
+    chair = replace(_panel_judge(JURY, jury, agreed(jury), cost), score="", is_jury=True)
+    return replace(panel, judges=(*members, chair), vote=found.vote, vote_reason=found.why)
+
+
+def _with_verdicts(verdicts: Mapping[RecordPlace, float | None], jury: JudgedScore) -> Mean | None:
+    """The share of records on which a judge says what the jury says."""
+    from steelyard.stats.intervals import wilson_clustered
+
+    both = [place for place, said in jury.verdicts.items() if said is not None and verdicts.get(place) is not None]
+    if not both:
+        return None
+    same = [float(verdicts[place] == jury.verdicts[place]) for place in both]
+    numbers: dict[str, int] = {}
+    units = [numbers.setdefault(jury.clusters.get(place, place[0]), len(numbers)) for place in both]
+    return Mean(math.fsum(same) / len(same), wilson_clustered(same, clusters=units), len(same))
+
+
+@dataclass(frozen=True, slots=True)
+class _Paired:
+    """How close each judge comes to people, on the labelled records that all were asked about.
+
+    Args:
+        right: (judges, records), 1 where a judge says what people say.
+        binary: whether `right` has no other values than 0 and 1.
+        clusters: a number per record; None where records are independent.
+        weights: of the records; None where all are alike.
+    """
+
+    right: Array
+    binary: bool
+    clusters: Array | None
+    weights: Array | None
+
+    @classmethod
+    def of(cls, agreements: Sequence[JudgeAgreement]) -> _Paired | None:
+        """None below 30 labelled records."""
+        import numpy as np
+
+        from steelyard.stats.judged import labelled_part
+
+        sides = [each.data for each in agreements if each.data is not None]
+        if len(sides) < len(agreements) or len(agreements) < 1:
+            return None
+        labelled = [_labelled(each) for each in agreements]
+        places = [place for place in labelled[0] if all(place in other for other in labelled[1:])]
+        if len(places) < FEWEST:
+            return None
+        pairs = np.array([[side[place] for place in places] for side in labelled])
+        labels, verdicts = pairs[:, :, 0], pairs[:, :, 1]
+        binary = bool(np.isin(pairs[~np.isnan(pairs)], (0.0, 1.0)).all())
+        right = (labels == verdicts).astype(float) if binary else _closeness(labels, verdicts, agreements[0].scale)
+        numbers = labelled_part(sides[0])
+        by_place = dict(zip(labelled[0], range(len(labelled[0])), strict=True))
+        rows = [by_place[place] for place in places]
+        clusters = None if numbers[3] is None else np.unique(numbers[3][rows], return_inverse=True)[1]
+        clusters = None if clusters is not None and len(np.unique(clusters)) == len(rows) else clusters
+        weights = numbers[2][rows]
+        return cls(right, binary, clusters, weights if float(np.ptp(weights)) > 0 else None)
+
+    def mean(self, values: Array, level: float, *, second: Array | None = None) -> tuple[float, Interval | None]:
+        """The mean of one judge's values, or that of its difference to a second one, with the interval."""
+        from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered
+        from steelyard.stats.paired import newcombe_clustered, newcombe_paired
+
+        differences = values if second is None else values - second
+        if self.weights is not None:
+            return _weighted(differences, self.weights, self.clusters, level)
+        mean = float(differences.mean())
+        if not self.binary:
+            scale = (0.0, 1.0) if second is None else (-1.0, 1.0)
+            return mean, mean_interval(differences, clusters=self.clusters, level=level, scale=scale)
+        if second is None:
+            if self.clusters is not None:
+                return mean, wilson_clustered(values, clusters=self.clusters, level=level)
+            return mean, wilson(int(values.sum()), len(values), level)
+        if self.clusters is not None:
+            return mean, newcombe_clustered(values, second, clusters=self.clusters, level=level)
+        both, only_first = int((values * second).sum()), int((values * (1 - second)).sum())
+        only_second = int(((1 - values) * second).sum())
+        neither = len(values) - both - only_first - only_second
+        return mean, newcombe_paired(both, only_first, only_second, neither, level)
+
+
+def _labelled(found: JudgeAgreement) -> dict[RecordPlace, tuple[float, float]]:
+    """Labelled record -> people's label and the judge's verdict, NaN where it gave none."""
+    import numpy as np
+
+    if found.data is None:
+        return {}
+    labels, verdicts = (np.asarray(side).tolist() for side in (found.data.labels, found.data.verdicts))
+    rows = zip(found.places, labels, verdicts, strict=True)
+    return {place: (label, verdict) for place, label, verdict in rows if not math.isnan(label)}
+
+
+def _closeness(labels: Array, verdicts: Array, scale: tuple[float, float] | None) -> Array:
+    """1 less the distance by the range; 0 where there is no verdict."""
+    import numpy as np
+
+    low, high = scale or (float(np.nanmin([labels, verdicts])), float(np.nanmax([labels, verdicts])))
+    distance = np.abs(labels - verdicts) / ((high - low) or 1.0)
+    return np.where(np.isnan(distance), 0.0, 1 - np.minimum(1.0, distance))
+
+
+def _weighted(values: Array, weights: Array, clusters: Array | None, level: float) -> tuple[float, Interval | None]:
+    """A weighted mean with Student's t interval by cluster."""
+    import numpy as np
+
+    from steelyard.stats.intervals import Interval
+    from steelyard.stats.quantiles import t_quantile
+
+    share = weights / weights.sum()
+    mean = float(share @ values)
+    moved = share * (values - mean)
+    sums = moved if clusters is None else np.bincount(clusters, weights=moved)
+    if len(sums) < 2 or not sums.any():
+        return mean, None
+    half = t_quantile((1 + level) / 2, len(sums) - 1) * math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums))
+    return mean, Interval(max(-1.0, mean - half), min(1.0, mean + half))
+
+
+def _compared(panel: JudgePanel, paired: _Paired) -> JudgePanel:
+    """The panel with its figures."""
+    judges = []
+    n = paired.right.shape[1]
+    for judge, right in zip(panel.judges, paired.right, strict=True):
+        value, interval = paired.mean(right, panel.level)
+        judges.append(replace(judge, right=Mean(value, interval, n)))
+    pairs = list(combinations(range(len(judges)), 2))
+    together = 1 - (1 - panel.level) / max(1, len(pairs))
+    differences = []
+    for first, second in pairs:
+        value, interval = paired.mean(paired.right[first], together, second=paired.right[second])
+        differences.append(JudgeDifference(judges[first].name, judges[second].name, value, interval, n))
+    chosen, reason = _cheapest_not_worse(judges, differences, panel.margin)
+    return replace(panel, judges=tuple(judges), differences=tuple(differences), chosen=chosen, reason=reason)
+
+
+def _cheapest_not_worse(
+    judges: Sequence[PanelJudge], differences: Sequence[JudgeDifference], margin: float
+) -> tuple[str, str]:
+    """The cheapest judge whose every difference to another lies above -margin, or why there is none."""
+    if len(judges) < 2:
+        return "", "there is one judge alone"
+    priced = all(judge.money is not None for judge in judges)
+    for judge in sorted(judges, key=lambda each: (each.money or 0.0) if priced else each.tokens):
+        if all(low > -margin for low in _lower_limits(judge.name, differences)):
+            return judge.name, ""
+    n = count_text(differences[0].n, "labelled record")
+    return "", (
+        f"{n} show of no judge that it is not worse than every other by more than {100 * margin:g} points: label more, "
+        "or take a wider margin"
+    )
+
+
+def _lower_limits(name: str, differences: Sequence[JudgeDifference]) -> Iterable[float]:
+    """Lower limits of how much closer one judge comes to people than each other one."""
+    for difference in differences:
+        if name in {difference.first, difference.second}:
+            if difference.interval is None:
+                yield -math.inf if difference.value != 0 else 0.0
+            elif name == difference.first:
+                yield difference.interval.low
+            else:
+                yield -difference.interval.high

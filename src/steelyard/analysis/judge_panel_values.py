@@ -1,0 +1,158 @@
+"""Several judges held to the same labels: each one's agreement and cost, and how they differ. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from steelyard.analysis.intervals import Mean
+
+if TYPE_CHECKING:
+    from steelyard.analysis.judge_agreement_values import JudgeAgreement
+    from steelyard.analysis.jury import JuryVote
+    from steelyard.stats.intervals import Interval
+    from steelyard.types import Json
+
+CheckName = Literal["length", "self-preference", "repeat consistency", "scale use", "position", "injection canary"]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelJudge:
+    """One judge of a panel, or its jury.
+
+    Args:
+        name: of the judge.
+        score: that holds its verdicts; "" of a jury.
+        agreement: that score held to people's labels; counts alone where there are none.
+        mean: of its verdicts.
+        with_jury: the share of records on which it says what the jury says; None without a jury, and of the jury.
+        right: how close it comes to people on the labelled records, 1 being equal: of passes and fails the share of
+            equal ones, of ratings 1 less the mean distance by the range. A record without a verdict counts 0. None
+            below 30 records.
+        calls: replies that its verdicts took, those from the journal included; of a jury, those of its members.
+        tokens: of all these, in and out.
+        money: what they cost; None where a price is not known.
+        currency: of the money.
+        is_jury: whether it is made of the others.
+    """
+
+    name: str
+    score: str
+    agreement: JudgeAgreement
+    mean: float | None
+    with_jury: Mean | None
+    right: Mean | None
+    calls: int
+    tokens: int
+    money: float | None
+    currency: str = ""
+    is_jury: bool = False
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        names = ("name", "score", "mean", "calls", "tokens", "money", "currency", "is_jury")
+        plain: dict[str, Json] = {name: getattr(self, name) for name in names}
+        return plain | {
+            "agreement": self.agreement.to_json(),
+            "with_jury": self.with_jury.to_json() if self.with_jury else None,
+            "right": self.right.to_json() if self.right else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeDifference:
+    """How much closer the first of two judges comes to people, over the same labelled records.
+
+    Args:
+        first: name of a judge.
+        second: of another.
+        value: first minus second, see `PanelJudge.right`.
+        interval: which holds together with those of all other pairs.
+        n: records.
+    """
+
+    first: str
+    second: str
+    value: float
+    interval: Interval | None
+    n: int
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        interval: Json = list(self.interval) if self.interval else None
+        return {
+            "first": self.first, "second": self.second, "value": self.value, "interval": interval, "n": self.n,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCheck:
+    """One check of a judge on the records of a run.
+
+    Args:
+        judge: its name.
+        name: of the check.
+        value: the figure; None where there is none, and `reason` says why.
+        interval: of the figure.
+        n: records that it rests on.
+        meaning: what the figure is, as a clause.
+        reason: why there is no figure; "" where there is one.
+        share: whether it is a share, which is shown in percent.
+    """
+
+    judge: str
+    name: CheckName
+    value: float | None
+    interval: Interval | None
+    n: int
+    meaning: str
+    reason: str = ""
+    share: bool = True
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        names = ("judge", "name", "value", "n", "meaning", "reason", "share")
+        plain: dict[str, Json] = {name: getattr(self, name) for name in names}
+        return plain | {"interval": list(self.interval) if self.interval else None}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePanel:
+    """Several judges of the same answers, held to the same labels.
+
+    Args:
+        thing: what they judge.
+        against: name of the labels; "" where there are none.
+        judges: in order, a jury last.
+        differences: of every pair of them; empty below 30 labelled records.
+        margin: by how much a judge may be worse and is still called not worse.
+        chosen: the cheapest judge that is not worse than any other by more than the margin; "" where none is shown to
+            be, and `reason` says so.
+        reason: why there is none; "" where there is one.
+        vote: how the jury's verdicts were made; "" without a jury.
+        vote_reason: why not as asked for, or why there is no jury; "" where there is nothing to say.
+        level: at which all intervals of `differences` hold together.
+        checks: see `JudgeCheck`.
+    """
+
+    thing: str
+    against: str
+    judges: tuple[PanelJudge, ...]
+    differences: tuple[JudgeDifference, ...]
+    margin: float
+    chosen: str
+    reason: str
+    vote: JuryVote | Literal[""] = ""
+    vote_reason: str = ""
+    level: float = 0.95
+    checks: tuple[JudgeCheck, ...] = ()
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        names = ("thing", "against", "margin", "chosen", "reason", "vote", "vote_reason", "level")
+        plain: dict[str, Json] = {name: getattr(self, name) for name in names}
+        return plain | {
+            "judges": [judge.to_json() for judge in self.judges],
+            "differences": [difference.to_json() for difference in self.differences],
+            "checks": [check.to_json() for check in self.checks],
+        }

@@ -1,0 +1,147 @@
+"""The command `judges`: judges stored answers by several judges, and holds them to the same labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from steelyard.cli.options import (
+    DryRunOption,
+    FreshOption,
+    JsonOption,
+    NoEnvOption,
+    QuietOption,
+    RunArgument,
+    StoreOption,
+    exit_code,
+    load_judges_file,
+    named_run,
+)
+from steelyard.errors import ConfigError
+
+if TYPE_CHECKING:
+    from steelyard.config.environment import Environment
+    from steelyard.store import Run
+    from steelyard.suite import Suite
+    from steelyard.suite.judge_panel import JudgesFile
+    from steelyard.types import Json, Sample
+
+
+def judges(
+    run: RunArgument,
+    *,
+    file: Annotated[
+        Path,
+        typer.Option("--judges", metavar="FILE", help="The judges: a YAML, TOML or JSON file with the key judges."),
+    ],
+    labelled_only: Annotated[
+        bool, typer.Option("--labelled-only", help="Judge labelled answers alone, for less money.")
+    ] = False,
+    canary: Annotated[
+        float,
+        typer.Option(
+            "--canary",
+            metavar="SHARE",
+            help="Also judge this share of the answers with an instruction to the judge in them; no rate counts it.",
+            min=0.0,
+            max=1.0,
+        ),
+    ] = 0.0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the draw of the canary.", min=0)] = 0,
+    store: StoreOption = None,
+    fresh: FreshOption = False,
+    dry_run: DryRunOption = False,
+    no_env: NoEnvOption = False,
+    quiet: QuietOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare several judges on the stored answers of a run.
+
+    Each judge's agreement with people's labels, how they differ, what they cost, the cheapest that is not worse, and
+    checks of each. What it will cost is printed first; replies in the journal are not paid for again.
+    """
+    from steelyard.cli.estimates import print_estimate, say_cost
+    from steelyard.store import Store
+
+    found, values = load_judges_file(file, no_env=no_env)
+    with Store(store) as opened:
+        judged = _judged(named_run(opened, run))
+        suites = _suites(judged, found, labelled_only=labelled_only, canary=canary, seed=seed)
+        if dry_run:
+            print_estimate(suites, store, fresh=fresh, as_json=as_json)
+            return
+        for suite in suites:
+            say_cost(suite, store, fresh=fresh)
+        runs = [_run(suite, values, store, fresh=fresh, quiet=quiet) for suite in suites]
+        _print(judged, runs, found, as_json=as_json)
+    worst = max(exit_code(each.state) for each in runs)
+    if worst:
+        raise typer.Exit(worst)
+
+
+def _judged(run: Run) -> Run:
+    """The run, if its answers can be judged.
+
+    Raises:
+        ConfigError: it is a run of judges itself, or still running.
+    """
+    from steelyard.store.labels import JUDGES
+
+    if run.kind == JUDGES:
+        raise ConfigError(f"run {run.id} judges answers itself: name the run that gave them")
+    if run.state == "running":
+        raise ConfigError(f"run {run.id} is still running")
+    return run
+
+
+def _suites(judged: Run, file: JudgesFile, *, labelled_only: bool, canary: float, seed: int) -> list[Suite]:
+    """The judges' run, and the canary's where there is one.
+
+    Raises:
+        ConfigError: there is no answer to judge, or no label.
+    """
+    from steelyard.suite.judge_panel import answered_samples, canary_suite, judges_suite
+
+    samples: list[Sample] = answered_samples(judged)
+    if labelled_only:
+        labelled = {label.sample for label in judged.labels()}
+        samples = [sample for sample in samples if sample.id in labelled]
+    if not samples:
+        what = "labelled answer" if labelled_only else "answer"
+        raise ConfigError(f"run {judged.id} has no {what} to judge")
+    suites = [judges_suite(judged, file, samples)]
+    return [*suites, canary_suite(judged, file, samples, share=canary, seed=seed)] if canary else suites
+
+
+def _run(suite: Suite, values: Environment, store: str | None, *, fresh: bool, quiet: bool) -> Run:
+    from steelyard.cli.live_run import run_suite
+    from steelyard.suite import RunConfig
+
+    return run_suite(suite, RunConfig(store=store, environment=values, fresh=fresh), quiet=quiet)[0]
+
+
+def _print(judged: Run, runs: Sequence[Run], file: JudgesFile, *, as_json: bool) -> None:
+    from steelyard.report.judge_panel import checks_section, panel_parts
+    from steelyard.report.terminal import console, print_json
+    from steelyard.report.terminal_sections import print_sections
+    from steelyard.suite.judge_checks import checks_of
+
+    columns, _ = runs[0].columns()
+    panels = runs[0].panels(columns)
+    checks = checks_of(judged, runs[0], runs[1] if len(runs) > 1 else None, file.scorers(), panels)
+    plain: dict[str, Json] = {
+        "run": judged.id,
+        "judges_run": runs[0].id,
+        "canary_run": runs[1].id if len(runs) > 1 else None,
+        "panels": [panel.to_json() for panel in panels],
+        "checks": [check.to_json() for check in checks],
+    }
+    if as_json:
+        print_json(plain)
+        return
+    sections: list[Any] = [checks_section(checks), *(part for panel in panels for part in panel_parts(panel))]
+    print_sections(console(), sections)
+    typer.echo(f"\nverdicts of all judges: steelyard show {runs[0].id}", err=True)

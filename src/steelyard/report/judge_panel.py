@@ -1,0 +1,224 @@
+"""The sections on several judges of one thing: each one's agreement and cost, how they differ, and their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from steelyard.analysis.numbers import level_text, score_phrase
+from steelyard.analysis.usage import money_text
+from steelyard.report.numbers import MISSING, counted, interval_text, mean_text, signed_text, value_text
+from steelyard.report.section import (
+    PAGES,
+    Section,
+    SectionTable,
+    Sentence,
+    TableCell,
+    TableColumn,
+    non_empty,
+    text_row,
+)
+
+if TYPE_CHECKING:
+    from steelyard.analysis.judge_panel_values import JudgeCheck, JudgePanel, PanelJudge
+    from steelyard.analysis.summary_values import RunSummary
+    from steelyard.stats.intervals import Interval
+    from steelyard.stats.rating_bootstrap import Coefficient
+
+_VOTES: Final = {
+    "majority": "what most judges say",
+    "mean": "the mean of the judges",
+    "dawid_skene": "Dawid and Skene's consensus, which weighs each judge by the errors that it shows",
+}
+
+
+def panels_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+    """The panel of each run; empty where no run has several judges of one thing.
+
+    Args:
+        summaries: of the runs.
+        labels: what the page calls each run.
+    """
+    several = len(summaries) > 1
+    parts = [
+        part
+        for summary, label in zip(summaries, labels, strict=True)
+        for panel in summary.panels
+        for part in panel_parts(panel, f" ({label})" if several else "")
+    ]
+    return Section("Judges compared", parts=non_empty(parts), key="panels")
+
+
+def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
+    """The sections on one panel.
+
+    Args:
+        panel: the judges.
+        of_run: what is added to headings where there are several runs.
+    """
+    name = score_phrase(panel.thing)
+    yield Section(f"{name}: judges{of_run}", _judges(panel), notes=tuple(_notes(panel)))
+    if panel.differences:
+        yield Section(f"{name}: judge against judge{of_run}", _differences(panel), notes=tuple(_conclusions(panel)))
+
+
+def checks_section(checks: Sequence[JudgeCheck]) -> Section:
+    """What moves the verdicts of judges beside the answer; empty without checks."""
+    columns = (
+        TableColumn("check", "name"),
+        TableColumn("judge", "text"),
+        TableColumn("figure"),
+        TableColumn("95 % CI", "interval"),
+        TableColumn("n"),
+        TableColumn("what it is", "remark"),
+    )
+    rows = tuple(
+        (
+            TableCell(check.name),
+            TableCell(check.judge),
+            TableCell(_figure(check), value=check.value),
+            *text_row(
+                interval_text(check.interval, share=check.share) or MISSING,
+                f"{check.n:,}",
+                f"no figure: {check.reason}" if check.reason else check.meaning,
+            ),
+        )
+        for check in checks
+    )
+    return Section("Checks of the judges", SectionTable(columns, rows), key="judge_checks")
+
+
+def _figure(check: JudgeCheck) -> str:
+    if check.value is None:
+        return MISSING
+    return value_text(check.value, share=True) if check.share else signed_text(check.value, share=False)
+
+
+def _judges(panel: JudgePanel) -> SectionTable:
+    jury = any(judge.with_jury for judge in panel.judges)
+    columns = [TableColumn("judge", "name"), TableColumn("mean")]
+    if panel.against:
+        columns += [
+            TableColumn("close to people", short="close"),
+            TableColumn("kappa"),
+            TableColumn("corrected mean", short="corrected"),
+        ]
+    columns += [TableColumn("as the jury", media=PAGES)] if jury else []
+    columns += [
+        TableColumn("no verdict", count=True),
+        TableColumn("calls", media=PAGES),
+        TableColumn("tokens", media=PAGES),
+        TableColumn("cost"),
+    ]
+    rows = tuple(tuple(_judge_row(judge, labelled=bool(panel.against), jury=jury)) for judge in panel.judges)
+    caption = "Close to people: share of equal verdicts, of ratings 1 less the mean distance by the range"
+    return SectionTable(tuple(columns), rows, caption if panel.against else "")
+
+
+def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool) -> Iterator[TableCell]:
+    found = judge.agreement
+    share = found.share
+    yield TableCell(judge.name, strong=judge.is_jury)
+    yield TableCell(value_text(judge.mean, share=share and _is_share(found.scale)), value=judge.mean)
+    if labelled:
+        yield _with_interval(*((judge.right.value, judge.right.interval) if judge.right else (None, None)), share=True)
+        kappa = _kappa(judge)
+        yield _with_interval(*((kappa.value, kappa.interval) if kappa else (None, None)), share=False)
+        corrected = found.corrected
+        yield _with_interval(*((corrected.value, corrected.interval) if corrected else (None, None)), share=share)
+    if jury:
+        yield TableCell(mean_text(judge.with_jury, share=True) if judge.with_jury else MISSING)
+    yield TableCell(f"{found.records - found.verdicts:,}")
+    yield TableCell(f"{judge.calls:,}")
+    yield TableCell(f"{judge.tokens:,}")
+    yield TableCell(_cost(judge))
+
+
+def _with_interval(value: float | None, interval: Interval | None, *, share: bool) -> TableCell:
+    """A figure with its interval; a terminal has room for the figure alone."""
+    text = value_text(value, share=share)
+    return TableCell(text, interval_text(interval, share=share), short=text, value=value)
+
+
+def _is_share(scale: tuple[float, float] | None) -> bool:
+    return scale is None or scale == (0.0, 1.0)
+
+
+def _cost(judge: PanelJudge) -> str:
+    if judge.money is not None and judge.money > 0:
+        return money_text(judge.money, judge.currency)
+    return f"{counted(judge.tokens, 'token')}" if judge.tokens else counted(judge.calls, "call")
+
+
+def _kappa(judge: PanelJudge) -> Coefficient | None:
+    if judge.agreement.judged is None:
+        return None
+    (pair,) = judge.agreement.judged.pairs
+    return next((each for each in pair.coefficients if each.name == "cohen_kappa"), None)
+
+
+def _notes(panel: JudgePanel) -> Iterator[Sentence]:
+    if panel.vote:
+        why = f", because of: {panel.vote_reason}" if panel.vote_reason else ""
+        yield Sentence(f"{_VOTES[panel.vote]}{why}", "fact", "Jury")
+    elif panel.vote_reason:
+        yield Sentence(f"no jury: {panel.vote_reason}", "warning")
+    if not panel.against:
+        yield Sentence("Nobody labelled these answers: which judge is closest to people is not known")
+    elif not panel.differences and panel.reason:
+        yield Sentence(panel.reason)
+
+
+def _differences(panel: JudgePanel) -> SectionTable:
+    columns = (
+        TableColumn("judges", "name"),
+        TableColumn("closer to people by", short="closer by"),
+        TableColumn(f"{level_text(panel.level)} CI, all together", "interval", short="CI, all"),
+        TableColumn("n"),
+    )
+    rows = tuple(
+        (
+            TableCell(f"{each.first} - {each.second}"),
+            TableCell(signed_text(each.value, share=True), value=each.value),
+            TableCell(_signed_interval(each.interval)),
+            TableCell(f"{each.n:,}"),
+        )
+        for each in panel.differences
+    )
+    return SectionTable(columns, rows, "Points; the intervals of all pairs hold together (Bonferroni)")
+
+
+def _signed_interval(interval: tuple[float, float] | None) -> str:
+    return " to ".join(signed_text(end, share=True) for end in interval) if interval else MISSING
+
+
+def _conclusions(panel: JudgePanel) -> Iterator[Sentence]:
+    margin = f"{100 * panel.margin:g} points"
+    if panel.chosen:
+        yield Sentence(
+            f"{panel.chosen} is the cheapest that is not worse than any other by more than {margin}",
+            "conclusion",
+            tone="good",
+        )
+    elif panel.reason:
+        yield Sentence(panel.reason, "conclusion", tone="unclear")
+    yield from _jury_gain(panel)
+
+
+def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
+    """What the jury gains over its best member, and at what cost."""
+    jury = next((judge for judge in panel.judges if judge.is_jury), None)
+    members = [judge for judge in panel.judges if not judge.is_jury and judge.right and judge.right.value is not None]
+    if jury is None or not members:
+        return
+    best = max(members, key=lambda judge: (judge.right.value or 0.0) if judge.right else 0.0)
+    pair = next(each for each in panel.differences if {each.first, each.second} == {jury.name, best.name})
+    sign = 1 if pair.first == jury.name else -1
+    limits = tuple(sorted(sign * end for end in pair.interval)) if pair.interval else None
+    gains = limits is not None and limits[0] > 0
+    verdict = "" if gains else "; no gain is shown"
+    between = f" ({_signed_interval(limits)})" if limits else ""  # type: ignore[arg-type]  # two ends
+    times = f", at {jury.tokens / best.tokens:.1f} times its tokens" if best.tokens else ""
+    gain = f"{signed_text(sign * pair.value, share=True)} points{between}"
+    text = f"{gain} over its best member, {best.name}{times}{verdict}"
+    yield Sentence(text, "fact", "Jury", tone="good" if gains else "unclear")

@@ -1,0 +1,158 @@
+"""The panels of a run: what several judges rated the same thing, held to the labels of the answers that they judged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from steelyard.analysis.judge_agreement_values import LabelDraw
+from steelyard.analysis.score_infos import rated_thing
+from steelyard.store.label_draws import label_draw
+from steelyard.store.labels import JUDGES, judged_run, run_row
+
+if TYPE_CHECKING:
+    from steelyard.analysis.judge_agreement import JudgedScore
+    from steelyard.analysis.judge_panel import JudgeCost
+    from steelyard.analysis.judge_panel_values import JudgePanel
+    from steelyard.analysis.score_columns import ScoreColumns
+    from steelyard.analysis.usage import StageCost
+    from steelyard.store.open_store import OpenStore
+    from steelyard.types import Label, Record, ScoreInfo
+
+
+class PanelRun(Protocol):
+    """What is read of a run that several judges scored; `steelyard.store.Run` is one."""
+
+    num: int
+    kind: str
+
+    @property
+    def store(self) -> OpenStore:
+        """The store that holds it."""
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """What it was made of."""
+
+    @property
+    def score_infos(self) -> Mapping[str, ScoreInfo]:
+        """Score -> what its scorer declared."""
+
+    def records_of(self, samples: Collection[str]) -> list[Record]:
+        """Records of some samples."""
+
+    def stage_costs(self) -> tuple[StageCost, ...]:
+        """Calls, tokens and cost of each stage."""
+
+
+def source_of(run: PanelRun) -> Any:
+    """The run whose answers a run of judges judges; None of any other, or where it is there no more."""
+    source = judged_run(run.manifest, run.kind)
+    if not source:
+        return None
+    with run.store.reading() as connection:
+        row = run_row(connection, source)
+    made: Any = type(run)
+    return None if row is None else made(run.store, row)
+
+
+def draw_of(run: PanelRun, labels: tuple[Label, ...]) -> LabelDraw:
+    """How the labelled records were drawn: of a run of judges, those of the run that they judge."""
+    draw, source = label_draw(run, labels), source_of(run)
+    if source is None:
+        return draw
+    of_source = label_draw(source, labels)
+    return replace(of_source, examples=of_source.examples | draw.examples)
+
+
+def judge_panels(run: PanelRun, columns: ScoreColumns, labels: tuple[Label, ...]) -> tuple[JudgePanel, ...]:
+    """The panel of each thing that several judges of a run rated, where people labelled it or a jury is to decide it.
+
+    Args:
+        run: the run.
+        columns: its scores.
+        labels: that count; of a run of judges those of the run that they judge.
+    """
+    vote = run.manifest.get("jury", {}).get("vote", "")
+    margin = run.manifest.get("jury", {}).get("margin")
+    names = _judge_names(run.manifest)
+    if len(names) < (1 if run.kind == JUDGES else 2):
+        return ()
+    from steelyard.analysis.judge_agreement import labels_by_people
+    from steelyard.analysis.judge_panel import judge_panel
+
+    said = labels_by_people(labels)
+    costs = _costs(run.stage_costs(), names)
+    panels = []
+    for thing, judged in _judged(run, columns, list(dict.fromkeys(names.values()))):
+        of_thing = next((said[name] for name in _label_names(run, thing, judged) if name in said), [])
+        if not of_thing and run.kind == JUDGES and len(said) == 1:
+            of_thing = next(iter(said.values()))  # the only labels that there are: people rated nothing else
+        if of_thing or vote or run.kind == JUDGES:
+            options: dict[str, Any] = {} if margin is None else {"margin": margin}
+            draw = draw_of(run, tuple(of_thing))
+            panels.append(judge_panel(judged, thing, of_thing, draw=draw, costs=costs, vote=vote, **options))
+    return tuple(panels)
+
+
+def _label_names(run: PanelRun, thing: str, judged: Mapping[str, JudgedScore]) -> Iterator[str]:
+    """Names that labels of a thing may have: its own, then those of the scores of this run and of the judged one."""
+    yield thing
+    yield from (score.score for score in judged.values())
+    source = source_of(run)
+    infos = source.score_infos if source is not None else {}
+    yield from (name for name, info in infos.items() if rated_thing(info, name) == thing)
+
+
+def _judged(
+    run: PanelRun, columns: ScoreColumns, judges: Sequence[str]
+) -> Iterator[tuple[str, dict[str, JudgedScore]]]:
+    """(thing, judge -> its score) of all that two named judges or more rated."""
+    from steelyard.analysis.judge_agreement import JudgedScore
+
+    things: dict[str, dict[str, str]] = {}
+    for score in columns.scores:
+        thing = rated_thing(run.score_infos.get(score), score)
+        judge = score.removeprefix(f"{thing}_")
+        if judge in judges and judge != score:
+            things.setdefault(thing, {})[judge] = score
+    for thing, scores in things.items():
+        if len(scores) > 1 or run.kind == JUDGES:
+            in_order = {judge: scores[judge] for judge in judges if judge in scores}
+            infos = run.score_infos
+            yield thing, {judge: JudgedScore.of(columns, of, infos.get(of)) for judge, of in in_order.items()}
+
+
+def _judge_names(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Stage -> the name of its judge, of those that have one, in the order of the stages."""
+    scorers = manifest.get("scorers", {})
+    names = {}
+    for stage in manifest.get("stages", ()):
+        described = scorers.get(stage)
+        fields = next(iter(described.values()), None) if isinstance(described, Mapping) else None
+        judge = fields.get("judge") if isinstance(fields, Mapping) else None
+        name = judge.get("name") if isinstance(judge, Mapping) else None
+        if isinstance(name, str) and name:
+            names[stage] = name
+    return names
+
+
+def _costs(stages: tuple[StageCost, ...], names: Mapping[str, str]) -> dict[str, JudgeCost]:
+    """Judge -> what it cost, all its scorers together."""
+    from steelyard.analysis.judge_panel import JudgeCost
+
+    costs: dict[str, JudgeCost] = {}
+    for stage in stages:
+        name = names.get(stage.stage)
+        if name is None:
+            continue
+        so_far = costs.get(name, JudgeCost(money=0.0))
+        known = so_far.money is not None and stage.money is not None
+        costs[name] = JudgeCost(
+            so_far.calls + stage.calls,
+            so_far.tokens + stage.input_tokens + stage.output_tokens,
+            (so_far.money or 0.0) + (stage.money or 0.0) if known else None,
+            stage.currency,
+        )
+    return costs

@@ -1,0 +1,153 @@
+"""`judges`: several judges on the stored answers of a run, held to the same labels; what it costs is said first."""
+
+import json
+import random
+from datetime import UTC, datetime
+
+import pytest
+
+from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate
+from steelyard.report.html import html_report
+from steelyard.store import Store
+from steelyard.store.labels import add_labels
+
+AT = datetime(2026, 3, 1, tzinfo=UTC)
+SAMPLES = [Sample(f"q{at}", f"Question number {at:03} of the exam?", "the answer") for at in range(120)]
+RNG = random.Random(8)
+TRUTH = {sample.id: RNG.random() < 0.6 for sample in SAMPLES}
+
+
+def replies(rate, seed):
+    rng = random.Random(seed)
+    return {sample.input: "5" if TRUTH[sample.id] == (rng.random() < rate) else "1" for sample in SAMPLES}
+
+
+def judge(rate, seed, **more):
+    return {"correctness": {"judge": {"model": {"scripted": {"replies": replies(rate, seed) | more}}}}}
+
+
+def answer(sample):
+    return f"an answer {'word ' * (int(sample.id[1:]) % 7)}"
+
+
+@pytest.fixture
+def run():
+    """A run of 120 answers, all labelled."""
+    found = evaluate(answer, SAMPLES, [Correctness(Judge(Scripted(default="5")))])
+    with Store() as store:
+        stored = store.runs_named([found.id])[0][0]
+        add_labels(
+            store,
+            stored,
+            [Label(s.id, "correct", "pass" if TRUTH[s.id] else "fail", "ann", AT, kind="pass_fail") for s in SAMPLES],
+        )
+    return found
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Three judges, and a jury of them."""
+    path = tmp_path / "judges.json"
+    judges = {"good": judge(0.95, 1), "fair": judge(0.85, 2), "poor": judge(0.6, 3)}
+    path.write_text(json.dumps({"judges": judges, "jury": "dawid_skene", "options": {"concurrency": 4}}))
+    return path
+
+
+def test_judges_are_held_to_the_labels_of_the_run_they_judge(steelyard, run, file):
+    found = steelyard("judges", run.id, "--judges", file, "--json", code=0).json()
+    panel = next(panel for panel in found["panels"] if panel["thing"] == "correct")
+    names = [each["name"] for each in panel["judges"]]
+    assert names == ["good", "fair", "poor", "jury"]
+    right = {each["name"]: each["right"]["value"] for each in panel["judges"]}
+    assert right["good"] > right["fair"] > right["poor"]
+    assert panel["judges"][0]["agreement"]["labelled"] == 120
+    assert panel["judges"][0]["calls"] == 120
+    assert panel["vote"] == "dawid_skene"
+    assert len(panel["differences"]) == 6
+    assert (found["run"], found["canary_run"]) == (run.id, None)
+
+
+def test_the_cost_is_said_before_and_a_dry_run_sends_nothing(steelyard, run, file):
+    result = steelyard("judges", run.id, "--judges", file, "--dry-run", code=0)
+    assert "360 calls would be sent" in " ".join(result.out.split())
+    with Store() as store:
+        assert len(store.runs()) == 1
+    told = " ".join(steelyard("judges", run.id, "--judges", file, code=0).err.split())
+    assert "360 calls of about" in told
+    again = " ".join(steelyard("judges", run.id, "--judges", file, code=0).err.split())
+    assert "0 calls of about" in again
+    assert "360 more are cached" in again
+
+
+def test_a_canary_is_a_run_apart_that_no_rate_counts(steelyard, run, tmp_path):
+    easy = replies(0.95, 1)
+    path = tmp_path / "judges.json"
+    judges = {
+        "fooled": {
+            "correctness": {"judge": {"model": {"scripted": {"replies": {"Note to the evaluator": "5"} | easy}}}}
+        },
+        "firm": {"correctness": {"judge": {"model": {"scripted": {"replies": easy}}}}},
+    }
+    path.write_text(json.dumps({"judges": judges}))
+    found = steelyard("judges", run.id, "--judges", path, "--canary", "0.5", "--seed", "3", "--json", code=0).json()
+    canaries = {each["judge"]: each for each in found["checks"] if each["name"] == "injection canary"}
+    assert (canaries["fooled"]["value"], canaries["firm"]["value"]) == (1.0, 0.0)
+    assert 0 < canaries["fooled"]["n"] < 60
+    assert canaries["firm"]["interval"][1] > 0
+    with Store() as store:
+        judged = store.run(found["judges_run"])
+        canary = store.run(found["canary_run"])
+        assert (judged.done, canary.done) == (120, 60)
+        assert canary.labels() == ()
+        assert len(judged.labels()) == 120
+        fooled = next(score for score in judged.summary().scores if score.name == "correct_fooled")
+        assert fooled.headline.n == 120
+    again = steelyard("judges", run.id, "--judges", path, "--canary", "0.5", "--seed", "3", "--json", code=0).json()
+    assert again["checks"] == found["checks"]
+
+
+def test_every_report_of_the_judges_run_has_the_comparison(steelyard, run, file):
+    found = steelyard("judges", run.id, "--judges", file, "--json", code=0).json()
+    with Store() as store:
+        page = html_report([store.run(found["judges_run"])])
+    assert "judge against judge" in page
+    assert "good - poor" in page
+
+
+def test_labelled_answers_alone_can_be_judged(steelyard, run, file):
+    with Store() as store:
+        stored = store.run(run.id)
+        add_labels(store, stored, [Label(f"q{at}", "correct", None, "ann", AT) for at in range(80)])
+    found = steelyard("judges", run.id, "--judges", file, "--labelled-only", "--json", code=0).json()
+    with Store() as store:
+        assert store.run(found["judges_run"]).done == 40
+
+
+def test_without_labels_only_the_judges_are_shown(steelyard, file):
+    bare = evaluate(answer, SAMPLES[:40], [Correctness(Judge(Scripted(default="5")))])
+    out = " ".join(steelyard("judges", bare.id, "--judges", file, code=0).out.split())
+    assert "Nobody labelled these answers: which judge is closest to people is not known" in out
+    assert "because of: 40 records with a verdict of every judge, fewer than 100" in out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("judges: {}", "name at least one"),
+        ("judges: {a: token_f1}", "a asks no judge"),
+        ("judges: {a: {correctness: {}}}", "asks a model and has none"),
+        ("judges: {a: {correctness: {judge: {model: {scripted: {default: '5'}}}}}}\njury: majority", "two judges"),
+        ("judges: {a: {corectness: {}}}", "did you mean 'correctness'"),
+        ("judge: {a: correctness}", "did you mean"),
+    ],
+)
+def test_a_file_that_names_no_judges_is_refused(steelyard, run, tmp_path, text, message):
+    path = tmp_path / "judges.yaml"
+    path.write_text(text)
+    assert message in " ".join(steelyard("judges", run.id, "--judges", path, code=2).err.split())
+
+
+def test_a_run_of_judges_is_not_judged_again(steelyard, run, file):
+    found = steelyard("judges", run.id, "--judges", file, "--json", code=0).json()
+    err = " ".join(steelyard("judges", found["judges_run"], "--judges", file, code=2).err.split())
+    assert "judges answers itself: name the run that gave them" in err
