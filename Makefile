@@ -8,15 +8,15 @@ FRAMEWORKS := llamaindex langchain
 SERVERS := litellm transformers proxy
 FOREIGN := $(FRAMEWORKS:%=.venv-foreign/%/.installed) $(SERVERS:%=.venv-foreign/%/.installed)
 
-.PHONY: demo test test-browser foreign test-foreign check bench bench-quick package clean
+.PHONY: demo test test-browser test-scale foreign test-foreign check bench bench-quick package clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.tools
 	@$(BIN)/python -m tests.servers
-	$(BIN)/python -m pytest -q -n 2 --ignore=tests/foreign -m "not browser" --frameworks without
-	$(BIN)/python -m pytest -q --ignore=tests/foreign -m "not browser" --frameworks only tests
+	$(BIN)/python -m pytest -q -n 2 --ignore=tests/foreign -m "not browser and not scale" --frameworks without
+	$(BIN)/python -m pytest -q --ignore=tests/foreign -m "not browser and not scale" --frameworks only tests
 
 # The same with many more repetitions and new random examples: for the night, or before a release.
 .PHONY: test-thorough
@@ -26,6 +26,10 @@ test-thorough: test
 # Pages in Chromium: what uses it has the mark, wherever it stands. axe-core is for these tests alone.
 test-browser: $(VENV)/.tools tests/browser/node_modules/.installed
 	STEELYARD_TEST_BROWSER=required $(BIN)/python -m pytest -q -n 2 -m browser tests/browser tests/report tests/viewer
+
+# Runs with several worker processes on PostgreSQL, which are killed, stopped and cut off.
+test-scale: $(VENV)/.tools
+	$(BIN)/python -m pytest -q -n 2 -m scale tests/workers
 
 foreign: $(FOREIGN)
 

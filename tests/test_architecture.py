@@ -20,7 +20,8 @@ TREE = {
     "analysis", "cli", "config", "data", "errors.py", "escaping.py", "generate", "lazy.py",
     "models", "plain_json.py",
     "prompts", "py.typed", "pytest_plugin.py", "registry.py", "report", "retrieval", "runner", "scorers", "session",
-    "replies", "sql", "stats", "store", "suite", "suites", "tables", "targets", "types.py", "viewer", "__init__.py",
+    "replies", "sql", "stats", "store", "suite", "suites", "tables", "targets", "types.py", "viewer", "workers",
+    "__init__.py",
 }  # fmt: skip
 """The design's tree, as far as there is something in it; a file of it may have become a folder."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler"}

@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from steelyard.scorers import Choice, ExactMatch, Judge
     from steelyard.sql import *  # noqa: F403  # see above
     from steelyard.store import Run, Store
-    from steelyard.suite import Options, Suite, aevaluate, aevaluate_suite, evaluate, evaluate_suite
+    from steelyard.suite import Options, Suite
     from steelyard.suite.objects import StopWhen as StopWhen
     from steelyard.suites.pairwise.battles import rank
     from steelyard.targets import *  # noqa: F403  # see above
     from steelyard.targets import Baseline, Prompt
     from steelyard.types import *  # noqa: F403  # see above
     from steelyard.types import Label, Output, Record, Reply, Sample, Score, ScoreInfo
+    from steelyard.workers.evaluation import aevaluate, aevaluate_suite, evaluate, evaluate_suite
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -60,11 +61,11 @@ else:
         "steelyard.errors:SteelyardError",
         "steelyard.store:Store",
         "steelyard.suite:Suite",
-        "steelyard.suite:aevaluate",
-        "steelyard.suite:aevaluate_suite",
+        "steelyard.workers.evaluation:aevaluate",
+        "steelyard.workers.evaluation:aevaluate_suite",
         "steelyard.analysis.comparison:compare",
-        "steelyard.suite:evaluate",
-        "steelyard.suite:evaluate_suite",
+        "steelyard.workers.evaluation:evaluate",
+        "steelyard.workers.evaluation:evaluate_suite",
         "steelyard.suites.pairwise.battles:rank",
         # Names that were public here before the namespaces: they keep working.
         "steelyard.scorers:AnswerRelevancy",

@@ -180,6 +180,9 @@ class _PlainLines:
                 with while_read():
                     say(self._to, f"{progress.target}: {_words(progress, self._currency)}")
                 self._print_retries()
+                if self._control.workers:
+                    with while_read():
+                        say(self._to, self._control.workers)
 
     @property
     def _currency(self) -> str:
@@ -214,6 +217,7 @@ def _footer(to: Console, control: RunHandle) -> Iterator[Text]:
     error = next((each.last_error for each in reversed(progress) if each.last_error), "")
     lines = (
         ", ".join(counts),
+        control.workers,
         retries,
         f"budget: {', '.join(map(str, uses))}" if uses else "",
         one_line(visible(f"last error: {error}"), to.width) if error else "",

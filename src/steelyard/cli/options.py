@@ -75,6 +75,12 @@ UnsafeSqlOption = Annotated[
     bool, typer.Option("--unsafe-sql", help="Run generated SQL even if this machine cannot confine its engine.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", metavar="N", help="Share the samples among N processes; needs a PostgreSQL store.", min=1
+    ),
+]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="Ignore cached replies in the journal and ask again.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Count calls and tokens; send nothing.")]
 SkipBadOption = Annotated[bool, typer.Option("--skip-bad", help="Leave out and count rows with defects.")]

@@ -26,6 +26,7 @@ from steelyard.cli.options import (
     SkipBadOption,
     StoreOption,
     UnsafeSqlOption,
+    WorkersOption,
     load_config,
     named_run,
 )
@@ -67,6 +68,7 @@ def run(
         ),
     ] = "",
     dry_run: DryRunOption = False,
+    workers: WorkersOption = None,
     unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
@@ -94,7 +96,7 @@ def run(
     outlet = _Outlet(store, as_json, html, markdown, junit)
     outlet.check()
     check_before(loaded.suite.gate, loaded.suite.targets, store)
-    run_config = _run_config(loaded, store, chosen, fresh=fresh, unsafe_sql=unsafe_sql)
+    run_config = _run_config(loaded, store, chosen, workers=workers, fresh=fresh, unsafe_sql=unsafe_sql)
     outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet))
 
 
@@ -107,6 +109,7 @@ def resume(
     allow_changed: Annotated[
         bool, typer.Option("--allow-changed", help="Resume even if inputs have changed since the start.")
     ] = False,
+    workers: WorkersOption = None,
     unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
@@ -140,7 +143,13 @@ def resume(
     loaded = _with_stop_rule(_reload(unfinished, config, no_env=no_env), **_stored_stop_rule(unfinished))
     loaded, chosen = _choose(loaded, (unfinished.manifest["config"] or {}).get("chosen", {}), store)
     run_config = _run_config(
-        loaded, store, chosen, resume=unfinished.id, allow_changed=allow_changed, unsafe_sql=unsafe_sql
+        loaded,
+        store,
+        chosen,
+        workers=workers,
+        resume=unfinished.id,
+        allow_changed=allow_changed,
+        unsafe_sql=unsafe_sql,
     )
     outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet))
 
@@ -223,8 +232,15 @@ class _Outlet:
         raise typer.Exit(outcome.gate.exit_code if outcome.gate else 0)
 
 
-def _run_config(loaded: Loaded, store: str | None, chosen: Mapping[str, str], **options: Any) -> RunConfig:
+def _run_config(
+    loaded: Loaded, store: str | None, chosen: Mapping[str, str], *, workers: int | None, **options: Any
+) -> RunConfig:
     from steelyard.suite import RunConfig
+
+    if workers is not None:
+        from steelyard.workers.processes import ProcessWorkers
+
+        options["executor"] = ProcessWorkers(workers)
 
     config = {"path": str(loaded.path.absolute()), "plain": loaded.plain} | ({"chosen": chosen} if chosen else {})
     return RunConfig(store=store, environment=loaded.environment, config=config, **options)

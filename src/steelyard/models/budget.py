@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from steelyard.errors import ModelError, expect_number
 from steelyard.models.base import Fault, Model, Request
@@ -121,6 +121,10 @@ class BudgetMeter:
         self._money += money
         self._ledger.correct(calls, tokens, money, self._passed())
 
+    def observe(self, spent: Spent) -> None:
+        """Take over what the store holds, where other processes book."""
+        self._calls, self._tokens, self._money = spent[:3]
+
     @property
     def spent(self) -> Spent:
         """What is booked so far, and the time that has passed."""
@@ -147,9 +151,56 @@ class BudgetMeter:
         return passed
 
 
+class SharedLedger(Ledger, Protocol):
+    """Where the store keeps what an evaluation has spent whose calls several processes send."""
+
+    async def book_within(self, budget: Budget, tokens: int, money: int) -> str:
+        """Book one call unless a limit would be passed; what is used up, or "" once it is on disk.
+
+        Args:
+            budget: the limits; its minutes are not looked at.
+            tokens: an estimate.
+            money: likewise, in billionths.
+        """
+
+
+class SharedMeter(BudgetMeter):
+    """Tracks a budget that several processes spend: the store decides on each call.
+
+    The minutes are kept by whoever started the processes.
+
+    Args:
+        budget: the limits.
+        ledger: keeps what is spent, of all processes.
+        currency: of the money, for messages.
+    """
+
+    def __init__(self, budget: Budget, ledger: SharedLedger, *, currency: str = "") -> None:
+        super().__init__(replace(budget, minutes=None), Spent(0, 0, 0, 0), ledger, currency=currency)
+        self._shared = ledger
+
+    async def pay(self, tokens: int, money: int | None = 0) -> None:
+        """Book one call; see `BudgetMeter.pay`."""
+        if self.budget.money is not None and money is None:
+            raise ModelError("the budget is in money, but a model has no price", kind="budget", ends_run=True)
+        refused = await self._shared.book_within(self.budget, tokens, money or 0)
+        if refused == "money":
+            raise used_up(f"{self.budget.money:g} {self.currency}".rstrip())
+        if refused:
+            raise used_up(f"{getattr(self.budget, refused)} {refused}")
+
+    def settle(self, calls: int, tokens: int, money: int = 0) -> None:
+        """Correct a booking; see `BudgetMeter.settle`."""
+        self._shared.correct(calls, tokens, money)
+
+
 def used_up(what: str) -> ModelError:
     """The error that ends a run whose budget is reached."""
     return ModelError(f"the budget of {what} is used up", kind="budget", ends_run=True)
+
+
+UNPROVEN: Final = 4
+"""Calls in flight at an endpoint that has given no good reply yet, over all processes of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +211,15 @@ class Quota:
         budget: what is left of the budget; None is no limit.
         rates: what may be sent to each endpoint in a minute.
         prices: what tokens cost; a reply of a model with a price is noted with its cost. None where nobody asked.
+        unproven: calls in flight at an endpoint that has given no good reply yet.
+        full: whether all that a minute allows was sent by an earlier process just now, for all that is known.
     """
 
     budget: BudgetMeter | None = None
     rates: Rates = Rates()
     prices: PriceTable | None = None
+    unproven: int = UNPROVEN
+    full: bool = False
 
     @property
     def free(self) -> bool:
@@ -196,7 +251,7 @@ class Metering:
             return None
         if endpoint not in self._limiters:
             clock = asyncio.get_running_loop().time
-            self._limiters[endpoint] = RateLimiter(self._quota.rates, clock, self._sleep)
+            self._limiters[endpoint] = RateLimiter(self._quota.rates, clock, self._sleep, full=self._quota.full)
         return self._limiters[endpoint]
 
 

@@ -18,15 +18,13 @@ from typing import Final
 
 from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
 from steelyard.models.base import Fault, Model, Request, Wire
-from steelyard.models.budget import MeteredCall, Metering, Quota
+from steelyard.models.budget import UNPROVEN, MeteredCall, Metering, Quota
 from steelyard.models.refusals import ENDING, NAMED, Refusals
 from steelyard.types import Reply, Usage
 
 MARGIN_S: Final = 0.03
 """Added to a Retry-After: an endpoint that rounds it down would refuse a call that comes exactly then."""
 _DECREASE: Final = 0.7
-_UNPROVEN: Final = 4
-"""Calls in flight at an endpoint that has given no good reply yet."""
 _FLOOR_S: Final = 0.1
 """The shortest wait before a retry: jitter may draw 0, and an endpoint that has just failed needs a moment. Also the
 shortest time limit of an attempt."""
@@ -86,15 +84,16 @@ class Gate:
     Args:
         most: the limit that is never passed.
         pauses: ended when the run stops, so that nobody queues for ever.
+        unproven: the limit until the endpoint has given a good reply.
     """
 
-    def __init__(self, most: int, pauses: Pauses) -> None:
+    def __init__(self, most: int, pauses: Pauses, unproven: int = UNPROVEN) -> None:
         self.answered = False
         self.proven = False
         self.refusals = Refusals()
         self._most = float(most)
         # A wrong key then costs a few refusals, and not one for each of `most` calls.
-        self._limit = float(min(most, _UNPROVEN))
+        self._limit = float(min(most, unproven))
         self._eased = False
         self._active = 0
         self._open_at = 0.0
@@ -258,6 +257,7 @@ class Limits:
         self._retried = retried
         self._retry = retry
         self._concurrency = concurrency
+        self._unproven = quota.unproven
         self._refusal = refusal
         self._gates: dict[str, Gate] = {}
         self._metering = None if quota.free else Metering(quota, self.pauses.sleep)
@@ -267,7 +267,7 @@ class Limits:
         """The one gate of that endpoint."""
         gate = self._gates.get(endpoint)
         if gate is None:
-            gate = self._gates[endpoint] = Gate(self._concurrency, self.pauses)
+            gate = self._gates[endpoint] = Gate(self._concurrency, self.pauses, self._unproven)
         return gate
 
     async def call(self, model: Model, request: Request, wire: Wire, sample: str = "", key: str = "") -> Reply:

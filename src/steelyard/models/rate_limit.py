@@ -76,9 +76,17 @@ class RateLimiter:
         rates: the limits.
         now: a monotonic clock, in seconds.
         sleep: waits so many seconds, unless the run ends before.
+        full: whether all that the last minute allowed is taken for sent, evenly.
     """
 
-    def __init__(self, rates: Rates, now: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
+    def __init__(
+        self,
+        rates: Rates,
+        now: Callable[[], float],
+        sleep: Callable[[float], Awaitable[None]],
+        *,
+        full: bool = False,
+    ) -> None:
         self._rates = rates
         self._now = now
         self._sleep = sleep
@@ -86,6 +94,8 @@ class RateLimiter:
         self._sent: deque[Sent] = deque()
         self._tokens = 0
         self._next_at = 0.0
+        if full:
+            self._fill()
 
     async def wait(self, tokens: int) -> Sent:
         """Wait until a call of so many tokens may be sent, and count it as sent."""
@@ -99,6 +109,14 @@ class RateLimiter:
             # Evenly: an endpoint that counts shorter spans would refuse a burst at the start of each minute.
             self._next_at = max(self._next_at, now - _SLACK_S) + self._rates.least_s(1, tokens)
             return sent
+
+    def _fill(self) -> None:
+        """Note as many sendings as the last minute allowed: whoever was here before may have made them."""
+        n = self._rates.requests_per_minute or int(_WINDOW_S)
+        tokens = -(-(self._rates.tokens_per_minute or 0) // n)
+        began = self._now() - _WINDOW_S
+        self._sent.extend(Sent(began + _WINDOW_S * (nth + 1) / n, tokens) for nth in range(n))
+        self._tokens = n * tokens
 
     def settle(self, sent: Sent, tokens: int) -> None:
         """Correct the token count of a sent request."""

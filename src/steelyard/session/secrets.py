@@ -13,7 +13,7 @@ from urllib.parse import quote
 from steelyard.errors import ConfigError
 from steelyard.models.references import REFERENCE, references
 
-__all__ = ["Secrets", "references"]
+__all__ = ["Secrets", "environment_with", "references"]
 
 _SHORTEST: Final = 6
 """Redacting a shorter value everywhere would damage replies that contain the same word. Local servers are often given
@@ -23,6 +23,11 @@ _LONG: Final = 12
 """A value of this many characters is redacted whatever its case, a shorter one only if it has a digit: `october` in a
 reply is most likely the month, not the password `October`."""
 _URL_SAFE: Final = str.maketrans("+/", "-_")
+
+
+def environment_with(values: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a process that this one starts: its own, and values that it got from elsewhere."""
+    return {**os.environ, **values}
 
 
 class Secrets:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from steelyard.errors import StoreError
 from steelyard.store import schema
 from steelyard.store.connection import Connection, portions
+from steelyard.store.leases import drop_leases, planned_sample
 from steelyard.store.records import KEY_BYTES
 from steelyard.store.writer import Batch
 
@@ -26,6 +27,7 @@ _LOCK_TABLES: Final = "LOCK TABLE reply, record, sample, run IN SHARE ROW EXCLUS
 _OWN_SAMPLES: Final = """WHERE num IN (SELECT sample FROM record WHERE run IN :runs)
     AND num NOT IN (SELECT sample FROM record WHERE run NOT IN :runs)"""
 """The samples of these runs that no other run uses."""
+_NOT_PLANNED: Final = " AND num NOT IN (SELECT sample FROM planned_sample)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,10 @@ def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -
     if replies:
         for keys in portions(sorted(_own_keys(connection, runs))):
             connection.execute("DELETE FROM reply WHERE key IN :keys", {"keys": keys})
-    connection.execute(f"DELETE FROM sample {_OWN_SAMPLES}", {"runs": runs})
+    # A run that several processes write has its samples stored before its records.
+    planned = _NOT_PLANNED if batch.shared and connection.has_table(planned_sample.name) else ""
+    connection.execute(f"DELETE FROM sample {_OWN_SAMPLES}{planned}", {"runs": runs})
+    drop_leases(connection, runs)
     for table in (*(table.name for table in schema.RUN_TABLES), schema.SEARCH_WORDS, schema.PACKED_RUN):
         if connection.has_table(table):
             connection.execute(f"DELETE FROM {table} WHERE run IN :runs", {"runs": runs})

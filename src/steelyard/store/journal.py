@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
+from steelyard.models.budget import Budget
+from steelyard.models.prices import billionths
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.backend import Lock
@@ -20,7 +22,7 @@ from steelyard.store.progress import CountRetry
 from steelyard.store.records import reply_bodies, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.run_rows import InsertRecord, end_run
-from steelyard.store.usage import add_spending
+from steelyard.store.usage import add_spending, read_spending
 from steelyard.store.writer import Batch, Ticket, Writer
 from steelyard.types import Record, Reply
 
@@ -142,6 +144,63 @@ class Spend:
         return [None] * len(operations)
 
 
+@dataclass(frozen=True, slots=True)
+class SpendWithin:
+    """Book a call of an evaluation whose calls several processes send, unless a limit would be passed.
+
+    Answered by what is used up: `calls`, `tokens`, `money`, or "".
+    """
+
+    rank: ClassVar[int] = 1
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    evaluation: int
+    budget: Budget
+    tokens: int
+    money: int
+    ticket: Ticket | None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[SpendWithin]) -> Sequence[str]:
+        """In order, with one update each: the row is locked until the transaction ends, so no process overtakes."""
+        spent = {num: _locked_spending(batch, num) for num in sorted({spend.evaluation for spend in operations})}
+        before = {num: list(amounts) for num, amounts in spent.items()}
+        answers = []
+        for spend in operations:
+            amounts = spent[spend.evaluation]
+            answers.append(refused := _refused(spend, amounts))
+            if not refused:
+                spent[spend.evaluation] = [
+                    amount + more for amount, more in zip(amounts, (1, spend.tokens, spend.money), strict=True)
+                ]
+        for num, amounts in spent.items():
+            calls, tokens, money = (now - then for now, then in zip(amounts, before[num], strict=True))
+            batch.connection.execute(_SPEND, {"num": num, "calls": calls, "tokens": tokens})
+            if money:
+                add_spending(batch, num, money, 0)
+        return answers
+
+
+def _locked_spending(batch: Batch, evaluation: int) -> list[int]:
+    """Calls, tokens and billionths that an evaluation has booked; nobody else books until the transaction ends."""
+    query = "SELECT calls, tokens FROM evaluation WHERE num = :num FOR UPDATE"
+    ((calls, tokens),) = batch.connection.execute(query, {"num": evaluation}).tuples()
+    return [calls, tokens, read_spending(batch.connection, evaluation)[0]]
+
+
+def _refused(spend: SpendWithin, spent: Sequence[int]) -> str:
+    """Which limit a call would pass."""
+    limits, (calls, tokens, money) = spend.budget, spent
+    if limits.calls is not None and calls >= limits.calls:
+        return "calls"
+    if limits.tokens is not None and tokens + spend.tokens > limits.tokens:
+        return "tokens"
+    if limits.money is not None and money + spend.money > billionths(limits.money):
+        return "money"
+    return ""
+
+
 class StoreJournal:
     """The journal of replies, for one evaluation.
 
@@ -186,6 +245,13 @@ class StoreJournal:
         ticket = _ticket()
         self._writer.submit(Spend(self._evaluation, calls, tokens, ticket, money, millis))
         await ticket
+
+    async def book_within(self, budget: Budget, tokens: int, money: int) -> str:
+        """Book one call where several processes spend one budget; see `models.budget.SharedLedger`."""
+        ticket = _ticket()
+        self._writer.submit(SpendWithin(self._evaluation, budget, tokens, money, ticket))
+        refused: str = await ticket
+        return refused
 
     def correct(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to it without waiting."""

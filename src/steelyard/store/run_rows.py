@@ -35,6 +35,7 @@ from steelyard.store.checksums import (
     update_checksum,
 )
 from steelyard.store.connection import Connection, select_in
+from steelyard.store.leases import Lease, still_held
 from steelyard.store.packed_run import write_packed_run
 from steelyard.store.progress import count_scores_again, move_scores, scores_at
 from steelyard.store.records import (
@@ -210,6 +211,8 @@ class InsertRecord:
         record: what to store.
         stages: names by number, the target first.
         replaces: whether the place holds a record already, which this one replaces.
+        held: the lease that allows it, of a run that several processes write; nothing is stored where another worker
+            has the range by now.
     """
 
     rank: ClassVar[int] = 2
@@ -221,11 +224,19 @@ class InsertRecord:
     record: Record
     stages: Sequence[str]
     replaces: bool = False
+    held: Lease | None = None
     ticket: Ticket | None = None
 
     @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[InsertRecord]) -> Sequence[None]:
-        """A statement per table for all."""
+    def apply(cls, batch: Batch, operations: Sequence[InsertRecord]) -> Sequence[bool]:
+        """A statement per table for all; whether each was stored."""
+        allowed = _allowed(batch, operations)
+        if any(allowed):
+            cls._store(batch, [insert for insert, is_allowed in zip(operations, allowed, strict=True) if is_allowed])
+        return allowed
+
+    @staticmethod
+    def _store(batch: Batch, operations: Sequence[InsertRecord]) -> None:
         # What a replaced record counted and hashed to must be read before its rows are overwritten.
         replacing = [insert for insert in operations if insert.replaces]
         replaced = [(insert.run, _counted_before(batch, insert)) for insert in replacing]
@@ -246,7 +257,15 @@ class InsertRecord:
         for run in sorted({insert.run for insert in operations}):
             before = [moves for number, moves in replaced if number == run]
             _count(batch, run, [insert for insert in operations if insert.run == run], before)
-        return [None] * len(operations)
+
+
+def _allowed(batch: Batch, operations: Sequence[InsertRecord]) -> list[bool]:
+    """Whether each record may be stored: it needs no lease, or its worker still has it."""
+    leases = {insert.held for insert in operations if insert.held is not None}
+    if not leases:
+        return [True] * len(operations)
+    held = still_held(batch.connection, leases)
+    return [insert.held is None or insert.held in held for insert in operations]
 
 
 _ADDING_RECORDS: Final = "LOCK TABLE record IN ROW EXCLUSIVE MODE"

@@ -129,6 +129,14 @@ class Store(OpenStore):
                 return reopened
         raise ConfigError(f"run {run.id} is finished: there is nothing to resume")
 
+    def adopt_run(self, run: Run) -> RunWriter:
+        """Lock a run that other processes have written, to store its end.
+
+        Raises:
+            StoreError: another process has it.
+        """
+        return RunWriter(self.writer, run, self.lock(run.id))
+
     def add_scoring_version(self, run: Run, scoring: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
         """Store the scores of a run that was scored again; they are read from now on, the earlier ones stay.
 

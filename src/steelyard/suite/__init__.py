@@ -1,6 +1,7 @@
 """Suite and the functions that run it."""
 
-from steelyard.suite.evaluate import RunConfig, RunHandle, aevaluate, aevaluate_suite, evaluate, evaluate_suite
+from steelyard.suite.evaluate import RunConfig, aevaluate, aevaluate_suite, evaluate, evaluate_suite
+from steelyard.suite.executor import RunHandle
 from steelyard.suite.objects import Options, Suite
 
 __all__ = [

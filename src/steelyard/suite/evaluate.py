@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +14,6 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 from steelyard.analysis.running_score import headline_score
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.models.budget import BudgetMeter
 from steelyard.registry import describe
 from steelyard.runner import Progress, stage_name
 from steelyard.session.secrets import Secrets, references
@@ -23,6 +22,7 @@ from steelyard.sql.sandbox import Sandbox
 from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.progress import running_scores
 from steelyard.store.store import new_id
+from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle
 from steelyard.suite.objects import Options, Suite, build_targets
 from steelyard.suite.running import Running, run_all
 from steelyard.suite.sides import check_stored, side_store, with_samples
@@ -45,23 +45,6 @@ _OPTIONS: Final = frozenset(option.name for option in dataclasses.fields(Options
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
-class RunHandle:
-    """Progress of a running evaluation, and a way to stop it.
-
-    Attributes:
-        progress: per target, in order; written by the runner.
-        retries: kind of fault -> attempts of this process that failed and were sent again.
-        meter: of the budget and of money; None where neither a budget nor prices are set.
-        stop: finish what is in flight, store it and end; set once the runs have begun.
-    """
-
-    progress: list[Progress] = field(default_factory=list)
-    retries: Mapping[str, int] = field(default_factory=dict)
-    meter: BudgetMeter | None = None
-    stop: Callable[[str], None] | None = None
-
-
 @dataclass(frozen=True, slots=True)
 class RunConfig:
     """Settings of one evaluation that are not options of the suite: where it is stored, what it resumes.
@@ -74,6 +57,7 @@ class RunConfig:
         unsafe_sql: run generated SQL also on engines that cannot be sandboxed on this machine.
         environment: values for `${NAME}`; names that it lacks come from the process's environment.
         config: the configuration that the suite was read from, for the manifest.
+        executor: runs the samples elsewhere, as in several processes; None runs them in this one.
     """
 
     store: str | Path | None = None
@@ -83,6 +67,7 @@ class RunConfig:
     unsafe_sql: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, Any] | None = None
+    executor: Executor | None = None
 
 
 class BuildsSuite(Protocol):
@@ -182,6 +167,8 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
     suite = with_samples(suite, how.store)
     check_suite(suite)
     build_targets(suite)
+    if how.executor is not None:
+        how.executor.check(suite, how.store)
     prices = prices_of(suite)
     await load_models(suite)
     seen = survey(suite.samples)
@@ -205,6 +192,15 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
         evaluation, writers = _open_runs(store, suite, plan, planned, how, held)
         options, journal = suite.options, store.journal(evaluation)
         quota = quota_of(options, prices, store, evaluation)
+        control = control or RunHandle()
+        control.meter = quota.budget
+        control.progress += [_progress(store, writer.run, planned) for writer in writers]
+        if how.executor is not None:
+            begun = BegunEvaluation(
+                suite, store, how.store, evaluation, writers, plan, planned, quota, how.environment, how.unsafe_sql
+            )
+            await how.executor.run(begun, control)
+            return tuple(store.runs_of(evaluation))
         async with (
             Session(
                 journal,
@@ -216,10 +212,8 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
             ) as session,
             in_time(quota.budget, session),
         ):
-            control = control or RunHandle()
             control.stop = session.stop
-            control.retries, control.meter = session.limits.retries, quota.budget
-            control.progress += [_progress(store, writer.run, planned) for writer in writers]
+            control.retries = session.limits.retries
             await run_all(Running(suite, session, store, evaluation, plan, sides), writers, control.progress)
         return tuple(store.runs_of(evaluation, just_written=not how.resume))
 

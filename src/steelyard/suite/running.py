@@ -21,7 +21,7 @@ from steelyard.suite.stopping import DatasetFeed, ScheduledFeed, StoppingSchedul
 from steelyard.targets.pair import Pair
 from steelyard.types import Record, Target
 
-_RESUMABLE: Final = frozenset({"interrupted", "budget"})
+RESUMABLE: Final = frozenset({"interrupted", "budget"})
 """Kinds of errors that interrupt the whole evaluation; any other breaks one run only, and the next target begins."""
 
 
@@ -76,9 +76,9 @@ async def run_all(running: Running, writers: Sequence[RunWriter], progress: Sequ
         done = writer.run.done_places() if writer.run.done else {}
         feed = DatasetFeed.of(running.suite.samples, running.suite.options.repeats, done)
         stopped, seconds = await _run_target(running, writer.run, target, feed, writer, counts)
-        state, reason = _verdict(stopped, counts, running.error_share(writer.run.target))
+        state, reason = state_of(stopped, counts, running.error_share(writer.run.target))
         writer.finish(state, running.session.secrets.redact_text(reason), seconds)
-        fatal = stopped if stopped is not None and stopped.kind in _RESUMABLE else None
+        fatal = stopped if stopped is not None and stopped.kind in RESUMABLE else None
 
 
 async def _run_side_by_side(running: Running, writers: Sequence[RunWriter], progress: Sequence[Progress]) -> None:
@@ -198,16 +198,23 @@ def _end_of_decided_run(
         progress.ended_early = progress.done < progress.planned
         state, reason = _too_many_failed(*scheduler.failed(name), progress.last_error, max_errors)
         return state, reason, scheduler.stopped(name) if state == "finished" else None
-    return *_verdict(stopped, progress, max_errors), None
+    return *state_of(stopped, progress, max_errors), None
 
 
-def _verdict(stopped: ModelError | None, progress: Progress, max_errors: float) -> tuple[str, str]:
+def state_of(stopped: ModelError | None, progress: Progress, max_errors: float) -> tuple[str, str]:
+    """The state that a run ends in, and why.
+
+    Args:
+        stopped: the error that ended it; None where nothing did.
+        progress: its counts.
+        max_errors: the share of records that may fail.
+    """
     if stopped is not None and stopped.kind == "errors":
         # Counted when the samples in flight have ended, so that it is the number that tables show.
         errors = f"{progress.errors} error{'' if progress.errors == 1 else 's'}"
         return "broken", f"{errors}; the last: {progress.last_error}"
     if stopped is not None:
-        return ("interrupted" if stopped.kind in _RESUMABLE else "broken"), str(stopped)
+        return ("interrupted" if stopped.kind in RESUMABLE else "broken"), str(stopped)
     if progress.done < progress.planned:
         return (
             "broken",

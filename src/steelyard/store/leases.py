@@ -1,0 +1,361 @@
+"""Leases: which worker may write which samples of a run, for runs that several processes write at once.
+
+A run is cut into ranges of samples. A worker takes a range for some seconds and renews it while it lives; a range that
+was not renewed may be taken by another, with the next generation. Whoever stores a record of a range shows owner and
+generation in the same transaction, so that a worker that slept through its lease cannot write (a fencing token, after
+M. Kleppmann, "Designing Data-Intensive Applications", 2017, chapter 8). All times are the database's: clocks of workers
+may differ.
+
+Leases need row locks that are passed over (`SKIP LOCKED`), so the tables are made in PostgreSQL alone, with the first
+run that has workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, ClassVar, Final
+
+from steelyard.store.connection import Connection
+from steelyard.store.open_store import OpenStore
+from steelyard.store.records import pack_sample, unpack_sample, unpacker_of
+from steelyard.store.schema import StoredColumn, StoredTable
+from steelyard.store.writer import Batch, Ticket
+from steelyard.types import Sample
+
+lease = StoredTable(
+    "lease",
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("lo", "integer", key=True),
+    StoredColumn("hi", "integer"),
+    StoredColumn("plan", "name"),
+    StoredColumn("owner", "name", default=""),
+    StoredColumn("generation", "integer", default="0"),
+    StoredColumn("until", "float", default="0"),
+)
+"""A range of samples that is not done: from `lo` to before `hi`. `plan` names the sitting that the ranges were cut for,
+`until` is in seconds since 1970 by the database's clock. A range that is done has no row any more."""
+
+planned_sample = StoredTable(
+    "planned_sample",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("no", "integer", key=True),
+    StoredColumn("sample", "big"),
+)
+"""The dataset of an evaluation with workers: which sample has which place. Rows are there while it runs."""
+
+worker = StoredTable(
+    "worker",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("slot", "integer", key=True),
+    StoredColumn("owner", "name"),
+    StoredColumn("place", "text"),
+    StoredColumn("started", "float"),
+    StoredColumn("seen", "float"),
+    StoredColumn("records", "integer", default="0"),
+    StoredColumn("taken_over", "integer", default="0"),
+    StoredColumn("starts", "integer", default="1"),
+)
+"""The processes that work for an evaluation, one row for each slot: when it was last seen, the records it has stored,
+the leases it has taken over from another, and how often a process was started for the slot."""
+
+TABLES: Final = (lease, planned_sample, worker)
+LEASE_S: Final = 6.0
+"""How long a lease is good without being renewed."""
+
+_NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
+_TAKE: Final = f"""UPDATE lease SET owner = :owner, generation = lease.generation + 1, until = {_NOW} + {LEASE_S}
+    FROM (SELECT run, lo, owner AS before FROM lease WHERE run = :run AND plan = :plan AND until < {_NOW}
+        ORDER BY lo LIMIT :n FOR UPDATE SKIP LOCKED) free
+    WHERE lease.run = free.run AND lease.lo = free.lo
+    RETURNING lease.lo, lease.hi, lease.generation, free.before"""
+_RENEW: Final = f"""UPDATE lease SET until = {_NOW} + {LEASE_S}
+    WHERE run = :run AND owner = :owner AND lo IN :los RETURNING lo"""
+_HELD: Final = "SELECT lo, generation FROM lease WHERE run = :run AND owner = :owner AND lo IN :los FOR SHARE"
+_END: Final = "DELETE FROM lease WHERE run = :run AND lo = :lo AND owner = :owner AND generation = :generation"
+_CUT: Final = """INSERT INTO lease (run, lo, hi, plan)
+    SELECT :run, lo, least(lo + :size, :n), :plan FROM generate_series(0, :n - 1, :size) lo"""
+_LEFT: Final = "SELECT count(*) FROM lease WHERE run = :run AND plan = :plan"
+_ADD_SAMPLES: Final = """INSERT INTO sample (hash, id, grp, cluster, body) SELECT * FROM unnest(
+    :hashes::bigint[], :ids::text[], :groups::text[], :clusters::text[], :bodies::bytea[]) ON CONFLICT DO NOTHING"""
+_PLAN: Final = """INSERT INTO planned_sample (evaluation, no, sample) SELECT :evaluation, planned.no, sample.num
+    FROM unnest(:nos::integer[], :hashes::bigint[]) planned (no, hash) JOIN sample ON sample.hash = planned.hash"""
+_READ: Final = """SELECT planned_sample.no, sample.id, sample.grp, sample.cluster, sample.body
+    FROM planned_sample JOIN sample ON sample.num = planned_sample.sample
+    WHERE evaluation = :evaluation AND no >= :lo AND no < :hi ORDER BY no"""
+_DONE: Final = "SELECT no, repeat, failed FROM record WHERE run = :run AND no >= :lo AND no < :hi"
+_SEEN: Final = f"""INSERT INTO worker (evaluation, slot, owner, place, started, seen)
+    VALUES (:evaluation, :slot, :owner, :place, {_NOW}, {_NOW}) ON CONFLICT (evaluation, slot) DO UPDATE SET
+    seen = {_NOW}, records = worker.records + :records, taken_over = worker.taken_over + :taken_over,
+    starts = worker.starts + CASE WHEN worker.owner = excluded.owner THEN 0 ELSE 1 END,
+    started = CASE WHEN worker.owner = excluded.owner THEN worker.started ELSE excluded.started END,
+    owner = excluded.owner, place = excluded.place"""
+_WORKERS: Final = f"SELECT *, {_NOW} AS now FROM worker WHERE evaluation = :evaluation ORDER BY slot"
+_PORTION: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A range of samples that one worker may write.
+
+    Args:
+        run: the run's number.
+        lo: place of the first sample.
+        hi: place after the last.
+        owner: the worker.
+        generation: how often the range was taken in this sitting; a higher one excludes all lower ones.
+        taken_over: whether another worker had it before and did not finish it.
+    """
+
+    run: int
+    lo: int
+    hi: int
+    owner: str
+    generation: int
+    taken_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    """What the store says of one worker of an evaluation.
+
+    Args:
+        slot: its number, from 0.
+        place: process and host.
+        seconds: since it was started.
+        silent_s: since it was last seen.
+        records: that all processes of this slot have stored.
+        taken_over: ranges that they took over from others.
+        starts: processes that were started for it.
+    """
+
+    slot: int
+    place: str
+    seconds: float
+    silent_s: float
+    records: int
+    taken_over: int
+    starts: int
+
+
+def create_worker_tables(store: OpenStore) -> None:
+    """Create the tables of leases where they are missing; of a PostgreSQL store."""
+
+    def create(batch: Batch) -> None:
+        batch.connection.execute("SELECT pg_advisory_xact_lock(hashtext('steelyard leases ' || current_schema()))")
+        for table in TABLES:
+            if not batch.connection.has_table(table.name):
+                for statement in table.definition("postgresql"):
+                    batch.connection.execute(statement)
+
+    store.writer.change(create)
+
+
+def plan_samples(store: OpenStore, evaluation: int, samples: Iterable[Sample]) -> int:
+    """Store the dataset of an evaluation, so that a worker can read any range of it; the number of samples.
+
+    What an earlier sitting stored is replaced. Samples that the store has are not stored again.
+    """
+    forget = "DELETE FROM planned_sample WHERE evaluation = :evaluation"
+    store.writer.change(lambda batch: batch.connection.execute(forget, {"evaluation": evaluation}))
+    remaining, n = iter(samples), 0
+    while portion := list(islice(remaining, _PORTION)):
+        store.writer.change(partial(_plan_portion, evaluation=evaluation, first=n, samples=portion))
+        n += len(portion)
+    return n
+
+
+def _plan_portion(batch: Batch, *, evaluation: int, first: int, samples: Sequence[Sample]) -> None:
+    packed = [pack_sample(sample) for sample in samples]
+    hashes = [key for key, _ in packed]
+    known = set(batch.connection.execute("SELECT hash FROM sample WHERE hash IN :hashes", {"hashes": hashes}).scalars())
+    # In order of the hash, so that two evaluations that add the same ones wait for each other and not both.
+    fresh = sorted(
+        {key: (sample, body) for sample, (key, body) in zip(samples, packed, strict=True) if key not in known}.items()
+    )
+    if fresh:
+        columns = {
+            "hashes": [key for key, _ in fresh],
+            "ids": [sample.id for _, (sample, _) in fresh],
+            "groups": [sample.group for _, (sample, _) in fresh],
+            "clusters": [sample.cluster for _, (sample, _) in fresh],
+            "bodies": [batch.packer.pack("sample", body) for _, (_, body) in fresh],
+        }
+        batch.connection.execute(_ADD_SAMPLES, columns)
+    nos = list(range(first, first + len(samples)))
+    batch.connection.execute(_PLAN, {"evaluation": evaluation, "nos": nos, "hashes": hashes})
+
+
+def plan_leases(store: OpenStore, run: int, plan: str, n: int, size: int) -> None:
+    """Cut a run into ranges that workers can take; those of an earlier sitting are void from then on.
+
+    Args:
+        store: a PostgreSQL store.
+        run: the run's number.
+        plan: names this sitting.
+        n: samples.
+        size: samples of a range.
+    """
+
+    def cut(batch: Batch) -> None:
+        batch.connection.execute("DELETE FROM lease WHERE run = :run", {"run": run})
+        batch.connection.execute(_CUT, {"run": run, "plan": plan, "n": n, "size": size})
+
+    store.writer.change(cut)
+
+
+def forget_plan(store: OpenStore, evaluation: int, runs: Collection[int]) -> None:
+    """Delete the leases of some runs of an evaluation, and its plan and workers."""
+
+    def forget(batch: Batch) -> None:
+        batch.connection.execute("DELETE FROM lease WHERE run IN :runs", {"runs": list(runs)})
+        for table in (planned_sample, worker):
+            batch.connection.execute(
+                f"DELETE FROM {table.name} WHERE evaluation = :evaluation", {"evaluation": evaluation}
+            )
+
+    store.writer.change(forget)
+
+
+def leases_left(connection: Connection, run: int, plan: str) -> int:
+    """Ranges of a run that are not done."""
+    return int(connection.execute(_LEFT, {"run": run, "plan": plan}).scalar())
+
+
+def workers_of(connection: Connection, evaluation: int) -> list[WorkerRow]:
+    """The workers of an evaluation that runs; none where it has none, or has ended."""
+    if connection.dialect != "postgresql" or not connection.has_table(worker.name):
+        return []
+    rows = connection.execute(_WORKERS, {"evaluation": evaluation})
+    return [
+        WorkerRow(
+            row.slot, row.place, row.now - row.started, row.now - row.seen, row.records, row.taken_over, row.starts
+        )
+        for row in rows
+    ]
+
+
+def planned_range(store: OpenStore, evaluation: int, held: Lease) -> list[tuple[int, Sample]]:
+    """(place, sample) of each sample of a range."""
+    with store.reading() as connection:
+        unpacker = unpacker_of(connection)
+        values = {"evaluation": evaluation, "lo": held.lo, "hi": held.hi}
+        return [
+            (no, unpack_sample(ident, group, cluster, unpacker.unpack(body)))
+            for no, ident, group, cluster, body in connection.execute(_READ, values).tuples()
+        ]
+
+
+def done_in_range(store: OpenStore, held: Lease) -> dict[tuple[int, int], bool]:
+    """(place, repeat) of each stored record of a range -> whether it failed."""
+    with store.reading() as connection:
+        rows = connection.execute(_DONE, {"run": held.run, "lo": held.lo, "hi": held.hi}).tuples()
+        return {(no, repeat): bool(failed) for no, repeat, failed in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class TakeLeases:
+    """Take up to `n` ranges that nobody holds; answered by a list of `Lease`."""
+
+    rank: ClassVar[int] = 4
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    run: int
+    plan: str
+    owner: str
+    n: int
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[TakeLeases]) -> Sequence[list[Lease]]:
+        """One after the other."""
+        taken = []
+        for take in operations:
+            values = {"run": take.run, "plan": take.plan, "owner": take.owner, "n": take.n}
+            rows = batch.connection.execute(_TAKE, values).tuples()
+            leases = [
+                Lease(take.run, lo, hi, take.owner, generation, bool(before)) for lo, hi, generation, before in rows
+            ]
+            taken.append(sorted(leases, key=lambda each: each.lo))
+        return taken
+
+
+@dataclass(frozen=True, slots=True)
+class RenewLeases:
+    """Renew ranges that one worker holds; answered by the beginnings of those that are still its own."""
+
+    rank: ClassVar[int] = 5
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    run: int
+    owner: str
+    los: tuple[int, ...]
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[RenewLeases]) -> Sequence[set[int]]:
+        """One after the other."""
+        return [
+            set(batch.connection.execute(_RENEW, {"run": one.run, "owner": one.owner, "los": one.los}).scalars())
+            for one in operations
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class EndLease:
+    """Say that all records of a range are stored. Handed over after them, so it is written with or after them."""
+
+    rank: ClassVar[int] = 3
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = False
+    outlives: ClassVar[bool] = False
+    held: Lease
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[EndLease]) -> Sequence[None]:
+        """One after the other; nothing where another worker has the range by now."""
+        for end in operations:
+            held = end.held
+            values = {"run": held.run, "lo": held.lo, "owner": held.owner, "generation": held.generation}
+            batch.connection.execute(_END, values)
+        return [None] * len(operations)
+
+
+@dataclass(frozen=True, slots=True)
+class SeeWorker:
+    """Say that a worker lives, and what it has done since it said so last."""
+
+    rank: ClassVar[int] = 6
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    row: dict[str, Any]
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[SeeWorker]) -> Sequence[None]:
+        """One after the other."""
+        for seen in operations:
+            batch.connection.execute(_SEEN, seen.row)
+        return [None] * len(operations)
+
+
+def still_held(connection: Connection, leases: Collection[Lease]) -> set[Lease]:
+    """Those of one or several workers' leases that are still theirs; they stay so until the transaction ends."""
+    held: set[Lease] = set()
+    for run, owner in sorted({(each.run, each.owner) for each in leases}):
+        of_owner = {each.lo: each for each in leases if (each.run, each.owner) == (run, owner)}
+        rows = connection.execute(_HELD, {"run": run, "owner": owner, "los": sorted(of_owner)}).tuples()
+        held |= {of_owner[lo] for lo, generation in rows if of_owner[lo].generation == generation}
+    return held
+
+
+def drop_leases(connection: Connection, runs: Sequence[int]) -> None:
+    """Delete the leases of runs that are deleted."""
+    if connection.dialect == "postgresql" and connection.has_table(lease.name):
+        connection.execute("DELETE FROM lease WHERE run IN :runs", {"runs": runs})

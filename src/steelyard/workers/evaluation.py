@@ -1,0 +1,107 @@
+"""`evaluate` and its siblings as the root gives them: those of `steelyard.suite`, with `workers`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from steelyard import suite as in_suite
+from steelyard.types import Sample, Scorer, Target
+
+if TYPE_CHECKING:
+    from steelyard.store import Run
+    from steelyard.suite import RunConfig, RunHandle, Suite
+    from steelyard.suite.evaluate import BuildsSuite
+
+
+def evaluate(
+    target: Target,
+    samples: Iterable[Sample],
+    scorers: Sequence[Scorer],
+    *,
+    name: str = "evaluation",
+    store: str | Path | None = None,
+    workers: int | None = None,
+    **options: Any,
+) -> Run:
+    """Run one target over samples and score what it answers; also inside a running event loop.
+
+    Args:
+        target: a function of a Sample (and of Ask, if it is async and declares `ask`), or a target object.
+        samples: with unique ids; any iterable that can be read twice.
+        scorers: functions of (Sample, Output), or scorer objects.
+        name: a title for reports.
+        store: a file, or None for `.steelyard/steelyard.db` here.
+        workers: processes that share the samples; the store must be PostgreSQL, and target and scorers must come from
+            modules that can be imported. None works in this process.
+        options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`).
+
+    Raises:
+        ConfigError: found before the first call.
+        DataError: likewise.
+        StoreError: the results could not be kept.
+    """
+    return in_suite.evaluate(target, samples, scorers, name=name, store=store, **_with_workers(workers, options))
+
+
+async def aevaluate(
+    target: Target,
+    samples: Iterable[Sample],
+    scorers: Sequence[Scorer],
+    *,
+    name: str = "evaluation",
+    store: str | Path | None = None,
+    workers: int | None = None,
+    **options: Any,
+) -> Run:
+    """The same as `evaluate`, for async callers."""
+    return await in_suite.aevaluate(target, samples, scorers, name=name, store=store, **_with_workers(workers, options))
+
+
+def evaluate_suite(
+    suite: Suite | BuildsSuite,
+    *,
+    store: str | Path | None = None,
+    how: RunConfig | None = None,
+    workers: int | None = None,
+    **options: Any,
+) -> tuple[Run, ...]:
+    """Run every target of a suite; one run each, in order; also inside a running event loop.
+
+    Args:
+        suite: a `Suite`, or what builds one (`ChoiceSuite`, `RagSuite` ...).
+        store: a file, or None for `.steelyard/steelyard.db` here.
+        how: all settings of the run in one object, for programs that keep them together; in place of `store`.
+        workers: as for `evaluate`.
+        options: any field of `Options`, in place of the suite's own, or of `RunConfig`, as `evaluate` takes them.
+
+    Raises:
+        ConfigError: found before the first call.
+        DataError: likewise.
+        StoreError: the results could not be kept.
+    """
+    return in_suite.evaluate_suite(suite, store=store, how=how, **_with_workers(workers, options))
+
+
+async def aevaluate_suite(
+    suite: Suite | BuildsSuite,
+    *,
+    store: str | Path | None = None,
+    how: RunConfig | None = None,
+    control: RunHandle | None = None,
+    workers: int | None = None,
+    **options: Any,
+) -> tuple[Run, ...]:
+    """The same as `evaluate_suite`, for async callers; `control` shows progress and can stop it."""
+    return await in_suite.aevaluate_suite(
+        suite, store=store, how=how, control=control, **_with_workers(workers, options)
+    )
+
+
+def _with_workers(workers: int | None, options: dict[str, Any]) -> dict[str, Any]:
+    if workers is None:
+        return options
+    from steelyard.workers.processes import ProcessWorkers  # with what starts processes, for those who ask for it
+
+    return {**options, "executor": ProcessWorkers(workers)}

@@ -1,0 +1,190 @@
+"""The samples of a run that one worker has leases for: a feed for its runner, and a sink for its records."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from steelyard.runner import Task
+from steelyard.store import Run, Store
+from steelyard.store.leases import (
+    LEASE_S,
+    EndLease,
+    Lease,
+    RenewLeases,
+    TakeLeases,
+    done_in_range,
+    leases_left,
+    planned_range,
+)
+from steelyard.store.run_rows import InsertRecord
+from steelyard.types import Record
+from steelyard.workers.task import WorkerTask
+
+_WORK_S: Final = 2.0
+"""Work that a worker takes at once: a killed one leaves that much to others, and the store is asked that often."""
+_MOST_LEASES: Final = 64
+_LOOK_AGAIN_S: Final = 0.25
+"""How often a worker without work looks whether another one's lease has run out."""
+
+
+class LeasedRun:
+    """Feed and sink of one run in one worker.
+
+    Args:
+        store: a PostgreSQL store.
+        run: which is worked on.
+        task: of this worker.
+        ended: whether nothing more is to be begun.
+
+    Attributes:
+        stored: records that were handed to the store and not counted elsewhere yet.
+        taken_over: leases of other workers that were taken over, likewise.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        run: Run,
+        task: WorkerTask,
+        ended: Callable[[], bool],
+    ) -> None:
+        self.run = run
+        self.stored = 0
+        self.taken_over = 0
+        self._store = store
+        self._writer = store.writer
+        self._evaluation = task.evaluation
+        self._plan = task.plan
+        self._owner = task.owner
+        self._repeats = task.suite.options.repeats
+        self._n_tasks = task.concurrency
+        self._ended = ended
+        self._stages = run.stages
+        self._held: dict[int, Lease] = {}
+        self._open: dict[int, int] = {}
+        self._lease_of: dict[int, Lease] = {}
+        self._tasks: deque[Task] = deque()
+        self._taking = asyncio.Lock()
+        self._began = time.monotonic()
+        self._samples = 0
+        self._lease_samples = 1
+
+    @property
+    def backlog(self) -> int:
+        """Operations that wait to be written."""
+        return self._writer.backlog
+
+    def __call__(self, records: int) -> Sequence[Task]:  # noqa: ARG002  # what a feed takes
+        """The next tasks of the leases that are held; few at a time, as a lease may be lost."""
+        tasks: list[Task] = []
+        while self._tasks and len(tasks) < self._n_tasks:
+            task = self._tasks.popleft()
+            if task.no in self._lease_of:
+                tasks.append(task)
+        return tasks
+
+    async def more(self) -> bool:
+        """Take leases, or wait for those of others to end or to run out; False once all ranges are done.
+
+        True also where nothing more is to be begun: the runner finds that out itself.
+        """
+        async with self._taking:
+            while not self._tasks and not self._ended():
+                taken = await self._take()
+                for lease in taken:
+                    await self._begin(lease)
+                if not taken:
+                    if not await asyncio.to_thread(self._left):
+                        return False
+                    await asyncio.sleep(_LOOK_AGAIN_S)
+            return True
+
+    async def keep(self) -> None:
+        """Renew the leases that are held, for ever, and drop those that another worker has by now."""
+        while True:
+            await asyncio.sleep(LEASE_S / 3)
+            if not self._held:
+                continue
+            held = dict(self._held)
+            ours = await self._renewed(tuple(held))
+            for lo, lease in held.items():
+                if lo not in ours and self._held.get(lo) == lease:
+                    self._drop(lease)
+
+    def insert(self, no: int, record: Record, *, replaces: bool = False) -> None:
+        """Hand over a record; it is stored if its lease is still held then."""
+        lease = self._lease_of.get(no)
+        if lease is not None:
+            self._writer.submit(InsertRecord(self.run.num, no, record, self._stages, replaces=replaces, held=lease))
+
+    def record_stored(self, task: Task, record: Record) -> None:  # noqa: ARG002  # what a feed takes
+        """Count a record; end its lease if it was the last."""
+        lease = self._lease_of.get(task.no)
+        if lease is None:
+            return
+        self.stored += 1
+        self._samples += 1
+        self._open[lease.lo] -= 1
+        if not self._open[lease.lo]:
+            self._end(lease)
+
+    def _end(self, lease: Lease) -> None:
+        self._writer.submit(EndLease(lease))
+        self._drop(lease)
+
+    def _drop(self, lease: Lease) -> None:
+        self._held.pop(lease.lo, None)
+        self._open.pop(lease.lo, None)
+        for no in range(lease.lo, lease.hi):
+            self._lease_of.pop(no, None)
+
+    async def _take(self) -> list[Lease]:
+        # A worker takes what its own rate does in two seconds; the first time a single range.
+        rate = self._samples / max(1e-3, time.monotonic() - self._began)
+        n = min(_MOST_LEASES, max(1, math.ceil(rate * _WORK_S / self._lease_samples)))
+        leases: list[Lease] = await self._asked(
+            lambda ticket: TakeLeases(self.run.num, self._plan, self._owner, n, ticket)
+        )
+        return leases
+
+    async def _renewed(self, los: tuple[int, ...]) -> set[int]:
+        """The beginnings of those of these leases that are still held, now for longer."""
+        ours: set[int] = await self._asked(lambda ticket: RenewLeases(self.run.num, self._owner, los, ticket))
+        return ours
+
+    async def _begin(self, lease: Lease) -> None:
+        """Make tasks of what is left of a range."""
+        samples = await asyncio.to_thread(planned_range, self._store, self._evaluation, lease)
+        done = await asyncio.to_thread(done_in_range, self._store, lease)
+        # Only the first to have the range in this sitting asks again what failed in an earlier one.
+        again = lease.generation == 1
+        tasks = [
+            Task(no, repeat, sample, replaces=failed)
+            for no, sample in samples
+            for repeat in range(self._repeats)
+            if (failed := done.get((no, repeat))) is None or (failed and again)
+        ]
+        self._lease_samples = max(1, (lease.hi - lease.lo) * self._repeats)
+        self.taken_over += lease.taken_over
+        if not tasks:
+            self._writer.submit(EndLease(lease))
+            return
+        self._held[lease.lo] = lease
+        self._open[lease.lo] = len(tasks)
+        self._lease_of.update(dict.fromkeys(range(lease.lo, lease.hi), lease))
+        self._tasks.extend(tasks)
+
+    def _left(self) -> int:
+        with self._store.reading() as connection:
+            return leases_left(connection, self.run.num, self._plan)
+
+    async def _asked(self, operation: Callable[[asyncio.Future[Any]], Any]) -> Any:
+        """The answer of the store's writer to an operation."""
+        ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._writer.submit(operation(ticket))
+        return await ticket

@@ -1,0 +1,268 @@
+"""One worker: a process that takes leases of runs, asks and scores their samples, and stores the records.
+
+It is started with its task on standard input, then told there when to begin and when to stop, a line each. It answers
+on standard output, a JSON object a line; what a target prints goes to standard error. Where its input ends, whoever
+started it has died: the workers then finish the evaluation by themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import pickle
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, TextIO
+
+from steelyard.errors import ModelError, SteelyardError, StoreError
+from steelyard.models.budget import Quota, SharedMeter
+from steelyard.registry import describe
+from steelyard.runner import Progress, Runner, RunPlan
+from steelyard.session.secrets import Secrets, references
+from steelyard.session.session import Session
+from steelyard.sql.sandbox import Sandbox
+from steelyard.store import Run, Store
+from steelyard.store.leases import SeeWorker
+from steelyard.suite.objects import build_targets
+from steelyard.suite.running import Running
+from steelyard.suite.scorer_infos import scorer_stages
+from steelyard.suite.sides import side_store
+from steelyard.suite.survey import load_models, prepare
+from steelyard.workers.finishing import finish_abandoned, void_leases
+from steelyard.workers.leased_run import LeasedRun
+from steelyard.workers.task import STORE_FAILED, WorkerTask
+
+_SEEN_EVERY_S: Final = 1.0
+
+
+@dataclass(slots=True)
+class Orders:
+    """What the process that started this worker has said so far.
+
+    Attributes:
+        go: set when samples may be asked.
+        stop: why nothing more is to be begun; "" where it is not.
+        orphaned: whether the process that started this worker has died.
+        on_change: called in the event loop when something was said.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+    stop: str = ""
+    orphaned: asyncio.Event = field(default_factory=asyncio.Event)
+    on_stop: Callable[[str], None] | None = None
+
+    def heard(self, line: str) -> None:
+        """Take a line; "" is the end of them."""
+        word, _, rest = line.strip().partition(" ")
+        if word == "go":
+            self.go.set()
+        elif word == "stop":
+            self.stop = rest or "interrupted"
+            self.go.set()
+            if self.on_stop is not None:
+                self.on_stop(self.stop)
+        elif not line:
+            self.orphaned.set()
+            self.go.set()
+
+    def listen(self) -> None:
+        """Hear standard input in a thread of its own."""
+
+        def read() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has been closed
+                for line in _lines():
+                    self.loop.call_soon_threadsafe(self.heard, line)
+                self.loop.call_soon_threadsafe(self.heard, "")
+
+        threading.Thread(target=read, name="steelyard-orders", daemon=True).start()
+
+
+def _lines() -> Iterator[str]:
+    """What comes on standard input, line by line.
+
+    From the file descriptor: a thread that waits in a buffered reader holds its lock when the interpreter ends.
+    """
+    begun = b""
+    while piece := os.read(0, 65536):
+        *lines, begun = (begun + piece).split(b"\n")
+        yield from (line.decode("utf-8", "replace") + "\n" for line in lines)
+
+
+def _exactly(size: int) -> bytes:
+    """So many bytes of standard input; fewer where it ends."""
+    data = b""
+    while len(data) < size and (piece := os.read(0, size - len(data))):
+        data += piece
+    return data
+
+
+class Answers:
+    """Lines to the process that started this worker."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def say(self, **message: Any) -> None:
+        """Send a message; nobody may be there any more."""
+        with contextlib.suppress(OSError, ValueError):
+            self._out.write(json.dumps(message) + "\n")
+            self._out.flush()
+
+
+def main() -> int:
+    """Work until all runs are done, or nothing more is to be begun; the exit code."""
+    # Ctrl-C of a terminal reaches every process of it; a worker stops when it is told to.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = Answers(os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    data = _exactly(int.from_bytes(_exactly(8), "big"))
+    try:
+        task: WorkerTask = pickle.loads(data)  # noqa: S301  # from the process that started this one, over its own pipe
+    except Exception as error:  # noqa: BLE001  # a module that is not there, or whatever it raises
+        answers.say(cannot=f"the suite cannot be loaded there: {type(error).__name__}: {error}")
+        return 2
+    try:
+        return asyncio.run(_work(task, answers))
+    except StoreError as error:
+        answers.say(store=str(error))
+        return STORE_FAILED
+    except SteelyardError as error:
+        answers.say(cannot=str(error))
+        return 2
+
+
+async def _work(task: WorkerTask, answers: Answers) -> int:
+    orders = Orders(asyncio.get_running_loop())
+    orders.listen()
+    suite = task.suite
+    build_targets(suite)
+    await load_models(suite)
+    secrets = Secrets(references(describe(suite.parts)), {})
+    with (
+        Sandbox(unsafe=task.unsafe_sql) as sandbox,
+        Store(task.where, durability=suite.options.durability) as store,
+        side_store(suite, store) as sides,
+    ):
+        prepare(suite.parts, sandbox)
+        journal = store.journal(task.evaluation)
+        currency = task.prices.currency if task.prices is not None else ""
+        budget = SharedMeter(suite.options.budget, journal, currency=currency) if task.has_budget else None
+        quota = Quota(budget, task.rates, task.prices, task.unproven, full=task.restarted)
+        async with Session(
+            journal,
+            secrets,
+            retry=suite.options.retry,
+            concurrency=task.concurrency,
+            quota=quota,
+            sandbox=sandbox,
+        ) as session:
+            answers.say(ready=True)
+            await orders.go.wait()
+            orders.on_stop = session.stop
+            if orders.stop:
+                return 0
+            running = Running(suite, session, store, task.evaluation, {}, sides)
+            await _Worker(task, running, orders, answers).work()
+    return 0
+
+
+class _Worker:
+    """Works on the runs of a task, in order."""
+
+    def __init__(self, task: WorkerTask, running: Running, orders: Orders, answers: Answers) -> None:
+        self._task = task
+        self._running = running
+        self._orders = orders
+        self._answers = answers
+        self._place = f"pid {os.getpid()} on {socket.gethostname()}"
+        self._leased: LeasedRun | None = None
+
+    async def work(self) -> None:
+        """Work on every run until all its leases are done."""
+        seen = asyncio.create_task(self._be_seen())
+        heir = asyncio.create_task(self._inherit())
+        try:
+            for name in self._task.runs:
+                if self._orders.stop:
+                    break
+                await self._work_on(self._running.store.run(name))
+            await self._report()
+            if self._orders.orphaned.is_set():
+                await heir
+        finally:
+            for helper in (seen, heir):
+                helper.cancel()
+            await asyncio.gather(seen, heir, return_exceptions=True)
+        self._answers.say(done=True)
+
+    async def _work_on(self, run: Run) -> None:
+        running, task = self._running, self._task
+        options, session = running.suite.options, running.session
+        leased = LeasedRun(
+            running.store,
+            run,
+            task,
+            ended=lambda: session.limits.pauses.ended is not None,
+        )
+        target, _ = running.target(run.target)
+        plan = RunPlan(
+            target=target,
+            scorers=scorer_stages(running.suite.scorers_for(run.target)),
+            feed=leased,
+            concurrency=task.concurrency,
+            sample_timeout_s=options.sample_timeout_s,
+            most_errors=float("inf"),  # whoever leads the run counts those of all workers
+            draw=run.manifest["draw"],
+            run=run.id,
+        )
+        runner = Runner(plan, session, leased, Progress(run.target, run.planned))
+        self._leased = leased
+        keeping = asyncio.create_task(leased.keep())
+        try:
+            await runner.run()
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)
+        stopped = runner.stopped
+        if isinstance(stopped, ModelError) and not self._orders.stop:
+            self._answers.say(stopped=str(stopped), kind=stopped.kind, run=run.id)
+            # What ends one run lets the others go on without it; what ends the evaluation is told to all of them.
+            await asyncio.to_thread(void_leases, running.store, run.num)
+
+    async def _be_seen(self) -> None:
+        """Say once a second that this worker lives, and what it has done."""
+        while True:
+            await self._report()
+            await asyncio.sleep(_SEEN_EVERY_S)
+
+    async def _report(self) -> None:
+        leased, store = self._leased, self._running.store
+        records, taken_over = (leased.stored, leased.taken_over) if leased else (0, 0)
+        row = {
+            "evaluation": self._task.evaluation, "slot": self._task.slot, "owner": self._task.owner,
+            "place": self._place, "records": records, "taken_over": taken_over,
+        }  # fmt: skip
+        ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        store.writer.submit(SeeWorker(row, ticket))
+        await ticket
+        if leased is not None:
+            leased.stored -= records
+            leased.taken_over -= taken_over
+        self._answers.say(at=time.time())
+
+    async def _inherit(self) -> None:
+        """Where the process that leads has died: lead in its place, if no other worker does already."""
+        await self._orders.orphaned.wait()
+        await finish_abandoned(self._running, self._task)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+"""Leases of a run on PostgreSQL: taken once, renewed, taken over with a fence, ended; budgets that several spend."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from steelyard import Record, Sample, Score
+from steelyard.models.budget import Budget
+from steelyard.store import NewRun, Store
+from steelyard.store.delete import delete_runs
+from steelyard.store.leases import (
+    EndLease,
+    RenewLeases,
+    SeeWorker,
+    TakeLeases,
+    create_worker_tables,
+    done_in_range,
+    forget_plan,
+    leases_left,
+    plan_leases,
+    plan_samples,
+    planned_range,
+    workers_of,
+)
+from steelyard.store.run_rows import InsertRecord
+from steelyard.types import Output
+
+SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes", group=f"g{n % 2}", metadata={"n": n}) for n in range(10)]
+MANIFEST = {"stages": ["target"], "scores": ["right"]}
+
+
+@pytest.fixture
+def begun(on_server):
+    """A store, and the writer of a run of ten samples that is cut into leases of four."""
+    with Store(on_server, create_missing=True) as store:
+        create_worker_tables(store)
+        create_worker_tables(store)
+        evaluation, (writer,) = store.begin_evaluation([NewRun("s", "custom", "t", 10, MANIFEST)])
+        assert plan_samples(store, evaluation, SAMPLES) == 10
+        plan_leases(store, writer.run.num, "plan", 10, 4)
+        yield store, evaluation, writer
+        writer.abandon()
+
+
+def done(store, make):
+    """The answer of the store's writer to an operation."""
+
+    async def ask():
+        ticket = asyncio.get_running_loop().create_future()
+        store.writer.submit(make(ticket))
+        return await ticket
+
+    return asyncio.run(ask())
+
+
+def take(store, run, owner, n=1, plan="plan"):
+    return done(store, lambda ticket: TakeLeases(run, plan, owner, n, ticket))
+
+
+def record(no, value=1.0):
+    return Record(SAMPLES[no], Output("yes"), (Score("right", value),), {}, None, 0.1)
+
+
+def insert(store, run, no, held, value=1.0):
+    return done(store, lambda ticket: InsertRecord(run, no, record(no, value), ("target",), held=held, ticket=ticket))
+
+
+def ends(store, run, lo):
+    """Let a lease run out."""
+    store.writer.change(
+        lambda batch: batch.connection.execute(
+            "UPDATE lease SET until = 0 WHERE run = :run AND lo = :lo", {"run": run, "lo": lo}
+        )
+    )
+
+
+def test_each_range_is_taken_by_one(begun):
+    store, _, writer = begun
+    with ThreadPoolExecutor(4) as pool:
+        taken = list(pool.map(lambda owner: take(store, writer.run.num, f"w{owner}"), range(4)))
+    ranges = sorted((lease.lo, lease.hi) for leases in taken for lease in leases)
+    assert ranges == [(0, 4), (4, 8), (8, 10)]
+    assert take(store, writer.run.num, "late") == []
+    assert take(store, writer.run.num, "other plan", plan="other") == []
+
+
+def test_a_range_gives_the_samples_as_they_were(begun):
+    store, evaluation, writer = begun
+    (lease,) = take(store, writer.run.num, "w", n=1)
+    assert planned_range(store, evaluation, lease) == list(enumerate(SAMPLES[:4]))
+    assert done_in_range(store, lease) == {}
+
+
+def test_a_worker_whose_lease_was_taken_over_cannot_write(begun):
+    store, _, writer = begun
+    run = writer.run.num
+    (first,) = take(store, run, "asleep")
+    assert insert(store, run, 0, first) is True
+    ends(store, run, 0)
+    (second,) = take(store, run, "awake")
+    assert (second.lo, second.generation, second.taken_over) == (0, 2, True)
+    assert insert(store, run, 1, first, value=0.0) is False
+    assert insert(store, run, 1, second) is True
+    assert done(store, lambda ticket: RenewLeases(run, "asleep", (0,), ticket)) == set()
+    assert done(store, lambda ticket: RenewLeases(run, "awake", (0, 4), ticket)) == {0}
+    assert done_in_range(store, second) == {(0, 0): False, (1, 0): False}
+    now = writer.run.refresh()
+    assert (now.done, [score.value for each in now.records() for score in each.scores]) == (2, [1.0, 1.0])
+
+
+def test_a_lease_that_ran_out_and_that_nobody_took_still_writes(begun):
+    store, _, writer = begun
+    (lease,) = take(store, writer.run.num, "slow")
+    ends(store, writer.run.num, 0)
+    assert insert(store, writer.run.num, 0, lease) is True
+
+
+def test_records_of_one_batch_are_kept_apart(begun):
+    store, _, writer = begun
+    run = writer.run.num
+    first, second = take(store, run, "w", n=2)
+    ends(store, run, first.lo)
+    take(store, run, "other")
+
+    async def both():
+        tickets = [asyncio.get_running_loop().create_future() for _ in range(2)]
+        for no, lease, ticket in ((0, first, tickets[0]), (4, second, tickets[1])):
+            store.writer.submit(InsertRecord(run, no, record(no), ("target",), held=lease, ticket=ticket))
+        return await asyncio.gather(*tickets)
+
+    assert asyncio.run(both()) == [False, True]
+    assert [number for number, _ in writer.run.refresh().numbered_records()] == [4]
+
+
+def test_a_range_ends_for_its_owner_alone_and_the_rest_is_left(begun):
+    store, evaluation, writer = begun
+    run = writer.run.num
+    first, second, _ = take(store, run, "w", n=3)
+    ends(store, run, second.lo)
+    take(store, run, "other")
+    for lease in (first, second):
+        done(store, lambda ticket, lease=lease: EndLease(lease, ticket))
+    with store.reading() as connection:
+        assert leases_left(connection, run, "plan") == 2
+        assert leases_left(connection, run, "earlier") == 0
+    forget_plan(store, evaluation, [run])
+    with store.reading() as connection:
+        assert leases_left(connection, run, "plan") == 0
+    assert planned_range(store, evaluation, first) == []
+
+
+def test_a_new_plan_makes_the_leases_of_the_one_before_void(begun):
+    store, _, writer = begun
+    run = writer.run.num
+    (old,) = take(store, run, "w")
+    plan_leases(store, run, "next", 10, 5)
+    assert insert(store, run, 0, old) is False
+    assert [(lease.lo, lease.hi) for lease in take(store, run, "w", n=9, plan="next")] == [(0, 5), (5, 10)]
+
+
+def test_workers_are_seen_with_what_they_did(begun):
+    store, evaluation, _ = begun
+    for owner, records in (("a", 3), ("a", 4), ("b", 1)):
+        row = {"evaluation": evaluation, "slot": 0, "owner": owner, "place": "pid 1 on here", "records": records}
+        done(store, lambda ticket, row=row: SeeWorker({**row, "taken_over": 0}, ticket))
+    with store.reading() as connection:
+        (row,) = workers_of(connection, evaluation)
+    assert (row.records, row.starts, row.place) == (5, 2, "pid 1 on here")
+    assert row.silent_s >= 0
+
+
+def test_a_budget_that_several_processes_spend_is_never_passed(begun, on_server):
+    store, evaluation, _ = begun
+    budget = Budget(calls=50, tokens=10_000, money=1.0)
+
+    async def spend(opened, n):
+        journal = opened.journal(evaluation)
+        return await asyncio.gather(*(journal.book_within(budget, 10, 5_000_000) for _ in range(n)))
+
+    with Store(on_server) as other, ThreadPoolExecutor(2) as pool:
+        answers = [each for said in pool.map(lambda one: asyncio.run(spend(one, 60)), (store, other)) for each in said]
+    assert answers.count("") == 50
+    assert set(answers) == {"", "calls"}
+    assert store.spent(evaluation) == (50, 500)
+    assert store.spending(evaluation).money == 250_000_000
+    tight = Budget(tokens=505), Budget(money=0.25), Budget(calls=51)
+    said = [asyncio.run(store.journal(evaluation).book_within(limits, 10, 10)) for limits in tight]
+    assert said == ["tokens", "money", ""]
+
+
+def test_deleting_a_run_leaves_the_samples_that_another_has_planned(begun):
+    store, evaluation, writer = begun
+    (lease,) = take(store, writer.run.num, "w")
+    insert(store, writer.run.num, 0, lease)
+    _, (other,) = store.begin_evaluation([NewRun("s", "custom", "other", 10, MANIFEST)])
+    other.insert(1, record(1))
+    other.finish("finished", "", 1.0)
+    delete_runs(store, [other.run])
+    assert planned_range(store, evaluation, lease) == list(enumerate(SAMPLES[:4]))
+
+
+def test_stores_without_workers_have_none(where):
+    with Store(where, create_missing=True) as store, store.reading() as connection:
+        assert workers_of(connection, 1) == []

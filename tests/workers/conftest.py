@@ -1,0 +1,3 @@
+"""A PostgreSQL store for each test, and the command line on an exam whose endpoint keeps a ledger."""
+
+from tests.store.conftest import on_server, schema, server  # noqa: F401  # fixtures

@@ -1,0 +1,119 @@
+"""An exam with two targets behind a ledger server, run by the command line with workers on a PostgreSQL store."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from steelyard.errors import SteelyardError
+from steelyard.store import Store
+from steelyard.store.leases import workers_of
+
+
+@dataclass(frozen=True)
+class Exam:
+    """A folder with the configuration, and the address of its store."""
+
+    folder: Path
+    store: str
+    questions: int
+
+    @classmethod
+    def write(cls, folder, store, url, *, questions=120, targets=("first", "second"), **options):
+        rows = ["id,question,A,B,C,D,answer,category"]
+        rows += [f"q{n},Question {n}?,one,two,three,four,{'ABCD'[n % 4]},group {n % 3}" for n in range(questions)]
+        (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
+        model = {"openai_compatible": {"name": "ledger", "base_url": url}}
+        config = {
+            "suite": "choice",
+            "samples": {"file": "exam.csv"},
+            "targets": {
+                name: {"prompt": {"template": f"{name}: {{{{question}}}}\n{{{{options}}}}", "model": model}}
+                for name in targets
+            },
+            "options": {"concurrency": 8, **options},
+        }
+        (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+        return cls(folder, store, questions)
+
+    def start(self, *arguments):
+        command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments, "--store", self.store]
+        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, workers=3, code=0):
+        return finish(self.start("run", "exam.json", "--quiet", "--workers", str(workers)), code)
+
+    def scores(self):
+        """Target -> (sample, output, scores) of each record, in order."""
+        with Store(self.store) as store:
+            return {
+                run.target: [(each.sample.id, each.output and each.output.value, each.scores) for each in run.records()]
+                for run in store.runs()
+            }
+
+    def states(self):
+        with Store(self.store) as store:
+            return {run.target: (run.state, run.done, run.errors) for run in store.runs()}
+
+    def done(self):
+        with contextlib.suppress(SteelyardError), Store(self.store) as store:
+            return sum(run.done for run in store.runs())
+        return 0
+
+    def pids(self):
+        """Processes of the workers that were seen in the last three seconds."""
+        with contextlib.suppress(SteelyardError), Store(self.store) as store, store.reading() as connection:
+            rows = workers_of(connection, store.runs()[0].evaluation) if store.runs() else []
+            return [int(re.match(r"pid (\d+)", row.place)[1]) for row in rows if row.silent_s < 3]
+        return []
+
+    def until(self, holds, seconds=60):
+        deadline = time.monotonic() + seconds
+        while not (found := holds()):
+            assert time.monotonic() < deadline, "it did not happen"
+            time.sleep(0.05)
+        return found
+
+    def is_sound(self):
+        with subprocess.Popen(
+            [sys.executable, "-c", "from steelyard.cli import main; main()", "verify", "--store", self.store],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        ) as process:  # fmt: skip
+            out, _ = process.communicate(timeout=60)
+        return process.returncode == 0, out
+
+
+def finish(process, code=0, seconds=180):
+    try:
+        out, err = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    assert process.returncode == code, (process.returncode, out, err)
+    return out + err
+
+
+def kill(pid, signum=signal.SIGKILL):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signum)
+
+
+def asked_twice(server):
+    """Prompt -> when each of its answers left, of prompts that were answered more than once."""
+    answers = {}
+    for request in server.answered():
+        answers.setdefault(request["prompt"], []).append(request["sent"])
+    return {prompt: times for prompt, times in answers.items() if len(times) > 1}
+
+
+def counted(server):
+    return Counter(request["prompt"] for request in server.answered())
