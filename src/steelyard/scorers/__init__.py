@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from steelyard.scorers.choice import Choice, LikelihoodAccuracy
     from steelyard.scorers.formats import JsonSchema, Regex
     from steelyard.scorers.human_preference import HumanPreference
+    from steelyard.scorers.judges.agents import GoalReached, PlanFollowed, StepsJustified
     from steelyard.scorers.judges.correctness import Correctness
     from steelyard.scorers.judges.criteria import Guideline, Rubric
     from steelyard.scorers.judges.error_code import ErrorJudge, ErrorPattern
@@ -31,6 +32,9 @@ else:
         "steelyard.scorers.agents:AgentSteps",
         "steelyard.scorers.agents:ForbiddenTools",
         "steelyard.scorers.agents:ToolCalls",
+        "steelyard.scorers.judges.agents:GoalReached",
+        "steelyard.scorers.judges.agents:PlanFollowed",
+        "steelyard.scorers.judges.agents:StepsJustified",
         "steelyard.scorers.judges.error_code:ErrorJudge",
         "steelyard.scorers.judges.error_code:ErrorPattern",
         "steelyard.scorers.judges.relevance:AnswerRelevancy",
@@ -76,6 +80,7 @@ __all__ = [
     "Faithfulness",
     "ForbiddenTools",
     "GEval",
+    "GoalReached",
     "Guideline",
     "HumanPreference",
     "JsonSchema",
@@ -83,6 +88,7 @@ __all__ = [
     "LexicalPreference",
     "LikelihoodAccuracy",
     "NumberMatch",
+    "PlanFollowed",
     "Preference",
     "Regex",
     "Relevance",
@@ -90,6 +96,7 @@ __all__ = [
     "RougeL",
     "Rubric",
     "SqlResult",
+    "StepsJustified",
     "TableMetrics",
     "TokenF1",
     "ToolCalls",

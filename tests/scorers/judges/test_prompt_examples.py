@@ -27,8 +27,10 @@ YES_NO = {
     "faithfulness_refine": "yes",
     "answer_relevancy_unanswerable": "no",
     "error_code": "yes",
+    "goal_reached": "no",
+    "plan_followed": "no",
 }
-NUMBERED = ("claim_verdicts", "context_relevance", "answer_relevancy", "guideline")
+NUMBERED = ("claim_verdicts", "context_relevance", "answer_relevancy", "guideline", "steps_justified")
 MARKS = ("\nAn example", "\n下面是")
 REASON = ("reason", "理由")
 VERDICT = ('"Verdict:', "“结论：", '"Rating:', "“评分：", "fill in this form", "填写下面的评分表", "[[C]]")
