@@ -17,7 +17,7 @@ from steelyard.store import codings
 from steelyard.suite.evaluate import RunConfig
 
 READY = "document.readyState === 'complete' && typeof htmx === 'object'"
-SAYS = "document.body.innerText.includes"
+SAYS = "(document.body?.innerText ?? '').includes"
 FOCUS = "document.activeElement.name"
 SHOTS = os.environ.get("STEELYARD_SCREENSHOTS", "")
 
@@ -44,7 +44,7 @@ async def known(page, viewer, path):
 
 
 async def at_record(page, place, total=4):
-    await page.until(f"{READY} && document.querySelector('nav').innerText.includes('record {place} of {total}')")
+    await page.until(f"{READY} && document.querySelector('nav')?.innerText.includes('record {place} of {total}')")
 
 
 def test_errors_are_drawn_noted_grouped_and_counted_by_keyboard(viewer, browse):

@@ -149,26 +149,20 @@ class _RecordPages:
             coding = self._codings.of(request.path_params["coding"])
             item = coding.item(request.path_params["item"])
         except ConfigError as error:
-            return self._lost(request, sent, error)
+            return self._pages.unplaced(request, error, sent.text)
         try:
             goes_on = self._store_sent(coding, item, sent, reader)
         except ConfigError as error:
             try:
                 return self._page(request, coding, item, sent=sent, fault=str(error))
             except ConfigError as deleted:
-                return self._lost(request, sent, deleted)
+                return self._pages.unplaced(request, deleted, sent.text)
         if goes_on or mode:
             following = self._codings.next_item(coding, mode, item.num)
             return RedirectResponse(
                 record_address(self._pages, coding, following.num if following else None, mode), 303
             )
         return RedirectResponse(record_address(self._pages, coding, item.num, mode), 303)
-
-    def _lost(self, request: Request, sent: SentNote, error: ConfigError) -> Response:
-        """A page that says why a note has no place any more, with its text."""
-        return self._pages.page(
-            request, "error.html.j2", status=422, title="This was not done", text=str(error), typed=sent.text
-        )
 
     def _store_sent(self, coding: Coding, item: CodedItem, sent: SentNote, reader: str) -> bool:
         """Store what was sent; gives whether the reader goes on to the next record.

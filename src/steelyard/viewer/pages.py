@@ -203,6 +203,10 @@ class Pages:
             status, title = (404 if isinstance(error, ConfigError) else 500), "This cannot be shown"
         return self.page(request, "error.html.j2", status=status, title=title, text=str(error))
 
+    def unplaced(self, request: Request, error: ConfigError, typed: str) -> Response:
+        """What was typed has no place any more: why, and the text, so that nothing is lost."""
+        return self.page(request, "error.html.j2", status=422, title="This was not done", text=str(error), typed=typed)
+
     def refused(self, request: Request, error: Exception) -> Response:
         """An address that is none of ours, or what may not be done."""
         status = error.status_code if isinstance(error, HTTPException) else 404

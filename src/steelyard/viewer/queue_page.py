@@ -19,6 +19,7 @@ from starlette.routing import Route
 from steelyard.analysis.label_forms import CANNOT_TELL, NO_OPTION
 from steelyard.analysis.rater_agreement import label_agreement
 from steelyard.analysis.rater_agreement_values import FEWEST
+from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import is_messages
 from steelyard.report.agreement import rater_sections
 from steelyard.report.blind_record import BlindRecord
@@ -156,10 +157,13 @@ class _QueuePages:
     def _done(self, request: Request, rater: str, form: dict[str, str]) -> Response:
         queue = self._queue(request)
         if form.get("item", "").isdecimal():
-            item = queue_item(self._store, queue, int(form["item"]))
             comment, verdict = form.get("comment", ""), form.get("verdict", "")
-            if comment.strip() or verdict.strip():
-                label_item(self._store, queue, item, RaterVerdict(rater, verdict, comment))
+            try:
+                item = queue_item(self._store, queue, int(form["item"]))
+                if comment.strip() or verdict.strip():
+                    label_item(self._store, queue, item, RaterVerdict(rater, verdict, comment))
+            except ConfigError as error:
+                return self._pages.unplaced(request, error, "\n".join(filter(None, (verdict, comment))))
             if not verdict.strip() and not given_verdict(self._store, queue, item, rater):
                 skip_item(self._store, queue, item.num, rater)
         return self._next(request, rater)
