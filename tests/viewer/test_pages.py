@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 import json
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from urllib.parse import quote
 
@@ -12,7 +14,7 @@ import pytest
 from tests.report.conftest import HOSTILE
 from tests.viewer.conftest import exam, first, serving
 
-from steelyard import Options, Output, Sample, Score, ScoreInfo, Scripted, Suite, evaluate_suite
+from steelyard import Options, Output, Sample, Score, ScoreInfo, Scripted, StoreError, Suite, compare, evaluate_suite
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.judge import Judge
@@ -50,7 +52,7 @@ def test_the_list_is_filtered_by_every_word(viewer):
 def test_a_run_shows_its_conclusion_and_its_samples(viewer, runs):
     status, _, text = viewer.ask(f"/run/{runs['second'].id}")
     assert status == 200
-    assert "second solves" in text
+    assert "Solve rate over 40 replies." in text
     assert "5 unparsed" in text
     assert rows_of(text) == [f"q{no:04d}" for no in range(40)]
 
@@ -183,7 +185,7 @@ def test_each_cell_of_the_table_of_outcomes_leads_to_as_many_samples_as_it_count
     listed = [rows_of(viewer.ask(html.unescape(link))[2]) for link, _, _ in cells]
     assert [len(ids) for ids in listed] == [int(count) for _, count, _ in cells]
     assert sorted(ident for ids in listed for ident in ids) == [f"q{no:04d}" for no in range(40)]
-    assert "smallest detectable difference" in text
+    assert re.search(r"Smallest detectable difference: [\d.]+ points|Sets like this show a difference of [\d.]+", text)
     assert len(re.findall("exact McNemar p", text)) == 1  # the sentence is said once
 
 
@@ -337,3 +339,41 @@ def test_points_and_changes_of_a_history_lead_to_the_comparison_with_the_run_bef
         assert links == [f"/run/{runs[0].id}", *comparisons]
         assert re.findall(r'<td class="number"><a href="([^"]+)"', text) == comparisons
         assert served.ask(comparisons[0])[0] == 200
+
+
+def test_a_comparison_that_takes_long_is_computed_once_while_pages_say_so(viewer, runs, monkeypatch):
+    computed = []
+
+    def slow(*compared, **options):
+        computed.append(compared)
+        begun.set()
+        assert going_on.wait(20)
+        return compare(*compared, **options)
+
+    begun, going_on = threading.Event(), threading.Event()
+    monkeypatch.setattr("steelyard.viewer.compare_page._AT_ONCE", 0)
+    monkeypatch.setattr("steelyard.viewer.compare_page.compare", slow)
+    path = f"/compare?a={runs['second'].id}&b={runs['first'].id}"
+    _, _, text = viewer.ask(path)
+    assert begun.wait(20)
+    assert "are being compared" in text
+    following = html.unescape(re.search(r'<noscript><p><a href="([^"]+)"', text)[1])
+    assert "are being compared" in viewer.ask(path)[2]
+    with ThreadPoolExecutor(2) as asking:
+        answers = [asking.submit(viewer.ask, following) for _ in range(2)]
+        going_on.set()
+        assert all('class="outcomes"' in answer.result()[2] for answer in answers)
+    assert 'class="outcomes"' in viewer.ask(path)[2]
+    assert len(computed) == 1
+
+
+def test_a_comparison_that_failed_is_computed_again(viewer, runs, monkeypatch):
+    def failing(*_, **__):
+        raise StoreError("the database is busy")
+
+    path = f"/compare?a={runs['second'].id}&b={runs['first'].id}&score=solve_rate"
+    with monkeypatch.context() as patched:
+        patched.setattr("steelyard.viewer.compare_page.compare", failing)
+        status, _, text = viewer.ask(path)
+        assert (status, "the database is busy" in text) == (500, True)
+    assert viewer.ask(path)[0] == 200

@@ -4,6 +4,7 @@ import csv
 import html
 import json
 import re
+from datetime import UTC, datetime
 from urllib.parse import quote
 
 import pytest
@@ -11,11 +12,15 @@ from tests.report.judging_suite import pairwise_runs
 from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Output, Suite, evaluate_suite
+from steelyard.models import Scripted
 from steelyard.report.export import csv as write_csv
 from steelyard.report.export import jsonl
 from steelyard.scorers.choice import Choice
 from steelyard.store import MarkChange, mark_run
+from steelyard.store.labels import add_labels
 from steelyard.suite.evaluate import RunConfig
+from steelyard.targets import Prompt
+from steelyard.types import Label
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +66,7 @@ def test_the_page_offers_what_a_filter_may_say_and_each_of_it_is_understood(page
         value = {"<": "1", "=": "x"}.get(word.strip()[-1], "")
         text = pages.ask(f"{address}&where={quote(word + value)}")[2]
         assert 'class="warning" role="alert"' not in text, word
-    assert "regression" not in re.findall(r'<option value="(\w+)"', pages.ask(f"/run/{second_run.id}")[2])
+    assert "regression" not in re.findall(r'<option value="(\w+)"></option>', pages.ask(f"/run/{second_run.id}")[2])
 
 
 def test_repeats_of_a_sample_stand_in_one_row_also_at_the_end_of_a_page(tmp_path):
@@ -208,3 +213,46 @@ def test_a_filter_that_cannot_be_meant_gives_no_file(pages):
     assert "solve_rate" in text
     assert "content-disposition" not in headers
     assert pages.ask(f"/export/{run.id}/xml")[0] == 404
+
+
+def test_a_list_by_label_can_be_held_against_another_run_and_leads_to_the_comparison(pages):
+    run, before = run_of(pages, "second"), run_of(pages, "first")
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    regressed = run.page(n=100, where="regression", against=before).records[0].sample.id
+    labels = [
+        Label(regressed, "cause", "wrong unit", "ann", at, kind="text"),
+        Label("q0000", "cause", 'says "no"', "ann", at, kind="text"),
+        Label("q0001", "cause", "x" * 100, "ann", at, kind="text"),
+    ]
+    add_labels(pages.store, run, labels)
+    condition = 'label:cause = "wrong unit"'
+    text = pages.ask(f"/run/{run.id}")[2]
+    words = [html.unescape(word) for word in re.findall(r'<option value="([^"]+)"></option>', text)]
+    assert [word for word in words if word.startswith("label:")] == [condition]
+    assert f'<option value="{before.id}">first {before.id}</option>' in text
+    text = pages.ask(f"/run/{run.id}?where={quote(condition + ' and regression')}&against={before.id}")[2]
+    assert [sample for sample, _, _ in rows(text)] == [regressed]
+    assert f'<option value="{before.id}" selected>' in text, "the next filter is against the same run"
+    assert f'href="/compare?a={before.id}&amp;b={run.id}">compare both runs' in text
+
+
+def test_the_page_of_a_comparison_says_in_what_the_runs_differ(tmp_path):
+    def suite(system, seed):
+        model = Scripted(default="The answer is A.")
+        target = Prompt(model, "{{question}}", system=system)
+        return Suite("S", "choice", exam(8), {"t": target}, (Choice(),), Options(seed=seed))
+
+    where = tmp_path / "s.db"
+    (old,) = evaluate_suite(
+        suite("Answer <b>briefly</b>, with the letter of one of the options.", 0), how=RunConfig(store=where)
+    )
+    (new,) = evaluate_suite(
+        suite("Answer <b>exactly</b>, with the letter of one of the options.", 5), how=RunConfig(store=where)
+    )
+    with serving(where) as viewer:
+        text = viewer.ask(f"/compare?a={old.id}&b={new.id}")[2]
+    head, _, below = text.partition('id="comparison-title"')
+    assert "<dt>seed</dt><dd>0 → 5</dd>" in head
+    assert "&lt;b&gt;<del>briefly</del><ins>exactly</ins>&lt;/b&gt;" in head
+    assert "briefly" not in below
+    assert 'class="warning"' not in below

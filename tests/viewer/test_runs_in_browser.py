@@ -134,3 +134,16 @@ def test_marks_and_deletion_are_clicked_through_without_a_violation(repeated, br
     refused = [text for text in browse(address(repeated, path), visit) if "422" not in text]
     assert refused == []
     assert [run.target for run in repeated.store.runs()] == ["first"]
+
+
+def test_a_comparison_that_takes_long_stands_on_the_page_when_it_is_there(viewer, browse, monkeypatch):
+    monkeypatch.setattr("steelyard.viewer.compare_page._AT_ONCE", 0)
+    runs = {run.target: run.id for run in viewer.store.runs()}
+    path = f"/compare?a={runs['first']}&b={runs['second']}"
+
+    async def visit(page):
+        await page.until("!!document.querySelector('main .outcomes a')")
+        links = await page.run("document.querySelectorAll('main').length + ' ' + !!document.querySelector('main main')")
+        return links, page.complaints
+
+    assert browse(address(viewer, path), visit) == ("1 false", [])

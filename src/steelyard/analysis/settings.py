@@ -35,6 +35,12 @@ _NAMES: Final[Mapping[tuple[str, ...], str]] = {
 """What a setting is called, by the last keys of its path."""
 _TRANSPARENT: Final = frozenset({"parameters", "judge"})
 """Keys that say nothing of the settings below them: `parameters.temperature` is the temperature."""
+_OPTIONS: Final[Mapping[str, tuple[str, Any]]] = {
+    "repeats": ("repeats", 1),
+    "seed": ("seed", 0),
+    "sample_timeout_s": ("seconds for a sample", 900.0),
+}
+"""Options that a result may depend on -> what each is called, and its value in runs that do not say it."""
 _MOST_LETTERS: Final = 40
 """Longer values are cut where both are quoted."""
 _MOST_TOKENS: Final = 1_000
@@ -123,7 +129,7 @@ def phrases_of(differences: Sequence[SettingDifference], *, most: int = 8) -> tu
 
 
 def setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[SettingDifference, ...]:
-    """In which settings two manifests differ: dataset, repeats, target and scorers, in this order.
+    """In which settings two manifests differ: dataset, options, target and scorers, in this order.
 
     Args:
         before: the baseline's manifest.
@@ -135,6 +141,7 @@ def setting_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     """
     return (
         *_dataset_differences(before, after),
+        *_option_differences(before, after),
         *target_differences(before.get("target"), after.get("target")),
         *scorer_differences(before.get("scorers"), after.get("scorers")),
     )
@@ -177,9 +184,14 @@ def _dataset_differences(before: Mapping[str, Any], after: Mapping[str, Any]) ->
             yield SettingDifference("dataset", f"digest {first.get('digest')}", f"digest {second.get('digest')}")
         else:
             yield SettingDifference("dataset", f"{sizes[0]} samples", f"{sizes[1]} samples")
-    repeats = [_mapping(manifest.get("options")).get("repeats", 1) for manifest in (before, after)]
-    if repeats[0] != repeats[1]:
-        yield SettingDifference("repeats", str(repeats[0]), str(repeats[1]))
+
+
+def _option_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[SettingDifference]:
+    first, second = (_mapping(manifest.get("options")) for manifest in (before, after))
+    for key, (name, default) in _OPTIONS.items():
+        values = first.get(key, default), second.get(key, default)
+        if values[0] != values[1]:
+            yield SettingDifference(name, str(values[0]), str(values[1]))
 
 
 Settings = Mapping[tuple[str, ...], Any]

@@ -21,6 +21,7 @@ from steelyard.report.regressions import gives_verdicts, regressions_lines
 from steelyard.report.section import (
     EVERYWHERE,
     HTML,
+    MARKDOWN,
     PAGES,
     TERMINAL,
     LinkedOutcome,
@@ -207,17 +208,18 @@ def _limits(difference: PairedDifference) -> str:
 def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_terminal: bool) -> Section:
     """Everything behind the sentence of one pair."""
     aligned = "" if pair.aligned == "id" else f"Samples are paired by {_by(pair.aligned)}."
-    screen = HTML | TERMINAL
+    screen, brief = HTML | TERMINAL, MARKDOWN | TERMINAL
     return Section(
         title,
         notes=(
             *sentences(pair.warnings, "warning", media=HTML),
             *sentences([aligned], media=screen),
-            *([Sentence("; ".join(pair.differs), "fact", "differs in")] if pair.differs else []),
+            *([Sentence("; ".join(pair.differs), "fact", "differs in", brief)] if pair.differs else []),
             *_word_changes(pair),
         ),
         parts=non_empty(
             [
+                settings_section(pair),
                 _contingency(pair, runs),
                 _differences(pair),
                 *([regressions_lines(runs, pair)] if on_terminal and runs and pair.regressions else []),
@@ -235,7 +237,21 @@ def _word_changes(pair: PairComparison) -> Iterator[Sentence]:
     for setting in pair.settings:
         if setting.words:
             marked = one_line(setting.marked, _MOST_MARKED)
-            yield Sentence(marked, "fact", f"{setting.key}, changed words", changes=setting.excerpt)
+            yield Sentence(marked, "fact", f"{setting.key}, changed words", media=MARKDOWN | TERMINAL)
+
+
+def settings_section(pair: PairComparison) -> Section:
+    """For a page a line for each setting in which the runs differ, of prompts the changed words; empty of none."""
+    notes = [
+        Sentence(
+            one_line(setting.marked or f"{setting.before} → {setting.after}", _MOST_MARKED),
+            "fact",
+            setting.key,
+            changes=setting.excerpt,
+        )
+        for setting in pair.settings
+    ]
+    return Section("What differs between the runs" if notes else "", notes=tuple(notes), media=HTML)
 
 
 def _by(aligned: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,7 +17,7 @@ from steelyard.analysis.settings import WordChange, word_changes
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
 from steelyard.report.chart_scatter import ScatterChart
-from steelyard.report.comparison import comparison_section
+from steelyard.report.comparison import comparison_section, settings_section
 from steelyard.report.conclusion import pair_figures
 from steelyard.report.numbers import one_line, run_labels, signed_text
 from steelyard.report.regressions import changed_samples
@@ -29,6 +29,8 @@ from steelyard.viewer.score_points import scatter_of
 
 _CHANGED: Final = 20
 """Changed samples on the page; links lead to all of them."""
+_AT_ONCE: Final = 40_000
+"""Records of all runs together up to which a page waits for its comparison: some 0.2 s of CPU."""
 _INPUT: Final = 300
 _MOST_COMPARED: Final = 4_000
 """Characters of both outputs together, up to which they are compared word by word."""
@@ -57,6 +59,7 @@ class ShownPair:
         pair: the comparison.
         figure: what may be concluded.
         facts: figures that its sentence does not say, with their names.
+        settings: in what the runs differ.
         is_linked: whether lists of samples by outcome are about the score that is compared.
         scatter: values of every sample; None where the table of outcomes says as much.
         changes: the first changed samples.
@@ -66,6 +69,7 @@ class ShownPair:
     pair: PairComparison
     figure: KeyFigure
     facts: tuple[tuple[str, str], ...]
+    settings: Section
     is_linked: bool
     scatter: ScatterChart | None
     changes: tuple[ShownChange, ...]
@@ -84,13 +88,10 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         score = request.query_params.get("score") or None
         second = request.query_params.get("second", "")
         _refuse_unknown_score(runs, second)
-        compared = pages.kept(
-            *("comparison", runs, score),
-            lambda: compare(*runs, score=score, summaries=[pages.summary(run) for run in runs]),
-        )
-        shown, section = pages.kept(
-            *("shown comparison", runs, (score, second)), lambda: _shown_all(pages, runs, compared, second)
-        )
+        computed = _computed(pages, runs, score, second, wait=bool(request.query_params.get("wait")))
+        if computed is None:
+            return pages.page(request, "compare_waits.html.j2", runs=runs, query=request.url.query)
+        compared, shown, section = computed
         return pages.page(
             request,
             "compare.html.j2",
@@ -99,6 +100,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
                 replace(pair, versions=_versions(pages, datasets, runs[0], pages.run_of(pair.pair.other)))
                 for pair in shown
             ],
+            notes=compared.notes,
             score=compared.score,
             second=second,
             title=score_title(compared.score),
@@ -123,6 +125,24 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         return RedirectResponse(target, 303)
 
     return [Route("/compare", comparison), Route("/compare/chosen", choose)]
+
+
+Computed = tuple[Comparison, tuple["ShownPair", ...], Section]
+
+
+def _computed(pages: Pages, runs: Sequence[Run], score: str | None, second: str, *, wait: bool) -> Computed | None:
+    """A comparison and what is shown of it; None where it takes long, is not there yet, and nobody waits for it."""
+
+    def compute() -> Computed:
+        compared = pages.kept(
+            *("comparison", runs, score),
+            lambda: compare(*runs, score=score, summaries=[pages.summary(run) for run in runs]),
+        )
+        return compared, *_shown_all(pages, runs, compared, second)
+
+    asked = ("shown comparison", runs, (score, second), compute)
+    at_once = wait or sum(run.done for run in runs) <= _AT_ONCE
+    return pages.kept(*asked) if at_once else pages.ready(*asked)
 
 
 def refuse_unlike(runs: Sequence[Run]) -> None:
@@ -150,10 +170,19 @@ def _refuse_unknown_score(runs: Sequence[Run], second: str) -> None:
             raise ConfigError(f"run {run.id} has no score {second!r}{did_you_mean(second, list(run.score_order))}")
 
 
-def _without_tiles(section: Section) -> Section:
-    """The section without its counts of outcomes, which the page shows as a table of two by two."""
-    parts = (part for part in section.parts if part.table is None or part.table.layout != "tiles")
-    return replace(section, parts=tuple(map(_without_tiles, parts)))
+def _without_repeats(section: Section, settings: Collection[Section]) -> Section:
+    """The section without what the page says above it: warnings, settings that differ, and counts of outcomes.
+
+    Args:
+        section: of a comparison.
+        settings: those of its pairs.
+    """
+    parts = (
+        _without_repeats(part, settings)
+        for part in section.parts
+        if part not in settings and (part.table is None or part.table.layout != "tiles")
+    )
+    return replace(section, notes=tuple(n for n in section.notes if n.kind != "warning"), parts=tuple(parts))
 
 
 def _shown_all(
@@ -162,7 +191,8 @@ def _shown_all(
     """Every pair, and the section of all figures: of runs that do not change both stay the same."""
     figures = pair_figures(compared, run_labels([compared.baseline, *compared.others]))
     shown = (_shown(pages, runs, pair, figure, second) for pair, figure in zip(compared.pairs, figures, strict=True))
-    return tuple(shown), _without_tiles(comparison_section(compared, runs))
+    settings = [settings_section(pair) for pair in compared.pairs]
+    return tuple(shown), _without_repeats(comparison_section(compared, runs), settings)
 
 
 def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, figure: KeyFigure, second: str) -> ShownPair:
@@ -173,6 +203,7 @@ def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, figure: KeyF
         pair,
         figure,
         tuple(_facts(pair)),
+        settings_section(pair),
         is_linked,
         scatter_of(pages, runs[0], other, pair.score, second),
         tuple(_changes(runs, pair)),

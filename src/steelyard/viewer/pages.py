@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -19,7 +21,7 @@ from steelyard.report.section import RecordLink, RunLink, SampleLink
 from steelyard.store import Run, Store, read_marks
 from steelyard.store.marks import baselines
 from steelyard.viewer.keys import KEYS
-from steelyard.viewer.run_figures import BaselineDifference, FigureCache
+from steelyard.viewer.run_figures import BaselineDifference, FigureCache, state_of
 from steelyard.viewer.single_file import saved_as, style, without_links
 
 if TYPE_CHECKING:
@@ -71,7 +73,9 @@ class Pages:
         self._summaries: dict[str, tuple[tuple[object, ...], RunSummary]] = {}
         self._target_tags: dict[str, Mapping[str, str]] = {}
         self.figures = FigureCache()
-        self._computed: dict[tuple[Hashable, ...], Any] = {}
+        self._computed: dict[tuple[Hashable, ...], Future[Any]] = {}
+        self._lock = Lock()
+        self._computing = ThreadPoolExecutor(1, thread_name_prefix="comparisons")
         self._environment = _environment(self.address, lambda name: self.address(static(name)))
 
     def summary(self, run: Run) -> RunSummary:
@@ -101,7 +105,7 @@ class Pages:
         return self._target_tags[run.id]
 
     def kept(self, name: str, runs: Sequence[Run], about: Hashable, compute: Callable[[], T]) -> T:
-        """What was computed of runs that have not changed since, else what `compute` gives now.
+        """What was computed of runs that have not changed since, else what `compute` gives now, once for all who ask.
 
         Args:
             name: of what is computed.
@@ -109,13 +113,53 @@ class Pages:
             about: what else it depends on.
             compute: takes long.
         """
-        key = (name, about, *((run.id, run.state, run.done, run.scoring_version) for run in runs))
-        if key in self._computed:
-            return cast("T", self._computed[key])
-        self._computed[key] = computed = compute()
-        while len(self._computed) > _COMPUTED:
-            self._computed.pop(next(iter(self._computed)), None)
-        return computed
+        future, is_mine = self._future((name, about, *map(state_of, runs)))
+        if is_mine:
+            try:
+                future.set_result(compute())
+            except BaseException as error:
+                self._forget(future)
+                future.set_exception(error)
+                raise
+        return cast("T", future.result())
+
+    def ready(self, name: str, runs: Sequence[Run], about: Hashable, compute: Callable[[], T]) -> T | None:
+        """The same if it is there; else it is computed in a thread of its own, for the next who asks.
+
+        Args:
+            name: as for `kept`.
+            runs: likewise.
+            about: likewise.
+            compute: likewise.
+        """
+        with self._lock:
+            future = self._computed.get((name, about, *map(state_of, runs)))
+        if future is not None and future.done():
+            return cast("T", future.result())
+        if future is None:
+            self._computing.submit(self.kept, name, runs, about, compute)
+        return None
+
+    def close(self) -> None:
+        """Compute nothing more."""
+        self.figures.close()
+        self._computing.shutdown(wait=False, cancel_futures=True)
+
+    def _future(self, key: tuple[Hashable, ...]) -> tuple[Future[Any], bool]:
+        """What is computed under a key, and whether nobody does it yet, so that the caller has to."""
+        with self._lock:
+            future = self._computed.get(key)
+            if future is not None:
+                return future, False
+            self._computed[key] = future = Future()
+            while len(self._computed) > _COMPUTED:
+                self._computed.pop(next(iter(self._computed)))
+            return future, True
+
+    def _forget(self, future: Future[Any]) -> None:
+        """Let what failed be computed again: a database may have been busy."""
+        with self._lock:
+            self._computed = {key: kept for key, kept in self._computed.items() if kept is not future}
 
     def address(self, path: str, **query: str | int | None) -> str:
         """The address of a page; parts of the query that are None or "" are left out."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any, Final
 
 from steelyard.analysis.comparison import headline_difference
@@ -87,6 +88,8 @@ class FigureCache:
 
     def __init__(self) -> None:
         self._summaries: dict[Hashable, RunSummary] = {}
+        # One summary at a time: two requests for the same run would compute it twice, and need the memory of two.
+        self._lock = Lock()
         self._futures: dict[Hashable, Future[Any]] = {}
         self._newest: dict[str, RunFigures] = {}
         self._computing = ThreadPoolExecutor(1, thread_name_prefix="figures")
@@ -111,9 +114,9 @@ class FigureCache:
             baselines: (suite, kind) -> the pinned baseline.
             patience_s: how long to wait for what was never computed.
         """
-        figures = {run.id: self._future(_state_of(run), self._figures, run) for run in runs}
+        figures = {run.id: self._future(state_of(run), self._figures, run) for run in runs}
         compared = {
-            run.id: self._future((baseline.id, baseline.scoring_version, *_state_of(run)), self._against, baseline, run)
+            run.id: self._future((baseline.id, baseline.scoring_version, *state_of(run)), self._against, baseline, run)
             for run in runs
             if self.compares(run, baselines) and (baseline := baselines.get((run.suite, run.kind)))
         }
@@ -140,13 +143,14 @@ class FigureCache:
 
     def summary(self, run: Run) -> RunSummary:
         """The summary of a run, computed once, without looking for damage in every body."""
-        key = _state_of(run)
-        found = self._summaries.get(key)
-        if found is None:
-            self._summaries[key] = found = run.quick_summary()
-            while len(self._summaries) > _MOST_SUMMARIES:
-                self._summaries.pop(next(iter(self._summaries)), None)  # another thread may do the same
-        return found
+        with self._lock:
+            key = state_of(run)
+            found = self._summaries.get(key)
+            if found is None:
+                self._summaries[key] = found = run.quick_summary()
+                while len(self._summaries) > _MOST_SUMMARIES:
+                    self._summaries.pop(next(iter(self._summaries)))
+            return found
 
     def _figures(self, run: Run) -> RunFigures:
         try:
@@ -161,7 +165,7 @@ class FigureCache:
             return BaselineDifference(baseline.id, None, reason=str(error))
 
 
-def _state_of(run: Run) -> tuple[Hashable, ...]:
+def state_of(run: Run) -> tuple[Hashable, ...]:
     """What the figures of a run depend on; by its id, since SQLite gives the number of a deleted run to the next."""
     return run.id, run.state, run.done, run.scoring_version
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.conditions import CHANGES, OF_RECORD, OUTCOME_WORDS, WORDS
+from steelyard.analysis.conditions import CHANGES, LABEL, OF_RECORD, OUTCOME_WORDS, WORDS
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.numbers import score_title
 from steelyard.analysis.preferences import preferences
@@ -29,7 +30,7 @@ from steelyard.report.sample_evidence import verdict_name
 from steelyard.report.section import KeyFigure, Section
 from steelyard.store import Run
 from steelyard.store.marks import marks_of
-from steelyard.types import Record, Score
+from steelyard.types import Label, Record, Score
 from steelyard.viewer.notes import author_of
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
@@ -46,6 +47,13 @@ _INPUT: Final = 160
 _OUTPUT: Final = 120
 _MOST_GROUPS: Final = 100
 """Groups among the completions of a filter."""
+_MOST_LABELS: Final = 50
+"""Conditions on labels among the completions, with values of at most so many letters."""
+_MOST_LETTERS: Final = 60
+_NO_NAME: Final = re.compile(r'[=!<>"\s]')
+"""What the name of a label has none of in a condition."""
+_MOST_OTHERS: Final = 50
+"""Runs among those that a list can be held against; an address may name any."""
 _NOT_HERE: Final = frozenset({"conclusion", "targets"})
 """Sections of the report that the head of the page says in another form."""
 
@@ -113,7 +121,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
         pairwise, difference = pairwise_of(found, summary), pages.difference(found)
-        sections = run_sections(found, summary, pairwise)
+        sections, remarks = run_sections(found, summary, pairwise), found.remarks()
         return pages.page(
             request,
             "run.html.j2",
@@ -127,12 +135,13 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             contents=contents_of(
                 [Section("Samples", key="samples-title"), *sections, Section("Notes", key="notes-title")]
             ),
-            words=_completions(found, groups, compared=bool(given["against"])),
+            words=_completions(found, groups, remarks.labels, compared=bool(given["against"])),
             marks=marks_of(pages.store, found.num),
             difference=difference,
             beside=_beside(pages, found),
+            others=_others(pages, found),
             summary=summary,
-            notes=found.remarks().notes,
+            notes=remarks.notes,
             dataset=datasets.of_run(found),
             author=author_of(request),
             **part,
@@ -265,15 +274,39 @@ def _groups(summary: RunSummary) -> list[GroupLink]:
     ]
 
 
-def _completions(run: Run, groups: Sequence[GroupLink], *, compared: bool) -> list[str]:
+def _completions(run: Run, groups: Sequence[GroupLink], labels: Sequence[Label], *, compared: bool) -> list[str]:
     """What a part of a condition may be or begin with: words, names of scores and of what records have, groups."""
     return [
         *WORDS,
         *(CHANGES if compared else ()),
         *(group.where for group in groups[:_MOST_GROUPS]),
         *(f"{name} = " for name in OF_RECORD),
+        *_label_conditions(labels),
         *(f"{name} < " for name in run.score_order),
         *(f"{name} = {word}" for name in run.score_order for word in OUTCOME_WORDS if word != "scored"),
+    ]
+
+
+def _label_conditions(labels: Sequence[Label]) -> list[str]:
+    """Conditions on labels with short values, as far as they can be written."""
+    values = ((label.name, cell_text(label.value)) for label in labels)
+    found = (
+        f'{LABEL}{name} = "{value}"'
+        for name, value in values
+        if len(value) <= _MOST_LETTERS and not _NO_NAME.search(name) and '"' not in value and value.isprintable()
+    )
+    return list(dict.fromkeys(found))[:_MOST_LABELS]
+
+
+def _others(pages: Pages, run: Run) -> list[tuple[str, str]]:
+    """Runs that this one can be compared with, id and name: the pinned baseline first, then the newest."""
+    baseline = pages.baselines().get((run.suite, run.kind))
+    alike = [each for each in pages.store.runs() if (each.suite, each.kind) == (run.suite, run.kind)]
+    first = [each for each in alike if baseline and each.id == baseline.id]
+    ordered = {each.id: each for each in (*first, *alike) if each.id != run.id}.values()
+    return [
+        (each.id, f"{each.target} {each.id}{', the baseline' if each in first else ''}")
+        for each in list(ordered)[:_MOST_OTHERS]
     ]
 
 

@@ -146,7 +146,7 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
         await warm_up(pages)
         await run_in_threadpool(pages.figures.later, codings.prepare)
         yield
-        pages.figures.close()
+        pages.close()
 
     app = Starlette(
         routes=routes,
