@@ -53,9 +53,16 @@ def evaluated(where, shift=0, samples=SAMPLES, repeats=2):
     return evaluate_suite(suite, how=RunConfig(store=where))[0]
 
 
-@pytest.fixture
-def run(where):
-    return evaluated(where)
+LABELS = (Label("q07", "cause", "typo", "ann", AT), Label("q08", "cause", "unit", "bob", AT, 1))
+
+
+@pytest.fixture(scope="module")
+def run(shared):
+    """For tests that only read."""
+    run = evaluated(shared)
+    with Store(shared) as store:
+        add_labels(store, run, LABELS)
+    return run
 
 
 CONDITIONS = [
@@ -118,14 +125,12 @@ def walked_back(run, where, order, n):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_pages_joined_are_all_matching_records_in_order(run, where, order):
+def test_pages_joined_are_all_matching_records_in_order(run, shared, order):
     records = list(run.numbered_records())
-    with Store(where) as store:
+    with Store(shared) as store:
         stored = store.run(run.id)
-        add_labels(
-            store, stored, [Label("q07", "cause", "typo", "ann", AT), Label("q08", "cause", "unit", "bob", AT, 1)]
-        )
         labels = stored.labels()
+        assert labels == LABELS
         for condition in CONDITIONS:
             wanted = expected(records, labels, run, condition, order)
             n = 1 if len(wanted) < 5 else 9
@@ -177,7 +182,8 @@ def test_a_page_may_begin_anywhere_in_an_order(run, order, far, monkeypatch):
         assert bool(page.after) == (skip + 5 < len(everything))
 
 
-def test_a_place_that_does_not_fit_a_character_is_read_too(run, where):
+def test_a_place_that_does_not_fit_a_character_is_read_too(where):
+    run = evaluated(where)
     with Store(where) as store:
         values = {"no": 1 << 21}
         store.writer.change(

@@ -43,9 +43,10 @@ def echo(sample):
     return f"They say: {sample.id}'s answer" if sample.id != "ja" else "x"
 
 
-@pytest.fixture
-def run(where):
-    return evaluate(echo, SAMPLES, [ExactMatch()], store=where)
+@pytest.fixture(scope="module")
+def run(shared):
+    """For tests that only read."""
+    return evaluate(echo, SAMPLES, [ExactMatch()], store=shared)
 
 
 FOUND = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -40,6 +41,7 @@ def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> i
         ConfigError: a label has no name or author, or is about a sample that the run does not have.
         StoreError: they could not be written.
     """
+    labels = [replace(label, name=_encodable(label.name), author=_encodable(label.author)) for label in labels]
     _check(store, run, labels)  # here, as an error in the writer's transaction would end all writing
 
     def change(batch: Batch) -> int:
@@ -129,7 +131,10 @@ def _samples(connection: Connection, run: ReadableRun, about: set[str] | None) -
     if about is None:
         return set(connection.execute(query, {"run": run.num}).scalars())
     values = {"run": run.num, "ids": sorted(about)}
-    return set(connection.execute(f"{query} AND id IN :ids", values).scalars()) if about else set()
+    try:
+        return set(connection.execute(f"{query} AND id IN :ids", values).scalars()) if about else set()
+    except UnicodeEncodeError:  # an id with half a surrogate pair, which SQLite holds in no text
+        return set()
 
 
 def _key(label: Label) -> _Key:
@@ -193,8 +198,13 @@ def _row(run: int, label: Label) -> dict[str, Any]:
         "name": label.name,
         "author": label.author,
         "created": label.at.timestamp(),
-        "value": to_json(label.value).decode("utf-8", "replace"),
+        "value": _encodable(to_json(label.value).decode("utf-8", "surrogatepass")),
     }
+
+
+def _encodable(text: str) -> str:
+    """A text with `?` for half a surrogate pair: a terminal may hand one over, and SQLite's driver refuses it."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: datetime) -> Note:
@@ -212,9 +222,7 @@ def add_note(store: OpenStore, run: ReadableRun, text: str, *, author: str, at: 
             deleted.
         StoreError: it could not be written.
     """
-    # A terminal may hand over half a surrogate pair, which SQLite's driver refuses.
-    body = text.encode("utf-8", "replace").decode().strip()
-    name = author.encode("utf-8", "replace").decode().strip()
+    body, name = _encodable(text).strip(), _encodable(author).strip()
     if not body:
         raise ConfigError("a note must not be blank")
     if len(body) > MOST_CHARACTERS:

@@ -79,7 +79,9 @@ class MarkChange:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "add", tuple(checked_tag(tag) for tag in self.add))
-        object.__setattr__(self, "remove", tuple(unicodedata.normalize("NFC", tag.strip()) for tag in self.remove))
+        # One that cannot be a tag is none of the run's; half a surrogate pair would end the writer of an SQLite store.
+        sound = [tag.encode("utf-8", "replace").decode().strip() for tag in self.remove]
+        object.__setattr__(self, "remove", tuple(unicodedata.normalize("NFC", tag) for tag in sound))
 
 
 def checked_tag(text: str) -> str:

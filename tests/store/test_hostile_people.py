@@ -1,0 +1,80 @@
+"""What people type may hold any character: labels, notes, codes and queues are stored, or refused in a sentence.
+
+An error in the writer's transaction ends all writing, so each test ends with something that is written after it.
+"""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
+from steelyard.store.codings import draw_coding, edit_code, new_code, read_coding, write_note
+from steelyard.store.labels import add_labels, add_note, read_notes
+from steelyard.store.marks import MarkChange, mark_run
+from steelyard.store.verify import verify
+
+AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+HOSTILE = ["a\0b", "half \ud800 pair", "\x1a0", "'; DROP TABLE label; --", "<script>alert(1)</script>", "\u202eevil"]
+
+
+@pytest.fixture
+def run(where):
+    return evaluate(lambda sample: "yes", [Sample(f"q{no}", "?", "no") for no in range(3)], [ExactMatch()], store=where)
+
+
+@pytest.fixture
+def store(run, where):
+    """Ends with a note that is stored, so that no test ended the writer, and with a store that is sound."""
+    with Store(where) as opened:
+        yield opened
+        add_note(opened, run, "written afterwards", author="ann", at=AT)
+        assert read_notes(opened, [run])[run.id][-1].text == "written afterwards"
+        assert verify(opened).damages == []
+
+
+def written(text):
+    """A text as UTF-8 can hold it: half a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_note_and_its_author_are_stored(store, run, text):
+    add_note(store, run, text, author=text, at=AT)
+    (note,) = read_notes(store, [run])[run.id]
+    assert (note.text, note.author) == (written(text), written(text))
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_label_is_stored(store, run, text):
+    assert add_labels(store, run, [Label("q0", text, {"why": text, text: 1}, text, AT)]) == 1
+    (label,) = run.labels()
+    clean = written(text)
+    assert (label.name, label.value, label.author) == (clean, {"why": clean, clean: 1}, clean)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_the_sample_of_a_label_is_one_that_the_run_has(store, run, text):
+    with pytest.raises(ConfigError, match="has no sample"):
+        add_labels(store, run, [Label(text, "cause", "typo", "ann", AT)])
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_notes_and_codes_of_an_error_analysis_are_stored(store, run, text):
+    coding = draw_coding(store, [run], n=2, seed=1, author=text)
+    assert coding.author == written(text)
+    first = coding.items[0].num
+    write_note(store, coding, first, text, author=text)
+    code = new_code(store, coding, text, author=text, definition=text, items=[first])
+    state = read_coding(store, coding)
+    assert state.notes[first].text == written(text)
+    assert (state.code(code).name, state.code(code).definition) == (" ".join(written(text).split()), written(text))
+    edit_code(store, coding, code, f"{text}!", author=text)
+    assert read_coding(store, coding).code(code).name == " ".join(f"{written(text)}!".split())
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_tag_that_holds_such_a_character_is_refused_and_taking_it_away_does_nothing(store, run, text):
+    with pytest.raises(ConfigError, match="make a tag"):
+        mark_run(store, run, MarkChange(add=(text,)))
+    mark_run(store, run, MarkChange(add=("kept",)))
+    assert mark_run(store, run, MarkChange(remove=(text,))).tags == ("kept",)
