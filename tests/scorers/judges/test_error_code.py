@@ -124,7 +124,7 @@ def test_a_pattern_that_is_found_is_the_error(pattern, answer, value):
 
 
 def test_a_pattern_that_takes_too_long_is_undecided_and_no_score():
-    score = ErrorPattern("slow", r"(a+)+$", timeout_s=0.05)(Sample("1", "?"), Output("a" * 40 + "!"))
+    score = ErrorPattern("slow", r"(a+)+$", timeout_s=0.05)(Sample("1", "?"), Output("a" * 5000 + "b"))
     assert (score.outcome, score.value) == ("unparsed", None)
 
 
