@@ -8,7 +8,7 @@ FRAMEWORKS := llamaindex langchain
 SERVERS := litellm transformers proxy
 FOREIGN := $(FRAMEWORKS:%=.venv-foreign/%/.installed) $(SERVERS:%=.venv-foreign/%/.installed)
 
-.PHONY: demo test test-browser test-scale foreign test-foreign check bench bench-quick package clean
+.PHONY: demo test test-browser test-scale foreign test-foreign check docs bench bench-quick package clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
@@ -43,6 +43,11 @@ check: $(VENV)/.tools
 	$(BIN)/mypy --strict examples/demo.py examples/labels/label.py examples/rag/locate.py examples/tables/score.py
 	$(BIN)/lint-imports
 
+# The documentation as a site, in site/: a dead link, or anything that a page would load from elsewhere, fails.
+docs: .venv-docs/.installed $(VENV)/.tools
+	.venv-docs/bin/zensical build --strict
+	STEELYARD_TEST_SITE=required $(BIN)/python -m pytest -q tests/docs/test_site.py
+
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.run
 
@@ -56,7 +61,7 @@ package: $(VENV)/.tools
 	$(BIN)/twine check --strict dist/*
 
 clean:
-	rm -rf dist $(VENV) .venv-foreign tests/browser/node_modules out
+	rm -rf dist site $(VENV) .venv-docs .venv-foreign tests/browser/node_modules out
 
 $(VENV)/.installed: pyproject.toml
 	@PYTHON="$(PYTHON)" sh tools/install.sh $(VENV)
@@ -72,6 +77,10 @@ $(VENV)/.tools: $(VENV)/.installed
 
 $(VENV)/.bench: $(VENV)/.installed
 	@PYTHON="$(PYTHON)" sh tools/install.sh $(VENV) bench
+	@touch $@
+
+.venv-docs/.installed: pyproject.toml
+	@PYTHON="$(PYTHON)" sh tools/install.sh --alone .venv-docs docs
 	@touch $@
 
 tests/browser/node_modules/.installed: tests/browser/package-lock.json

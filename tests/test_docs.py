@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import textwrap
+import tomllib
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -238,6 +239,23 @@ def test_every_relative_link_leads_somewhere(path):
             heads = re.findall(r"^#+ (.+)$", text_of(found), re.MULTILINE)
             slugs = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
             assert anchor in slugs, link
+
+
+def pages_of_the_menu(entries):
+    for entry in entries:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            for below in entry.values():
+                yield from pages_of_the_menu(below)
+
+
+def test_every_page_is_in_the_index_and_in_the_menu_of_the_site():
+    written = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"index.md"}
+    assert written - set(LINK.findall(text_of(DOCS / "index.md"))) == set()
+    menu = list(pages_of_the_menu(tomllib.loads(text_of(ROOT / "zensical.toml"))["project"]["nav"]))
+    assert len(menu) == len(set(menu))
+    assert set(menu) == {name for name in written if not name.startswith("decisions/")} | {"index.md"}
 
 
 def test_the_page_on_the_architecture_names_what_is_there():

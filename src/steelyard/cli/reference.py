@@ -39,7 +39,8 @@ def _command(name: str, command: Any) -> Iterator[str]:
     usage = " ".join(
         parameter.metavar if parameter.required else f"[{parameter.metavar.strip('[]')}]" for parameter in arguments
     )
-    yield f"## steelyard {name} {usage}".rstrip()
+    # Two brackets in a row would be a link of Markdown.
+    yield f"## steelyard {name} {usage}".rstrip().replace("[", "\\[")
     yield ""
     # A paragraph of the docstring is one line, as Markdown has no use for where it was broken.
     for paragraph in command.help.split("\n\n"):

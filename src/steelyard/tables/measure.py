@@ -21,6 +21,7 @@ METRICS: Final = ("cell_precision", "cell_recall", "tuple_cardinality", "tuple_c
 """The five metrics of QATCH."""
 
 ALL_METRICS: Final = (*METRICS, "tuple_order_unit", "execution_accuracy")
+"""Names of all metrics: the five of QATCH, `tuple_order_unit` and `execution_accuracy`."""
 ORDER_METRICS: Final = frozenset({"tuple_order", "tuple_order_unit"})
 
 UNORDERED: Final = "the wanted result has no order at its top level"
