@@ -1,6 +1,7 @@
-"""Writes docs/reference/configuration.md from the same classes that build a configuration.
+"""Writes the configuration reference, a page per kind, from the same classes that build a configuration.
 
-python -m steelyard.config.reference > docs/reference/configuration.md
+python -m steelyard.config.reference            # configuration.md and configuration/*.md in docs/reference
+python -m steelyard.config.reference FOLDER     # the same in another folder
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, get_args
 
 from steelyard.config.keys import (
@@ -17,6 +19,7 @@ from steelyard.config.keys import (
     arguments_of,
     element_of,
     is_class,
+    is_json,
     is_literal,
     is_writable,
     keys_of,
@@ -25,38 +28,72 @@ from steelyard.config.keys import (
     scalar_key,
     summary_of,
     value_of,
-    words,
 )
 from steelyard.config.schema import KINDS, suite_keys
 from steelyard.registry import Kind, describe, find, former_keys, name_of, names
 
-_TITLES: Final[Mapping[Kind, str]] = {"target": "Targets", "scorer": "Scorers", "model": "Models"}
+_TITLES: Final[Mapping[str, str]] = {
+    "suites": "Suites",
+    "samples": "Samples",
+    "targets": "Targets",
+    "models": "Models",
+    "scorers": "Scorers",
+    "options": "How a suite is run",
+}
+_PAGES: Final[Mapping[Kind, str]] = {"suite": "suites", "target": "targets", "model": "models", "scorer": "scorers"}
+_PAGE_OF_GROUP: Final[Mapping[str, str]] = {
+    "SampleFiles": "samples",
+    "FewShot": "suites",
+    "ResponseMap": "models",
+    "Rates": "models",
+    "Retry": "models",
+    "Judge": "scorers",
+    "CellEquality": "scorers",
+    "SqlLimits": "scorers",
+}
+"""Where a group of keys is described that belongs to one kind; every other group is on the page of the options."""
+_GENERATED: Final = "<!-- Generated from the classes' fields and docstrings: python -m steelyard.config.reference -->"
+_TYPES: Final[Mapping[Any, str]] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+    Path: "path",
+}
 
 
-def reference() -> str:
-    """The configuration reference page, as Markdown."""
-    lines = [files("steelyard.config").joinpath("reference_intro.md").read_text(encoding="utf-8").rstrip()]
+def pages() -> dict[str, str]:
+    """Every page of the configuration reference: path below the folder -> Markdown."""
     nested: dict[str, type] = {}
+    lines: dict[str, list[str]] = {page: [] for page in _TITLES}
     for name in names("suite"):
         cls = find("suite", name)
-        lines += ["", f"## suite: {name}", "", summary_of(cls), "", *_table(cls, suite_keys(cls), nested)]
+        lines["suites"] += ["", f"## suite: {name}", "", summary_of(cls), "", *_table(cls, suite_keys(cls), nested)]
     for kind in KINDS:
-        lines += ["", f"## {_TITLES[kind]}"]
         for name in names(kind):
-            lines += _section(kind, name, nested)
-    lines += ["", "## Groups of keys"]
+            lines[_PAGES[kind]] += _section(kind, name, nested)
     done: set[str] = set()
     while set(nested) - done:
         name = min(set(nested) - done)
         done.add(name)
         cls = nested[name]
-        lines += ["", f"### {name}", "", summary_of(cls), "", *_table(cls, keys_of(cls), nested)]
-    return "\n".join(lines) + "\n"
+        lines[_page_of(cls)] += ["", f"## {name}", "", summary_of(cls), "", *_table(cls, keys_of(cls), nested)]
+    intro = files("steelyard.config").joinpath("reference_intro.md").read_text(encoding="utf-8")
+    written = {"configuration.md": intro}
+    for page, body in lines.items():
+        text = "\n".join([f"# {_TITLES[page]}", "", _GENERATED, *body]) + "\n"
+        written[f"configuration/{page}.md"] = text.replace(f"]({page}.md#", "](#")
+    return written
+
+
+def _page_of(cls: type) -> str:
+    return _PAGE_OF_GROUP.get(cls.__name__, "options")
 
 
 def _section(kind: Kind, name: str, nested: dict[str, type]) -> Iterator[str]:
     registered: Any = find(kind, name)
-    yield from ("", f"### {name}", "", summary_of(registered))
+    yield from ("", f"## {name}", "", summary_of(registered))
     keys = keys_of(registered) if is_class(registered) else {}
     short = scalar_key(name, keys)
     if short is None:
@@ -77,7 +114,7 @@ def _table(cls: type, keys: Mapping[str, Key], nested: dict[str, type]) -> Itera
     descriptions = dict(arguments_of(cls))
     for former, present in former_keys(cls).items():
         descriptions[present] += f" Formerly `{former}`."
-    yield from ("| key | value | default | |", "|---|---|---|---|")
+    yield from ("| key | type | default | |", "|---|---|---|---|")
     for key in keys.values():
         cells = [f"`{key.name}`", _linked(key.hint, nested), _default(key), descriptions.get(key.name, "")]
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
@@ -92,29 +129,33 @@ def _default(key: Key) -> str:
 
 
 def _linked(hint: Any, nested: dict[str, type]) -> str:
-    """`words`, with a link to the table of each group of keys and each kind."""
+    """The type of a key, with a link to the table of each group of keys and each kind."""
     if kind_of(hint):
-        return f"a [{kind_of(hint)}](#{kind_of(hint)}s)"
+        return f"[{kind_of(hint)}]({kind_of(hint)}s.md)"
+    if is_json(hint):
+        return "any value"
     if len(members(hint)) > 1:
         shown = [member for member in members(hint) if member is type(None) or is_writable(member)]
         return " or ".join(_linked(member, nested) for member in shown)
     if is_class(hint):
         return _class_link(hint, nested)
     if element_of(hint) is not None:
-        return f"a list, each {_linked(element_of(hint), nested)}"
-    return f"names, each with {_linked(value_of(hint), nested)}" if value_of(hint) is not None else _leaf_words(hint)
+        return f"list of ({_linked(element_of(hint), nested)})"
+    return f"mapping to ({_linked(value_of(hint), nested)})" if value_of(hint) is not None else _leaf_type(hint)
 
 
 def _class_link(cls: type, nested: dict[str, type]) -> str:
-    registered = next((name for kind in KINDS if (name := name_of(kind, cls))), None)
-    if registered:
-        return f"the keys of [{registered}](#{registered})"
+    for kind in KINDS:
+        if name := name_of(kind, cls):
+            return f"keys of [{name}]({_PAGES[kind]}.md#{name})"
     nested[cls.__name__] = cls
-    return f"[{cls.__name__}](#{cls.__name__.lower()})"
+    return f"[{cls.__name__}]({_page_of(cls)}.md#{cls.__name__.lower()})"
 
 
-def _leaf_words(hint: Any) -> str:
-    return " or ".join(f"`{json.dumps(value)}`" for value in get_args(hint)) if is_literal(hint) else words(hint)
+def _leaf_type(hint: Any) -> str:
+    if is_literal(hint):
+        return " or ".join(f"`{json.dumps(value)}`" for value in get_args(hint))
+    return _TYPES.get(hint) or str(getattr(hint, "__name__", hint))
 
 
 def undescribed() -> tuple[str, ...]:
@@ -136,4 +177,7 @@ def undescribed() -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(reference())
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/reference")
+    for name, text in pages().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
