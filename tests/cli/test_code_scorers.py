@@ -102,6 +102,14 @@ def test_the_cost_is_said_before_the_first_call(steelyard, coding):
         assert len(server.asked) == 20
 
 
+def test_a_dry_run_keeps_the_scorer_that_was_tried(steelyard, coding):
+    steelyard("codes", "try", "evasive", "--pattern", "do not", *ANN, code=0)
+    told = steelyard("codes", "try", "evasive", "--pattern", "x", *ANN, "--dry-run", code=0).out
+    assert "0 calls would be sent" in told
+    [code] = steelyard("codes", "show", coding, "--json", code=0).json()["codes"]
+    assert (code["scorer"]["config"]["error_pattern"]["pattern"], code["trial"]["tpr"]["hits"]) == ("do not", 10)
+
+
 def test_the_same_command_again_asks_nothing_and_a_new_note_asks_once(tried, coding):
     with exam_server(sees_evasion) as server:
         first = tried(server, "--examples", "1", *ANN, "--json").json()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -142,9 +142,9 @@ def codes_try(
 
     asked, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
     judge = None if asked is None else Judge(asked, language=cast("Literal['auto', 'en', 'zh']", language))
-    plan = TrialPlan(code, judge, budget_calls)
     with Store(store) as opened:
-        _make_scorer(opened, code, (pattern, examples), author)
+        config, items = _new_scorer(opened, code, (pattern, examples), author)
+        plan = TrialPlan(code, judge, budget_calls, config, items)
         suite = trial_suite(opened, plan)
     if dry_run:
         print_estimate([suite], store, fresh=fresh, as_json=as_json)
@@ -232,36 +232,32 @@ def _model(
     return model, RunConfig(store=store, fresh=fresh, environment=values)
 
 
-def _make_scorer(store: Store, code: str, given: tuple[str, int | None], author: str) -> None:
-    """Keep the scorer that the options describe; nothing where they describe none.
+def _new_scorer(
+    store: Store, code: str, given: tuple[str, int | None], author: str
+) -> tuple[Mapping[str, Any] | None, tuple[int, ...]]:
+    """The scorer that the options describe, with the items whose notes stand in it; None where they describe none.
 
     Raises:
-        ConfigError: two scorers, nobody who makes it, a pattern that is none, or a code that cannot have one.
+        ConfigError: two scorers, nobody who makes it, or a code that there is not.
     """
-    from steelyard.generate.code_trial import make_scorer
     from steelyard.report.code_scorer import judge_config, pattern_config, score_name
     from steelyard.store.named_codings import find_code
 
     pattern, examples = given
     if not pattern and examples is None:
-        return
+        return None, ()
     if pattern and examples is not None:
         raise ConfigError("--pattern or --examples: a scorer is one of the two")
     if not author.strip():
         raise ConfigError("--author NAME is missing: a scorer names whoever made it")
     found = find_code(store, code)
     name = score_name(found.code.name)
-    notes = sorted((note for note in found.state.notes.values() if note.code == found.code.id), key=lambda one: one.num)
-    shown = notes[: examples or 0]
-    config = (
-        pattern_config(name, pattern)
-        if pattern
-        else judge_config(name, found.code.definition, [note.text for note in shown])
-    )
-    scorer = found.code.scorer
-    items = [note.item for note in shown]
-    if scorer is None or (scorer.config, list(scorer.examples)) != (config, items):
-        make_scorer(store, found.address, config, author=author, examples=items)
+    if pattern:
+        return pattern_config(name, pattern), ()
+    notes = [note for note in found.state.notes.values() if note.code == found.code.id]
+    shown = sorted(notes, key=lambda note: note.num)[:examples]
+    config = judge_config(name, found.code.definition, [note.text for note in shown])
+    return config, tuple(note.item for note in shown)
 
 
 def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, bool]) -> None:

@@ -41,11 +41,15 @@ class TrialPlan:
         code: its name or id, or `ANALYSIS/CODE`.
         judge: who judges, where the scorer asks a model.
         calls: calls that may be sent, resumes included; None is no limit.
+        config: of a scorer that takes the place of the stored one once it is tried; None tries the stored one.
+        examples: items whose notes stand in that scorer.
     """
 
     code: str
     judge: Judge | None = None
     calls: int | None = None
+    config: Mapping[str, Any] | None = None
+    examples: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +145,15 @@ def make_scorer(
         StoreError: it could not be written.
     """
     found = find_code(store, code)
+    _check_config(found, config)
+    write_scorer(store, found.coding, found.code.id, config, examples, author=author)
+
+
+def _check_config(found: NamedCode, config: Mapping[str, Any]) -> None:
     if _JUDGE not in config:
         error_scorer(config)
     elif not str(config[_JUDGE].get("definition", "")).strip():
         raise ConfigError(f"the code {found.code.name!r} has no definition for a judge: codes edit --definition TEXT")
-    write_scorer(store, found.coding, found.code.id, config, examples, author=author)
 
 
 def trial_suite(store: Store, plan: TrialPlan) -> Suite:
@@ -159,13 +167,19 @@ def trial_suite(store: Store, plan: TrialPlan) -> Suite:
         raise ConfigError(
             f"the code {found.code.name!r} is only proposed: adopt it first (codes edit {found.address} --adopt)"
         )
-    if found.code.scorer is None:
+    stored = found.code.scorer
+    if plan.config is not None:
+        _check_config(found, plan.config)
+        config, examples = plan.config, plan.examples
+    elif stored is not None:
+        config, examples = stored.config, stored.examples
+    else:
         raise ConfigError(
             f"the code {found.code.name!r} has no scorer yet: make one in the viewer, or name --pattern REGEX, or "
             "--examples N for a judge with its definition and N of its notes"
         )
-    scorer = error_scorer(found.code.scorer.config, plan.judge)
-    samples = _noted_samples(store, found)
+    scorer = error_scorer(config, plan.judge)
+    samples = _noted_samples(store, found, frozenset(examples))
     return Suite(
         name=f"trial of {found.code.name} ({found.coding.id})",
         kind=KIND,
@@ -190,7 +204,7 @@ def try_code(
     Args:
         where: the store.
         plan: what is tried.
-        author: who tries it; "" is who made the scorer.
+        author: who tries it, and makes the scorer where there is a new one; "" is who made the stored one.
         how: values for references, and whether to ask anew what the journal could answer.
         evaluate: runs a suite; the command line shows progress meanwhile.
 
@@ -200,7 +214,7 @@ def try_code(
     """
     with Store(where) as store:
         suite = trial_suite(store, plan)
-        found = find_code(store, plan.code)
+        found = _with_scorer(store, plan, author)
     run = run_step(suite, where, how, evaluate)
     scorer = found.code.scorer
     if run.state == "finished" and scorer is not None:
@@ -215,11 +229,19 @@ def try_code(
     )
 
 
-def _noted_samples(store: Store, found: NamedCode) -> list[tuple[Sample, Output]]:
-    """The noted records that do not stand in the scorer: each as a sample that names its item, with its output."""
+def _with_scorer(store: Store, plan: TrialPlan, author: str) -> NamedCode:
+    """The code with the scorer of the plan, which is stored where it is another than before."""
+    found = find_code(store, plan.code)
+    stored = found.code.scorer
+    if plan.config is None or (stored and (stored.config, stored.examples) == (plan.config, plan.examples)):
+        return found
+    make_scorer(store, found.address, plan.config, author=author, examples=plan.examples)
+    return find_code(store, found.address)
+
+
+def _noted_samples(store: Store, found: NamedCode, examples: frozenset[int]) -> list[tuple[Sample, Output]]:
+    """The noted records that are no examples: each as a sample that names its item, with its output."""
     coding, state = found.coding, found.state
-    scorer = found.code.scorer
-    examples = frozenset(scorer.examples if scorer else ())
     items = [item for item in coding.items if item.num in state.notes and item.num not in examples]
     if not items:
         raise ConfigError(_nothing_noted(coding, state))
