@@ -40,7 +40,7 @@ check: $(VENV)/.tools
 	$(BIN)/ruff format --check src tests benchmarks examples tools
 	$(BIN)/ruff check src tests benchmarks examples tools
 	$(BIN)/mypy
-	$(BIN)/mypy --strict examples/demo.py examples/labels/label.py examples/rag/locate.py examples/tables/score.py
+	$(BIN)/mypy --strict examples/demo.py examples/judges/build.py examples/labels/label.py examples/rag/locate.py examples/tables/score.py
 	$(BIN)/lint-imports
 
 # The documentation as a site, in site/: a dead link, or anything that a page would load from elsewhere, fails.

@@ -1,4 +1,4 @@
-"""What `make demo` does: exams, text-to-SQL, tables, a PDF, preferences, labels; no model, key or network."""
+"""What `make demo` does: exams, text-to-SQL, tables, a PDF, preferences, labels, judges; no model, key or network."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ def main() -> None:
     rag()
     pairwise()
     labels()
+    judges()
     print("\nNext, with a model of yours: look at examples/choice/models.yaml, examples/text2sql/models.yaml,")
     print("examples/rag/rag_with_key.yaml and examples/pairwise/models.yaml, then")
     print("  export ZHIPU_API_KEY=...")
@@ -106,6 +107,30 @@ def labels() -> None:
     steelyard("queue", "show", queue, "--store", store)
     steelyard("agree", runs[1], "--store", store)
     print("\nHow these labels become a better judge: docs/tutorials/labels.md")
+
+
+def judges() -> None:
+    """A judge that passes too much is corrected by labels, and compared with a better one; the truth is known."""
+    store, example, report = OUT / "judges.db", ROOT / "examples" / "judges", OUT / "judges.html"
+    print(
+        "\nHow much is a judge worth? 120 answers, of which 79 were written to be right: 65.8 %. A lenient judge passes"
+    )
+    print("86.7 %, and its interval leaves the truth out; the one corrected by 80 labelled answers holds it.")
+    steelyard("run", example / "support.json", "--store", store)
+    draw = ("--draw", "80", "--title", "Could it be sent?", "--author", "lead", "--raters", "3", "--overlap", "0.3")
+    steelyard("queue", "create", "assistant", *draw, "--seed", "7", "--store", store)
+    listed = subprocess.run(
+        [STEELYARD, "queue", "list", "--json", "--store", store], cwd=ROOT, check=True, capture_output=True
+    )
+    queue = json.loads(listed.stdout)[0]["queue"]
+    print(f"\n$ python examples/labels/label.py {queue}", flush=True)
+    label = ROOT / "examples" / "labels" / "label.py"
+    subprocess.run([sys.executable, label, queue, "--store", store], cwd=ROOT, check=True)
+    steelyard("agree", "support-120/assistant", "--store", store)
+    print("\nTwo judges on the same answers, and on answers that tell the judge what to say:")
+    canary = ("--canary", "0.5", "--seed", "7")
+    steelyard("judges", "support-120/assistant", "--judges", example / "judges.json", *canary, "--store", store)
+    steelyard("report", "support-120: judges/assistant", "--html", report, "--store", store)
 
 
 def tables() -> None:

@@ -19,6 +19,7 @@ from steelyard.cli.options import (
     exit_code,
     load_judges_file,
     named_run,
+    store_option,
 )
 from steelyard.errors import ConfigError
 
@@ -73,10 +74,10 @@ def judges(
         if dry_run:
             print_estimate(suites, store, fresh=fresh, as_json=as_json)
             return
-        for suite in suites:
+        for suite in () if quiet else suites:
             say_cost(suite, store, fresh=fresh)
         runs = [_run(suite, values, store, fresh=fresh, quiet=quiet) for suite in suites]
-        _print(judged, runs, found, as_json=as_json)
+        _print(judged, runs, found, store, as_json=as_json)
     worst = max(exit_code(each.state) for each in runs)
     if worst:
         raise typer.Exit(worst)
@@ -123,7 +124,7 @@ def _run(suite: Suite, values: Environment, store: str | None, *, fresh: bool, q
     return run_suite(suite, RunConfig(store=store, environment=values, fresh=fresh), quiet=quiet)[0]
 
 
-def _print(judged: Run, runs: Sequence[Run], file: JudgesFile, *, as_json: bool) -> None:
+def _print(judged: Run, runs: Sequence[Run], file: JudgesFile, store: str | None, *, as_json: bool) -> None:
     from steelyard.report.judge_panel import checks_section, panel_parts
     from steelyard.report.terminal import console, print_json
     from steelyard.report.terminal_sections import print_sections
@@ -144,4 +145,4 @@ def _print(judged: Run, runs: Sequence[Run], file: JudgesFile, *, as_json: bool)
         return
     sections: list[Any] = [checks_section(checks), *(part for panel in panels for part in panel_parts(panel))]
     print_sections(console(), sections)
-    typer.echo(f"\nverdicts of all judges: steelyard show {runs[0].id}", err=True)
+    typer.echo(f"\nverdicts of all judges: steelyard show {runs[0].id}{store_option(store)}", err=True)
