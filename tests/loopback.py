@@ -116,6 +116,9 @@ class MemoryJournal:
         await asyncio.sleep(0)
         return self.bodies.get(key)
 
+    async def claim(self, key):
+        return None
+
     async def commit(self, key, body):
         await asyncio.sleep(0)
         if self.failure is not None:

@@ -191,6 +191,33 @@ def test_a_budget_that_several_processes_spend_is_never_passed(begun, on_server)
     assert said == ["tokens", "money", ""]
 
 
+def test_a_call_for_all_samples_is_sent_by_one_worker(begun, on_server):
+    store, evaluation, _ = begun
+
+    async def ask(first, second):
+        assert await first.claim(b"k" * 10) is None
+        waiting = asyncio.create_task(second.claim(b"k" * 10))
+        await asyncio.sleep(0.5)
+        assert not waiting.done()
+        await first.commit(b"k" * 10, b'"reply"')
+        return await waiting, await first.claim(b"k" * 10), await store.journal(evaluation).claim(b"k" * 10)
+
+    with Store(on_server) as other:
+        journals = store.journal(evaluation, owner="a"), other.journal(evaluation, owner="b")
+        assert asyncio.run(ask(*journals)) == (b'"reply"', b'"reply"', None)
+
+
+def test_the_claim_of_a_worker_that_died_passes_to_another(begun):
+    store, evaluation, _ = begun
+
+    async def ask(journal):
+        return await asyncio.wait_for(journal.claim(b"k" * 10), 20)
+
+    assert asyncio.run(ask(store.journal(evaluation, owner="dead"))) is None
+    store.writer.change(lambda batch: batch.connection.execute("UPDATE claim SET until = 0"))
+    assert asyncio.run(ask(store.journal(evaluation, owner="alive"))) is None
+
+
 def test_deleting_a_run_leaves_the_samples_that_another_has_planned(begun):
     store, evaluation, writer = begun
     (lease,) = take(store, writer.run.num, "w")

@@ -12,6 +12,8 @@ from tests.viewer.conftest import serving
 
 from steelyard import Failure, Output, Record, Sample, Score, Store
 from steelyard.store.delete import delete_runs
+from steelyard.store.leases import WorkerRow
+from steelyard.viewer import live_page
 from steelyard.viewer.live_page import LiveWatch
 
 MANIFEST = {
@@ -119,3 +121,20 @@ def test_runs_that_are_deleted_under_an_open_page_end_it(running):
         writer.abandon()
     delete_runs(store, store.runs())
     assert watch.look(1.0).ended
+
+
+def test_the_workers_of_a_run_are_shown_with_what_they_did(running, tmp_path, monkeypatch):
+    store, (first, _) = running
+    rows = [
+        WorkerRow(0, "pid 7 on <b>here</b>", 100.0, 0.5, 1200, 0, 1),
+        WorkerRow(1, "pid 8 on there", 100.0, 42.0, 300, 2, 3),
+    ]
+    monkeypatch.setattr(live_page, "workers_of", lambda connection, evaluation: rows)
+    assert LiveWatch(store, first.run.evaluation).look(0.0).workers == rows
+    with serving(tmp_path / "s.db") as viewer:
+        body = viewer.ask(f"/live/{first.run.id}")[2]
+    text = text_of(body)
+    assert "<b>here</b>" not in body
+    assert "1 pid 7 on" in text
+    assert "working 1,200 12.0/s 1" in text
+    assert "2 pid 8 on there not seen for 42 s 300 2 3" in text

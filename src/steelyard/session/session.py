@@ -30,6 +30,9 @@ class Journal(Ledger, Protocol):
     async def find(self, key: bytes) -> bytes | None:
         """The body stored under `key`, or None."""
 
+    async def claim(self, key: bytes) -> bytes | None:
+        """Wait while another process sends this call for all; its stored body, or None where this one is to send it."""
+
     async def commit(self, key: bytes, body: bytes) -> bytes:
         """Store `body`; returns the stored body once it is on disk, which is the first one of that key."""
 
@@ -154,7 +157,9 @@ class Session:
         """An `Ask` for one sample, repeat and stage."""
         return Ask(self, sample, repeat, stage, draw)
 
-    async def reply(self, model: Model, request: Request, key: bytes, sample: str = "") -> Reply:
+    async def reply(
+        self, model: Model, request: Request, key: bytes, sample: str = "", *, for_all: bool = False
+    ) -> Reply:
         """The journal's reply for `key`, or a new one, committed. An equal call in flight is awaited, not repeated.
 
         Args:
@@ -162,6 +167,7 @@ class Session:
             request: the call.
             key: of the journal.
             sample: the id of the sample that it is sent for.
+            for_all: whether it is sent once for all samples, whatever process they are in.
 
         Raises:
             ModelError: no usable reply for good.
@@ -175,6 +181,8 @@ class Session:
         in_flight[key] = None
         try:
             stored = await self.journal.find(key)
+            if stored is None and for_all:
+                stored = await self.journal.claim(key)
             body = None
             if stored is None:
                 reply = self._redacted(await self.limits.call(model, request, self._wire, sample, key.hex()))
@@ -300,7 +308,8 @@ class Ask:
         """Call `model` once for all samples; the reply is counted for the record whose call was sent."""
         request = model.request(messages, parameters)
         try:
-            reply = await self._session.reply(model, request, self._keys.once(request.digest), self._sample)
+            key = self._keys.once(request.digest)
+            reply = await self._session.reply(model, request, key, self._sample, for_all=True)
         except (ModelError, StoreError) as error:
             self._note(error)
             raise

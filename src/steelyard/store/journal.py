@@ -17,6 +17,7 @@ from steelyard.models.prices import billionths
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.backend import Lock
+from steelyard.store.leases import ClaimKey
 from steelyard.store.open_store import OpenStore
 from steelyard.store.progress import CountRetry
 from steelyard.store.records import reply_bodies, unpacker_of
@@ -34,6 +35,8 @@ _BITS_PER_KEY: Final = 32
 _LEAST_BITS: Final = 1 << 15
 _HASH_BITS: Final = 26
 """Bits of a key that make one hash of the filter, and so the bits of the largest filter: 8 MiB."""
+_LOOK_AGAIN_S: Final = 0.2
+"""How often a worker looks for the reply of a call that another one sends for all."""
 _FIRST_KEYS: Final = 10_000
 """Room of the first filter where nothing was planned; a further one has twice as much as the one before."""
 _INSERT_FIRST: Final = """INSERT INTO reply (key, body) SELECT * FROM unnest(:keys::bytea[], :bodies::bytea[])
@@ -208,12 +211,14 @@ class StoreJournal:
         writer: of the store.
         evaluation: whose spendings are booked.
         seen: the keys that this process has asked for; one for all journals of a writer.
+        owner: this worker, where several processes share the samples; "" where there is one process.
     """
 
-    def __init__(self, writer: Writer, evaluation: int, seen: SeenKeys) -> None:
+    def __init__(self, writer: Writer, evaluation: int, seen: SeenKeys, owner: str = "") -> None:
         self._writer = writer
         self._evaluation = evaluation
         self._seen = seen
+        self._owner = owner
         # The writer's own method: it is asked before every call of a model.
         self.store_error = writer.store_error
 
@@ -231,6 +236,22 @@ class StoreJournal:
         self._writer.submit(FindReply(key, ticket))
         body: bytes | None = await ticket
         return body
+
+    async def claim(self, key: bytes) -> bytes | None:
+        """Wait for another worker that sends a call which is sent once for all samples; the body that it stored.
+
+        None where this process is to send it: it is the only one, or the first, or the first has died.
+        """
+        if not self._owner:
+            return None
+        while True:
+            ticket = _ticket()
+            self._writer.submit(ClaimKey(self._evaluation, key, self._owner, ticket))
+            ours: bool = await ticket
+            body = await self.find(key)
+            if ours or body is not None:
+                return body
+            await _sleep(_LOOK_AGAIN_S)
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
         """Store `body`; returns once it is on disk, with the stored body: another process's if that was first."""
@@ -303,6 +324,12 @@ class SeenKeys:
         for value in (first, second, third):
             bits[(value & mask) >> 3] |= 1 << (value & 7)
         return False
+
+
+async def _sleep(seconds: float) -> None:
+    import asyncio  # as below
+
+    await asyncio.sleep(seconds)
 
 
 def _ticket() -> Future[Any]:

@@ -61,9 +61,20 @@ worker = StoredTable(
 """The processes that work for an evaluation, one row for each slot: when it was last seen, the records it has stored,
 the leases it has taken over from another, and how often a process was started for the slot."""
 
-TABLES: Final = (lease, planned_sample, worker)
+claim = StoredTable(
+    "claim",
+    StoredColumn("key", "bytes", key=True),
+    StoredColumn("evaluation", "integer"),
+    StoredColumn("owner", "name"),
+    StoredColumn("until", "float"),
+)
+"""A call that is sent once for all samples, by the journal's key of its reply, and which worker sends it."""
+
+TABLES: Final = (lease, planned_sample, worker, claim)
 LEASE_S: Final = 6.0
 """How long a lease is good without being renewed."""
+CLAIM_S: Final = 30.0
+"""How long others wait for the reply of a call that is sent once for all samples, before one of them sends it too."""
 
 _NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
 _TAKE: Final = f"""UPDATE lease SET owner = :owner, generation = lease.generation + 1, until = {_NOW} + {LEASE_S}
@@ -90,9 +101,12 @@ _SEEN: Final = f"""INSERT INTO worker (evaluation, slot, owner, place, started, 
     VALUES (:evaluation, :slot, :owner, :place, {_NOW}, {_NOW}) ON CONFLICT (evaluation, slot) DO UPDATE SET
     seen = {_NOW}, records = worker.records + :records, taken_over = worker.taken_over + :taken_over,
     starts = worker.starts + CASE WHEN worker.owner = excluded.owner THEN 0 ELSE 1 END,
-    started = CASE WHEN worker.owner = excluded.owner THEN worker.started ELSE excluded.started END,
     owner = excluded.owner, place = excluded.place"""
 _WORKERS: Final = f"SELECT *, {_NOW} AS now FROM worker WHERE evaluation = :evaluation ORDER BY slot"
+_CLAIM: Final = f"""INSERT INTO claim (key, evaluation, owner, until)
+    VALUES (:key, :evaluation, :owner, {_NOW} + {CLAIM_S}) ON CONFLICT (key) DO UPDATE
+    SET owner = excluded.owner, until = excluded.until WHERE claim.until < {_NOW} OR claim.owner = excluded.owner
+    RETURNING owner"""
 _PORTION: Final = 2000
 
 
@@ -124,7 +138,7 @@ class WorkerRow:
     Args:
         slot: its number, from 0.
         place: process and host.
-        seconds: since it was started.
+        seconds: since its first process was started.
         silent_s: since it was last seen.
         records: that all processes of this slot have stored.
         taken_over: ranges that they took over from others.
@@ -138,6 +152,16 @@ class WorkerRow:
     records: int
     taken_over: int
     starts: int
+
+    @property
+    def alive(self) -> bool:
+        """Whether it was seen within the length of a lease."""
+        return self.silent_s < LEASE_S
+
+    @property
+    def records_per_s(self) -> float:
+        """Records a second since its first process was started."""
+        return self.records / self.seconds if self.seconds > 0 else 0.0
 
 
 def create_worker_tables(store: OpenStore) -> None:
@@ -211,7 +235,7 @@ def forget_plan(store: OpenStore, evaluation: int, runs: Collection[int]) -> Non
 
     def forget(batch: Batch) -> None:
         batch.connection.execute("DELETE FROM lease WHERE run IN :runs", {"runs": list(runs)})
-        for table in (planned_sample, worker):
+        for table in (planned_sample, worker, claim):
             batch.connection.execute(
                 f"DELETE FROM {table.name} WHERE evaluation = :evaluation", {"evaluation": evaluation}
             )
@@ -324,6 +348,29 @@ class EndLease:
             values = {"run": held.run, "lo": held.lo, "owner": held.owner, "generation": held.generation}
             batch.connection.execute(_END, values)
         return [None] * len(operations)
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimKey:
+    """Claim a call that is sent once for all samples; answered by whether this worker is to send it."""
+
+    rank: ClassVar[int] = 6
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    evaluation: int
+    key: bytes
+    owner: str
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[ClaimKey]) -> Sequence[bool]:
+        """One after the other, in order of the keys, so that two workers do not wait for each other."""
+        got: dict[bytes, bool] = {}
+        for each in sorted(operations, key=lambda one: one.key):
+            row = {"key": each.key, "evaluation": each.evaluation, "owner": each.owner}
+            got[each.key] = batch.connection.execute(_CLAIM, row).scalar() is not None
+        return [got[each.key] for each in operations]
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,9 +107,9 @@ class Store(OpenStore):
         with self.reading() as connection:
             return consumption(connection, evaluation)
 
-    def journal(self, evaluation: int) -> StoreJournal:
-        """The journal for one evaluation."""
-        return StoreJournal(self.writer, evaluation, self._seen)
+    def journal(self, evaluation: int, *, owner: str = "") -> StoreJournal:
+        """The journal for one evaluation; `owner` is the worker, where several processes share its samples."""
+        return StoreJournal(self.writer, evaluation, self._seen, owner)
 
     def reopen_run(self, run: Run, *, manifest: Mapping[str, Any], planned: int) -> RunWriter:
         """Lock an unfinished run to write on.

@@ -28,6 +28,7 @@ from steelyard.models.prices import units
 from steelyard.report.numbers import one_line, value_text
 from steelyard.report.progress import BudgetUse, budget_use, duration_text, rate_text, retry_text
 from steelyard.store import Run, Store
+from steelyard.store.leases import WorkerRow, workers_of
 from steelyard.store.progress import Consumption, running_scores
 from steelyard.store.usage import stage_costs
 from steelyard.types import ScoreInfo
@@ -108,6 +109,7 @@ class LiveState:
         limited: model -> attempts that its endpoint refused with 429, most first.
         failures: target, sample and error of the last ones.
         endings: how the runs ended; empty as long as one is running.
+        workers: the processes that share the samples; none where one process runs all.
     """
 
     rows: Sequence[LiveRun]
@@ -122,6 +124,7 @@ class LiveState:
     limited: Sequence[tuple[str, int]]
     failures: Sequence[tuple[str, str, str]]
     endings: Sequence[LiveEnding]
+    workers: Sequence[WorkerRow] = ()
 
     @property
     def ended(self) -> bool:
@@ -187,7 +190,12 @@ class LiveWatch:
             [(model, n) for (model, fault), n in consumed.retries.items() if fault == "rate_limit"],
             self._last_failures(runs),
             LiveEnding.of(runs) if ended else (),
+            self._workers(),
         )
+
+    def _workers(self) -> list[WorkerRow]:
+        with self._store.reading() as connection:
+            return workers_of(connection, self._evaluation)
 
     def _of(self, run: Run) -> _Lasting:
         if run.num not in self._lasting:

@@ -152,7 +152,7 @@ async def _work(task: WorkerTask, answers: Answers) -> int:
         side_store(suite, store) as sides,
     ):
         prepare(suite.parts, sandbox)
-        journal = store.journal(task.evaluation)
+        journal = store.journal(task.evaluation, owner=task.owner)
         currency = task.prices.currency if task.prices is not None else ""
         budget = SharedMeter(suite.options.budget, journal, currency=currency) if task.has_budget else None
         quota = Quota(budget, task.rates, task.prices, task.unproven, full=task.restarted)

@@ -22,7 +22,6 @@ from steelyard.session.secrets import environment_with
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.address import Address, locate
 from steelyard.store.leases import (
-    LEASE_S,
     WorkerRow,
     create_worker_tables,
     forget_plan,
@@ -332,7 +331,7 @@ class _Leader:
             spent = consumption(connection, self.begun.evaluation)
             rows = workers_of(connection, self.begun.evaluation)
         if rows:
-            rate = sum(row.records / row.seconds for row in rows if row.seconds > 0)
+            rate = sum(row.records_per_s for row in rows if row.alive)
             self.control.workers = _workers_text(rows, rate)
         retries: Counter[str] = Counter()
         for (_, fault), n in spent.retries.items():
@@ -402,7 +401,7 @@ def _search_path() -> str:
 
 def _workers_text(rows: Sequence[WorkerRow], records_per_s: float) -> str:
     """What is said of the workers while they work."""
-    alive = sum(row.silent_s < LEASE_S for row in rows)
+    alive = sum(row.alive for row in rows)
     parts = [f"{alive} of {len(rows)} workers, {records_per_s:,.1f} records/s"]
     if again := sum(row.starts - 1 for row in rows):
         parts.append(f"started again {again} times")
