@@ -16,7 +16,7 @@ What changes from run to run is not compared: ids of runs, durations, dates and 
 replaced in later commands by the one that was printed in its place. The port 8765 stands for a free one.
 
 `python -m tests.docs.tutorial_page PAGE...` writes what the commands print into the pages; lines that a page leaves out
-by `...` must then be cut again by hand.
+by `...` must then be cut again by hand. `STEELYARD=path` names the program of another environment.
 """
 
 from __future__ import annotations
@@ -137,6 +137,15 @@ def run_in_process(words: str) -> tuple[int, str]:
         return code, printed.read()
 
 
+def run_by(program: Path) -> Callable[[str], tuple[int, str]]:
+    """A `steelyard` that is run by another environment's program, as `Walk` takes it."""
+
+    def run(words: str) -> tuple[int, str]:
+        return run_in_shell(f"{program} {words.removeprefix('steelyard ')}")
+
+    return run
+
+
 def run_in_shell(words: str) -> tuple[int, str]:
     """Any command -> exit code and all that it printed."""
     environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -227,9 +236,9 @@ def _plain(printed: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def written(page: str) -> str:
+def written(page: str, steelyard: Callable[[str], tuple[int, str]] = run_in_process) -> str:
     """The page with what its commands print here and now in place of what it showed, where that differs."""
-    walk = Walk()
+    walk = Walk(steelyard)
     outputs: dict[int, str] = {}
     folder = Path.cwd()
     with tempfile.TemporaryDirectory() as empty:
@@ -269,5 +278,7 @@ def _runs(folder: Path) -> list[str]:
 
 
 if __name__ == "__main__":
+    program = os.environ.get("STEELYARD")
     for name in sys.argv[1:]:
-        Path(name).write_text(written(Path(name).read_text(encoding="utf-8")), encoding="utf-8")
+        page = written(Path(name).read_text(encoding="utf-8"), run_by(Path(program)) if program else run_in_process)
+        Path(name).write_text(page, encoding="utf-8")
