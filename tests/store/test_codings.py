@@ -22,6 +22,7 @@ from steelyard.store.codings import (
     read_coding,
     withdraw_note,
     write_note,
+    write_notes,
     write_scorer,
     write_trial,
 )
@@ -178,6 +179,17 @@ def test_what_there_is_not_is_refused_and_nothing_is_stored(store, coding):
         with pytest.raises(ConfigError):
             wrong()
     assert read_coding(store, coding).last == 0
+
+
+def test_of_several_notes_all_are_stored_or_none(store, coding):
+    one, two, *_ = (item.num for item in coding.items)
+    for wrong in ({one: "late", 0: "late"}, {one: "late", two: "x" * 2001}):
+        with pytest.raises(ConfigError):
+            write_notes(store, coding, wrong, author="ann")
+    assert read_coding(store, coding).last == 0
+    write_notes(store, coding, {two: " late ", one: ""}, author="ann")
+    assert standing(store, coding) == {two: ("late", ""), one: ("", "")}
+    assert list(read_coding(store, coding).notes) == [two, one], "in the order in which they were written"
 
 
 def test_a_name_is_taken_whatever_its_case(store, coding):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from steelyard.escaping import csv_cell
-from steelyard.store.codings import assign_code, new_code, read_coding, write_note
+from steelyard.store.codings import assign_code, new_code, read_coding, write_notes
 
 if TYPE_CHECKING:
     from steelyard.analysis.error_codes import CodingState
@@ -56,8 +56,7 @@ def store_notes(store: Store, coding: Coding, notes: Sequence[CodedNote], *, aut
     """
     before = read_coding(store, coding)
     new = [note for note in notes if not _stands(before, note)]
-    for note in new:
-        write_note(store, coding, note.item, note.note, author=author)
+    write_notes(store, coding, {note.item: note.note for note in new}, author=author)
     state = read_coding(store, coding)
     by_code: dict[str, list[CodedNote]] = {}
     for note in notes:

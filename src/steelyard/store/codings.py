@@ -238,9 +238,21 @@ def write_note(store: Store, coding: Coding, item: int, text: str, *, author: st
         ConfigError: the record is none of the coding's, or the text is too long.
         StoreError: it could not be written.
     """
-    coding.item(item)
-    clean = checked_text(text, name="the note", longest=LONGEST_NOTE) if text.strip() else ""
-    _append(store, coding, "note", author, {"item": item, "text": clean})
+    write_notes(store, coding, {item: text}, author=author)
+
+
+def write_notes(store: Store, coding: Coding, texts: Mapping[int, str], *, author: str) -> None:
+    """Store what is wrong with several records, all or nothing; as `write_note` does with one.
+
+    Raises:
+        ConfigError: a record is none of the coding's, or a text is too long.
+        StoreError: they could not be written.
+    """
+    bodies: list[dict[str, Json]] = []
+    for item, text in texts.items():
+        clean = checked_text(text, name="the note", longest=LONGEST_NOTE) if text.strip() else ""
+        bodies.append({"item": coding.item(item).num, "text": clean})
+    _append(store, coding, "note", author, *bodies)
 
 
 def withdraw_note(store: Store, coding: Coding, *, author: str) -> int | None:
@@ -416,16 +428,14 @@ def write_trial(store: Store, coding: Coding, code: str, run: str, config: Mappi
 
 
 def _append(
-    store: Store, coding: Coding, kind: EventKind, author: str, body: Mapping[str, Json], *, by_model: bool = False
+    store: Store, coding: Coding, kind: EventKind, author: str, *bodies: Mapping[str, Json], by_model: bool = False
 ) -> None:
-    row = {
-        "coding": coding.num,
-        "created": time.time(),
-        "author": author if by_model else checked_rater(author),
-        "kind": kind,
-        "body": to_json(body).decode(),
-    }
-    columns = tuple(row)
-    store.writer.change(
-        lambda batch: batch.connection.executemany(schema.insert_into(schema.coding_event, columns), [row])
-    )
+    """Store an event for each body, in one transaction."""
+    name, created = author if by_model else checked_rater(author), time.time()
+    rows = [
+        {"coding": coding.num, "created": created, "author": name, "kind": kind, "body": to_json(body).decode()}
+        for body in bodies
+    ]
+    if rows:
+        insert = schema.insert_into(schema.coding_event, tuple(rows[0]))
+        store.writer.change(lambda batch: batch.connection.executemany(insert, rows))
