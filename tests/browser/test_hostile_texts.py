@@ -17,8 +17,9 @@ from tests.viewer.conftest import serving
 
 from steelyard import Options, Output, Sample, Score, ScoreInfo, SqlResult, Suite, compare, evaluate_suite
 from steelyard.errors import ConfigError
+from steelyard.report.code_scorer import judge_config, score_name
 from steelyard.report.html import html_report
-from steelyard.store import Store
+from steelyard.store import Store, codings
 from steelyard.store.labels import add_note
 from steelyard.store.marks import MarkChange, mark_run
 from steelyard.suite.evaluate import RunConfig
@@ -105,6 +106,19 @@ def store_texts(where, texts):
             with contextlib.suppress(ConfigError):  # of a tag that nobody may give
                 mark_run(store, run, MarkChange(add=(text,)))
             add_note(store, run, text, author=text[:100], at=at)
+        store_coding(store, run, texts)
+
+
+def store_coding(store, run, texts):
+    """An error analysis whose notes, codes, definitions and names of people are the texts."""
+    coding = codings.draw_coding(store, [run], n=len(texts), seed=1, author=name_of(texts[0])[:100])
+    for item, text in zip(coding.items, texts, strict=False):
+        author = name_of(text).strip()[:100]
+        codings.write_note(store, coding, item.num, text[:2000], author=author)
+        code = codings.new_code(store, coding, text[:100], author=author, definition=text[:2000], items=[item.num])
+        config = judge_config(score_name(name_of(text)), name_of(text), [name_of(text)])
+        codings.write_scorer(store, coding, code, config, [item.num], author=author)
+    codings.propose_codes(store, coding, [(f"{text[:90]} too", text, [item.num]) for text in texts], author="judge")
 
 
 def store_queries(where, texts):
@@ -137,6 +151,11 @@ def pages_of(viewer):
     for run in runs:
         yield f"/run/{run.id}"
         yield f"/live/{run.id}"
+    for coding in codings.codings(viewer.store):
+        yield "/codes"
+        yield f"/codes/{coding.id}"
+        yield from (f"/codes/{coding.id}/i/{item.num}" for item in coding.items)
+        yield from (f"/codes/{coding.id}/c/{code}" for code in codings.read_coding(viewer.store, coding).codes)
     for sample in dict.fromkeys(record.sample.id for record in runs[0].page("", 200).records):
         yield f"/run/{runs[0].id}/s/{quote(sample, safe='')}"
 
@@ -152,6 +171,8 @@ def looked_at(request, tmp_path_factory, chromium):
 
             async def visit(page, viewer=viewer):
                 shapes, leads = {}, set()
+                reader = {"name": "steelyard_author", "value": "ann", "url": f"http://127.0.0.1:{viewer.port}/"}
+                await page.tab.context.add_cookies([reader])
                 for path in pages_of(viewer):
                     response = await page.tab.goto(f"http://127.0.0.1:{viewer.port}{path}")
                     assert response.status == 200, (path, await response.text())

@@ -226,6 +226,11 @@ def test_proposals_count_once_they_are_adopted(store, coding):
     assert standing(store, coding) == {one: ("late", "early"), two: ("late", "late")}
 
 
+def test_a_proposal_with_half_a_surrogate_pair_is_stored(store, coding):
+    [code] = propose_codes(store, coding, [("half \ud83d", "a \udc80 pair", [])], author="m")
+    assert (code.name, code.definition) == ("half ?", "a ? pair")
+
+
 def test_a_sheet_of_notes_stores_what_is_new(store, coding):
     one, two, three = (item.num for item in coding.items[:3])
     rows = [CodedNote(one, "late", "Late"), CodedNote(two, "late too", "late"), CodedNote(three, "")]

@@ -98,6 +98,10 @@ class Reader:
 
     def change(self, code, **fields):
         items = [("item", str(item)) for item in fields.pop("items", ())]
+        if fields["do"] == "edit" and (
+            was := re.search(r'name="was" value="(\w+)"', self.ask(f"{self.base}/c/{code}")[2])
+        ):
+            fields = {"was": was[1], **fields}
         return self.ask(f"{self.base}/c/{code}", "POST", [*fields.items(), *items])
 
 
@@ -265,6 +269,31 @@ def test_two_tabs_of_one_reader_lose_no_note(viewer):
     # The same text from both is no conflict, and is stored once.
     assert ann.send(item, "of the second tab", seen="0")[0] == 303
     assert state_of(viewer, coding).last == state.last
+
+
+def test_two_tabs_that_define_one_code_lose_no_definition(on_file):
+    ann, (source, _), _ = coded(on_file)
+    page = ann.ask(f"{ann.base}/c/{source}")[2]
+    was = re.search(r'name="was" value="(\w+)"', page)[1]
+    ann.change(source, do="edit", name="No source", definition="of the first tab")
+    status, _, page = ann.change(source, do="edit", was=was, name="No source", definition="of the second tab")
+    assert status == 422
+    assert "defined as 'of the first tab'" in plain(page)
+    assert "of the second tab</textarea>" in page
+    assert state_of(on_file, ann.coding).codes[source].definition == "of the first tab"
+    assert ann.change(source, do="edit", name="No source", definition="of the second tab")[0] == 303
+
+
+def test_hidden_characters_are_shown_and_not_replaced(on_file):
+    coding = drawn(on_file)
+    ann, item = Reader(on_file, coding), coding.items[0].num
+    hidden = "zero\u200bwidth \u202e right to left \x1b[2J"
+    ann.send(item, hidden)
+    assert "zero\\u200bwidth" in ann.page(item)
+    before = state_of(on_file, coding).last
+    assert ann.send(item, do="save")[0] == 303  # as the page shows it
+    state = state_of(on_file, coding)
+    assert (state.notes[item].text, state.last) == (hidden, before)
 
 
 def test_what_was_typed_on_a_run_that_was_deleted_meanwhile_is_shown(viewer):

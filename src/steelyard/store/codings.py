@@ -331,7 +331,7 @@ def propose_codes(
     known = {item.num for item in coding.items}
     made: list[str] = []
     for number, (name, definition, items) in enumerate(codes):
-        clean = " ".join(name.split())[:LONGEST_NAME]
+        clean = " ".join(_storable(name).split())[:LONGEST_NAME]
         if not clean or clean.casefold() in taken or len(state.codes) + len(made) >= MOST_CODES:
             continue
         taken.add(clean.casefold())
@@ -339,7 +339,7 @@ def propose_codes(
         body: dict[str, Json] = {
             "code": ident,
             "name": clean,
-            "definition": definition.strip()[:LONGEST_DEFINITION],
+            "definition": _storable(definition).strip()[:LONGEST_DEFINITION],
             "proposed": True,
             "items": [item for item in items if item in known],
         }
@@ -347,6 +347,11 @@ def propose_codes(
         made.append(ident)
     state = read_coding(store, coding)
     return tuple(state.codes[ident] for ident in made)
+
+
+def _storable(text: str) -> str:
+    """A model's text with a question mark for each half of a surrogate pair, which no database takes."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _new_code_id(state: CodingState, offset: int = 0) -> str:

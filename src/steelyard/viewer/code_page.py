@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from steelyard.analysis.error_codes import LONGEST_DEFINITION, LONGEST_NAME
 from steelyard.errors import ConfigError
+from steelyard.plain_json import digest_of
 from steelyard.report.code_scorer import PATTERN, judge_config, pattern_config, score_name, scorer_yaml
 from steelyard.report.error_codes import trial_section
 from steelyard.store.codings import (
@@ -28,7 +29,7 @@ from steelyard.store.codings import (
 )
 from steelyard.viewer.codes_page import scorer_words, writer_of
 from steelyard.viewer.notes import author_of, remember_author
-from steelyard.viewer.pages import Pages, fields_of
+from steelyard.viewer.pages import Pages, fields_of, typed_text
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -104,6 +105,7 @@ class _CodePages:
             coding=coding,
             code=code,
             fault=fault,
+            was=_digest(code),
             given={**dict.fromkeys(_FIELDS, ""), **given},
             notes=[(note, samples[note.item]) for note in notes[start : start + _NOTES]],
             total=len(notes),
@@ -158,7 +160,7 @@ class _CodePages:
         store, author = self._store, sent.author
         match sent.do:
             case "edit":
-                edit_code(store, coding, code, sent.field("name"), author=author, definition=sent.field("definition"))
+                self._edit(coding, code, sent)
             case "merge":
                 merge_codes(store, coding, code, self._other(coding, sent), author=author)
                 return sent.field("into")
@@ -179,6 +181,18 @@ class _CodePages:
                 raise HTTPException(400, f"{sent.do!r} is nothing that can be done with a code")
         return code
 
+    def _edit(self, coding: Coding, code: str, sent: SentChange) -> None:
+        """Rename and define a code, unless somebody did since the form was shown."""
+        stands = self._codings.state(coding).code(code)
+        if sent.field("was") != _digest(stands):
+            raise ConfigError(
+                f"since you opened this page the code became {stands.name!r}, defined as {stands.definition!r}: what"
+                " you typed is not stored yet. Save again to replace that"
+            )
+        name = typed_text(sent.field("name"), stands.name)
+        definition = typed_text(sent.field("definition"), stands.definition)
+        edit_code(self._store, coding, code, name, author=sent.author, definition=definition)
+
     def _other(self, coding: Coding, sent: SentChange, *, or_none: bool = False) -> str:
         """Id of the other code that was chosen; "" where the notes shall be under none."""
         into = sent.field("into")
@@ -190,6 +204,11 @@ class _CodePages:
     def _require_items(sent: SentChange) -> None:
         if not sent.items:
             raise ConfigError("no note is ticked: tick those that are meant")
+
+
+def _digest(code: ErrorCode) -> str:
+    """What tells one name and definition from another."""
+    return digest_of([code.name, code.definition])
 
 
 def _code(state: CodingState, ident: str) -> ErrorCode:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from starlette.concurrency import run_in_threadpool
@@ -15,7 +15,7 @@ from steelyard.store.codings import assign_code, coded_record, new_code, withdra
 from steelyard.store.queues import checked_rater
 from steelyard.viewer.codes_page import reading_mode, record_address
 from steelyard.viewer.notes import author_of
-from steelyard.viewer.pages import Pages, form_of
+from steelyard.viewer.pages import Pages, form_of, typed_text
 from steelyard.viewer.sample_page import read_sample
 
 if TYPE_CHECKING:
@@ -172,6 +172,7 @@ class _RecordPages:
         """
         note = self._codings.state(coding).notes.get(item.num)
         before = note.text if note else ""
+        sent = replace(sent, text=typed_text(sent.text, before))
         if sent.text != before:
             _check_text(sent, note)
             write_note(self._store, coding, item.num, sent.text, author=reader)

@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
+from steelyard.escaping import visible
 from steelyard.report.html import section_environment
 from steelyard.report.section import RecordLink, RunLink, SampleLink
 from steelyard.store import Run, Store, read_marks
@@ -286,6 +287,18 @@ async def fields_of(request: Request) -> list[tuple[str, str]]:
         return parse_qsl(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
         raise HTTPException(400, f"a form has at most {_MOST_FIELDS} fields") from error
+
+
+def typed_text(sent: str, stored: str) -> str:
+    r"""What a person typed into a field that showed a stored text; that text where they left it as it was.
+
+    A page shows hidden characters as escapes, which must not replace them unseen.
+
+    >>> typed_text("a\\u200bb\r\n", "a\u200bb") == "a\u200bb", typed_text("c\r\nd", "a")
+    (True, 'c\nd')
+    """
+    clean = sent.replace("\r\n", "\n").strip()
+    return stored if clean == visible(stored).strip() else clean
 
 
 def linked_page(address: Callable[..., str], link: SampleLink | RunLink | RecordLink) -> str:
