@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import Judge, Scripted, evaluate_suite
+from steelyard import Correctness, Judge, Scripted, evaluate_suite
 from steelyard.config.load import load
 from steelyard.errors import ConfigError
 from steelyard.suite.dry_run import estimate
+from steelyard.suites.rag.suite import RagSuite, SampleFiles
 
 ROWS = [
     {"id": "a", "question": "How high is it?", "answer": "1.25 m", "document": "x.md", "source": "It is 1.25 m high."},
@@ -198,3 +199,18 @@ def test_columns_for_agents_go_to_the_metadata_and_others_do_not(configured):
         {"position": 0, "tools": ["search", {"name": "book"}], "plan": "Search, book."},
         {"position": 1, "goal": "Know when.", "persona": "In a hurry."},
     ]
+
+
+def test_several_judges_are_asked_by_every_scorer_that_has_none_of_its_own(tmp_path):
+    file = tmp_path / "questions.jsonl"
+    file.write_text('{"id": "a", "question": "Who?", "answer": "She."}\n', encoding="utf-8")
+    judges = {"small": Judge(Scripted(default="4")), "large": Judge(Scripted(default="5"))}
+    options = {"samples": SampleFiles(file), "targets": {"t": lambda _: "She."}, "judges": judges}
+    suite = RagSuite(**options, scorers=(Correctness(),), jury="mean").build()
+    assert [scorer.judge.name for scorer in suite.scorers] == ["small", "large"]
+    assert suite.jury == {"vote": "mean"}
+    with pytest.raises(ConfigError, match="one judge, or several by their names"):
+        RagSuite(**options, judge=judges["small"]).build()
+    alone = options | {"judges": {"small": judges["small"]}}
+    with pytest.raises(ConfigError, match="made of two judges or more"):
+        RagSuite(**alone, jury="majority").build()

@@ -156,9 +156,22 @@ def with_judge(scorers: Sequence[Scorer], judge: Judge) -> tuple[Scorer, ...]:
     return tuple(_given_judge(scorer, judge) for scorer in scorers)
 
 
+def with_judges(scorers: Sequence[Scorer], judges: Mapping[str, Judge]) -> tuple[Scorer, ...]:
+    """The scorers, with those that take a judge and have the default one once for each of `judges`, under its name."""
+    named = [replace(judge, name=name) for name, judge in judges.items()]
+    return tuple(
+        given
+        for scorer in scorers
+        for given in ([_given_judge(scorer, judge) for judge in named] if _wants_judge(scorer) else [scorer])
+    )
+
+
 def _given_judge(scorer: Any, judge: Judge) -> Any:
-    wants = is_dataclass(scorer) and not isinstance(scorer, type) and getattr(scorer, "judge", None) == Judge()
-    return replace(scorer, judge=judge) if wants else scorer
+    return replace(scorer, judge=judge) if _wants_judge(scorer) else scorer
+
+
+def _wants_judge(scorer: Any) -> bool:
+    return is_dataclass(scorer) and not isinstance(scorer, type) and getattr(scorer, "judge", None) == Judge()
 
 
 def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.data.rows import RowDataset
@@ -15,7 +15,7 @@ from steelyard.errors import ConfigError
 from steelyard.runner import judge_name
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.faithfulness import Faithfulness
-from steelyard.scorers.judges.judge import Judge, with_judge
+from steelyard.scorers.judges.judge import Judge, with_judge, with_judges
 from steelyard.scorers.judges.relevance import AnswerRelevancy
 from steelyard.scorers.lexical import RougeL, TokenF1
 from steelyard.scorers.retrieval import Retrieval
@@ -52,6 +52,9 @@ class RagSuite:
         options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{correct: ">= 0.8"}`; `no_regression` holds runs
             against a `baseline`.
+        judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
+        jury: how the verdicts of several judges become one when a run is read: `majority`, `mean` (of ratings) or
+            `dawid_skene` (from three judges and 100 records on); empty: they do not.
     """
 
     samples: SampleFiles
@@ -64,6 +67,8 @@ class RagSuite:
     primary: str = ""
     options: Options = Options()
     gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    jury: Literal["", "majority", "mean", "dawid_skene"] = ""
 
     def build(self) -> Suite:
         """Read the dataset whole and check it; nothing is asked yet.
@@ -74,8 +79,13 @@ class RagSuite:
         """
         if not self.targets:
             raise ConfigError("there is nothing to evaluate: name targets")
+        if self.judges and self.judge != Judge():
+            raise ConfigError("judge and judges: name one judge, or several by their names")
+        if self.jury and len(self.judges) < 2:
+            raise ConfigError("jury: it is made of two judges or more; name them under judges")
         data = with_texts(load_rag(self.samples), self._documents)
-        scorers = with_judge(self.scorers or self._default_scorers(data), self.judge)
+        scorers = self.scorers or self._default_scorers(data)
+        scorers = with_judges(scorers, self.judges) if self.judges else with_judge(scorers, self.judge)
         # Scores of a judge with a name have other names, and of two such judges there is no one pair to cross.
         judged = {type(scorer) for scorer in scorers if not judge_name(scorer)}
         return Suite(
@@ -90,6 +100,7 @@ class RagSuite:
             primary=self.primary or _answer_score(scorers),
             source=self.samples,
             notes=data.notes,
+            jury={"vote": self.jury} if self.jury else {},
             crossed=(("correct", "faithfulness"),) if {Correctness, Faithfulness} <= judged else (),
             breakdowns=(
                 *(("document",) if len(count_documents(data.samples).keys() - {""}) > 1 else ()),
@@ -107,7 +118,7 @@ class RagSuite:
         return tuple(dict.fromkeys(path for location in locations for path in paths_of(location)))
 
     def _default_scorers(self, data: RowDataset) -> Sequence[Scorer]:
-        judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if self.judge.model else ()
+        judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if self.judge.model or self.judges else ()
         sources = any("sources" in sample.metadata for sample in data.samples)
         return (*judges, TokenF1(), RougeL(), *((Retrieval(),) if sources else ()))
 
