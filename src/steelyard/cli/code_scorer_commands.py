@@ -83,7 +83,7 @@ def codes_propose(
     if as_json:
         print_json(
             {
-                **{name: value for name, value in _plain(result).items() if name != "codes"},
+                **{name: value for name, value in asdict(result).items() if name != "codes"},
                 "codes": [
                     {
                         "id": code.id,
@@ -331,7 +331,3 @@ def _confirm(found: NamedCode) -> None:
     if not sys.stdin.isatty():
         raise ConfigError("a person installs a scorer: answer on a terminal, or add --yes")
     typer.confirm(f"mark the scorer of {visible(found.code.name)} as installed?", abort=True)
-
-
-def _plain(result: Any) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in type(result).__slots__}
