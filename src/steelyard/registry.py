@@ -45,6 +45,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "prompt": "steelyard.targets.prompt:Prompt",
                 "replay": "steelyard.targets.replay:Replay",
                 "retrieval": "steelyard.targets.retrieval:QueryEngine",
+                "simulated_user": "steelyard.targets.simulated_user:SimulatedUser",
             }
         ),
         "scorer": MappingProxyType(

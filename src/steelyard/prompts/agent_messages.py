@@ -20,6 +20,7 @@ from steelyard.types import Output
 MESSAGES: Final = "messages"
 USAGE: Final = "usage"
 LEFT_OUT: Final = "messages_left_out"
+CONVERSATION: Final = "conversation"
 """Keys of an output's metadata."""
 
 _MOST_MESSAGES: Final = 200
@@ -75,7 +76,9 @@ def with_plain_conversation(output: Output, question: Any = None) -> Output:
     plain: list[dict[str, Any]] = []
     calls = [] if usage is None else [usage]
     if is_answered_conversation(messages):
-        plain = own_messages(messages, question)
+        # Of a conversation with a simulated user all messages are shown and scored, those of the user among them.
+        whole = isinstance(output.metadata.get(CONVERSATION), Mapping)
+        plain = list(map(plain_message, messages)) if whole else own_messages(messages, question)
         calls = calls or answers_among(messages, len(plain))
     if not plain and not calls:
         return output

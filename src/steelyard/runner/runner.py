@@ -282,7 +282,8 @@ class Runner:
 
     async def _call_target(self, task: Task, replies: dict[str, tuple[Any, ...]]) -> Output:
         step, sample = self._target, task.sample
-        ask = self._session.ask(sample.id, task.repeat, "target", draw=self._work.draw) if step.asks else None
+        work = self._work
+        ask = self._session.ask(sample.id, task.repeat, "target", draw=work.draw, run=work.run) if step.asks else None
         try:
             with _IN_TARGET:
                 output = plain_output(await step(ask, sample), sample.input)
@@ -292,8 +293,8 @@ class Runner:
                 raise
             raise unmasked from error
         finally:
-            if ask is not None and ask.replies:
-                replies["target"] = tuple(ask.replies)
+            if ask is not None:
+                replies.update(ask.replies_by_stage())
         _raise_end_of_run(ask)
         return output
 

@@ -15,8 +15,10 @@ from typing import Any, Final
 from steelyard.errors import ConfigError
 from steelyard.plain_json import to_json
 from steelyard.runner.declared import judge_name, score_infos, stage_info
+from steelyard.session.replies import plain_output
+from steelyard.session.session import Ask
 from steelyard.sql.sandbox import Sandbox
-from steelyard.types import Asks, Output, Score, ScoreInfo, StageInfo
+from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NOT_AWAITABLE: Final = frozenset({str, int, float, bool, list, tuple, dict, Score, Output})
 _STORED_VALUES: Final = frozenset({float, type(None)})
@@ -73,7 +75,9 @@ class Step:
         if asks and not is_async:
             raise ConfigError(f"{stage} takes `ask`, so it must be an `async def`")
         info = stage_info(function)
-        extra = {"sandbox": sandbox} if "sandbox" in declared else {}
+        extra: dict[str, Any] = {"sandbox": sandbox} if "sandbox" in declared else {}
+        if "call_target" in declared:
+            extra["call_target"] = TargetCaller(sandbox)
         infos = {} if stage == "target" else {entry.name: entry for entry in score_infos(function, stage)}
         number = next(iter(infos.values())) if len(infos) == 1 else ScoreInfo(stage)
         threaded = not (is_async or info.inline)
@@ -115,6 +119,39 @@ class Step:
         if info is None or info.threshold is None or score.value is None or score.passed is not None:
             return score
         return replace(score, passed=info.passes(score.value))
+
+
+class TargetCaller:
+    """Calls a target on behalf of another one, such as a simulated user: each kind the way the runner calls it.
+
+    Args:
+        sandbox: given to a target that declares it.
+    """
+
+    def __init__(self, sandbox: Sandbox | None) -> None:
+        self._sandbox = sandbox
+        self._step: Step | None = None
+
+    async def __call__(self, target: Any, sample: Sample, ask: Asks, nth: int) -> Output:
+        """Call the target for one turn.
+
+        Args:
+            target: always the same one.
+            sample: the turn, with the conversation so far as its input.
+            ask: of the sample. Without a session (in a dry run) code of a user's is not run, and its answer is a
+                placeholder.
+            nth: 0-based, of the turn.
+        """
+        if not isinstance(ask, Ask) and hasattr(target, "unwrap") and not getattr(target, "may_ask", False):
+            return Output("...")
+        step = self._step = self._step or Step.of("target", target, self._sandbox)
+
+        async def answer() -> Output:
+            return plain_output(await step(ask if step.asks else None, sample), sample.input)
+
+        if step.asks or step.info.inline:
+            return await answer()
+        return await ask.kept_output(nth, answer) if isinstance(ask, Ask) else Output("...")
 
 
 def _of_judge(score: Score, judge: str) -> Score:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Final, Protocol, Self
@@ -14,11 +14,11 @@ from steelyard.models.base import Model, ModelInfo, Request
 from steelyard.models.budget import Ledger, Quota
 from steelyard.models.limits import Limits, Retry
 from steelyard.session.deadlines import Deadlines
-from steelyard.session.replies import pack_reply, unpack_reply
+from steelyard.session.replies import pack_output, pack_reply, unpack_output, unpack_reply
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.sql.sandbox import Sandbox
-from steelyard.types import Asks, Reply
+from steelyard.types import Asks, Output, Reply
 
 
 class Journal(Ledger, Protocol):
@@ -153,9 +153,17 @@ class Session:
             self.limits.pauses.resume()
             self.proofs.forget_failures()
 
-    def ask(self, sample: str, repeat: int, stage: str, *, draw: str = "") -> Ask:
-        """An `Ask` for one sample, repeat and stage."""
-        return Ask(self, sample, repeat, stage, draw)
+    def ask(self, sample: str, repeat: int, stage: str, *, draw: str = "", run: str = "") -> Ask:
+        """An `Ask` for one sample, repeat and stage.
+
+        Args:
+            sample: its id.
+            repeat: 0-based.
+            stage: `target`, or a scorer's name.
+            draw: "" unless a fresh draw was taken.
+            run: for which outputs are kept, see `Ask.kept_output`.
+        """
+        return Ask(self, sample, repeat, stage, draw, run)
 
     async def reply(
         self, model: Model, request: Request, key: bytes, sample: str = "", *, for_all: bool = False
@@ -246,6 +254,11 @@ async def proving(ask: Asks, model: Any, what: str) -> AsyncIterator[bool]:
         yield proven
 
 
+def ask_of_stage(ask: Asks, stage: str) -> Asks:
+    """An Ask whose replies are counted under another stage; outside a session (in a dry run) the same one."""
+    return ask.of_stage(stage) if isinstance(ask, Ask) else ask
+
+
 _FOR_ALL: Final = "\0every sample"
 """In the journal's key, the sample of a call that is sent once for all samples; no dataset has such an id by chance."""
 
@@ -282,16 +295,47 @@ class Ask:
         over: the error that ended the run during a call, even if the target's own code caught it.
     """
 
-    __slots__ = ("_keys", "_sample", "_session", "over", "repeat", "replies", "stage")
+    __slots__ = ("_above", "_keys", "_others", "_run", "_sample", "_session", "over", "repeat", "replies", "stage")
 
-    def __init__(self, session: Session, sample: str, repeat: int, stage: str, draw: str) -> None:
+    def __init__(self, session: Session, sample: str, repeat: int, stage: str, draw: str, run: str = "") -> None:
         self.stage = stage
         self.repeat = repeat
         self.replies: list[Reply] = []
         self.over: ModelError | StoreError | None = None
         self._session = session
         self._sample = sample
+        self._run = run
         self._keys = Keys(sample, repeat, draw)
+        self._above: Ask | None = None
+        self._others: dict[str, Ask] = {}
+
+    def of_stage(self, stage: str) -> Ask:
+        """An Ask for the same sample and repeat whose replies are counted under another stage."""
+        other = self._others.get(stage)
+        if other is None:
+            other = self._others[stage] = Ask(self._session, self._sample, self.repeat, stage, "", self._run)
+            other._keys = self._keys
+            other._above = self
+        return other
+
+    def replies_by_stage(self) -> dict[str, tuple[Reply, ...]]:
+        """The replies of this stage and of those made by `of_stage`; stages without one are left out."""
+        return {ask.stage: tuple(ask.replies) for ask in (self, *self._others.values()) if ask.replies}
+
+    async def kept_output(self, nth: int, make: Callable[[], Awaitable[Output]]) -> Output:
+        """An output of code that calls models by itself, from the journal if this run has it, else made and committed.
+
+        Args:
+            nth: which of the sample's outputs it is, from 0.
+            make: makes it.
+
+        Raises:
+            StoreError: it could not be stored.
+        """
+        journal = self._session.journal
+        key = journal_key(b"output of a turn", self._sample, self.repeat, nth, self._run)
+        packed = await journal.find(key)
+        return unpack_output(packed or await journal.commit(key, pack_output(await make())))
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """Ask `model`; see `steelyard.types.Asks`."""
@@ -339,3 +383,5 @@ class Ask:
     def _note(self, error: ModelError | StoreError) -> None:
         if isinstance(error, StoreError) or error.ends_run:
             self.over = error
+            if self._above is not None:
+                self._above.over = error

@@ -73,10 +73,16 @@ _FEWEST_ERRORS: Final = 2
 """Errors that break no run, however small it is: with 20 samples 1 % would be none."""
 
 
+def system_under_test(target: Any) -> Any:
+    """The target itself, or the one that a simulated user talks to."""
+    return getattr(target, "target", target)
+
+
 def error_share(target: Target, options: Options) -> float:
     """The share of a run's records that may fail: set by the options, else the default of the target's kind."""
     if options.max_errors is not None:
         return options.max_errors
+    target = system_under_test(target)
     of_this_package = type(target).__module__.startswith("steelyard.")
     is_own_code = not of_this_package or name_of("target", type(target)) in _RUN_OWN_CODE
     return _SHARE_OF_CODE if is_own_code else _SHARE_OF_ENDPOINTS
@@ -281,9 +287,10 @@ def build_targets(suite: Suite) -> None:
         ConfigError: which target, and what is wrong with it.
     """
     for name, target in suite.targets.items():
-        if hasattr(target, "unwrap"):
+        tested = system_under_test(target)
+        if hasattr(tested, "unwrap"):
             with boundary("config", name):
-                Step.of("target", target)
+                Step.of("target", tested)
 
 
 def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:

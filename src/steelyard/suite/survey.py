@@ -251,7 +251,7 @@ def manifests(
                 "options": {**describe(suite.options), "max_errors": error_share(target, suite.options)},
                 "draw": draw,
                 "tags": {key: str(value) for key, value in suite.tags.get(name, {}).items()},
-                "stages": ["target", *stages],
+                "stages": ["target", *stages, *getattr(target, "other_stages", ())],
                 "primary": headline_of(suite, stages),
                 "gate": dict(suite.gate),
                 "notes": list(suite.notes),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from steelyard.targets.prompt import Prompt
     from steelyard.targets.replay import Replay
     from steelyard.targets.retrieval import QueryEngine
+    from steelyard.targets.simulated_user import SimulatedUser
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -30,6 +31,7 @@ else:
         "steelyard.targets.prompt:Prompt",
         "steelyard.targets.retrieval:QueryEngine",
         "steelyard.targets.replay:Replay",
+        "steelyard.targets.simulated_user:SimulatedUser",
     )
 
 __all__ = [
@@ -43,4 +45,5 @@ __all__ = [
     "Prompt",
     "QueryEngine",
     "Replay",
+    "SimulatedUser",
 ]
