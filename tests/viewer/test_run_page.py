@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote
 
 import pytest
+from tests.report.judged_suite import judged_runs
 from tests.report.judging_suite import pairwise_runs
 from tests.viewer.conftest import exam, first, second, serving
 
@@ -256,3 +257,21 @@ def test_the_page_of_a_comparison_says_in_what_the_runs_differ(tmp_path):
     assert "&lt;b&gt;<del>briefly</del><ins>exactly</ins>&lt;/b&gt;" in head
     assert "briefly" not in below
     assert 'class="warning"' not in below
+
+
+def test_the_bars_and_counts_of_a_histogram_lead_to_as_many_samples(tmp_path):
+    run = judged_runs(tmp_path, ("top 1",))[0]
+    with serving(next(tmp_path.glob("*.db"))) as viewer:
+        text = viewer.ask(f"/run/{run.id}")[2]
+        bars = re.findall(r'<a href="([^"]+)" tabindex="-1" aria-label="([^":]+): (\d+) \([^"]+"><title>', text)
+        cells = re.findall(rf'<td class="number"><a href="(/run/{run.id}\?where=[^"]+)">(\d+)</a> ', text)
+        assert len({name for _, name, _ in bars}) > 4
+        counted = {address: count for address, _, count in bars}
+        assert counted.items() <= dict(cells).items(), "a bar and its cell lead to the same"
+        for address, count in counted.items():
+            listed = viewer.ask(html.unescape(address).partition("#")[0])[2]
+            assert f"{count} of {run.done} records" in listed, address
+        # A file has no such list, and says nothing of one.
+        saved = viewer.ask(f"/save?run={run.id}")[2]
+        assert "where=" not in saved
+        assert 'role="group"' not in saved

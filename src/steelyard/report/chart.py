@@ -11,6 +11,19 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
+class ConditionLink:
+    """Samples of a run that meet a condition, which a page may lead to.
+
+    Args:
+        run: its id.
+        where: the condition, as `analysis.conditions` reads it.
+    """
+
+    run: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChartPoint:
     """One value in a chart of rows.
 
@@ -21,6 +34,7 @@ class ChartPoint:
         low: lower end of its interval; None where there is none; likewise `high`.
         text: written beside it.
         decided: False hollows the mark, as nothing may be concluded from it.
+        link: the samples that its bar counts.
     """
 
     row: int
@@ -30,6 +44,7 @@ class ChartPoint:
     low: float | None = None
     high: float | None = None
     decided: bool = True
+    link: ConditionLink | None = None
 
 
 @dataclass(frozen=True, slots=True)

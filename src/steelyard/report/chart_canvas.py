@@ -13,7 +13,7 @@ from typing import Final
 
 from steelyard.escaping import visible
 from steelyard.report import chart_layout as layout
-from steelyard.report.chart import RowChart
+from steelyard.report.chart import ConditionLink, RowChart
 
 LEAST_WIDE: Final = 560
 """Charts narrower than this write the names of rows above the marks instead of beside them."""
@@ -88,13 +88,21 @@ class SvgMark:
 
 @dataclass(frozen=True, slots=True)
 class SvgBar:
-    """A filled rectangle; `fill` is a colour of its own, "" that of the layer."""
+    """A filled rectangle.
+
+    Args:
+        fill: a colour of its own; "" is that of the layer.
+        link: the samples that it counts; a page may know an address for them.
+        label: what it stands for, where it leads to them.
+    """
 
     x: str
     y: float
     width: str
     height: float
     fill: str = ""
+    link: ConditionLink | None = None
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +185,11 @@ class SvgDrawing:
     def has_links(self) -> bool:
         """Whether a mark leads somewhere."""
         return any(mark.link for layer in self.layers for mark in layer.marks)
+
+    @property
+    def bar_link(self) -> ConditionLink | None:
+        """The link of the first bar that has one."""
+        return next((bar.link for layer in self.layers for bar in layer.bars if bar.link), None)
 
 
 @dataclass(frozen=True, slots=True)

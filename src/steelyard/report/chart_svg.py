@@ -169,7 +169,10 @@ def _row_of(canvas: Canvas, chart: RowChart, scale: AxisScale, point: ChartPoint
         figure_x, anchor, figure_y = "100%", "end", top - _HEADER + 16
     if point.value is not None and chart.shape == "bars":
         share = min(max(scale.share(point.value), 0.0), 1.0)
-        canvas.add(kind, SvgBar(canvas.across(0), middle - _BAR / 2, canvas.wide(share), _BAR))
+        label = f"{' '.join(lines)}: {point.text}" if point.link else ""
+        canvas.add(
+            kind, SvgBar(canvas.across(0), middle - _BAR / 2, canvas.wide(share), _BAR, link=point.link, label=label)
+        )
         figure_x = canvas.across(share) if name else figure_x
     elif point.value is not None:
         if point.low is not None and point.high is not None:

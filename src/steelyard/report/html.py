@@ -33,7 +33,7 @@ from steelyard.report.page import BEFORE_SAMPLES, ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleKind
 from steelyard.report.sample_table import collect_samples
-from steelyard.report.section import RecordLink, RunLink, SampleLink, Section, SectionTable, TableCell
+from steelyard.report.section import PageLink, SampleLink, Section, SectionTable, TableCell
 from steelyard.report.template import environment
 from steelyard.types import Note
 
@@ -58,7 +58,7 @@ _NARROW_LETTERS: Final = 75
 """Characters across of a table that has room in half of a window."""
 _PADDING: Final = 2
 """The room beside a cell, in characters."""
-LinkAddress = Callable[[SampleLink | RunLink | RecordLink], str]
+LinkAddress = Callable[[PageLink], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def html_history(history: History) -> str:
     )
 
 
-def _no_address(_: SampleLink | RunLink | RecordLink) -> str:
+def _no_address(_: PageLink) -> str:
     """That of a page without samples and without other pages beside it."""
     return ""
 
@@ -148,7 +148,7 @@ def _sample_addresses(runs: Sequence[str]) -> LinkAddress:
     shows = {"regression": "regressions", "improvement": "improvements", "both right": "both_right"}
     shows["both wrong"] = "both_wrong"
 
-    def address(link: SampleLink | RunLink | RecordLink) -> str:
+    def address(link: PageLink) -> str:
         if not isinstance(link, SampleLink) or link.run not in runs:
             return ""
         chosen = {"show": shows.get(link.outcome, link.outcome)}

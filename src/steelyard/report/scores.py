@@ -12,7 +12,7 @@ from steelyard.analysis.histograms import Histogram
 from steelyard.analysis.numbers import score_phrase, score_title
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.data.table import origin_keys
-from steelyard.report.chart import ChartPoint, RowChart
+from steelyard.report.chart import ChartPoint, ConditionLink, RowChart
 from steelyard.report.exam import macro_sentences
 from steelyard.report.numbers import (
     MISSING,
@@ -295,7 +295,7 @@ def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Itera
         between = sum(histogram.between for histogram in histograms if histogram)
         caption = "Records, and their share of those scored"
         rows = [
-            (TableCell(label), *(_bin_cell(histogram, at) for histogram in histograms))
+            (TableCell(label), *(_bin_cell(summary, score, at) for summary in summaries))
             for at, label in enumerate(_bin_labels(summaries, score))
         ]
         rows += [
@@ -352,8 +352,23 @@ def _bin_share(histogram: Histogram | None, at: int) -> tuple[int, float]:
     return n, n / histogram.scored if histogram.scored else 0.0
 
 
-def _bin_cell(histogram: Histogram | None, at: int) -> TableCell:
-    return _NOTHING if histogram is None else _counted_cell(*_bin_share(histogram, at))
+def _bin_cell(summary: RunSummary, score: str, at: int) -> TableCell:
+    histogram = summary.spreads.get(score)
+    if histogram is None:
+        return _NOTHING
+    return replace(_counted_cell(*_bin_share(histogram, at)), link=_bin_link(summary, score, at))
+
+
+def _bin_link(summary: RunSummary, score: str, at: int) -> ConditionLink | None:
+    """The records in a bin of a score's histogram; None where there are none, or no condition can name the score."""
+    histogram = summary.spreads.get(score)
+    if histogram is None or at >= len(histogram.bins) or not histogram.bins[at][1] or set(score) & set('=!<>"'):
+        return None
+    edges = [low - 0.5 if histogram.whole_values else low for low, _ in histogram.bins]
+    # A value outside the scale counts at its end.
+    above = f"{score} >= {edges[at]:g}" if at else ""
+    below = f"{score} < {edges[at + 1]:g}" if at + 1 < len(edges) else ""
+    return ConditionLink(summary.run, " and ".join(filter(None, (above, below))))
 
 
 def _without_value_cell(histogram: Histogram | None, name: str) -> TableCell:
@@ -556,7 +571,9 @@ def histogram_chart(summaries: Sequence[RunSummary], score: str) -> RowChart:
     """The share of the scored records that have each value: a group of bars per value, a bar per run."""
     labels = _bin_labels(summaries, score)
     shares = [[_bin_share(summary.spreads.get(score), at) for summary in summaries] for at in range(len(labels))]
-    return _share_bars(f"{score_title(score)}: share of each value", labels, shares, summaries)
+    chart = _share_bars(f"{score_title(score)}: share of each value", labels, shares, summaries)
+    points = (replace(point, link=_bin_link(summaries[point.series], score, point.row)) for point in chart.points)
+    return replace(chart, points=tuple(points))
 
 
 def _share_bars(

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final, Literal
 
-from steelyard.report.chart import Chart
+from steelyard.report.chart import Chart, ConditionLink
 from steelyard.types import Json
 
 Medium = Literal["terminal", "markdown", "html"]
@@ -76,6 +76,9 @@ class RecordLink:
 
     run: str
     sample: str
+
+
+PageLink = SampleLink | RunLink | RecordLink | ConditionLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,7 @@ class TableCell:
     short: str = ""
     strong: bool = False
     value: float | None = None
-    link: SampleLink | RunLink | RecordLink | None = None
+    link: PageLink | None = None
     tag: str = ""
 
 

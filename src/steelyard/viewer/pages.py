@@ -17,8 +17,9 @@ from starlette.responses import HTMLResponse, Response
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.escaping import visible
+from steelyard.report.chart import ConditionLink
 from steelyard.report.html import section_environment
-from steelyard.report.section import RecordLink, RunLink, SampleLink
+from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.store import Run, Store, read_marks
 from steelyard.store.marks import baselines
 from steelyard.viewer.keys import KEYS
@@ -301,13 +302,15 @@ def typed_text(sent: str, stored: str) -> str:
     return stored if clean == visible(stored).strip() else clean
 
 
-def linked_page(address: Callable[..., str], link: SampleLink | RunLink | RecordLink) -> str:
+def linked_page(address: Callable[..., str], link: PageLink) -> str:
     """Where a link of a section leads.
 
     Args:
         address: makes the address of a page.
         link: of a cell: to a run, to its comparison, to a record, or to some of its samples.
     """
+    if isinstance(link, ConditionLink):
+        return address(f"/run/{link.run}", where=link.where) + "#samples-title"
     if isinstance(link, RecordLink):
         return address(f"/run/{link.run}/s/{quote(link.sample, safe='')}")
     if isinstance(link, RunLink):
