@@ -175,7 +175,7 @@ def rescore(
 
     The replies of judges are taken from the journal.
     """
-    from steelyard.report.scores import changed_readings_section, rescored_section
+    from steelyard.report.rescored import changed_readings_section, rescored_section
     from steelyard.report.terminal import console, print_json, say
     from steelyard.report.terminal_sections import print_sections
     from steelyard.store import Store
