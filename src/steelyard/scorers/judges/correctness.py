@@ -91,7 +91,8 @@ class Correctness:
             "answer": answer,
         }
         messages = self._prompt.messages(language, values)
-        return self._scores(await self.judge.verdicts(ask, messages, _rating_in), answer)
+        verdicts = await self.judge.verdicts(ask, messages, _rating_in, **self.judge.rating_format())
+        return self._scores(verdicts, answer)
 
     def _scores(self, verdicts: Sequence[Verdict], answer: str) -> list[Score]:
         """Both scores; with repeats `correct` follows from the mean rating, so that it is still 1 or 0."""

@@ -134,7 +134,9 @@ class Rubric:
         threshold = self.threshold
         return score_of(
             self.name,
-            await self.judge.verdicts(ask, messages, self._read, max_tokens=_REASON_TOKENS),
+            await self.judge.verdicts(
+                ask, messages, self._read, max_tokens=_REASON_TOKENS, **self.judge.rating_format()
+            ),
             candidate=shown["answer"],
             passes=None if threshold is None else lambda value: value >= threshold,
         )

@@ -137,7 +137,7 @@ class Faithfulness:
             values["reason"] = latest.reason[:_LONGEST_REASON]
         prompt = self._create if latest is None else self._refine
         language = self.judge.language_for(*material.values())
-        reply = await self.judge.ask(ask, prompt.messages(language, values))
+        reply = await self.judge.ask(ask, prompt.messages(language, values), **self.judge.yes_no_format())
         return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
 
     @property

@@ -22,6 +22,7 @@ from steelyard.models.base import Model
 from steelyard.models.references import check_sent
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
+from steelyard.prompts.reply_schema import response_format
 from steelyard.registry import NEW_KEY
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import verdict_like
@@ -54,6 +55,8 @@ class Judge:
             out, for endpoints that refuse it.
         name: appended to the names of its scores: with `strict` a scorer gives `correct_strict`. Two judges with
             different names can score the same thing in one suite, and reports show how far they agree.
+        structured: hold verdicts to a JSON schema, the reason before the verdict, at an endpoint that has structured
+            outputs: those of `correctness`, `rubric` and `faithfulness`. Others are asked for free text as ever.
     """
 
     model: Model | None = None
@@ -61,6 +64,7 @@ class Judge:
     language: LanguageSetting = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="", metadata={NEW_KEY: True})
+    structured: bool = field(default=False, metadata={NEW_KEY: True})
     earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 
@@ -80,6 +84,22 @@ class Judge:
         check_sent("parameters", self.parameters)
         if self.name and not _NAME.fullmatch(self.name):
             raise ConfigError(f"name: expected letters, digits, -, _ and . for a judge's name, but got {self.name!r}")
+
+    def rating_format(self) -> dict[str, Any]:
+        """Parameters of a call that asks for a rating: a schema where verdicts are structured, else none."""
+        return self._format("rating", {"type": "number"})
+
+    def yes_no_format(self) -> dict[str, Any]:
+        """Parameters of a call that asks for YES or NO, likewise."""
+        return self._format("verdict", {"type": "string", "enum": ["YES", "NO"]})
+
+    def _format(self, name: str, verdict: Mapping[str, Any]) -> dict[str, Any]:
+        if not self.structured:
+            return {}
+        # The reason stands first: a verdict that is written first is not drawn from it.
+        properties = {"reason": {"type": "string"}, name: verdict}
+        schema = {"title": name, "type": "object", "properties": properties, "required": ["reason", name]}
+        return {"response_format": response_format({**schema, "additionalProperties": False})}
 
     def language_for(self, *texts: str) -> Language:
         """The language of a prompt that shows `texts`."""
