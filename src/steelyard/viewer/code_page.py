@@ -126,7 +126,7 @@ class _CodePages:
         )
 
     def _trial(self, coding: Coding, code: ErrorCode) -> Section | None:
-        result = self._codings.described(coding).trials.get(code.id)
+        result = self._codings.described(coding).page.trials.get(code.id)
         labels = {item.num: item.sample for item in coding.items}
         return trial_section(code, result, labels) if result else None
 

@@ -18,7 +18,6 @@ from starlette.routing import Route
 from steelyard.analysis.error_codes import LONGEST_DEFINITION, LONGEST_NAME
 from steelyard.errors import ConfigError
 from steelyard.report.code_scorer import PATTERN
-from steelyard.report.error_codes import codes_section, saturation_chart
 from steelyard.store.codings import MOST_DRAWN, change_code, draw_coding, new_code
 from steelyard.store.queues import checked_rater
 from steelyard.viewer.notes import author_of, remember_author
@@ -91,8 +90,8 @@ class _CodesPages:
         return self._shown(request, found[0], run) if found else self._draw_form(request, run)
 
     def _shown(self, request: Request, coding: Coding, run: Run | None = None) -> Response:
-        page = self._codings.described(coding)
-        state = page.state
+        told = self._codings.described(coding)
+        state = told.page.state
         runs = self._codings.runs(coding)
         counts = state.counts
         return self._pages.page(
@@ -102,12 +101,12 @@ class _CodesPages:
             state=state,
             runs=list(runs.values()),
             others=[other for other in self._codings.of_run(run) if other.id != coding.id] if run else [],
-            deleted=page.deleted,
+            deleted=told.page.deleted,
             drawn=_drawn(coding, {run.id: run.target for run in runs.values()}),
             errors=sum(counts.values()),
             codes=[ListedCode(code, counts[code.id], scorer_words(code)) for code in state.adopted],
-            section=codes_section(state, page.shares),
-            saturation=saturation_chart(state),
+            section=told.codes,
+            saturation=told.saturation,
             store_option=self._codings.store_option(),
             author=author_of(request),
             longest=(LONGEST_NAME, LONGEST_DEFINITION),
