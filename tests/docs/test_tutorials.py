@@ -59,3 +59,17 @@ def test_a_change_of_a_file_needs_the_old_lines_once():
         changed("a\na\n", "-a\n+b\n")
     with pytest.raises(AssertionError, match="0 times"):
         changed("a\n", "-c\n+b\n")
+
+
+def test_a_command_that_fails_is_no_part_of_a_tutorial_unless_its_code_is_shown():
+    with pytest.raises(AssertionError, match="ended with 3"):
+        list(Walk().follow("```console\n$ sh -c 'exit 3'\n```\n"))
+    (_, _, _, failed), (_, command, shown, code) = Walk().follow("```console\n$ sh -c 'exit 3'\n$ echo $?\n3\n```\n")
+    assert (failed, command, shown.strip(), code) == ("", "echo $?", "3", "3")
+
+
+def test_an_id_of_the_page_stands_for_the_one_that_was_printed():
+    walk = Walk()
+    for _, _, shown, printed in walk.follow("```console\n$ echo k7m2pq\nabc12d\n\n$ echo abc12d\nabc12d\n```\n"):
+        assert walk.matches(shown, printed)
+    assert walk.ids == {"abc12d": "k7m2pq"}
