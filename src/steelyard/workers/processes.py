@@ -38,7 +38,7 @@ from steelyard.suite.running import RESUMABLE, state_of
 from steelyard.workers.finishing import last_error, void_leases
 from steelyard.workers.task import STORE_FAILED, WorkerTask, most_workers, packed, without_samples
 
-_LOOK_S: Final = 0.25
+_LOOK_S: Final = 0.5
 _STORE_BACK_S: Final = 30.0
 """How long the store may be away, as when its server is started again."""
 _READY_S: Final = 120.0
