@@ -73,9 +73,9 @@ def test_the_cost_is_said_before_and_a_dry_run_sends_nothing(steelyard, run, fil
     with Store() as store:
         assert len(store.runs()) == 1
     told = " ".join(steelyard("judges", run.id, "--judges", file, code=0).err.split())
-    assert "360 calls of about" in told
+    assert "360 calls will be sent" in told
     again = " ".join(steelyard("judges", run.id, "--judges", file, code=0).err.split())
-    assert "0 calls of about" in again
+    assert "0 calls will be sent" in again
     assert "360 more are cached" in again
 
 

@@ -277,6 +277,11 @@ def whole(number):
     return Fraction(number).denominator == 1 and (not isinstance(number, float) or abs(number) < 2**53)
 
 
+def written_whole(number):
+    """Whether a number is an integer by its type, or a decimal without digits behind the point."""
+    return isinstance(number, int) or (isinstance(number, Decimal) and number.as_tuple().exponent >= 0)
+
+
 def plainly_equal(left, right, tolerance=Fraction(1, 10**12)):
     """The rule of the module's docstring, written out for two cells in exact fractions."""
     left, right = (int(cell) if isinstance(cell, bool) else cell for cell in (left, right))
@@ -291,7 +296,7 @@ def plainly_equal(left, right, tolerance=Fraction(1, 10**12)):
     if whole(left) and whole(right):
         return distance == 0
     limit = tolerance * max(abs(Fraction(left)), abs(Fraction(right)))
-    if any(isinstance(number, int) and abs(number) > 10**9 for number in (left, right)):
+    if any(written_whole(number) and abs(number) > 10**9 for number in (left, right)):
         limit = min(limit, Fraction(1, 10**6))
     return distance <= limit
 

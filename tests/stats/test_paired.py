@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 from scipy.stats import t as student
@@ -94,6 +94,7 @@ def _correlated(both, first, second, neither):
     return q / math.sqrt(margins) if margins else 0.0
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much])
 @given(cells, cells, cells, cells)
 def test_newcombe_without_correlation_is_his_interval_for_independent_rates(both, first, second, neither):
     n = both + first + second + neither

@@ -153,7 +153,7 @@ def run_labels(summaries: Sequence[RunSummary]) -> tuple[str, ...]:
 def headline(summary: RunSummary) -> str:
     """One sentence with the primary score of a run, its 95 % CI and its number of replies."""
     score = summary.score()
-    if score is None or score.headline.value is None:
+    if score is None or score.headline.value is None or (score.missing_verdicts and not score.scored):
         return below_figure(summary)
     share, mean = score.is_share, score.headline
     limits = interval_text(mean.interval, share=share)
