@@ -86,6 +86,9 @@ targets:
   silent: {langchain: {runnable: "my_agents:silent", input_key: messages}}
   chain: {langchain: {runnable: "my_agents:chain"}}
   function: {function: {function: "my_agents:from_a_function"}}
+  talk: {simulated_user: {target: {langchain: {runnable: "my_agents:graph", input_key: messages}}, model: {scripted: {
+    default: '{"message": "And how many people live in Oslo?", "done": false}'}}, most_turns: 2}}
+scorers: [{tool_calls: {expected: [{name: population, arguments: {city: Oslo}}]}}, agent_steps]
 options: {concurrency: 4}
 """
 
@@ -146,3 +149,23 @@ def test_the_page_and_the_terminal_show_the_steps_inert(steelyard):
 
 def test_what_agents_left_in_the_store_is_sound(steelyard):
     assert "is sound" in steelyard("verify")
+
+
+def test_the_tool_calls_and_steps_of_a_graph_are_scored(steelyard):
+    for target in ("created", "graph", "function"):
+        paris, oslo = (
+            {score["name"]: score["value"] for score in record["scores"]} for record in steelyard.records(target)
+        )
+        assert (paris["tool_calls"], oslo["tool_calls"]) == (0, 1)
+        assert (oslo["agent_steps"], oslo["agent_calls"], oslo["agent_tokens"]) == (2, 1, 92)
+
+
+def test_a_simulated_user_talks_to_a_graph_turn_by_turn(steelyard):
+    for record, city in zip(steelyard.records("talk"), ("Paris", "Oslo"), strict=True):
+        metadata = record["output"]["metadata"]
+        assert metadata["conversation"] == {"turns": 2, "ended": "most_turns"}
+        assert [message["role"] for message in metadata["messages"]] == ["user", "assistant", "tool", "assistant"] * 2
+        calls = [call for message in metadata["messages"] for call in message.get("tool_calls", ())]
+        assert [call["arguments"]["city"] for call in calls] == [city, "Oslo"]
+        assert record["output"]["value"] == "700000"
+        assert metadata["usage"]["calls"] == 4

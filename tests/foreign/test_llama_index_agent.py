@@ -127,6 +127,9 @@ targets:
   react: {llama_index: {engine: "my_agents:react"}}
   engine: {llama_index: {engine: "my_agents:engine"}}
   silent: {llama_index: {engine: "my_agents:silent"}}
+  talk: {simulated_user: {target: {llama_index: {engine: "my_agents:function_agent"}}, model: {scripted: {
+    default: '{"message": "And how many people live in Oslo?", "done": false}'}}, most_turns: 2}}
+scorers: [{tool_calls: {expected: [{name: population, arguments: {city: Oslo}}]}}, agent_steps]
 options: {concurrency: 4}
 """
 
@@ -235,3 +238,20 @@ def test_an_agent_is_given_the_turns_of_a_conversation_in_their_order_with_pictu
     assert {name: json.loads(text) for name, text in heard.items()} == {
         name: turns for name, (_, turns) in CONVERSATIONS.items()
     }
+
+
+@pytest.mark.parametrize("target", ["function_agent", "workflow", "react"])
+def test_the_tool_calls_and_steps_of_an_agent_are_scored(steelyard, target):
+    records = steelyard.records(target)
+    paris, oslo = ({score["name"]: score["value"] for score in record["scores"]} for record in records)
+    assert (paris["tool_calls"], oslo["tool_calls"]) == (0, 1)
+    assert (oslo["agent_steps"], oslo["agent_calls"]) == (2, 1)
+
+
+def test_a_simulated_user_talks_to_an_agent_turn_by_turn(steelyard):
+    for record, city in zip(steelyard.records("talk"), ("Paris", "Oslo"), strict=True):
+        metadata = record["output"]["metadata"]
+        assert metadata["conversation"] == {"turns": 2, "ended": "most_turns"}
+        calls = [call for message in metadata["messages"] for call in message.get("tool_calls", ())]
+        assert [call["arguments"]["city"] for call in calls] == [city, "Oslo"]
+        assert record["output"]["value"] == "700000"

@@ -57,7 +57,7 @@ def bound(pair: Pair, siblings: Mapping[str, Run], store: Store) -> SuitePair:
     runs = {name: siblings[name] if name in siblings else store.run(name) for name in pair.sides}
     lookups = {name: RecordReader(run) for name, run in runs.items()}
     a, b = (PairSide(runs[name].id, lookups[name]) for name in pair.sides)
-    return SuitePair(BoundPair(a, b), lookups)
+    return SuitePair(BoundPair(a, b, pair.transcripts), lookups)
 
 
 def check_stored(suite: Suite, store: Store) -> None:

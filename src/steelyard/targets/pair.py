@@ -7,10 +7,12 @@ that are stored already. The suite binds it to them before it is run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, NamedTuple
 
 from steelyard.errors import ConfigError
+from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES
+from steelyard.registry import NEW_KEY
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
@@ -37,12 +39,14 @@ class Pair:
         first: side A: a target of the same suite, or a stored run by its id.
         second: side B, likewise.
         names: what reports call the two, where an id says little; empty: as above.
+        transcripts: whether the messages that both outputs keep are handed to the judge; a suite sets it.
     """
 
     stage_info: ClassVar[StageInfo] = INLINE
     first: str
     second: str
     names: tuple[str, ...] = ()
+    transcripts: bool = field(default=False, metadata={NEW_KEY: True})
 
     def check(self) -> None:
         """Check that both sides are named and differ.
@@ -65,7 +69,8 @@ class Pair:
 
     def expected(self) -> Output:
         """Return a placeholder for a dry run, before the two sides have answered."""
-        return Output(dict.fromkeys(SIDES, "..."), metadata={side: {"failure": ""} for side in SIDES})
+        kept = {MESSAGES: [{"role": "assistant", "content": "..."}]} if self.transcripts else {}
+        return Output(dict.fromkeys(SIDES, "..."), metadata={side: {"failure": "", **kept} for side in SIDES})
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:  # noqa: ARG002  # what a target takes
         """Refuse to answer: only a pair that is bound to its runs can.
@@ -83,6 +88,7 @@ class BoundPair:
     stage_info: ClassVar[StageInfo] = INLINE
     a: PairSide
     b: PairSide
+    transcripts: bool = False
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Return the two answers of the same repeat."""
@@ -95,6 +101,9 @@ class BoundPair:
             values[name] = None if failure or output is None else answer_of(output)
             finish = str(output.metadata.get("finish", "")) if output is not None else ""
             metadata[name] = {"run": side.run, "failure": failure, "finish": finish}
+            if self.transcripts and output is not None:
+                kept = (MESSAGES, LEFT_OUT)
+                metadata[name] |= {key: output.metadata[key] for key in kept if key in output.metadata}
         return Output(values, metadata=metadata)
 
 

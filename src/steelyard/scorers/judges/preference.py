@@ -9,17 +9,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from steelyard.errors import ConfigError, expect_number
+from steelyard.prompts.agent_transcript import shorten, windowed_transcript
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import placeholders, refuse_file_names
+from steelyard.prompts.trajectory import read_trajectory
+from steelyard.registry import NEW_KEY
 from steelyard.replies.preference import read_preference
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import neutralised, verdict_like
@@ -62,6 +65,9 @@ class Preference:
             `{{reference}}` (all four fenced; a reference that is not shown is empty), `{{criteria}}` and `{{mark}}`.
             It asks for `[[A]]`, `[[B]]` or, for a tie, `[[C]]`.
         name: of the score.
+        transcript_tokens: where it is above 0, the judge is shown the messages of both agents before their answers,
+            each within so many estimated tokens; the middle of a longer transcript is left out. A pair with a side that
+            keeps no messages is not applicable then. Only the suite `pairwise` hands the messages over.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="[[A]]", compares_pairs=True)
@@ -73,6 +79,7 @@ class Preference:
     seed: int = 0
     template: Path | str = ""
     name: str = "preference"
+    transcript_tokens: int = field(default=0, metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -95,6 +102,8 @@ class Preference:
         if self.orders not in {"both", "random"}:
             raise ConfigError(f"orders: expected 'both' or 'random', but got {self.orders!r}")
         expect_number("seed", self.seed, 0, whole=True)
+        if self.transcript_tokens != 0:
+            expect_number("transcript_tokens", self.transcript_tokens, 200, 1_000_000, whole=True)
         self._prompt.check()
         if self.template:
             named = dict(placeholders(self._prompt.text("en")))
@@ -126,10 +135,13 @@ class Preference:
         sides = sides_of(self.name, output)
         if isinstance(sides, Score):
             return sides
+        shown = self._with_transcripts(sides, sample, output) if self.transcript_tokens else sides
+        if isinstance(shown, Score):
+            return shown
         reference = "" if self.reference is False else reference_of(sample)
         if self.reference is True and not reference:
             return not_applicable(self.name, "the sample has no reference")
-        prompts = self._prompts(sample, sides, reference)
+        prompts = self._prompts(sample, shown, reference)
 
         async def once(messages: list[Message]) -> Verdict:
             reply = await self.judge.ask(ask, messages, max_tokens=_TOKENS)
@@ -143,6 +155,18 @@ class Preference:
             for position, shown in enumerate(prompts)
         ]
         return self._score(sides, orders)
+
+    def _with_transcripts(self, sides: Sides, sample: Sample, output: Output) -> Sides | Score:
+        """Both answers behind the messages that led to them; not applicable where a side keeps none."""
+        language = self.judge.language_for(transcript_of(sample.input), *sides)
+        texts = []
+        for side, answer in zip("AB", sides, strict=True):
+            trajectory = read_trajectory(Output(answer, metadata=output.metadata[side]))
+            if isinstance(trajectory, str):
+                return not_applicable(self.name, f"{side}: {trajectory}")
+            window = windowed_transcript(trajectory.messages, self.transcript_tokens, language)
+            texts.append(f"{window.text}\n({window.note})\n\n{shorten(answer, self.transcript_tokens)}")
+        return Sides(*texts)
 
     def _prompts(self, sample: Sample, sides: Sides, reference: str) -> dict[Shown, list[Message]]:
         """The messages to send, by order."""

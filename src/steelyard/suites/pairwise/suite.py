@@ -50,6 +50,8 @@ class PairwiseSuite:
         pairs: `round_robin` is each with each; else a list of pairs of names, side A first.
         against: one that each of the others is compared with, in place of `pairs`; it is side B.
         preferences: people's votes in place of a judge, see the scorer `human_preference`.
+        transcript_tokens: where it is above 0, the judge is shown what both agents did, each within so many estimated
+            tokens, see the scorer `preference`.
         scorers: scorers of preferences (`preference`, `lexical_preference`, `human_preference`) judge each pair in
             place of what the keys above say; all others score the answers.
         name: a title for reports; empty is the first file's name.
@@ -70,6 +72,7 @@ class PairwiseSuite:
     pairs: Literal["round_robin"] | tuple[tuple[str, ...], ...] = "round_robin"
     against: str = ""
     preferences: Path | None = None
+    transcript_tokens: int = 0
     scorers: tuple[Scorer, ...] = ()
     name: str = ""
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -99,7 +102,7 @@ class PairwiseSuite:
             # Pairs come last: a target that reads the answers of others runs after them.
             targets={
                 **self.targets,
-                **{name: _pair(sides, pair) for name, pair in zip(names, pairs, strict=True)},
+                **{name: _pair(sides, pair, judging) for name, pair in zip(names, pairs, strict=True)},
             },
             scorers=with_judge(answers, self.judge),
             options=self.options,
@@ -152,7 +155,7 @@ class PairwiseSuite:
             ConfigError: there is none, or what is said of the judge would not be heard.
         """
         own = [scorer for scorer in self.scorers if stage_info(scorer).compares_pairs]
-        changed = [key for key in ("criteria", "reference", "orders") if getattr(self, key) != _DEFAULTS[key]]
+        changed = [key for key in _DEFAULTS if getattr(self, key) != _DEFAULTS[key]]
         if own:
             if changed or self.preferences is not None:
                 key = "preferences" if self.preferences is not None else changed[0]
@@ -167,16 +170,31 @@ class PairwiseSuite:
             return [HumanPreference(self.preferences)]
         if self.judge.model is None:
             raise ConfigError(_NOBODY)
-        return [Preference(self.judge, self.criteria, self.reference, self.orders, self.options.seed)]
+        return [
+            Preference(
+                self.judge,
+                self.criteria,
+                self.reference,
+                self.orders,
+                self.options.seed,
+                transcript_tokens=self.transcript_tokens,
+            )
+        ]
 
 
-_DEFAULTS: Final[Mapping[str, Any]] = {"criteria": "", "reference": "auto", "orders": "both"}
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    "criteria": "",
+    "reference": "auto",
+    "orders": "both",
+    "transcript_tokens": 0,
+}
 
 
-def _pair(sides: Mapping[str, str], pair: tuple[str, str]) -> Pair:
+def _pair(sides: Mapping[str, str], pair: tuple[str, str], judging: Sequence[Scorer]) -> Pair:
     """The target of a judging run; with the names of its sides where one of them is a stored run's id."""
     first, second = (sides[name] for name in pair)
-    return Pair(first, second, () if (first, second) == pair else pair)
+    transcripts = any(getattr(scorer, "transcript_tokens", 0) for scorer in judging)
+    return Pair(first, second, () if (first, second) == pair else pair, transcripts)
 
 
 def _between(scorer: Any, pair: tuple[str, str]) -> Any:
