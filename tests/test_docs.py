@@ -233,6 +233,7 @@ def test_every_relative_link_leads_somewhere(path):
             continue
         found = (path.parent / target).resolve() if target else path
         assert found.exists(), link
+        assert found.is_relative_to(DOCS) or not path.is_relative_to(DOCS), f"{link} is not in the built site"
         if anchor and found.suffix == ".md":
             heads = re.findall(r"^#+ (.+)$", text_of(found), re.MULTILINE)
             slugs = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
