@@ -92,6 +92,14 @@ def test_the_token_of_the_address_becomes_a_strict_cookie(viewer):
     assert viewer.ask("/", cookie=False, headers=[("Cookie", headers["set-cookie"].split(";")[0])])[0] == 200
 
 
+@pytest.mark.parametrize("foreign", ['view={"a": 1}', "filters[x]=1", "a b=1,2", "=;;", "noname", 'q="', "a@b={}"])
+def test_cookies_of_other_servers_of_the_host_lock_nobody_out(viewer, foreign):
+    ours = f"{viewer.access.cookie}={TOKEN}"
+    for cookies in (f"{foreign}; {ours}", f"{ours}; {foreign}"):
+        assert viewer.ask("/", cookie=False, headers=[("Cookie", cookies)])[0] == 200
+    assert viewer.ask("/", cookie=False, headers=[("Cookie", f"{foreign}; {ours[:-1]}")])[0] == 401
+
+
 def test_an_address_that_another_site_links_to_is_loaded_anew_by_our_own_page(viewer):
     headers = [("Sec-Fetch-Site", "cross-site")]
     status, answered, _ = viewer.ask(f"/?token={TOKEN}", cookie=False, headers=headers)

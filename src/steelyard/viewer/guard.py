@@ -13,10 +13,9 @@ import hmac
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final
@@ -178,7 +177,7 @@ class RequestGuard:
 
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
         """Nothing where the cookie has the token; else the answer that sets it, or a refusal."""
-        if self._access.is_token(_cookies(headers).get(self._access.cookie, "")):
+        if _has_cookie(headers, self._access.cookie, self._access.is_token):
             return None
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         given = next((value for name, value in pairs if name == "token"), "")
@@ -218,12 +217,14 @@ def _is_own(headers: Headers, scheme: str) -> bool:
     return headers.getlist("origin") == [f"{scheme}://{headers['host']}"]
 
 
-def _cookies(headers: Headers) -> dict[str, str]:
-    try:
-        jar = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return {}
-    return {name: morsel.value for name, morsel in jar.items()}
+def _has_cookie(headers: Headers, name: str, is_value: Callable[[str], bool]) -> bool:
+    """Whether one of the cookies has a name and a value that is right.
+
+    Cookies know no port: what other servers of this host have set comes along, in whatever form, and parsers that
+    refuse a header for one odd cookie would lock the user out.
+    """
+    pairs = (pair.partition("=") for header in headers.getlist("cookie") for pair in header.split(";"))
+    return any(given.strip() == name and is_value(value.strip()) for given, _, value in pairs)
 
 
 def _refuse(status: int, why: str) -> Response:
