@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steelyard.analysis.score_columns import Answered
@@ -34,6 +34,7 @@ details = st.dictionaries(
 
 
 @given(texts, details)
+@example("", {"letters": '"'})
 def test_it_reads_what_opening_the_detail_reads(reason, detail):
     assert read(reason, detail) == answered_of(json.loads(json.dumps(detail)))
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 # A quotation mark inside a JSON text has a backslash before it, so `"letters":` can only be a key.
 _KEYS: Final = re.compile(rb'"(letters|wanted|original|confidence|kind)":"([^"\\]*)"|"(options)":([0-9]+)', re.ASCII)
+_ESCAPED: Final = re.compile(rb'"(?:letters|wanted|original|confidence|kind)":"[^"\\]*\\')
 DAMAGED_DETAIL: Final = Answered(kind="damaged")
 """In place of what a scorer kept, where the body cannot be read: its outcome and value stand outside of the body."""
 _MOST_KEPT: Final = 20_000
@@ -111,7 +112,7 @@ def _text(value: Any) -> str:
 
 
 def _answered(data: bytes) -> Answered:
-    if b"\\u" in data or data.count(b"{") != 1:
+    if b"\\u" in data or data.count(b"{") != 1 or _ESCAPED.search(data):
         # Something is nested or escaped, so a key may not be one of the detail's own.
         detail = from_json(data)[1]
         return answered_of(detail) if isinstance(detail, Mapping) else NOT_KEPT
