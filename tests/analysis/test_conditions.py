@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import ConfigError, Failure, Label, Output, Record, Sample, Score
-from steelyard.analysis.conditions import parse_condition
+from steelyard.analysis.conditions import parse_condition, quoted_value
 
 MANIFEST = {"scores": ["solve_rate", "f1"], "over": {"solve_rate": "all", "f1": "scored"}}
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -53,11 +53,32 @@ def fitting(text):
         ("id=q2", ["UNREAD"]),
         ("error=timeout", ["FAILED"]),
         ('group=""', ["FAILED"]),
+        ("group = 'rock and roll' and wrong", ["WRONG"]),
+        ("wrong and group='rock and roll'", ["WRONG"]),
+        ("group=''", ["FAILED"]),
+        ("group != 'Book one' and group != \"rock and roll\"", ["FAILED"]),
         ("wrong and errors", []),
     ],
 )
 def test_a_condition_means_these_records(text, names):
     assert fitting(text) == names
+
+
+@pytest.mark.parametrize(
+    "group", ["don't and won't", 'the "new" and "old"', "'quoted' and", "a=b and c<d", "x' and y='z"]
+)
+def test_a_text_with_marks_of_one_kind_can_be_written(group):
+    value = quoted_value(group)
+    for text in (f"group = {value}", f"wrong and group={value} and id=q1"):
+        assert [part.value for part in parse_condition(text, MANIFEST).parts if part.name == "group"] == [group]
+
+
+def test_a_value_without_quotation_marks_may_hold_an_apostrophe():
+    assert [part.value for part in parse_condition("group = don't know and id=q'1", MANIFEST).parts] == [
+        "don't know",
+        "q'1",
+    ]
+    assert quoted_value("""both " and '""") is None
 
 
 def test_a_label_is_asked_for_by_name_and_value():

@@ -4,6 +4,7 @@ import csv
 import html
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import quote
 
@@ -68,6 +69,23 @@ def test_the_page_offers_what_a_filter_may_say_and_each_of_it_is_understood(page
         text = pages.ask(f"{address}&where={quote(word + value)}")[2]
         assert 'class="warning" role="alert"' not in text, word
     assert "regression" not in re.findall(r'<option value="(\w+)"></option>', pages.ask(f"/run/{second_run.id}")[2])
+
+
+def test_a_group_with_a_quotation_mark_is_listed_and_leads_to_its_samples(tmp_path):
+    samples = [replace(sample, group=["tax", 'the "new" and old'][at % 2]) for at, sample in enumerate(exam(6))]
+    suite = Suite("Exam", "choice", samples, {"first": first}, (Choice(),), Options(max_errors=0.5))
+    evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        run = run_of(viewer, "first")
+        groups = re.findall(rf'href="(/run/{run.id}\?where=group[^"#]+)#', viewer.ask(f"/run/{run.id}")[2])
+        assert len(groups) == 2
+        for address in groups:
+            assert "3 of 6 records" in viewer.ask(html.unescape(address))[2]
+
+
+def test_a_word_about_another_run_says_where_that_run_is_chosen(pages):
+    text = pages.ask(f"/run/{run_of(pages, 'second').id}?where=regression")[2]
+    assert "choose it under Against" in html.unescape(text)
 
 
 def test_repeats_of_a_sample_stand_in_one_row_also_at_the_end_of_a_page(tmp_path):
@@ -229,7 +247,7 @@ def test_a_list_by_label_can_be_held_against_another_run_and_leads_to_the_compar
     condition = 'label:cause = "wrong unit"'
     text = pages.ask(f"/run/{run.id}")[2]
     words = [html.unescape(word) for word in re.findall(r'<option value="([^"]+)"></option>', text)]
-    assert [word for word in words if word.startswith("label:")] == [condition]
+    assert sorted(word for word in words if word.startswith("label:")) == [condition, "label:cause = 'says \"no\"'"]
     assert f'<option value="{before.id}">first {before.id}</option>' in text
     text = pages.ask(f"/run/{run.id}?where={quote(condition + ' and regression')}&against={before.id}")[2]
     assert [sample for sample, _, _ in rows(text)] == [regressed]

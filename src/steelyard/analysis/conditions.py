@@ -28,9 +28,9 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
 from steelyard.types import OUTCOMES, Label, Record, Score
 
-_AND: Final = re.compile(r'\s+and\s+(?=(?:[^"]*"[^"]*")*[^"]*\Z)', re.IGNORECASE)
-"""An `and` outside quotation marks: an even number of them follows it."""
-_PART: Final = re.compile(r'([^=!<>"]+?)\s*(?:(<=|>=|!=|=|<|>)\s*(?:"([^"]*)"|([^"]*?)))?\s*')
+_AND: Final = re.compile(r"""[=<>]\s*(?:"[^"]*"|'[^']*')(?=\s+and\s|\s*\Z)|(?P<end>\s+and\s+)""", re.IGNORECASE)
+"""A value in quotation marks, which may hold an `and`, or an `and` between parts."""
+_PART: Final = re.compile(r"""([^=!<>"]+?)\s*(?:(<=|>=|!=|=|<|>)\s*(?:"([^"]*)"|'([^']*)'|([^"]*?)))?\s*""")
 _SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
     {
         "=": operator.eq,
@@ -150,7 +150,7 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
         text.encode()
     except UnicodeEncodeError as error:
         raise ConfigError(f"{text!r} is no condition: it is not valid Unicode") from error
-    written_parts = _AND.split(text.strip())
+    written_parts = _split_parts(text.strip())
     if len(written_parts) > _MOST_PARTS:
         raise ConfigError(f"a condition has at most {_MOST_PARTS} parts, not {len(written_parts)}")
     parts = []
@@ -158,9 +158,28 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
         match = _PART.fullmatch(written)
         if match is None:
             raise ConfigError(f"{written.strip() or text!r} is no condition: a word such as {example}, or name=value")
-        name, sign, quoted, bare = match[1].strip(), match[2] or "", match[3], match[4]
-        parts.append(ConditionPart(name, sign, (bare or "").strip() if quoted is None else quoted))
+        quoted = match[3] if match[3] is not None else match[4]
+        value = (match[5] or "").strip() if quoted is None else quoted
+        parts.append(ConditionPart(match[1].strip(), match[2] or "", value))
     return parts
+
+
+def _split_parts(text: str) -> list[str]:
+    parts, begin = [], 0
+    for found in _AND.finditer(text):
+        if found["end"]:
+            parts.append(text[begin : found.start()])
+            begin = found.end()
+    return [*parts, text[begin:]]
+
+
+def quoted_value(text: str) -> str | None:
+    """A text as the value of a condition, or None where it holds both kinds of quotation marks.
+
+    >>> print(quoted_value("a and b"), quoted_value('the "new" one'))
+    "a and b" 'the "new" one'
+    """
+    return next((f"{mark}{text}{mark}" for mark in ('"', "'") if mark not in text), None)
 
 
 def _check_part(part: ConditionPart, scores: Collection[str], *, compared: bool) -> None:
@@ -169,7 +188,10 @@ def _check_part(part: ConditionPart, scores: Collection[str], *, compared: bool)
         _refuse_order(part, "labels are equal or not")
     elif not sign and name in CHANGES:
         if not compared:
-            raise ConfigError(f"{name} is against another run: name that run with --against, or against= from Python")
+            raise ConfigError(
+                f"{name} is against another run: name that run with --against, or against= from Python, or "
+                "choose it under Against on a run's page"
+            )
     elif not sign:
         if name not in WORDS:
             hint = " (parts are joined by and; for or, ask twice)" if re.search(r"\bor\b", name) else ""

@@ -13,7 +13,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.analysis.conditions import ConditionPart, condition_parts
+from steelyard.analysis.conditions import ConditionPart, condition_parts, quoted_value
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.store import Run
 from steelyard.store.marks import RunMarks
@@ -137,7 +137,7 @@ def completions(listed: Iterable[MarkedRun]) -> list[str]:
         *_WORDS,
         *(f"{name} > " for name in ("errors", "done")),
         "age < 7",
-        *(f'suite = "{suite}"' for suite in suites if '"' not in suite),
+        *(f"suite = {value}" for suite in suites if (value := quoted_value(suite))),
         *(f"tag = {tag}" for tag in tags),
-        *(f'{name} = "{value}"' for name, value in target_tags if '"' not in value),
+        *(f"{name} = {value}" for name, text in target_tags if (value := quoted_value(text))),
     ]

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.conditions import CHANGES, LABEL, OF_RECORD, OUTCOME_WORDS, WORDS
+from steelyard.analysis.conditions import CHANGES, LABEL, OF_RECORD, OUTCOME_WORDS, WORDS, quoted_value
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.numbers import score_title
 from steelyard.analysis.preferences import preferences
@@ -261,16 +261,16 @@ def _cards(run: Run, summary: RunSummary) -> Iterator[CountCard]:
 
 
 def _groups(summary: RunSummary) -> list[GroupLink]:
-    """The groups of the main score; a name with a quotation mark cannot be written in a condition."""
+    """The groups of the main score; a name with both kinds of quotation marks cannot be written in a condition."""
     return [
         GroupLink(
             score.group,
             value_text(score.headline.value, share=score.is_share),
             score.headline.n,
-            f'group = "{score.group}"',
+            f"group = {value}",
         )
         for score in summary.groups.get(summary.primary, ())
-        if score.group and '"' not in score.group
+        if score.group and (value := quoted_value(score.group))
     ]
 
 
@@ -291,9 +291,10 @@ def _label_conditions(labels: Sequence[Label]) -> list[str]:
     """Conditions on labels with short values, as far as they can be written."""
     values = ((label.name, cell_text(label.value)) for label in labels)
     found = (
-        f'{LABEL}{name} = "{value}"'
+        f"{LABEL}{name} = {quoted}"
         for name, value in values
-        if len(value) <= _MOST_LETTERS and not _NO_NAME.search(name) and '"' not in value and value.isprintable()
+        if len(value) <= _MOST_LETTERS and not _NO_NAME.search(name) and value.isprintable()
+        if (quoted := quoted_value(value))
     )
     return list(dict.fromkeys(found))[:_MOST_LABELS]
 
