@@ -58,7 +58,7 @@ def test_another_kind_has_a_name_of_its_own_unless_the_score_takes_it():
     assert form(kind="text").name == COMMENT, "a run without scores takes remarks too"
 
 
-@pytest.mark.parametrize("kind", ["scale:5-1", "scale:1-1", "stars", "preference", "choice"])
+@pytest.mark.parametrize("kind", ["scale:5-1", "scale:1-1", "scale:1-1000000000", "stars", "preference", "choice"])
 def test_a_kind_that_cannot_be_meant_is_refused(kind):
     with pytest.raises(ConfigError, match="--as"):
         form(ScoreInfo("token_f1", UNIT), kind=kind)

@@ -19,6 +19,7 @@ from steelyard.store.queues import (
     item_record,
     label_item,
     named_queue,
+    open_items,
     queue_item,
     queue_items,
     queues,
@@ -186,7 +187,25 @@ def test_disagreements_make_a_queue_of_their_own(store):
     assert {item.sample for item in found} == set(samples[:3])
     progress = read_progress(store, queue)[0]
     assert (progress.overlapping, progress.conflicting) == (20, 3)
-    assert create_queue(store, replace(DESIGN, title="conflicts"), found, author="lead")
+    decided = create_queue(store, replace(DESIGN, title="conflicts", raters=1, overlap=0.0), found, author="lead")
+    assert reserve_item(store, decided, "ann") is None  # has said what is in dispute
+    assert {item.sample for item in open_items(store, decided, "cho")} == set(samples[:3])
+    assert read_progress(store, decided)[0].done == 0
+    assert set(labelled(store, decided, "cho", ["fail"] * 3)) == set(samples[:3])
+    assert read_progress(store, decided)[0].done == 3
+    assert reserve_item(store, decided, "dee") is None
+
+
+def test_who_cannot_tell_is_not_asked_again_about_a_disagreement(store):
+    queue = made(store, replace(DESIGN, raters=3))
+    for rater, verdict in (("ann", "pass"), ("bob", "fail"), ("cho", None)):
+        while item := reserve_item(store, queue, rater):
+            label_item(store, queue, item, RaterVerdict(rater, verdict))
+    found = disagreements(store, queue)
+    assert {item.labelled for item in found} == {3}
+    decided = create_queue(store, replace(DESIGN, raters=1, overlap=0.0), found, author="lead")
+    assert reserve_item(store, decided, "cho") is None
+    assert reserve_item(store, decided, "dee") is not None
 
 
 def test_labels_that_were_given_elsewhere_count_and_those_of_models_do_not(store):

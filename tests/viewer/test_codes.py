@@ -318,7 +318,9 @@ def test_what_is_not_there_says_so(on_file):
     for path, said in (
         (f"/codes/{coding.id}x", "did you mean"),
         (f"/codes/{coding.id}/i/99999", "is none of this error analysis"),
-        (f"/codes/{coding.id}/i/{2**70}", "is none of this error analysis"),
+        (f"/codes/{coding.id}/i/{2**60 // 10}", "is none of this error analysis"),
+        (f"/codes/{coding.id}/i/{2**70}", "There is no such page"),
+        (f"/codes/{coding.id}/i/{'9' * 5000}", "There is no such page"),
         (f"/codes/{coding.id}/c/c9-9", "there is no code"),
         ("/codes/nothere/draw", "may have been deleted"),
     ):

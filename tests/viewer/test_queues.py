@@ -165,6 +165,18 @@ def test_queues_and_items_that_are_gone_say_so(viewer):
     assert "0 of 0 records done" in ann(f"/queue/{queue.id}")[2]
 
 
+@pytest.mark.parametrize("number", ["9" * 30, "9" * 5000, "²", "-1"])
+def test_a_number_that_no_item_has_says_so_and_keeps_the_comment(viewer, number):
+    queue = queue_in(viewer.store)
+    ann = named(viewer, "ann")
+    assert ann(f"/queue/{queue.id}/i/{quote(number)}")[0] == 404
+    assert ann(f"/queue/{queue.id}/i/{quote(number)}/label", "POST", verdict="pass")[0] == 404
+    status, _, page = ann(f"/queue/{queue.id}/next", "POST", item=number, comment="kept-xyz")
+    assert status == 422
+    assert "may have been deleted" in page
+    assert "kept-xyz" in page
+
+
 def test_hostile_texts_stay_text(viewer):
     queue = queue_in(viewer.store, question="<img src=x onerror=alert(1)>")
     ann = named(viewer, "<script>alert(2)</script>")

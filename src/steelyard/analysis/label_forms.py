@@ -239,6 +239,8 @@ def _headline(manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo]) -> st
 def _parsed_kind(text: str) -> tuple[LabelKind, tuple[float, float] | None]:
     match = _SCALE.fullmatch(text)
     if match and float(match[1]) < float(match[2]):
+        if float(match[2]) - float(match[1]) > _WIDEST:
+            raise ConfigError(f"--as {text[:40]!r}: a scale has at most {_WIDEST} steps, such as scale:0-{_WIDEST}")
         return "scale", (float(match[1]), float(match[2]))
     for kind in _KINDS:
         if text.replace("-", "_") == kind:

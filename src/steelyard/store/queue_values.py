@@ -34,6 +34,7 @@ class DrawnItem:
         repeat: 0-based.
         weight: how many records of those that could be drawn it stands for.
         stratum: of which part it was drawn; "" where there are no parts.
+        labelled: how many people labelled it before; the queue asks for its raters besides these.
     """
 
     run: Run
@@ -42,6 +43,7 @@ class DrawnItem:
     repeat: int = 0
     weight: float = 1.0
     stratum: str = ""
+    labelled: int = 0
 
 
 @dataclass(frozen=True, slots=True)

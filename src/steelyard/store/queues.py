@@ -81,7 +81,7 @@ def create_queue(store: Store, design: QueueDesign, items: Sequence[DrawnItem], 
                 "no": item.no,
                 "sample": item.sample,
                 "repeat": item.repeat,
-                "needed": design.raters if at in doubly else 1,
+                "needed": item.labelled + (design.raters if at in doubly else 1),
                 "weight": item.weight,
                 "stratum": item.stratum,
             }
@@ -377,10 +377,13 @@ def disagreements(store: Store, queue: LabelQueue) -> list[DrawnItem]:
     """The items on which raters disagree, for a queue of their own: each is to be decided by one more person."""
     _, verdicts = read_progress(store, queue)
     runs = {run.num: run for run in store.runs()}
+    with store.reading() as connection:
+        items = _items(connection, queue.num)
+        raters = _raters(_labels(connection, queue, items))  # those who cannot tell too: they are not asked again
     return [
-        DrawnItem(runs[item.run], item.no, item.sample, item.repeat, item.weight, item.stratum)
-        for item in queue_items(store, queue)
-        if _is_conflict(verdicts.get(item.key, {}))
+        DrawnItem(runs[item.run], item.no, item.sample, item.repeat, item.weight, item.stratum, len(raters[item.key]))
+        for item in items
+        if item.run in runs and item.key in raters and _is_conflict(verdicts.get(item.key, {}))
     ]
 
 

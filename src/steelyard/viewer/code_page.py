@@ -30,6 +30,7 @@ from steelyard.store.codings import (
 from steelyard.viewer.codes_page import scorer_words, writer_of
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.pages import Pages, fields_of, typed_text
+from steelyard.viewer.path_numbers import number_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -140,7 +141,7 @@ class _CodePages:
         coding = self._codings.of(request.path_params["coding"])
         given = dict(fields)
         try:
-            items = tuple(int(value) for name, value in fields if name == "item" and value.isdecimal())
+            items = tuple(number_of(value) for name, value in fields if name == "item")
             sent = SentChange(given.get("do", ""), given, items, writer_of(request, given))
             goes_to = self._change(coding, request.path_params["code"], sent)
         except ConfigError as error:

@@ -16,6 +16,7 @@ from steelyard.store.queues import checked_rater
 from steelyard.viewer.codes_page import reading_mode, record_address
 from steelyard.viewer.notes import author_of
 from steelyard.viewer.pages import Pages, form_of, typed_text
+from steelyard.viewer.path_numbers import number_of
 from steelyard.viewer.sample_page import read_sample
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class SentNote:
         seen = form.get("seen", "")
         return cls(
             form.get("text", "").replace("\r\n", "\n").strip(),
-            int(seen) if seen.isdecimal() and len(seen) < 19 else 0,
+            max(0, number_of(seen)),
             form.get("code", ""),
             form.get("name", "").strip(),
             form.get("do") == "nothing",
@@ -73,8 +74,8 @@ def coded_record_routes(pages: Pages, codings: OpenCodings) -> list[Route]:
     """The routes of the page and of what it writes."""
     site = _RecordPages(pages, codings)
     return [
-        Route("/codes/{coding}/i/{item:int}", site.shown),
-        Route("/codes/{coding}/i/{item:int}", site.take, methods=["POST"]),
+        Route("/codes/{coding}/i/{item:number}", site.shown),
+        Route("/codes/{coding}/i/{item:number}", site.take, methods=["POST"]),
         Route("/codes/{coding}/withdraw", site.take_back, methods=["POST"]),
     ]
 

@@ -20,6 +20,7 @@ from steelyard.store.named_datasets import DatasetVersion, NamedDataset
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.open_datasets import OpenDatasets, row_of
 from steelyard.viewer.pages import Pages, form_of
+from steelyard.viewer.path_numbers import number_of
 
 if TYPE_CHECKING:
     from steelyard.data.dataset_file import DatasetFile
@@ -134,7 +135,7 @@ class _RowPages:
             ident,
             edit,
             author=form.get("author", "") or author_of(request),
-            seen=int(seen) if seen.isdecimal() and len(seen) < 19 else -1,
+            seen=number_of(seen),
             origin=self._origin(form),
         )
 

@@ -21,6 +21,7 @@ from steelyard.viewer.dataset_row_page import dataset_row_routes
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages, form_of
+from steelyard.viewer.path_numbers import number_of
 
 _GIVEN: Final = ("version", "after", "before", "search", "show")
 _MOST_ROWS: Final = 200
@@ -189,7 +190,7 @@ class _DatasetPages:
 def number_in(form: dict[str, str], name: str) -> int:
     """The number of a hidden field; -1, which is no event's, where somebody made the form by hand."""
     text = form.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 19 else -1
+    return number_of(text)
 
 
 def _parts(difference: DatasetDifference) -> Iterator[ShownDifference]:

@@ -43,6 +43,7 @@ from steelyard.store.queues import (
 )
 from steelyard.viewer.notes import author_of, remember_author
 from steelyard.viewer.pages import Pages, form_of
+from steelyard.viewer.path_numbers import number_of
 from steelyard.viewer.sample_page import turns_of
 
 _MOST_KEYS = 9
@@ -74,8 +75,8 @@ def queue_routes(pages: Pages) -> list[Route]:
         Route("/queue/{queue}/name", site.take_name, methods=["POST"]),
         Route("/queue/{queue}/next", site.take_next, methods=["POST"]),
         Route("/queue/{queue}/undo", site.take_back, methods=["POST"]),
-        Route("/queue/{queue}/i/{item:int}", site.shown),
-        Route("/queue/{queue}/i/{item:int}/label", site.take_verdict, methods=["POST"]),
+        Route("/queue/{queue}/i/{item:number}", site.shown),
+        Route("/queue/{queue}/i/{item:number}/label", site.take_verdict, methods=["POST"]),
     ]
 
 
@@ -156,10 +157,10 @@ class _QueuePages:
 
     def _done(self, request: Request, rater: str, form: dict[str, str]) -> Response:
         queue = self._queue(request)
-        if form.get("item", "").isdecimal():
+        if form.get("item"):
             comment, verdict = form.get("comment", ""), form.get("verdict", "")
             try:
-                item = queue_item(self._store, queue, int(form["item"]))
+                item = queue_item(self._store, queue, number_of(form["item"]))
                 if comment.strip() or verdict.strip():
                     label_item(self._store, queue, item, RaterVerdict(rater, verdict, comment))
             except ConfigError as error:
