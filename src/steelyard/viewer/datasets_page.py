@@ -189,8 +189,7 @@ class _DatasetPages:
 
 def number_in(form: dict[str, str], name: str) -> int:
     """The number of a hidden field; -1, which is no event's, where somebody made the form by hand."""
-    text = form.get(name, "")
-    return number_of(text)
+    return number_of(form.get(name, ""))
 
 
 def _parts(difference: DatasetDifference) -> Iterator[ShownDifference]:
