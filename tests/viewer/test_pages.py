@@ -6,6 +6,7 @@ import html
 import json
 import re
 import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from urllib.parse import quote
@@ -234,6 +235,23 @@ def test_the_cloud_of_a_graded_score_shows_every_sample_and_leads_to_it(graded):
     status, _, refused = graded.ask(f"/compare?a={first_run.id}&b={second_run.id}&second=word")
     assert status == 404
     assert "words" in refused
+
+
+def test_the_cloud_counts_a_repeat_without_a_verdict_as_the_mean_does(tmp_path):
+    asked = Counter()
+
+    def half_unread(sample):
+        asked[sample.id] += 1
+        return Output("Hm." if asked[sample.id] == 1 else f"The answer is {'ABCD'[int(sample.id[1:]) % 4]}.")
+
+    suite = Suite("E", "choice", exam(4), {"a": first, "b": half_unread}, (Choice(),), Options(repeats=2))
+    evaluate_suite(suite, how=RunConfig(store=tmp_path / "e.db"))
+    with serving(tmp_path / "e.db") as served:
+        one, other = sorted(served.store.runs(), key=lambda run: run.num)
+        text = served.ask(f"/compare?a={one.id}&b={other.id}")[2]
+    assert sorted(label for *_, label in marks_of(text)) == [
+        *("q0000: 1, 0.5", "q0001: 0, 0.5", "q0002: 1, 0.5", "q0003: 0, 0.5"),
+    ]
 
 
 def test_the_chosen_runs_are_compared_with_the_oldest(viewer, runs):

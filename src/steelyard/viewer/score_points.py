@@ -17,6 +17,7 @@ _MOST_SAMPLES: Final = 20_000
 """Samples up to which a cloud is drawn: reading more values takes longer than a page may."""
 _ROOM: Final = 0.05
 """Of a scale, beside its ends, so that marks there are whole."""
+_WITHOUT_VERDICT: Final = frozenset({"unparsed", "refused"})
 
 
 def scatter_of(pages: Pages, baseline: Run, other: Run, score: str, second: str) -> ScatterChart | None:
@@ -55,11 +56,14 @@ def scatter_of(pages: Pages, baseline: Run, other: Run, score: str, second: str)
 
 
 def _means(run: Run, score: str, ids: Mapping[int, str]) -> dict[str, float]:
-    """Sample id -> the mean of a score over the repeats that have it."""
+    """Sample id -> the mean of a score over the repeats that its headline counts, a reply without a verdict as 0."""
+    info = run.score_infos.get(score)
+    as_zero = _WITHOUT_VERDICT if info is not None and info.denominator == "all" else frozenset()
     values: dict[str, list[float]] = defaultdict(list)
     for placed in run.placed_values(score):
-        if placed.value is not None and placed.no in ids:
-            values[ids[placed.no]].append(placed.value)
+        value = 0.0 if placed.outcome in as_zero else placed.value
+        if value is not None and placed.no in ids:
+            values[ids[placed.no]].append(value)
     return {ident: fmean(of_sample) for ident, of_sample in values.items()}
 
 
