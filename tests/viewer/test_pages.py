@@ -16,6 +16,7 @@ from tests.report.conftest import HOSTILE
 from tests.viewer.conftest import exam, first, serving
 
 from steelyard import Options, Output, Sample, Score, ScoreInfo, Scripted, StoreError, Suite, compare, evaluate_suite
+from steelyard.errors import Attempt
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.judge import Judge
@@ -23,6 +24,8 @@ from steelyard.scorers.retrieval import Retrieval
 from steelyard.store import Store
 from steelyard.suite.evaluate import RunConfig
 from steelyard.suite.judge_prompts import judge_prompts
+from steelyard.types import Record, Reply
+from steelyard.viewer.sample_page import shown_calls
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +130,14 @@ def test_a_judged_sample_shows_the_prompt_that_was_sent_and_no_other(tmp_path):
     described = json.loads(json.dumps(dict(run.manifest)))
     described["scorers"]["correctness"]["correctness"]["judge"]["parameters"] = {"seed": 1}
     assert judge_prompts(_WithManifest(run, described), record) == {}
+
+
+def test_a_call_says_which_attempt_failed_and_why():
+    tried = (Attempt("rate_limit", 0.1), Attempt("timeout", 60.0, 1.0), Attempt("", 0.5, 2.0))
+    replies = {"target": (Reply("00", "Paris", latency=0.5, attempts=tried),)}
+    [call] = shown_calls(Record(Sample("a", "?"), Output("Paris"), (), replies=replies), "Paris", {})
+    assert call.faults == ("attempt 1: 429 too many requests", "attempt 2: timeout")
+    assert "3 attempts" in call.figures
 
 
 class _WithManifest:

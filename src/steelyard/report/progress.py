@@ -24,6 +24,15 @@ _FAULTS: Final[Mapping[str, str]] = MappingProxyType(
 """Kinds of faults that are tried again, for a reader; any other stands as it is."""
 
 
+def fault_text(kind: str) -> str:
+    """Why an attempt failed, for a reader.
+
+    >>> fault_text("rate_limit"), fault_text("refused by proxy")
+    ('429 too many requests', 'refused by proxy')
+    """
+    return _FAULTS.get(kind, kind)
+
+
 def retry_text(retries: Mapping[str, int]) -> str:
     """How many attempts were sent again and why, most first; "" where none was.
 
@@ -36,7 +45,7 @@ def retry_text(retries: Mapping[str, int]) -> str:
     if not (total := sum(retries.values())):
         return ""
     by_kind = sorted(retries.items(), key=lambda item: -item[1])
-    return f"{counted(total, 'retry')} ({', '.join(f'{_FAULTS.get(kind, kind)} {n:,}' for kind, n in by_kind)})"
+    return f"{counted(total, 'retry')} ({', '.join(f'{fault_text(kind)} {n:,}' for kind, n in by_kind)})"
 
 
 def duration_text(seconds: float) -> str:

@@ -22,6 +22,7 @@ from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation,
 from steelyard.prompts.conversation import input_text, is_messages
 from steelyard.prompts.message_parts import without_files
 from steelyard.report.numbers import kind_text
+from steelyard.report.progress import fault_text
 from steelyard.report.sample_evidence import (
     JUDGED,
     STEPS,
@@ -288,7 +289,7 @@ def _shown(record: Record, sides: Sequence[str], run: Run) -> ShownRecord:
         sql,
         _messages(output.metadata if output else {}),
         tuple(_passages(record)),
-        tuple(_calls(record, text, _prompts(run, record))),
+        tuple(shown_calls(record, text, _prompts(run, record))),
         _kept(without_sources(output.metadata)) if output else (),
         f"{record.seconds:.3g} s",
     )
@@ -485,10 +486,12 @@ def _source_text(source: Any) -> str:
     return cell_text(source.get("text")) if isinstance(source, Mapping) else ""
 
 
-def _calls(record: Record, shown: str, prompts: Mapping[str, Sequence[Message]]) -> Iterator[ShownCall]:
+def shown_calls(record: Record, shown: str, prompts: Mapping[str, Sequence[Message]]) -> Iterator[ShownCall]:
+    """The calls of a record with their figures, and why attempts failed."""
     for stage, replies in record.replies.items():
         for reply in replies:
-            faults = tuple(attempt.fault for attempt in reply.attempts if attempt.fault)
+            tried = enumerate(reply.attempts, 1)
+            faults = tuple(f"attempt {no}: {fault_text(attempt.fault)}" for no, attempt in tried if attempt.fault)
             text = "" if stage == "target" and reply.text == shown else reply.text
             prompt = tuple(map(_turn, prompts.get(reply.key, ())))
             yield ShownCall(stage, _figures(reply), faults, text, cell_text(reply.metadata.get("reasoning")), prompt)
