@@ -441,6 +441,9 @@ def test_a_code_becomes_a_pattern(on_file):
     assert status == 422
     assert "is no regular expression" in plain(page)
     assert 'value="(sorry"' in page
+    status, _, page = ann.change(source, pattern=" ", **sent)
+    assert status == 422
+    assert "type a regular expression" in plain(page)
     assert ann.change(source, pattern="sorry", **sent)[0] == 303
     scorer = state_of(on_file, ann.coding).codes[source].scorer
     assert scorer.config == {"error_pattern": {"name": "sorry", "pattern": "sorry", "flags": ["ignore_case"]}}

@@ -195,6 +195,14 @@ def test_two_tabs_on_one_row_lose_nothing(viewer):
     assert field(viewer.ask(f"{place(viewer)}/row?id=q1")[2], "cell-1") == "Bob asks?"
 
 
+def test_what_was_typed_into_a_row_that_is_gone_is_shown(on_file):
+    sent = urlencode({"id": "gone", "seen": "0", "author": "ann", "do": "save", "cell-1": "typed-xyz"})
+    status, _, answer = on_file.post(f"{place(on_file)}/row", sent)
+    assert status == 422
+    assert "has no row" in answer
+    assert "typed-xyz" in answer
+
+
 def test_two_people_who_add_the_same_id_both_keep_their_text(viewer):
     new = {"id": "q9", "cell-1": "Is water wet?", "cell-2": '["yes", "no"]', "cell-3": "A"}
     assert change(viewer, "", at="new", form=new)[0] == 303
@@ -228,6 +236,11 @@ def test_a_file_that_changed_under_the_draft_is_neither_shown_nor_saved(viewer, 
     assert "questions.jsonl was changed on disk" in answer
     assert "The draft stays in the store" in answer
     assert "secret" not in viewer.ask(f"/data/{base.split('/')[2]}")[2]
+    for at, ident in (("row", "q2"), ("new", "q9")):  # what was typed on an open page meanwhile is shown
+        sent = urlencode({"id": ident, "seen": "0", "author": "ann", "cell-1": "typed-xyz"})
+        status, _, answer = viewer.post(f"{base}/{at}", sent)
+        assert status == 422
+        assert "typed-xyz" in answer
     file.unlink()
     assert "is not in" in viewer.ask(f"{base}/draft")[2]
     file.write_bytes(original)

@@ -238,6 +238,8 @@ def _scorer_config(state: CodingState, sent: SentChange) -> dict[str, Json]:
 
     name = sent.field("score")
     if sent.do == "pattern":
+        if not sent.field("pattern"):
+            raise ConfigError("pattern: type a regular expression; a blank one is found in every answer")
         flags = ("ignore_case",) if sent.field("ignore_case") else ()
         ErrorPattern(name, sent.field("pattern"), flags).check()  # type: ignore[arg-type]
         return pattern_config(name, sent.field("pattern"), flags)

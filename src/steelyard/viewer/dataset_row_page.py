@@ -107,9 +107,12 @@ class _RowPages:
         return await run_in_threadpool(self._change, request, form)
 
     def _change(self, request: Request, form: dict[str, str]) -> Response:
-        asked = self._asked(request)
         ident, does = form.get("id", ""), form.get("do", "save")
-        row, _, in_file = row_of(asked.file, asked.draft, ident)
+        try:
+            asked = self._asked(request)
+            row, _, in_file = row_of(asked.file, asked.draft, ident)
+        except (ConfigError, DataError) as error:  # the file or the row is gone, and the form with it
+            return self._pages.unplaced(request, error, _written(form))
         try:
             cells = _typed(asked.file, form, row.cells)
             if does == "save" and in_file is None:
@@ -202,7 +205,10 @@ class _RowPages:
         return await run_in_threadpool(self._add, request, form)
 
     def _add(self, request: Request, form: dict[str, str]) -> Response:
-        asked = self._asked(request)
+        try:
+            asked = self._asked(request)
+        except (ConfigError, DataError) as error:
+            return self._pages.unplaced(request, error, _written(form))
         try:
             ident, filled = _new_row(asked, form)
             # A row of this id in the draft is somebody's, and no event of it was seen; one that was undone is gone.
@@ -272,6 +278,11 @@ class _RowPages:
             return {}
         run, record = self._record(form)
         return {"run": run.id, "target": run.target, "sample": record.sample.id, "repeat": record.repeat}
+
+
+def _written(form: Mapping[str, str]) -> str:
+    """What somebody wrote into the fields of a row, one after another."""
+    return "\n\n".join(text for name, text in form.items() if name.startswith(_CELL) and text.strip())
 
 
 def _columns(file: DatasetFile) -> list[tuple[int, str]]:

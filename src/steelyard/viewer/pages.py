@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import visible
 from steelyard.report.chart import ConditionLink
 from steelyard.report.html import section_environment
@@ -249,7 +249,7 @@ class Pages:
             status, title = (404 if isinstance(error, ConfigError) else 500), "This cannot be shown"
         return self.page(request, "error.html.j2", status=status, title=title, text=str(error))
 
-    def unplaced(self, request: Request, error: ConfigError, typed: str) -> Response:
+    def unplaced(self, request: Request, error: ConfigError | DataError, typed: str) -> Response:
         """What was typed has no place any more: why, and the text, so that nothing is lost."""
         return self.page(request, "error.html.j2", status=422, title="This was not done", text=str(error), typed=typed)
 
