@@ -124,6 +124,7 @@ def main() -> None:
         "loading": measured_by("loading"),
         "large": measured_by("large_runs"),
         "viewer": measured_by("viewer"),
+        "people": measured_by("people"),
     }
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--write", type=Path, help="write the table between the marks of this page")

@@ -58,6 +58,10 @@ class Viewer:
         self._cookie = ""
         self._cookie = self._answer(f"{self._at.path}?{self._at.query}").headers["set-cookie"].partition(";")[0]
 
+    def sign(self, cookie: str) -> None:
+        """Send a further cookie with each request, as of a rater's name."""
+        self._cookie = f"{self._cookie}; {cookie}"
+
     def _answer(self, path: str) -> http.client.HTTPResponse:
         connection = http.client.HTTPConnection(self._at.hostname or "", self._at.port, timeout=600)
         connection.request("GET", path, headers={"Cookie": self._cookie} if self._cookie else {})
