@@ -19,11 +19,13 @@ from steelyard.replies.listing import read_list, read_listing
 from steelyard.replies.preference import read_preference
 from steelyard.replies.rating import read_rating
 from steelyard.replies.sql import read_sql
+from steelyard.replies.user_turn import read_user_turn
 from steelyard.replies.verdict import Scale
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.retrieval.chunk import split_chunks
 from steelyard.retrieval.sentences import sentences
+from steelyard.types import Reply
 
 READERS: dict[str, Callable[[str], object]] = {
     "read_choice": lambda text: read_choice(text, ["Osmosis", "Diffusion", "Active transport", "Endocytosis"]),
@@ -37,6 +39,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "read_sql": read_sql,
     "read_sql, one form": lambda text: read_sql(text, form="create_select"),
     "read_sql, a block": lambda text: read_sql(text, form="block"),
+    "read_user_turn": lambda text: read_user_turn(Reply("", text)),
     "read_verdict_list": lambda text: read_verdict_list(text, 3),
     "read_yes_no": read_yes_no,
     "read_rating, named": lambda text: read_rating(text, Scale(1, 10), name="Coherence"),

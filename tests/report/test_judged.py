@@ -40,7 +40,7 @@ def rows_of(html, heading):
     table = html.split(f">{heading}</h", 1)[1].split("<tbody>", 1)[1].split("</tbody>", 1)[0]
     return [
         [re.sub(r"<[^>]*>", " ", cell).split() for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)]
-        for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.DOTALL)
     ]
 
 
