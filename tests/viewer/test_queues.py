@@ -242,3 +242,10 @@ def test_a_verdict_survives_the_viewer_that_took_it(tmp_path):
             assert ann(f"/queue/{queue.id}/next", "POST")[1]["location"] == screen != place
             assert ann(f"{screen}/label", "POST", verdict="fail")[0] == 303
         assert sorted(value["ann"] for value in read_progress(store, queue)[1].values()) == ["fail", "pass"]
+
+
+def test_the_page_of_a_queue_says_how_many_people_label_a_record(viewer):
+    several = queue_in(viewer.store, raters=3, overlap=0.25)
+    alone = queue_in(viewer.store, raters=1, overlap=0.0)
+    assert "3 for 25 % of the records, one for each of the others" in viewer.ask(f"/queue/{several.id}")[2]
+    assert "<dd>one for each record</dd>" in viewer.ask(f"/queue/{alone.id}")[2]
