@@ -9,7 +9,10 @@ from tests.browser.processes import STARTED, ViewerProcess, free_port, gated_run
 
 DONE = "document.querySelector('progress').value"
 CONNECTION = "(document.querySelector('#connection:not([hidden])')?.textContent ?? '')"
-REFUSED = ("401", "ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "htmx:sse:error")
+REFUSED = (
+    "401", "ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "htmx:sse:error",
+    "Failed to fetch",
+)  # fmt: skip
 """What the browser itself says of a server that is gone or does not know the page any more."""
 
 
