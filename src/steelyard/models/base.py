@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 _MOST_TOKENS: Final = 1 << 40
-"""A count beyond this is no count; added up, it must still fit into the store's 64 bits."""
+"""A count beyond this is not a count; added up, it must still fit into the store's 64 bits."""
 Watch = Callable[[bytes], bool]
 """Is given the parts of a body as they come, and says whether the reply's first token was among what it has seen."""
 _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
@@ -76,7 +76,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An unparsed HTTP answer: status, headers by lower-case name, and body.
+    """An HTTP response: status, headers by lower-case name, and body.
 
     Args:
         status: of HTTP.
@@ -148,7 +148,7 @@ class Wire(Protocol):
         """Send `request`, resolve its secrets, read the whole body.
 
         Raises:
-            Fault: `connection` or `timeout`; a status is no fault here.
+            Fault: `connection` or `timeout`; a status is not a fault here.
         """
 
 

@@ -16,6 +16,7 @@ from steelyard.errors import ModelError, expect_number
 from steelyard.models.base import Fault, Model, Request
 from steelyard.models.prices import Price, PriceTable, Spent, billionths, units
 from steelyard.models.rate_limit import RateLimiter, Rates, Sent
+from steelyard.models.shared_rates import Pace, SharedRateLimiter
 from steelyard.types import Reply, Usage
 
 
@@ -29,7 +30,7 @@ class Budget:
             the limit is reached may pass it.
         money: in the currency of `prices`, which must have a price for every model. A call is booked with our estimate
             of its input and with `max_tokens` of output; without `max_tokens` the calls in flight may pass the limit.
-        minutes: wall time of all sittings together, those of resumes included and the time between them not.
+        minutes: wall time of the run and its resumes, without the time between them.
     """
 
     calls: int | None = None
@@ -127,7 +128,7 @@ class BudgetMeter:
 
     @property
     def spent(self) -> Spent:
-        """What is booked so far, and the time that has passed."""
+        """Bookings so far, and the time that has passed."""
         return Spent(self._calls, self._tokens, self._money, int((self._clock() - self._began) * 1000))
 
     @property
@@ -212,14 +213,16 @@ class Quota:
         rates: what may be sent to each endpoint in a minute.
         prices: what tokens cost; a reply of a model with a price is noted with its cost. None where nobody asked.
         unproven: calls in flight at an endpoint that has given no good reply yet.
-        full: whether all that a minute allows was sent by an earlier process just now, for all that is known.
+        processes: that share each endpoint.
+        pace: of all these processes, where `rates` are shared.
     """
 
     budget: BudgetMeter | None = None
     rates: Rates = Rates()
     prices: PriceTable | None = None
     unproven: int = UNPROVEN
-    full: bool = False
+    processes: int = 1
+    pace: Pace | None = None
 
     @property
     def free(self) -> bool:
@@ -238,20 +241,25 @@ class Metering:
     def __init__(self, quota: Quota, sleep: Callable[[float], Awaitable[None]]) -> None:
         self._quota = quota
         self._sleep = sleep
-        self._limiters: dict[str, RateLimiter] = {}
+        self._limiters: dict[str, RateLimiter | SharedRateLimiter] = {}
 
     def of(self, model: Model, request: Request) -> MeteredCall:
-        """What meters one call."""
+        """Books one call in a budget."""
         quota = self._quota
         price = None if quota.prices is None else quota.prices.price(model)
         return MeteredCall(request, self._limiter(request.endpoint), quota.budget, price)
 
-    def _limiter(self, endpoint: str) -> RateLimiter | None:
-        if not self._quota.rates:
+    def _limiter(self, endpoint: str) -> RateLimiter | SharedRateLimiter | None:
+        quota = self._quota
+        if not quota.rates:
             return None
         if endpoint not in self._limiters:
             clock = asyncio.get_running_loop().time
-            self._limiters[endpoint] = RateLimiter(self._quota.rates, clock, self._sleep, full=self._quota.full)
+            self._limiters[endpoint] = (
+                RateLimiter(quota.rates, clock, self._sleep)
+                if quota.pace is None
+                else SharedRateLimiter(endpoint, quota.pace, clock, self._sleep)
+            )
         return self._limiters[endpoint]
 
 
@@ -268,7 +276,11 @@ class MeteredCall:
     __slots__ = ("_booked_money", "_budget", "_limiter", "_price", "_request", "_sent")
 
     def __init__(
-        self, request: Request, limiter: RateLimiter | None, budget: BudgetMeter | None, price: Price | None
+        self,
+        request: Request,
+        limiter: RateLimiter | SharedRateLimiter | None,
+        budget: BudgetMeter | None,
+        price: Price | None,
     ) -> None:
         self._request = request
         self._limiter = limiter

@@ -29,14 +29,14 @@ class Completions:
     Args:
         name: the model's name, as the endpoint knows it.
         base_url: up to and without `/completions`.
-        api_key: a reference, `"${NAME}"`; empty where the endpoint wants none.
+        api_key: a reference, `"${NAME}"`; empty if the endpoint needs none.
         parameters: sent with every call (`temperature`, `max_tokens`, `stop`, `seed`, ...); those of a single call win.
             Data: no `${NAME}` is resolved in it.
         headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds.
         api_version: of Azure OpenAI, `2024-10-21`: sent as `?api-version=`, and the key in the header `api-key`. Empty
             for every other endpoint, and for Azure's own `/openai/v1`.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` is a direct way; empty is what the environment says.
+        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
         ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
@@ -100,7 +100,7 @@ def prompt_of(messages: str | list[Message]) -> str:
     r"""The prompt to continue; a conversation with answers becomes a transcript.
 
     Raises:
-        ConfigError: a part that is no text, such as an image, which has no place in it.
+        ConfigError: a part that is not text, such as an image, which has no place in it.
 
     >>> prompt_of([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
     'Be brief.\n\nWhy?'

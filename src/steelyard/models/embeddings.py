@@ -41,14 +41,14 @@ class Embeddings:
     Args:
         name: the model's name, as the endpoint knows it.
         base_url: up to and without `/embeddings`.
-        api_key: a reference, `"${NAME}"`; empty where the endpoint wants none.
+        api_key: a reference, `"${NAME}"`; empty if the endpoint needs none.
         parameters: sent with every call (`dimensions`, `encoding_format`, ...). Data: no `${NAME}` is resolved in it.
         headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds.
-        batch: texts of one call at most; endpoints have limits from 16 to 2048.
+        batch: the most texts in one call; endpoints have limits from 16 to 2048.
         api_version: of Azure OpenAI, `2024-10-21`: sent as `?api-version=`, and the key in the header `api-key`. Empty
             for every other endpoint, and for Azure's own `/openai/v1`.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` is a direct way; empty is what the environment says.
+        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
         ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
@@ -207,7 +207,7 @@ def _texts(messages: str | Sequence[str] | list[Message]) -> list[str]:
 
 
 def _without_vectors(data: Mapping[str, Any], answer: Answer) -> Reply:
-    """What a success without vectors is: an error inside it, else a fault."""
+    """The fault of a success without vectors: an error inside it, else a fault."""
     if not data.get("error"):
         raise _malformed("no embeddings", answer)
     fault = fault_in_body(error_body(data), answer)
@@ -242,7 +242,7 @@ def _numbers(value: Any, answer: Answer) -> array[float]:
         else:
             numbers.extend(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise _malformed("a vector that is no list of numbers", answer) from error
+        raise _malformed("a vector that is not a list of numbers", answer) from error
     if not numbers or not all(map(math.isfinite, numbers)):
         raise _malformed("a vector that is empty or has a number that is not finite", answer)
     return numbers

@@ -3,7 +3,7 @@
 | came | kind | again? |
 |---|---|---|
 | 429 | rate_limit | yes, after what Retry-After says |
-| 5xx, 408, 409, 425 | server | yes |
+| 5xx but 501, 408, 409, 425 | server | yes |
 | 2xx with HTML or broken JSON | malformed | yes |
 | 401, 407, or a code that says the key is wrong | auth | no, the run ends (1) |
 | 402, or a code that says the account is out of money or quota (also under 429) | quota | no, the run ends (1) |
@@ -11,7 +11,7 @@
 | 4xx or 500 whose text names it (`models.refusals`) | auth, unknown_model, quota | no; a second one ends the run |
 | 404, 405 that name nothing | bad_request | no; the same, until the endpoint's first good reply |
 | 3xx | bad_request | no, the run ends: a redirect would carry the key elsewhere |
-| any other 4xx | bad_request | no; the next sample may fare better |
+| any other 4xx, 501 (not implemented) | bad_request | no; the next sample may fare better |
 | 4xx because of a content filter | no fault | it is an outcome of the sample: `is_content_filter` |
 
 (1) Once the endpoint has given a good reply, a second sample must be refused in equal words: see `models.limits`.
@@ -54,10 +54,21 @@ _CODES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )  # fmt: skip
 """Codes of error bodies, in lower case; the numbers are ZhipuAI's, from its public list of business error codes."""
 _KIND_OF_CODE: Final = MappingProxyType({code: kind for kind, codes in _CODES.items() for code in codes})
-_KIND_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
-    {401: "auth", 402: "quota", 407: "auth", 408: "server", 409: "server", 425: "server", 429: "rate_limit"}
-)
 _SERVER_ERROR: Final = 500
+_NOT_IMPLEMENTED: Final = 501
+"""The server lacks what the request asks for, and will lack it the next time (RFC 9110, section 15.6.2)."""
+_KIND_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        401: "auth",
+        402: "quota",
+        407: "auth",
+        408: "server",
+        409: "server",
+        425: "server",
+        429: "rate_limit",
+        _NOT_IMPLEMENTED: "bad_request",
+    }
+)
 _NOTHING_THERE: Final = frozenset({404, 405})
 """What a wrong address answers to every call; behind a right one it is about a single call."""
 _PASSING_STATUSES: Final = frozenset({408, 409, 425, 429, 502, 503, 504, 529})
@@ -114,7 +125,7 @@ def filtered_reply(answer: Answer) -> Reply | None:
     """The empty reply of a call that a content filter stopped; None for a success, which is to be read.
 
     Raises:
-        Fault: the status is no success, and for another reason.
+        Fault: the status is not a success, and for another reason.
     """
     if 200 <= answer.status < 300:
         return None
@@ -186,7 +197,7 @@ def _refused(kind: str, message: str, basis: str) -> Fault:
 
 
 def error_of(answer: Answer) -> ErrorBody:
-    """The error in the body of `answer`; empty if it is no JSON."""
+    """The error in the body of `answer`; empty if it is not JSON."""
     try:
         return error_body(json.loads(answer.body))
     except (ValueError, RecursionError):
@@ -197,7 +208,7 @@ def parse_json(answer: Answer) -> Any:
     """The JSON value in `answer`.
 
     Raises:
-        Fault: `malformed`, sent again: HTML, a truncated body, anything else that is no JSON. It may have been billed.
+        Fault: `malformed`, sent again: HTML, a truncated body, anything else that is not JSON. It may have been billed.
     """
     try:
         return parse_body(answer.body)
@@ -245,7 +256,7 @@ def quoted(body: bytes | str) -> str:
 
 
 def _kind(status: int, error: ErrorBody) -> str:
-    if status >= 500:
+    if status >= 500 and status != _NOT_IMPLEMENTED:
         return "server"
     if (kind := error.kind()) and (kind != "rate_limit" or status not in _KIND_OF_STATUS):
         return kind

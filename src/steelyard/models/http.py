@@ -62,26 +62,26 @@ class Preset:
 
 @dataclass(frozen=True, slots=True)
 class HttpModel:
-    """A model behind an address of its own kind.
+    """A model behind any JSON endpoint, described by address, body and response.
 
     What a preset says is filled in when the object is made, so that its fields, and with them the manifest, show the
     whole call whatever a later version's presets say.
 
     Args:
-        url: where the call goes; placeholders behind the host are filled percent-encoded. With a preset the path may
-            be left out.
+        url: where the call goes; placeholders after the host are percent-encoded. With a preset the path may be left
+            out.
         preset: a known service: `chatchat-0.2`, `chatchat-0.3`, `zhipu` or `openai`.
         method: the HTTP method.
         headers: sent with every call; keys only as `"Bearer ${NAME}"`.
-        body: over the preset's, key by key. A value that is only `{{prompt}}` keeps its JSON type. There are
-            `{{prompt}}` (the last message of the user; with an image in it, its parts), `{{system}}`, `{{history}}`
-            (the other messages), `{{messages}}` (all of them) and the names in `parameters`.
+        body: replaces the preset's values key by key. A value that is only `{{prompt}}` keeps its JSON type.
+            Placeholders are `{{prompt}}` (the last message of the user; with an image in it, its parts), `{{system}}`,
+            `{{history}}` (the other messages), `{{messages}}` (all of them) and the names in `parameters`.
         response: how the answer is read.
         parameters: values for further placeholders; those of a single call win. A parameter of a call that no
             placeholder asks for is not sent.
         timeout_s: limit of one attempt, in seconds.
         accept_status: statuses besides 2xx whose body is a reply.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` is a direct way; empty is what the environment says.
+        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
         ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
@@ -111,7 +111,7 @@ class HttpModel:
 
     @property
     def without_question(self) -> str:
-        """What would be the same for every call; empty where the messages have a place."""
+        """A sentence if every call would be the same; empty if the messages have a place."""
         return "" if shows_messages([self.url, self.body]) else "the body has neither {{prompt}} nor {{messages}}"
 
     def check(self) -> None:
@@ -176,7 +176,7 @@ class HttpModel:
 
 
 def _expanded(model: HttpModel, preset: Preset) -> dict[str, Any]:
-    """What the fields become under a preset."""
+    """The fields with those of a preset filled in."""
     parts = urlsplit(model.url)
     bare = parts.path in {"", "/"} and not parts.query
     response: dict[str, Any] = {
@@ -231,7 +231,7 @@ def _check_places(slots: Mapping[str, Any], template: Json) -> None:
             )
     if not isinstance(slots["prompt"], str) and "{{prompt}}" not in set(_texts_in(template)):
         raise ConfigError(
-            "the body has no place for a part that is no text, such as an image: use {{messages}}, or a value that is "
+            "the body has no place for a part that is not text, such as an image: use {{messages}}, or a value that is "
             "{{prompt}} alone"
         )
 

@@ -8,7 +8,7 @@ must not depend on the parser. Where the two packages would differ, the standard
 | text outside ASCII in a request | UTF-8 | escaped, as `json` does |
 | NaN, infinity, an integer beyond 64 bits in a request | null, null, refused | as `json` does |
 | a fraction that needs an exponent | 1e-7 | 1e-07 |
-| enumerations, dataclasses, dates, keys that are no text in a request | written or refused | as `json` does |
+| enumerations, dataclasses, dates, keys that are not text in a request | written or refused | as `json` does |
 | an integer beyond 64 bits in a reply | a fraction | the integer |
 | NaN, infinity, half of a surrogate pair, UTF-16 in a reply | refused | as `json` does |
 

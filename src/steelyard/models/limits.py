@@ -85,18 +85,22 @@ class Gate:
         most: the limit that is never passed.
         pauses: ended when the run stops, so that nobody queues for ever.
         unproven: the limit until the endpoint has given a good reply.
+        processes: that share the endpoint, each with a gate. The limit may then fall to a part of one call: after each
+            call the gate stays closed so long that on average no more are in flight.
     """
 
-    def __init__(self, most: int, pauses: Pauses, unproven: int = UNPROVEN) -> None:
+    def __init__(self, most: int, pauses: Pauses, unproven: int = UNPROVEN, processes: int = 1) -> None:
         self.answered = False
         self.proven = False
         self.refusals = Refusals()
         self._most = float(most)
+        self._least = 1.0 / processes
         # A wrong key then costs a few refusals, and not one for each of `most` calls.
         self._limit = float(min(most, unproven))
         self._eased = False
         self._active = 0
         self._open_at = 0.0
+        self._entered_at = 0.0
         self._last_cut = -1.0
         self._queue: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -105,15 +109,15 @@ class Gate:
     @property
     def limit(self) -> int:
         """Calls that may be in flight now."""
-        return int(self._limit)
+        return max(1, int(self._limit))
 
     def enter_now(self) -> bool:
         """Take a place if there is one and nobody waits for it; whether there was."""
-        if self._queue or self._active >= int(self._limit):
+        if self._queue or self._active >= self.limit:
             return False
         if self._open_at and asyncio.get_running_loop().time() < self._open_at:
             return False
-        self._active += 1
+        self._take_place()
         return True
 
     async def enter(self) -> None:
@@ -136,6 +140,9 @@ class Gate:
     def leave(self) -> None:
         """Give the place back."""
         self._active -= 1
+        if self._limit < 1:
+            now = asyncio.get_running_loop().time()
+            self._open_at = max(self._open_at, now + (now - self._entered_at) * (1 / self._limit - 1))
         if self._queue:
             self._let_in()
 
@@ -146,8 +153,16 @@ class Gate:
             self.proven = True
             self._limit = self._limit if self._eased else self._most
         if self._limit < self._most:
-            # Additive increase, multiplicative decrease, as TCP does: 1 more per round of `limit` replies.
-            self._limit = min(self._most, self._limit + 1 / self._limit)
+            # Additive increase, multiplicative decrease, as TCP does: 1 more per round of replies, of all processes.
+            self._limit = min(self._most, self._limit + self._least / max(1.0, self._limit))
+
+    def change_most(self, most: int) -> None:
+        """Change the limit that is never passed: other processes share the endpoint, or one does so no more."""
+        if self.proven and not self._eased:
+            self._limit = float(most)
+        self._limit = min(self._limit, float(most))
+        self._most = float(most)
+        self._let_in()
 
     def hold_back(self) -> None:
         """A refusal came before any good reply: wait for the other calls in flight, which may say the same."""
@@ -160,10 +175,20 @@ class Gate:
         self._eased = True
         # Calls that were sent before the last cut say nothing of the lower limit; eight of them would cut 16 to 1.
         if sent_at > self._last_cut:
-            self._limit = max(1.0, min(self._limit, float(self._active)) * _DECREASE)
+            # None is in flight where another process was refused, and this one had nothing to send.
+            self._limit = max(self._least, min(self._limit, float(self._active) or self._limit) * _DECREASE)
             self._last_cut = now
         if retry_after_s is not None:
-            self._open_at = max(self._open_at, now + retry_after_s + MARGIN_S)
+            self.close_for(retry_after_s + MARGIN_S)
+
+    def close_for(self, seconds: float) -> None:
+        """Let nobody in for so long, or for as long as it is closed already."""
+        self._open_at = max(self._open_at, asyncio.get_running_loop().time() + seconds)
+
+    def _take_place(self) -> None:
+        self._active += 1
+        if self._least < 1:  # only then can the limit fall below one call
+            self._entered_at = asyncio.get_running_loop().time()
 
     def _let_in(self) -> None:
         loop = asyncio.get_running_loop()
@@ -175,7 +200,7 @@ class Gate:
         while self._queue and self._active < self.limit:
             future = self._queue.popleft()
             if not future.done():
-                self._active += 1
+                self._take_place()
                 future.set_result(None)
 
     def _reopen(self) -> None:
@@ -193,10 +218,10 @@ class Retry:
     """Retry policy for transient faults (429, 5xx, dropped, truncated, malformed, empty, hang).
 
     Args:
-        attempts: sendings of one call at most.
-        total_s: limit for one call from its first sending, waits included, in seconds.
-        base_s: the first back-off is drawn below this; it doubles with every attempt.
-        cap_s: no back-off of our own is longer; a longer Retry-After is obeyed within `total_s`.
+        attempts: the most attempts of one call.
+        total_s: limit for one call from its first attempt, waits included, in seconds.
+        base_s: the first wait is drawn below this, in seconds; the bound doubles with every attempt.
+        cap_s: the longest wait of our own, in seconds; a longer Retry-After is obeyed within `total_s`.
     """
 
     attempts: int = 20
@@ -240,6 +265,9 @@ class Limits:
 
     Attributes:
         retries: kind of fault -> attempts that failed so far and were sent again.
+        gates: by endpoint.
+        on_put_off: is given an endpoint that put a call off, when that was sent by the loop's clock, and for how many
+            seconds nothing may be sent.
     """
 
     def __init__(
@@ -257,18 +285,26 @@ class Limits:
         self._retried = retried
         self._retry = retry
         self._concurrency = concurrency
-        self._unproven = quota.unproven
+        self._quota = quota
         self._refusal = refusal
-        self._gates: dict[str, Gate] = {}
+        self.gates: dict[str, Gate] = {}
+        self.on_put_off: Callable[[str, float, float], None] = lambda _endpoint, _sent_at, _wait_s: None
         self._metering = None if quota.free else Metering(quota, self.pauses.sleep)
         self._random = random.Random(seed)  # noqa: S311  # jitter, not a secret
 
     def gate(self, endpoint: str) -> Gate:
         """The one gate of that endpoint."""
-        gate = self._gates.get(endpoint)
+        gate = self.gates.get(endpoint)
         if gate is None:
-            gate = self._gates[endpoint] = Gate(self._concurrency, self.pauses, self._unproven)
+            quota = self._quota
+            gate = self.gates[endpoint] = Gate(self._concurrency, self.pauses, quota.unproven, quota.processes)
         return gate
+
+    def change_concurrency(self, most: int) -> None:
+        """Change how many calls may be in flight at one endpoint; those that are stay."""
+        self._concurrency = most
+        for gate in self.gates.values():
+            gate.change_most(most)
 
     async def call(self, model: Model, request: Request, wire: Wire, sample: str = "", key: str = "") -> Reply:
         """Send with retries until a reply or a permanent failure.
@@ -285,7 +321,7 @@ class Limits:
             StoreError: the reply could not be kept.
         """
         clock = asyncio.get_running_loop().time
-        gate = self._gates.get(request.endpoint) or self.gate(request.endpoint)
+        gate = self.gates.get(request.endpoint) or self.gate(request.endpoint)
         progress: CallProgress | None = None
         metered = None if self._metering is None else self._metering.of(model, request)
         expect_reply = getattr(model, "expect_reply", None)
@@ -307,6 +343,10 @@ class Limits:
                 return _finished(reply if metered is None else metered.answered(reply), key, request, progress, seconds)
             except Fault as fault:
                 progress = progress or CallProgress(sample, str(getattr(model, "name", "")), sent_at, metered)
+                if self._puts_off(fault):
+                    gate.reduce_concurrency(sent_at, fault.retry_after_s)
+                    told = fault.retry_after_s
+                    self.on_put_off(request.endpoint, sent_at, 0.0 if told is None else told + MARGIN_S)
                 self._judge(fault, gate, progress, sent_at)
             finally:
                 gate.leave()
@@ -324,6 +364,11 @@ class Limits:
         if (error := self._refusal()) is not None:
             raise error
 
+    def _puts_off(self, fault: Fault) -> bool:
+        """Whether the endpoint asks for fewer calls, and not for a longer wait than any call may take."""
+        told = fault.retry_after_s
+        return fault.kind == "rate_limit" if told is None else told <= self._retry.total_s
+
     def _judge(self, fault: Fault, gate: Gate, progress: CallProgress, sent_at: float) -> None:
         """Record the failed attempt and set the wait before the next, or give up."""
         now = asyncio.get_running_loop().time()
@@ -335,8 +380,6 @@ class Limits:
             gate.answered = True
         told = fault.retry_after_s
         put_off = told is not None and told > self._retry.total_s
-        if (fault.kind == "rate_limit" or told is not None) and not put_off:
-            gate.reduce_concurrency(sent_at, told)
         # Also for a fault that is sent again: it counts the refusal and holds other calls back.
         refused = self._refuses_all(fault, gate, progress)
         progress.wait_s = self._back_off(len(progress.attempts), fault)

@@ -45,7 +45,7 @@ _MOST_CAUSES: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class LiteLLM:
-    """A model behind a provider of its own kind.
+    """A model of any provider that LiteLLM supports.
 
     Args:
         name: provider and model as LiteLLM writes them: `anthropic/claude-sonnet-4-5`, `gemini/gemini-2.5-pro`.
@@ -86,7 +86,7 @@ class LiteLLM:
         check_sent("parameters", self.parameters)
         for name in (*self.parameters, *self.credentials):
             if name in _OURS:
-                raise ConfigError(f"parameters may not hold {name!r}")
+                raise ConfigError(f"parameters must not contain {name!r}")
         expect_number("timeout_s", self.timeout_s, 0.001)
 
     def load(self) -> None:

@@ -94,7 +94,7 @@ def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
     expect_number("timeout_s", model.timeout_s, 0.001)
     for name in reserved:
         if name in model.parameters:
-            raise ConfigError(f"parameters may not hold {name!r}")
+            raise ConfigError(f"parameters must not contain {name!r}")
 
 
 def post(model: Endpoint, path: str, body: Mapping[str, Any], input_tokens: int) -> Request:
@@ -153,18 +153,18 @@ class OpenAICompatible:
     Args:
         name: the model's name, as the endpoint knows it.
         base_url: up to and without `/chat/completions`.
-        api_key: a reference, `"${NAME}"`; empty where the endpoint wants none.
+        api_key: a reference, `"${NAME}"`; empty if the endpoint needs none.
         parameters: sent with every call (`temperature`, `top_p`, `max_tokens`, `seed`, `response_format`,
             `logprobs`, ...); those of a single call win. Data: no `${NAME}` is resolved in it.
         headers: sent with every call; values may hold `${NAME}`.
         timeout_s: limit of one attempt, in seconds.
-        stream: read replies as they come, and measure the time to the first token. The journal's key is that of the
-            same call without: it is the same question.
-        idle_s: limit between two parts of a stream, in seconds; 0 is none. A model that thinks unseen may be silent
-            for long, so there is none by default.
+        stream: read replies as they arrive, and measure the time to the first token. The journal takes a streamed call
+            and one that is not streamed for the same request.
+        idle_s: longest silence within a stream, in seconds; 0: no limit, since a model that reasons may be silent for
+            long.
         api_version: of Azure OpenAI, `2024-10-21`: sent as `?api-version=`, and the key in the header `api-key`. Empty
             for every other endpoint, and for Azure's own `/openai/v1`.
-        proxy: `http://user:${PASSWORD}@host:3128`; `none` is a direct way; empty is what the environment says.
+        proxy: `http://user:${PASSWORD}@host:3128`; `none` connects directly; empty follows the environment.
         ca_file: certificates in PEM form that are trusted as well as the system's.
     """
 
@@ -190,7 +190,7 @@ class OpenAICompatible:
         expect_number("idle_s", self.idle_s, 0)
         for name in ("stream", "stream_options"):
             if self.parameters.get(name) or (self.stream and name in self.parameters):
-                raise ConfigError(f"parameters may not hold {name!r}: write stream: true beside them")
+                raise ConfigError(f"parameters must not contain {name!r}: write stream: true beside them")
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
         """One POST to `/chat/completions`."""
@@ -253,7 +253,8 @@ def reply_of(data: Any, answer: Answer) -> Reply:
     finish = _finish(choice)
     if not text and message.get("refusal"):
         text, finish = content_text(message["refusal"]), "refusal"
-    if message.get("content") is None and finish not in WITHOUT_TEXT:
+    # A model that is made to call a tool (`tool_choice`) ends its reply with "stop".
+    if message.get("content") is None and not message.get("tool_calls") and finish not in WITHOUT_TEXT:
         raise Fault("empty", f"the reply has no content: {quoted(answer.body)}", billed=True)
     metadata = _metadata(data, choice, message)
     if answer.first_s is not None:
@@ -276,7 +277,7 @@ def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
 
 
 def _finish(choice: Mapping[str, Any]) -> str:
-    """Why the reply ended; what is no text says nothing."""
+    """Why the reply ended; what is not text says nothing."""
     reason = choice.get("finish_reason")
     if reason == "network_error":
         raise Fault("server", "the service ended the reply with network_error", billed=True)

@@ -93,13 +93,18 @@ class PriceTable:
         """
         if ModelInfo.of(model).inline:
             return FREE
-        for name in priced_names(model):
-            if name in self.models:
-                return self.models[name]
-            fitting = [pattern for pattern in self.models if fnmatchcase(name, pattern)]
-            if fitting:
-                return self.models[max(fitting, key=len)]
-        return None
+        return next((price for name in priced_names(model) if (price := self.named(name)) is not None), None)
+
+    def named(self, name: str) -> Price | None:
+        """The price under a name: that of the exact name, else of the longest pattern that fits; None where none does.
+
+        >>> PriceTable({"glm-*": Price(1, 2), "glm-4*": Price(3, 4)}).named("glm-4-air")
+        Price(input=3, output=4, cached=None)
+        """
+        if name in self.models:
+            return self.models[name]
+        fitting = [pattern for pattern in self.models if fnmatchcase(name, pattern)]
+        return self.models[max(fitting, key=len)] if fitting else None
 
 
 def priced_names(model: Any) -> Iterator[str]:
@@ -115,7 +120,7 @@ def priced_names(model: Any) -> Iterator[str]:
 
 
 class Spent(NamedTuple):
-    """What an evaluation has spent: calls, tokens, billionths of the currency's unit, and milliseconds."""
+    """Spending of an evaluation: calls, tokens, billionths of the currency's unit, and milliseconds."""
 
     calls: int = 0
     tokens: int = 0
@@ -155,7 +160,7 @@ def read_prices(path: Path) -> PriceTable:
             `model`, `input`, `output` and, where there are any, `cached` and `currency`.
 
     Raises:
-        ConfigError: it cannot be read, or holds what is no price; with its place.
+        ConfigError: it cannot be read, or holds what is not a price; with its place.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -164,7 +169,7 @@ def read_prices(path: Path) -> PriceTable:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is no UTF-8 text") from error
+        raise ConfigError(f"{path} is not UTF-8 text") from error
     if path.suffix.lower() == ".csv":
         return _of_csv(text, path.name)
     if path.suffix.lower() == ".json":
@@ -203,7 +208,7 @@ def _of_csv(text: str, location: str) -> PriceTable:
             raise ConfigError(f"{location}: two columns have one name ({', '.join(reader.fieldnames or ())})")
         rows = list(reader)
     except csv.Error as error:
-        raise ConfigError(f"{location} is no CSV file: {error}") from error
+        raise ConfigError(f"{location} is not a CSV file: {error}") from error
     currencies = {(row.get("currency") or "").strip() for row in rows}
     if len(currencies) > 1:
         raise ConfigError(f"{location} holds several currencies ({', '.join(sorted(currencies))}): one table has one")

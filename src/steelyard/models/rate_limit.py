@@ -16,7 +16,8 @@ from typing import Final
 
 from steelyard.errors import expect_number
 
-_WINDOW_S: Final = 60.0
+WINDOW_S: Final = 60.0
+"""What a rate counts."""
 _SLACK_S: Final = 0.05
 """How far a sending may catch up on a timer that was late; without it every late timer would lower the rate."""
 _LOOK_AGAIN_S: Final = 1.0
@@ -28,10 +29,10 @@ class Rates:
     """Limits per endpoint for any 60 seconds; None is no limit.
 
     Args:
-        requests_per_minute: sendings, retries included.
-        tokens_per_minute: of input and output together. Booked before sending: our estimate of the input, and
-            `max_tokens` where it is set; put right when the endpoint has counted. A single call that has more is sent
-            when nothing else was for a minute.
+        requests_per_minute: requests, retries included.
+        tokens_per_minute: of input and output together. Before a call, our estimate of its input and its `max_tokens`
+            are booked; afterwards what the endpoint counted. A single call above the limit is sent after a minute
+            without others.
     """
 
     requests_per_minute: int | None = None
@@ -56,8 +57,8 @@ class Rates:
         >>> Rates(requests_per_minute=60).least_s(120, 0), Rates().least_s(5, 5)
         (120.0, 0.0)
         """
-        by_requests = requests * _WINDOW_S / self.requests_per_minute if self.requests_per_minute else 0.0
-        by_tokens = tokens * _WINDOW_S / self.tokens_per_minute if self.tokens_per_minute else 0.0
+        by_requests = requests * WINDOW_S / self.requests_per_minute if self.requests_per_minute else 0.0
+        by_tokens = tokens * WINDOW_S / self.tokens_per_minute if self.tokens_per_minute else 0.0
         return max(by_requests, by_tokens)
 
 
@@ -76,17 +77,9 @@ class RateLimiter:
         rates: the limits.
         now: a monotonic clock, in seconds.
         sleep: waits so many seconds, unless the run ends before.
-        full: whether all that the last minute allowed is taken for sent, evenly.
     """
 
-    def __init__(
-        self,
-        rates: Rates,
-        now: Callable[[], float],
-        sleep: Callable[[float], Awaitable[None]],
-        *,
-        full: bool = False,
-    ) -> None:
+    def __init__(self, rates: Rates, now: Callable[[], float], sleep: Callable[[float], Awaitable[None]]) -> None:
         self._rates = rates
         self._now = now
         self._sleep = sleep
@@ -94,8 +87,6 @@ class RateLimiter:
         self._sent: deque[Sent] = deque()
         self._tokens = 0
         self._next_at = 0.0
-        if full:
-            self._fill()
 
     async def wait(self, tokens: int) -> Sent:
         """Wait until a call of so many tokens may be sent, and count it as sent."""
@@ -110,14 +101,6 @@ class RateLimiter:
             self._next_at = max(self._next_at, now - _SLACK_S) + self._rates.least_s(1, tokens)
             return sent
 
-    def _fill(self) -> None:
-        """Note as many sendings as the last minute allowed: whoever was here before may have made them."""
-        n = self._rates.requests_per_minute or int(_WINDOW_S)
-        tokens = -(-(self._rates.tokens_per_minute or 0) // n)
-        began = self._now() - _WINDOW_S
-        self._sent.extend(Sent(began + _WINDOW_S * (nth + 1) / n, tokens) for nth in range(n))
-        self._tokens = n * tokens
-
     def settle(self, sent: Sent, tokens: int) -> None:
         """Correct the token count of a sent request."""
         if self._sent and sent.at >= self._sent[0].at:  # else it has left the window, and its tokens with it
@@ -128,7 +111,7 @@ class RateLimiter:
     def _left(self, tokens: int) -> float:
         """Seconds until a call of so many tokens may be sent."""
         now = self._now()
-        while self._sent and self._sent[0].at <= now - _WINDOW_S:
+        while self._sent and self._sent[0].at <= now - WINDOW_S:
             self._tokens -= self._sent.popleft().tokens
         return max(self._next_at - now, self._until_room(tokens) - now)
 
@@ -137,12 +120,12 @@ class RateLimiter:
         requests, most = self._rates.requests_per_minute, self._rates.tokens_per_minute
         until = 0.0
         if requests is not None and len(self._sent) >= requests:
-            until = self._sent[-requests].at + _WINDOW_S
+            until = self._sent[-requests].at + WINDOW_S
         if most is not None and self._sent and self._tokens + tokens > most:
             over = self._tokens + tokens - most
             for sending in self._sent:
                 over -= sending.tokens
-                until = max(until, sending.at + _WINDOW_S)
+                until = max(until, sending.at + WINDOW_S)
                 if over <= 0:
                     break
         return until

@@ -32,7 +32,7 @@ BODY_KEYS: Final = frozenset(
 )
 """Keys below which everything is such data."""
 SHORTEST: Final = 8
-"""Local servers are given "EMPTY" or "none", and `auth: basic` is a setting: what is shorter is no secret."""
+"""Local servers are given "EMPTY" or "none", and `auth: basic` is a setting: what is shorter is not a secret."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _SECRET: Final = re.compile(
     r"auth|authori[sz]ation|\w*token\d*|\w*apikeys?|\w*secrets?|\w*passw(?:or)?ds?|pwd|passphrase|credentials?"
@@ -122,7 +122,7 @@ def check_sent(where: str, sent: Mapping[str, Any]) -> None:
 
 
 def is_data(key: str, *, is_text: bool) -> bool:
-    """Whether what stands under `key` is data, in which `${...}` is no reference.
+    """Whether what stands under `key` is data, in which `${...}` is not a reference.
 
     >>> is_data("refine_template", is_text=True), is_data("body", is_text=False), is_data("api_key", is_text=True)
     (True, True, False)

@@ -246,7 +246,7 @@ def alike(text: str) -> str:
 
 @dataclass(slots=True)
 class Refusals:
-    """What one endpoint has refused so far: the samples by the text that they got."""
+    """Refusals of one endpoint so far: the samples by the text that they got."""
 
     _first: dict[tuple[str, str], str] = field(default_factory=dict)
     _repeated: set[tuple[str, str]] = field(default_factory=set)

@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -14,6 +14,7 @@ from steelyard.errors import ConfigError
 from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, Watch, finish_named, usage_of
 from steelyard.models.faults import ErrorBody, error_body, fault_in_body, quoted
 from steelyard.models.streaming import DONE, Framing, first_of, opened, values_in
+from steelyard.registry import NEW_KEY
 from steelyard.types import Json, Reply, Usage
 
 _SOURCE_LINE: Final = re.compile(r"\A\s*出处\s*\[\d+\][^\n]*(?:\n\s*|$)")
@@ -27,19 +28,21 @@ class ResponseMap:
     """Where the parts of a response are. An empty key takes the preset's value, or the default named here.
 
     Args:
-        framing: how JSON values lie in the body; auto looks at the body itself.
-        text: JMESPath of the reply's text, applied to every value; null where a value holds none. Use
-            `not_null(a, b)` for alternatives: `a || b` takes an empty text for none.
+        framing: how JSON values are separated in the body; auto finds out.
+        text: JMESPath of the reply's text, applied to every value; null if a value holds none. Use `not_null(a, b)` for
+            alternatives: `a || b` counts an empty text as missing.
         join: `concat` joins the texts of a stream, `last` takes the last; by default concat.
         contexts: JMESPath of the retrieved passages: a list of texts. The first value that is not null counts.
         sources: JMESPath of what is known of each passage, in the same order: a list of ids, or of mappings with any of
             `id`, `document`, `start`, `end` and `page`, as in `docs[*].{id: chunk, document: file}`.
-        context_clean: `chatchat` cuts the line that names the source and takes its "nothing found" for no passage.
+        context_clean: `chatchat` removes the line that names the source and drops its "nothing found" passage.
         error: JMESPath of an error inside a successful answer; by default `error`.
         usage: JMESPath of the token counts; by default `usage`. The last that is not null counts.
-        complete: JMESPath that is true in one of the values of a stream that came to its end, as
-            `choices[0].finish_reason` or ``done == `true` ``; a stream of several values without it, and without
-            `[DONE]`, was cut off and is asked for again. Empty takes every stream for whole.
+        complete: JMESPath that is true in one of the values of a complete stream, as `choices[0].finish_reason` or
+            ``done == `true` ``; a stream of several values without it, and without `[DONE]`, was cut off and is asked
+            for again. Empty: every stream counts as complete.
+        messages: JMESPath of what an agent did on its way to the text: a list of chat messages with `tool_calls`, or
+            one message. The last that is not null counts.
     """
 
     framing: Framing = "auto"
@@ -51,6 +54,7 @@ class ResponseMap:
     error: str = ""
     usage: str = ""
     complete: str = ""
+    messages: str = field(default="", metadata={NEW_KEY: True})
 
     def check(self) -> None:
         """Validate the expressions.
@@ -58,7 +62,7 @@ class ResponseMap:
         Raises:
             ConfigError: which, and where it breaks.
         """
-        for name in ("text", "contexts", "sources", "error", "usage", "complete"):
+        for name in ("text", "contexts", "sources", "error", "usage", "complete", "messages"):
             path(getattr(self, name) or "@", f"response.{name}")
 
 
@@ -76,7 +80,7 @@ def path(expression: str, what: str = "") -> Callable[[Any], Any]:
         search: Callable[[Any], Any] = compiled(expression).search
     except JMESPathError as error:
         cause = " ".join(str(error).split())
-        raise ConfigError(f"{what or 'this'}: {expression!r} is no JMESPath expression: {cause}") from error
+        raise ConfigError(f"{what or 'this'}: {expression!r} is not a JMESPath expression: {cause}") from error
     return search
 
 
@@ -94,12 +98,17 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     texts = [_text(value) for value in _search_all(values, wanted.text or "text") if value is not None]
     finish = _finish(values)
     contexts, missed = _contexts(values, wanted)
-    if not texts and not contexts and finish not in WITHOUT_TEXT:
+    messages = _messages(values, wanted.messages)
+    if not texts and not contexts and not messages and finish not in WITHOUT_TEXT:
         what = quoted(answer.body) or "an empty body"
         raise Fault("empty", f"nothing stands at {wanted.text!r} in the reply: {what}", billed=True)
     text = (texts[-1] if texts else "") if wanted.join == "last" else "".join(texts)
-    metadata: dict[str, Any] = {"model": _last(values, "model"), "reasoning": _reasoning(values)}
-    metadata = {name: value for name, value in metadata.items() if value}
+    metadata: dict[str, Any] = {
+        "model": _last(values, "model"),
+        "reasoning": _reasoning(values),
+        "messages": messages,
+    }
+    metadata = {name: value for name, value in metadata.items() if value or value == []}
     if answer.first_s is not None:
         metadata["ttft"] = round(answer.first_s, 4)
     if contexts is not None:
@@ -112,7 +121,7 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
 
 
 def watch_for(expression: str) -> Watch:
-    """What watches a body for the first value in which a JMESPath expression finds something.
+    """Detects the first value of a body in which a JMESPath expression finds something.
 
     Args:
         expression: the text's; it is one.
@@ -187,13 +196,19 @@ def _contexts(values: Sequence[Json], wanted: ResponseMap) -> tuple[tuple[str, .
 
 
 def _sources(values: Sequence[Json], wanted: ResponseMap) -> list[Any]:
-    """What is known of each passage, as mappings; an id alone becomes one, and null one that knows nothing."""
+    """Sources of the passages, as mappings; an id alone becomes one, and null one that knows nothing."""
     matches = _search_all(values, wanted.sources) if wanted.sources else []
     listed: Any = next((source for source in matches if source is not None), [])
     return [
         source if isinstance(source, Mapping) else {} if source is None else {"id": _text(source)}
         for source in (listed if isinstance(listed, list) else [listed])
     ]
+
+
+def _messages(values: Sequence[Json], expression: str) -> Any:
+    """The messages of an agent; None where the answer has no place for any."""
+    matches = reversed(_search_all(values, expression)) if expression else ()
+    return next((match for match in matches if match is not None), None)
 
 
 def _usage(values: Sequence[Json], expression: str, text: str) -> Usage:

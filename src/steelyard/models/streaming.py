@@ -8,8 +8,8 @@
 
 What is announced in Content-Type does not count: services send JSON as text/event-stream and the reverse. The stream is
 read to its end before anything is made of it: the journal keeps whole replies alone, and a character that was split
-between two network chunks is whole again. How a reply travels is no part of what is asked, so `stream` stays out of the
-request's digest: a run that is streamed from now on pays nothing again.
+between two network chunks is whole again. How a reply travels is not part of what is asked, so `stream` stays out of
+the request's digest: a run that is streamed from now on pays nothing again.
 
 Source: OpenAI API reference, "Streaming".
 """
@@ -34,7 +34,7 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _FIRST_FIELD: Final = re.compile(r"[\r\n]*(?:data|event|id|retry)?:")
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 DONE: Final = "[DONE]"
-"""What the last event of many streams says; it is no JSON."""
+"""What the last event of many streams says; it is not JSON."""
 _JSON_STARTS: Final = ("{", "[", '"')
 _MOST_LAYERS: Final = 3
 """How often JSON inside a JSON string is opened at most; what is deeper stays a text."""
@@ -66,7 +66,7 @@ def values_in(answer: Answer, framing: Framing = "auto") -> tuple[Json, ...]:
         return tuple(opened(value) for value in _READERS[framing](text))
     except (ValueError, RecursionError) as error:
         what = quoted(answer.body) or "an empty body"
-        message = f"status {answer.status}, but the body is no complete {_WORDS[framing]}: {what}"
+        message = f"status {answer.status}, but the body is not a complete {_WORDS[framing]}: {what}"
         raise Fault("malformed", message, billed=True) from error
 
 
@@ -179,7 +179,7 @@ async def send_streamed(request: Request, wire: Wire, *, idle_s: float) -> Answe
 
 
 def first_of(has_token: Callable[[Any], bool]) -> Watch:
-    """What watches a stream of JSON, in events or in lines, for the first value that holds a token.
+    """Detects the first value with a token in a stream of JSON, in events or in lines.
 
     Args:
         has_token: whether a value does.
@@ -232,7 +232,7 @@ def streamed_text(answer: Answer) -> str | None:
     try:
         text = answer.body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Fault("malformed", f"the stream is no UTF-8: {quoted(answer.body)}", billed=True) from error
+        raise Fault("malformed", f"the stream is not UTF-8: {quoted(answer.body)}", billed=True) from error
     return text if is_event_stream(text) else None
 
 

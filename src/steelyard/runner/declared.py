@@ -1,4 +1,4 @@
-"""What a target or scorer declares about itself, read at one place: its scores, its stage, and defaults without them.
+"""Declarations of a target or scorer, read at one place: its scores, its stage, and defaults without them.
 
 `ScoreInfo` and `StageInfo` are declared by the attributes `score_infos` and `stage_info`, of an object or a function.
 """

@@ -123,7 +123,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What a runner runs, and its limits.
+    """The task of a runner, and its limits.
 
     Args:
         target: the system under test.
@@ -169,6 +169,9 @@ class Runner:
         self._keeps_outputs = not (self._target.asks or self._target.info.inline)
         self._failed = 0
         self._ready: deque[Task] = deque()
+        self._allowed = work.concurrency
+        self._workers: set[asyncio.Task[None]] = set()
+        self._running = 0
 
     async def run(self) -> None:
         """Work until the feed is empty or an error ends the run; `stopped` is that error.
@@ -177,18 +180,40 @@ class Runner:
             StoreError: records cannot be kept.
         """
         self._session.begin_run()
-        workers = [asyncio.create_task(self._worker()) for _ in range(self._work.concurrency)]
+        self._start_workers()
         try:
-            await asyncio.gather(*workers)
+            while self._workers:
+                ended, _ = await asyncio.wait(self._workers, return_when=asyncio.FIRST_EXCEPTION)
+                for worker in ended:
+                    worker.result()
         finally:
-            for worker in workers:
+            for worker in self._workers:
                 worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            await asyncio.gather(*self._workers, return_exceptions=True)
         if isinstance(self.stopped, StoreError):
             raise self.stopped
 
+    def allow(self, concurrency: int) -> None:
+        """Change how many samples may be in flight, at least 1; those that are stay."""
+        self._allowed = concurrency
+        if self._workers:
+            self._start_workers()
+
+    def _start_workers(self) -> None:
+        while self._running < self._allowed:
+            self._running += 1
+            worker = asyncio.create_task(self._worker())
+            self._workers.add(worker)
+            worker.add_done_callback(self._workers.discard)
+
+    def _is_surplus(self) -> bool:
+        """Whether a worker is to end, as fewer samples may be in flight by now."""
+        surplus = self._running > self._allowed
+        self._running -= surplus
+        return surplus
+
     async def _worker(self) -> None:
-        while self.stopped is None:
+        while self.stopped is None and not self._is_surplus():
             task = self._next()
             if task is None:
                 if self.stopped is not None or not await self._work.feed.more():
@@ -334,7 +359,7 @@ def _raise_end_of_run(ask: Ask | None) -> None:
 
 
 def _unmasked(error: SteelyardError, ask: Ask | None) -> SteelyardError:
-    """What a stage failed with: the error that ended the run, where its code raised another one in its place."""
+    """The error of a failed stage: the error that ended the run, where its code raised another one in its place."""
     if ask is not None and ask.over is not None:
         return ask.over
     # A StoreError without a call comes from a store of the target's own, which must not end this run.

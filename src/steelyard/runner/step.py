@@ -61,7 +61,7 @@ class Step:
             sandbox: where it may run SQL.
 
         Raises:
-            ConfigError: it is no function, wants Ask without being async, or declares something else than an info.
+            ConfigError: it is not a function, wants Ask without being async, or declares something else than an info.
         """
         function = given.unwrap() if hasattr(given, "unwrap") else given
         if not callable(function) or isinstance(function, type):
@@ -78,6 +78,8 @@ class Step:
         extra: dict[str, Any] = {"sandbox": sandbox} if "sandbox" in declared else {}
         if "call_target" in declared:
             extra["call_target"] = TargetCaller(sandbox)
+        if "call_scorer" in declared:
+            extra["call_scorer"] = ScorerCaller(sandbox)
         infos = {} if stage == "target" else {entry.name: entry for entry in score_infos(function, stage)}
         number = next(iter(infos.values())) if len(infos) == 1 else ScoreInfo(stage)
         threaded = not (is_async or info.inline)
@@ -152,6 +154,33 @@ class TargetCaller:
         if step.asks or step.info.inline:
             return await answer()
         return await ask.kept_output(nth, answer) if isinstance(ask, Ask) else Output("...")
+
+
+class ScorerCaller:
+    """Calls a scorer on behalf of another one, such as one of turns: each kind the way the runner calls it.
+
+    Args:
+        sandbox: given to a scorer that declares it.
+    """
+
+    def __init__(self, sandbox: Sandbox | None) -> None:
+        self._sandbox = sandbox
+        self._step: Step | None = None
+
+    async def __call__(self, scorer: Any, name: str, sample: Sample, output: Output, ask: Asks) -> list[Score]:
+        """Score one output.
+
+        Args:
+            scorer: always the same one.
+            name: of the score where it returns a bare number.
+            sample: the sample to score.
+            output: what is scored.
+            ask: of the sample. Without a session (in a dry run) scorers that ask nobody are not run.
+        """
+        step = self._step = self._step or Step.of(name, scorer, self._sandbox)
+        if not isinstance(ask, Ask) and not step.asks:
+            return []
+        return as_scores(ScoreInfo(name), await step(ask if step.asks else None, sample, output))
 
 
 def _of_judge(score: Score, judge: str) -> Score:

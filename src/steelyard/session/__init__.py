@@ -1,1 +1,1 @@
-"""What is open while runs run: connections, limits, budget, journal; and `Ask`, through which models are called."""
+"""Open resources of running runs: connections, limits, budget, journal; and `Ask`, through which models are called."""

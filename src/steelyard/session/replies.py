@@ -44,12 +44,12 @@ def _pack_any(reply: Reply) -> bytes:
     return to_json(body)
 
 
-def unpack_reply(key: str, body: bytes) -> Reply:
-    """Decode a reply, marked as cached: it comes from the journal, nothing was sent."""
+def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:
+    """Decode a reply; it is marked as cached unless whoever reads it knows that it was sent."""
     text, finish, (input_tokens, output_tokens, estimated), latency, several, metadata = from_json(body)
     attempts = tuple(Attempt(*attempt) for attempt in several) if several else (Attempt("", latency),)
     usage = Usage(input_tokens, output_tokens, bool(estimated))
-    return Reply(key, text, finish, usage, latency, attempts, cached=True, metadata=metadata)
+    return Reply(key, text, finish, usage, latency, attempts, cached=cached, metadata=metadata)
 
 
 def pack_output(output: Output) -> bytes:
@@ -72,7 +72,7 @@ def plain_output(value: Any, question: Any = None) -> Output:
 
     Raises:
         TypeError: there is no plain form of it (a generator), it is None: nearly always a forgotten `return`, or its
-            contexts are no list of texts.
+            contexts are not lists of texts.
         ValueError: it is too large to be kept.
     """
     if value is None:
@@ -120,7 +120,7 @@ def answer_of(output: Output) -> str:
 def refused_before(output: Output) -> bool:
     """Whether the target gave no answer because its model refused or a content filter stopped it.
 
-    Words that come with a refusal are no answer. What a content filter cut off is one, as far as it came.
+    Words that come with a refusal are not an answer. What a content filter cut off is one, as far as it came.
     """
     finish = str(output.metadata.get("finish"))
     return finish == "refusal" or (finish in STOPPED and not answer_of(output).strip())

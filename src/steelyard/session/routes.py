@@ -2,7 +2,7 @@
 
 `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as curl does, in upper or lower case (lower wins):
 NO_PROXY lists hosts, domains with everything below them, addresses and networks (`10.0.0.0/8`), each with a port if it
-is to hold for that one alone, or is `*`. Loopback is no exception. A model's `proxy:` wins over all of them.
+is to hold for that one alone, or is `*`. Loopback is not an exception. A model's `proxy:` wins over all of them.
 `SSL_CERT_FILE` and `SSL_CERT_DIR` replace the system's authorities, as OpenSSL has it; `ca_file:` adds to them.
 `~/.netrc` is not read: no key is sent that the configuration does not name.
 """
@@ -168,7 +168,7 @@ def _matches(host: str, port: int, entry: str) -> bool:
 
 
 def authority_hint(error: Exception) -> str:
-    """What to do about a certificate that is not trusted."""
+    """Advice on a certificate that is not trusted."""
     if "ostname" in str(error) or "IP address" in str(error):
         return "the address must have the name that stands in the certificate"
     return "name the authority that signed it with ca_file: at the model, or with SSL_CERT_FILE"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
 from steelyard.errors import ConfigError
 from steelyard.models.references import REFERENCE, references
 
-__all__ = ["Secrets", "environment_with", "references"]
+__all__ = ["Secrets", "environment_set", "environment_with", "references"]
 
 _SHORTEST: Final = 6
 """Redacting a shorter value everywhere would damage replies that contain the same word. Local servers are often given
@@ -28,6 +29,21 @@ _URL_SAFE: Final = str.maketrans("+/", "-_")
 def environment_with(values: Mapping[str, str]) -> dict[str, str]:
     """The environment of a process that this one starts: its own, and values that it got from elsewhere."""
     return {**os.environ, **values}
+
+
+@contextlib.contextmanager
+def environment_set(values: Mapping[str, str]) -> Iterator[None]:
+    """Have these values in this process's own environment for a while, for what inherits it and takes no other."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 class Secrets:

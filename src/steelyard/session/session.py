@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from typing import Any, Final, Protocol, Self
 
@@ -15,6 +16,7 @@ from steelyard.models.budget import Ledger, Quota
 from steelyard.models.limits import Limits, Retry
 from steelyard.session.deadlines import Deadlines
 from steelyard.session.replies import pack_output, pack_reply, unpack_output, unpack_reply
+from steelyard.session.reply_schemas import ReplySchemas, schema_digest
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.sql.sandbox import Sandbox
@@ -126,6 +128,7 @@ class Session:
         self.limits = Limits(retry, concurrency, refusal=journal.store_error, quota=quota, retried=journal.retried)
         self._wire = HttpWire(secrets, self.deadlines)
         self.proofs = Proofs()
+        self.schemas = ReplySchemas(journal.find, journal.commit, secrets.redact_text)
         # A future only where another call waits for the same reply.
         self._in_flight: dict[bytes, asyncio.Future[Reply | None] | None] = {}
         self._stopped = False
@@ -347,6 +350,20 @@ class Ask:
             raise
         self.replies.append(reply)
         return reply
+
+    async def held(
+        self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
+    ) -> Reply:
+        """Ask with a JSON schema where the endpoint takes one, else without; see `session.reply_schemas`.
+
+        Args:
+            model: what is asked.
+            messages: likewise.
+            schema: parameters of the call with the schema.
+            free: those without.
+        """
+        key = self._keys.once(schema_digest(model, schema))
+        return await self._session.schemas.reply(partial(self, model, messages), key, schema, free)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """Call `model` once for all samples; the reply is counted for the record whose call was sent."""

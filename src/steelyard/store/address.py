@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.session.secrets import Secrets, references
-
-if TYPE_CHECKING:
-    from sqlalchemy import URL  # imported where a server is addressed: a store in a file does without SQLAlchemy
+from steelyard.store.server_url import ServerUrl
 
 DEFAULT: Final = Path(".steelyard/steelyard.db")
 SCHEMA: Final = "steelyard"
@@ -30,25 +29,21 @@ class Address(str):
 
     __slots__ = ("schema", "url")
 
-    url: URL
+    url: ServerUrl
     schema: str
 
     @classmethod
-    def of(cls, url: URL, schema: str) -> Address:
+    def of(cls, url: ServerUrl, schema: str) -> Address:
         """The address of a schema in a database."""
-        from sqlalchemy import URL
-
-        query = {"host": url.query["host"]} if "host" in url.query else {}
+        query = {key: url.query[key] for key in ("host", "port") if key in url.query}
         query |= {} if schema == SCHEMA else {"schema": schema}
-        shown = URL.create("postgresql", url.username, None, url.host, url.port, url.database, query)
-        address = cls(shown.render_as_string())
+        address = cls(replace(url, password=None, query=query).without_password)
         address.url, address.schema = url, schema
         return address
 
     def without_password(self, text: str) -> str:
         """`text`, a message of the server or its driver, without the password that may be quoted in it."""
-        passwords = [str(self.url.password or ""), *(str(self.url.query.get(key, "")) for key in _SECRET_KEYS)]
-        for password in filter(None, passwords):
+        for password in filter(None, _passwords(self.url)):
             text = text.replace(password, "[password]")
         return text
 
@@ -74,7 +69,7 @@ def locate(where: str | Path | None) -> Path | Address:
     if kind == "sqlite":
         return _file_of(text)
     if not kind:
-        raise ConfigError(f"{text!r} is no address of a store")
+        raise ConfigError(f"{text!r} is not an address of a store")
     if kind not in _SERVERS:
         raise ConfigError(
             f"a store is a SQLite file or a PostgreSQL database, not {kind!r}{did_you_mean(kind, _SERVERS)}"
@@ -87,68 +82,62 @@ def locate(where: str | Path | None) -> Path | Address:
 def has_password(where: str | Path | None) -> bool:
     """Whether an address holds a password in clear text: other users of the machine see it in the list of processes.
 
+    An `Address` holds the value of each reference that it was parsed from.
+
     >>> has_password("postgresql://me:abc@h/db"), has_password("postgresql://me:${PW}@h/db"), has_password("a.db")
     (True, False, False)
     """
-    text = str(where or "")
-    if not text.startswith(_SERVERS):
-        return False
-    try:
-        url = _parsed(text)
-    except ValueError:
-        return False
-    passwords = [str(url.password or ""), *(str(url.query.get(key, "")) for key in _SECRET_KEYS)]
-    return any(password and not list(references(password)) for password in passwords)
+    if isinstance(where, Address):
+        url = where.url
+    else:
+        text = str(where or "")
+        if not text.startswith(_SERVERS):
+            return False
+        try:
+            url = ServerUrl.parse(text)
+        except ValueError:
+            return False
+    return any(password and not list(references(password)) for password in _passwords(url))
 
 
 def _file_of(text: str) -> Path:
     """The file of `sqlite:///relative.db` or `sqlite:////absolute.db`."""
     host, slash, path = text.partition("://")[2].partition("?")[0].partition("/")
     if host or not slash:
-        raise ConfigError(f"{text!r} is no address of a store")
+        raise ConfigError(f"{text!r} is not an address of a store")
     return Path(path)
 
 
-def _parsed(text: str) -> URL:
-    """The parts of a server's address.
-
-    Raises:
-        ValueError: it is not valid.
-    """
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        return make_url(text)
-    except ArgumentError as error:
-        raise ValueError from error
+def _passwords(url: ServerUrl) -> list[str]:
+    """The passwords in an address, "" for one that it does not have."""
+    return [url.password or "", *(url.query.get(key, "") for key in _SECRET_KEYS)]
 
 
 def _server_of(text: str) -> Address:
     try:
-        url = _parsed(text)
+        parsed = ServerUrl.parse(text)
     except ValueError:
-        raise ConfigError("that is no address of a PostgreSQL database: postgresql://user@host:5432/database") from None
-    url = _resolved(url).set(drivername="postgresql+psycopg")
+        raise ConfigError(
+            "that is not an address of a PostgreSQL database: postgresql://user@host:5432/database"
+        ) from None
+    url = _resolved(parsed)
     query = dict(url.query)
     schema = query.pop("schema", SCHEMA)
-    if not isinstance(schema, str) or not _NAME.fullmatch(schema):
+    if not _NAME.fullmatch(schema):
         raise ConfigError(
             f"schema={schema!r}: the name of a schema has small letters, digits and _, at most 63, no digit first"
         )
     if "password" in query:
-        url = url.set(password=str(query.pop("password")))
-    return Address.of(url.set(query=query), schema)
+        url = replace(url, password=query.pop("password"))
+    return Address.of(replace(url, query=query), schema)
 
 
-def _resolved(url: URL) -> URL:
+def _resolved(url: ServerUrl) -> ServerUrl:
     """The address with the values of its references, filled in after it was parsed, so that a value may hold an @."""
     parts: Mapping[str, str | None] = {
-        "username": url.username, "password": _plain(url.password), "host": url.host, "database": url.database
+        "username": url.username, "password": url.password, "host": url.host, "database": url.database
     }  # fmt: skip
-    names = set(
-        references([*filter(None, parts.values()), *(value for value in url.query.values() if isinstance(value, str))])
-    )
+    names = set(references([*filter(None, parts.values()), *url.query.values()]))
     if not names:
         return url
     try:
@@ -157,9 +146,5 @@ def _resolved(url: URL) -> URL:
         message = error.message.replace(" or put it into .env", "")  # a configuration has one, a store has not
         raise ConfigError(f"the address of the store: {message}") from error
     resolved = {key: secrets.resolve(part) for key, part in parts.items() if part is not None}
-    query = {key: secrets.resolve(value) if isinstance(value, str) else value for key, value in url.query.items()}
-    return url.set(**resolved, query=query)  # type: ignore[arg-type]  # the keys are those of the address
-
-
-def _plain(password: object) -> str | None:
-    return None if password is None else str(password)
+    query = {key: secrets.resolve(value) for key, value in url.query.items()}
+    return replace(url, **resolved, query=query)  # type: ignore[arg-type]  # the keys are those of the address

@@ -1,4 +1,4 @@
-"""What differs between the databases that can hold a store, and what a user is told where a database is damaged.
+"""Differences between the databases that can hold a store, and what a user is told where a database is damaged.
 
 `sqlite` and `postgres` implement the protocol `Backend`; everything else is SQL that both understand, see `connection`.
 A message about damage names the commands that help.
@@ -79,8 +79,8 @@ class Backend(Protocol):
     def exists(self) -> bool:
         """Whether the store exists."""
 
-    def create_folder(self) -> None:
-        """Create the folder of the database file; a server needs none.
+    def create_empty(self) -> None:
+        """Create an empty database file and its folder; a server needs none.
 
         Raises:
             StoreError: it cannot be created.
@@ -126,6 +126,9 @@ class Backend(Protocol):
     def warm_up(self, connection: Connection) -> None:
         """Do the slow work of the first commit in advance."""
 
+    def gather_statistics(self, connection: Connection) -> None:
+        """Tell the database how large the tables have become, as it plans queries by that."""
+
     def changes(self, connection: Connection) -> int | None:
         """A number that changes when another connection has changed the database; None where that is not known."""
 
@@ -144,15 +147,27 @@ class Backend(Protocol):
     def is_lost(self, connection: Connection) -> str:
         """Why an idle connection is broken; "" if it works."""
 
-    def lock(self, run: str, transact: Transact) -> Lock:
+    def lock(self, run: str, transact: Transact, *, beside_workers: bool = False) -> Lock:
         """Take the lock of a run.
+
+        Args:
+            run: the run's id.
+            transact: runs a function on the writing connection.
+            beside_workers: also where workers hold the run.
 
         Raises:
             StoreError: another process writes it.
         """
 
+    def share(self, run: str, transact: Transact) -> None:
+        """Hold a run as one of its workers, until the writing connection ends.
+
+        Raises:
+            StoreError: the store has one writer at a time.
+        """
+
     def is_locked(self, run: str) -> bool:
-        """Whether a living process writes a run."""
+        """Whether a living process writes a run, alone or as one of its workers."""
 
 
 def read_json(text: Any, what: str) -> dict[str, Any]:
@@ -170,7 +185,7 @@ def read_json(text: Any, what: str) -> dict[str, Any]:
     except (ValueError, TypeError) as error:
         raise StoreError(f"{what} is damaged: {error}. {REPAIR_HINT}") from error
     if not isinstance(value, dict):
-        raise StoreError(f"{what} is damaged: it is no object. {REPAIR_HINT}")
+        raise StoreError(f"{what} is damaged: it is not an object. {REPAIR_HINT}")
     return value
 
 

@@ -1,8 +1,8 @@
 """Which records of a run became worse, and which better, than in another run: as `compare` counts them.
 
 A sample counts by the mean of its primary score over the repeats that have it; it is paired with the sample of the
-same id. With a threshold, or where both runs have only 0 and 1, it regressed if it passed there and does not here; else
-if its value is worse.
+same id. Where both runs have only 0 and 1, it regressed if most of its repeats passed there and most fail here; with a
+threshold, if its mean passed there and does not here; else if its value is worse.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from steelyard.analysis.score_infos import over_of
+from steelyard.analysis.score_infos import over_of, parts_right_from_wrong
 from steelyard.errors import ConfigError
 from steelyard.store.connection import Connection, Values
 from steelyard.store.page_query import PagedRun, Place, place_numbers, read_places
@@ -82,16 +82,20 @@ class _Direction(NamedTuple):
     Args:
         sign: -1 where lower values are better.
         threshold: None where any difference counts.
+        undecided_at: a value that neither passes nor fails; None where there is none.
     """
 
     sign: int
     threshold: float | None
+    undecided_at: float | None = None
 
     def holds(self, change: str, before: float, after: float) -> bool:
         """Whether two values of a sample are such a change."""
         if self.threshold is None:
             first, second = (before, after) if change == "regression" else (after, before)
             return self.sign * (first - second) > _ROUNDING
+        if self.undecided_at in {before, after}:
+            return False
         passed = tuple(self.sign * value >= self.sign * self.threshold for value in (before, after))
         return passed == _PASSED[change]
 
@@ -131,7 +135,9 @@ def _changed(run: PagedRun, against: PagedRun, change: str) -> array[int]:
             threshold = _MAJORITY
         return _changed_by_place(run, against, (score, codes), _Direction(sign, threshold), change)
     pairs, binary = _pairs_by_sample(run, against, score, codes)
-    direction = _Direction(sign, _MAJORITY if threshold is None and binary else threshold)
+    direction = _Direction(sign, threshold)
+    if binary and parts_right_from_wrong(threshold, lower_is_better=sign < 0):
+        direction = _Direction(sign, _MAJORITY, _MAJORITY)
     direction.check(change, score)
     places: list[Place] = []
     for before, after, of_sample in pairs:

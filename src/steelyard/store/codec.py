@@ -153,7 +153,7 @@ def _check(data: bytes) -> bytes:
 def _inflate(stream: Any, packed: bytes) -> bytes:
     data: bytes = stream.decompress(packed, _MOST_BYTES)
     if not stream.eof:
-        raise StoreError("a stored body is damaged: it ends too soon or unpacks to more than 256 MiB")
+        raise StoreError(f"a stored body is damaged: it ends too soon or unpacks to more than {_MOST_BYTES >> 20} MiB")
     return data
 
 

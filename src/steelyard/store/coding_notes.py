@@ -32,7 +32,7 @@ class CodedNote:
 
 @dataclass(frozen=True, slots=True)
 class StoredNotes:
-    """What was new: notes written, notes put under a code, and codes made."""
+    """Counts of new notes and codes: notes written, notes put under a code, and codes made."""
 
     notes: int
     assigned: int

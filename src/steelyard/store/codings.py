@@ -195,7 +195,7 @@ def named_coding(store: Store, ident: str) -> Coding:
 
 
 def read_coding(store: Store, coding: Coding) -> CodingState:
-    """What the events of an error analysis come to."""
+    """The state of an error analysis after its events."""
 
     def read(last: int, applied: int) -> tuple[bool, list[CodingEvent]]:
         of_coding = "FROM coding_event WHERE coding = :coding"
@@ -232,7 +232,7 @@ def coded_record(run: Run, item: CodedItem) -> Record:
 
 
 def write_note(store: Store, coding: Coding, item: int, text: str, *, author: str) -> None:
-    """Store what is wrong with a record; "" says that nothing is.
+    """Store a note on a record; "" says that nothing is wrong with it.
 
     Raises:
         ConfigError: the record is none of the coding's, or the text is too long.
@@ -374,7 +374,7 @@ def merge_codes(store: Store, coding: Coding, code: str, into: str, *, author: s
     """Put all notes of one code under another, and end it; its history stays.
 
     Raises:
-        ConfigError: one of the two is no code that counts, or both are the same.
+        ConfigError: one of the two is not a code that counts, or both are the same.
         StoreError: it could not be written.
     """
     state = read_coding(store, coding)

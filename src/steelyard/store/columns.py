@@ -521,6 +521,11 @@ class ColumnCache:
                     del self._runs[next(iter(self._runs))]
         return columns
 
+    def clear(self) -> None:
+        """Forget all columns."""
+        with self._reading:
+            self._runs.clear()
+
     def has(self, run: ReadableRun) -> bool:
         """Whether the columns of a run are cached."""
         return (run.id, run.scoring_version) in self._runs

@@ -24,7 +24,7 @@ MOST_IN_QUERY: Final = 512
 
 
 class DatabaseError(Exception):
-    """What a database or its driver says of a statement that failed.
+    """The message of a database or its driver on a failed statement.
 
     Attributes:
         code: the five characters of PostgreSQL (SQLSTATE); "" of SQLite and of a connection that broke.
@@ -41,7 +41,7 @@ class DatabaseError(Exception):
 
 
 class Cursor(Protocol):
-    """What drivers return for a statement (PEP 249)."""
+    """The result of a statement as drivers return it (PEP 249)."""
 
     @property
     def description(self) -> Any:

@@ -38,7 +38,7 @@ _LOCK: Final = "LOCK TABLE dataset_event IN SHARE ROW EXCLUSIVE MODE"
 
 @dataclass(frozen=True, slots=True)
 class DraftRow:
-    """What a draft does to a row.
+    """An action of a draft on a row.
 
     Args:
         edit: the change.

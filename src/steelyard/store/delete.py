@@ -95,7 +95,7 @@ def delete_runs(store: Store, runs: Sequence[Run], *, replies: bool = False) -> 
 
 
 def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -> Deletion | str:
-    """What was deleted; or the id of a run because of which nothing was: an error raised here would end all writing."""
+    """The deleted rows; or the id of a run because of which nothing was: an error raised here would end all writing."""
     connection = batch.connection
     if batch.shared:
         connection.execute(_LOCK_TABLES)

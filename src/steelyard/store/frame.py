@@ -25,7 +25,7 @@ _TAKEN: Final = frozenset({*_BEFORE, *_AFTER, "label", "failure"})
 
 
 class FramedRun(Protocol):
-    """What a data frame is made of; `steelyard.store.Run` is one."""
+    """The parts of a run that a data frame needs; `steelyard.store.Run` is one."""
 
     id: str
     target: str
@@ -83,7 +83,7 @@ def to_frame(run: FramedRun) -> Any:
     names = sorted(present, key=lambda name: run.score_order.get(name, len(run.score_order)))
     fields = score_fields(names, run.score_infos, _column_of)
     columns = _columns(run, fields)
-    # Null is no integer in a pandas frame, so whether a score passed is 1.0, 0.0 or null.
+    # Null is not an integer in a pandas frame, so whether a score passed is 1.0, 0.0 or null.
     floats = {*(field.column for field in fields if field.kind != "text"), "seconds"}
     schema = {
         name: nw.Int64() if name == "repeat" else nw.Float64() if name in floats else nw.String() for name in columns

@@ -1,4 +1,4 @@
-"""The panels of a run: what several judges rated the same thing, held to the labels of the answers that they judged."""
+"""The panels of a run: what several judges rated the same thing, compared with labels of the judged answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from steelyard.analysis.judge_agreement_values import LabelDraw
-from steelyard.analysis.score_infos import rated_thing
+from steelyard.analysis.judging_manifest import judge_of
+from steelyard.analysis.score_infos import judged_things, jury_scores, rated_thing
 from steelyard.store.label_draws import label_draw
 from steelyard.store.labels import JUDGES, judged_run, run_row
 
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
 
 class PanelRun(Protocol):
-    """What is read of a run that several judges scored; `steelyard.store.Run` is one."""
+    """The parts of a run with several judges that are read; `steelyard.store.Run` is one."""
 
     num: int
     kind: str
+    suite: str
 
     @property
     def store(self) -> OpenStore:
@@ -76,7 +78,7 @@ def judge_panels(run: PanelRun, columns: ScoreColumns, labels: tuple[Label, ...]
     """
     vote = run.manifest.get("jury", {}).get("vote", "")
     margin = run.manifest.get("jury", {}).get("margin")
-    names = _judge_names(run.manifest)
+    names = judge_names(run.manifest)
     if len(names) < (1 if run.kind == JUDGES else 2):
         return ()
     from steelyard.analysis.judge_agreement import labels_by_people
@@ -111,31 +113,35 @@ def _judged(
     """(thing, judge -> its score) of all that two named judges or more rated."""
     from steelyard.analysis.judge_agreement import JudgedScore
 
-    things: dict[str, dict[str, str]] = {}
-    for score in columns.scores:
-        thing = rated_thing(run.score_infos.get(score), score)
-        judge = score.removeprefix(f"{thing}_")
-        if judge in judges and judge != score:
-            things.setdefault(thing, {})[judge] = score
-    for thing, scores in things.items():
+    infos = run.score_infos
+    for thing, scores in judged_things(columns.scores, infos, judges).items():
         if len(scores) > 1 or run.kind == JUDGES:
-            in_order = {judge: scores[judge] for judge in judges if judge in scores}
-            infos = run.score_infos
-            yield thing, {judge: JudgedScore.of(columns, of, infos.get(of)) for judge, of in in_order.items()}
+            yield thing, {judge: JudgedScore.of(columns, of, infos.get(of)) for judge, of in scores.items()}
 
 
-def _judge_names(manifest: Mapping[str, Any]) -> dict[str, str]:
+def jury_scores_of(run: PanelRun) -> list[str]:
+    """The scores of a run's jury; none where its suite names no rule for one."""
+    if not run.manifest.get("jury", {}).get("vote"):
+        return []
+    infos = run.score_infos
+    return jury_scores(run.manifest.get("scores", ()), infos, judge_names(run.manifest).values())
+
+
+def judge_names(manifest: Mapping[str, Any]) -> dict[str, str]:
     """Stage -> the name of its judge, of those that have one, in the order of the stages."""
     scorers = manifest.get("scorers", {})
     names = {}
     for stage in manifest.get("stages", ()):
         described = scorers.get(stage)
-        fields = next(iter(described.values()), None) if isinstance(described, Mapping) else None
-        judge = fields.get("judge") if isinstance(fields, Mapping) else None
-        name = judge.get("name") if isinstance(judge, Mapping) else None
-        if isinstance(name, str) and name:
+        if name := _judge_name(described):
             names[stage] = name
     return names
+
+
+def _judge_name(described: Any) -> str:
+    """The name of the judge in a manifest's entry of a scorer, or of the scorer that it scores by; "" without one."""
+    name = judge_of(described).get("name")
+    return name if isinstance(name, str) else ""
 
 
 def _costs(stages: tuple[StageCost, ...], names: Mapping[str, str]) -> dict[str, JudgeCost]:

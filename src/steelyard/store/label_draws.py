@@ -21,7 +21,7 @@ _SHORTEST: Final = 20
 
 
 class LabelledRecords(Protocol):
-    """What is read of a run whose records were labelled; `steelyard.store.Run` is one."""
+    """The parts of a labelled run that are read; `steelyard.store.Run` is one."""
 
     num: int
 

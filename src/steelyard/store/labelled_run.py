@@ -25,12 +25,13 @@ from steelyard.analysis.score_columns import (
     ScoreRow,
     queue_kind,
 )
-from steelyard.analysis.score_infos import range_of
+from steelyard.analysis.score_infos import range_of, rated_thing
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import LabelEffect, RunSummary
 from steelyard.errors import StoreError
 from steelyard.store.connection import portions
 from steelyard.store.labels import MODEL
+from steelyard.store.raters import RaterFindings
 from steelyard.store.records import unpack_sample, unpacker_of
 from steelyard.store.review import review_entries
 from steelyard.store.run import Run
@@ -153,8 +154,9 @@ class PeopleScores:
     def of(cls, labels: Iterable[Label], form: LabelForm, info: ScoreInfo) -> PeopleScores:
         """From the labels of a run that count; those of another name, kind or scale are left out."""
         by_author: dict[RecordKey, dict[str, float]] = {}
+        names = {form.name, rated_thing(info, form.name)}
         for label in labels:
-            fits = label.name == form.name and label.kind in {"", form.kind} and label.scale in {None, form.scale}
+            fits = label.name in names and label.kind in {"", form.kind} and label.scale in {None, form.scale}
             number = form.number(label.value)
             if fits and number is not None and not label.author.startswith(MODEL):
                 by_author.setdefault((label.sample, label.repeat), {})[label.author] = number
@@ -246,7 +248,7 @@ class LabelledRun(Run):
 
     @cached_property
     def people(self) -> Mapping[str, PeopleScores]:
-        """Score -> people's labels of it, where it is no exam's and has any."""
+        """Score -> people's labels of it, where it is not an exam's and has any."""
         labels = self.labels()
         scores = {
             name: PeopleScores.of(labels, form, self.score_infos[name])
@@ -344,7 +346,8 @@ class LabelledRun(Run):
         )
         kinds_left = {kind: n for kind, n in kinds.items() if n > 0}
         # Scores that people's labels replaced would agree with these labels.
-        return replace(summary, labelled=labelled, unparsed_kinds=kinds_left, agreement=unlabelled.agreement)
+        raters = {name: getattr(unlabelled, name) for name in RaterFindings._fields}
+        return replace(summary, labelled=labelled, unparsed_kinds=kinds_left, **raters)
 
     def _labelled_score(self, summary: RunSummary) -> str:
         """The score whose labels a summary is about: the headline if it takes labels, else the first with any."""
@@ -354,7 +357,8 @@ class LabelledRun(Run):
 
     def _uncounted(self, score: str) -> dict[str, int]:
         """Names of people's labels that enter no score -> how many; comments are not meant to."""
-        counted = {form.name for form in self.forms.values()} | {score}
+        forms, infos = self.forms.items(), self.score_infos
+        counted = {score, *(form.name for _, form in forms), *(rated_thing(infos.get(name), name) for name, _ in forms)}
         names = (label.name for label in self.labels() if not label.author.startswith(MODEL) and label.kind != "text")
         return dict(Counter(name for name in names if name not in counted))
 
@@ -407,7 +411,7 @@ class LabelledRun(Run):
 
 @dataclass(slots=True)
 class _LabelCounts:
-    """What labels change in a run, counted row by row; `read` has the kinds of unparsed replies that they decided."""
+    """Changes by labels in a run, counted row by row; `read` has the kinds of unparsed replies that they decided."""
 
     decided: Counter[str] = field(default_factory=Counter)
     changed: int = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
@@ -68,6 +69,8 @@ def all_labels(store: OpenStore, run: ReadableRun) -> tuple[Label, ...]:
 
 JUDGES: Final = "judges"
 """Kind of the runs that judge the answers of a stored run."""
+CANARY: Final = "canary"
+"""What the suite is called in which the same judges see answers with an instruction in them."""
 
 
 def judged_run(manifest: Mapping[str, Any], kind: str) -> str:
@@ -83,17 +86,29 @@ def run_row(connection: Connection, run: str) -> Any:
     return connection.execute("SELECT * FROM run WHERE id = :id", {"id": run}).first()
 
 
-def current_labels(connection: Connection, run: int) -> tuple[Label, ...]:
+def current_labels(connection: Connection, run: int, sample: str = "") -> tuple[Label, ...]:
     """The labels of a run that count: the newest of each sample, repeat, name and author, unless it was withdrawn.
 
     Empty for a store that is older than labels.
+
+    Args:
+        connection: to the store.
+        run: its number.
+        sample: only those of this sample; "" is all.
     """
     newest: dict[_Key, Label] = {}
-    for label in _read(connection, run):
+    for label in _read(connection, run, {sample} if sample else None):
         # Removed first, because a dictionary keeps the position of a key that is only overwritten.
         newest.pop(_key(label), None)
         newest[_key(label)] = label
     return tuple(label for label in newest.values() if label.value is not None)
+
+
+def newest_label(connection: Connection, run: int) -> int:
+    """The number of the label of a run that was given or withdrawn last; 0 where there is none."""
+    if not connection.has_table(schema.label.name):
+        return 0
+    return connection.execute("SELECT MAX(num) FROM label WHERE run = :run", {"run": run}).scalar() or 0
 
 
 def remarks_on(connection: Connection, run: ReadableRun) -> Remarks:
@@ -120,6 +135,8 @@ def _check(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> None:
         if not label.name.strip() or not label.author.strip():
             raise ConfigError(f"a label has a name and an author: {label.name!r} by {label.author!r} lacks one")
         check_plain(label.value)
+        if isinstance(label.value, float) and not isfinite(label.value):
+            raise ConfigError(f"a label is a finite number, a text or another plain value, not {label.value}")
         if label.sample not in samples:
             near = did_you_mean(label.sample, samples)
             raise ConfigError(f"run {run.id} has no sample {label.sample!r}{near if near.startswith(':') else ''}")

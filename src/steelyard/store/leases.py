@@ -12,7 +12,7 @@ run that has workers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -70,7 +70,6 @@ claim = StoredTable(
 )
 """A call that is sent once for all samples, by the journal's key of its reply, and which worker sends it."""
 
-TABLES: Final = (lease, planned_sample, worker, claim)
 LEASE_S: Final = 6.0
 """How long a lease is good without being renewed."""
 CLAIM_S: Final = 30.0
@@ -87,12 +86,18 @@ _RENEW: Final = f"""UPDATE lease SET until = {_NOW} + {LEASE_S}
 _HELD: Final = "SELECT lo, generation FROM lease WHERE run = :run AND owner = :owner AND lo IN :los FOR SHARE"
 _END: Final = "DELETE FROM lease WHERE run = :run AND lo = :lo AND owner = :owner AND generation = :generation"
 _CUT: Final = """INSERT INTO lease (run, lo, hi, plan)
-    SELECT :run, lo, least(lo + :size, :n), :plan FROM generate_series(0, :n - 1, :size) lo"""
+    SELECT :run, lo, least(lo + :size, :hi), :plan FROM generate_series(:lo, :hi - 1, :size) lo
+    WHERE EXISTS (SELECT 1 FROM lease WHERE run = :run AND lo = :open) ON CONFLICT DO NOTHING"""
+"""Nothing where all leases of the run were made void meanwhile. A range that is done may be cut once more, where it is
+not known whether the first time was stored: whoever takes it finds its records."""
+_HOLD: Final = """INSERT INTO lease (run, lo, hi, plan, until)
+    VALUES (:run, :open, :open, :plan, 'infinity') ON CONFLICT DO NOTHING"""
 _LEFT: Final = "SELECT count(*) FROM lease WHERE run = :run AND plan = :plan"
 _ADD_SAMPLES: Final = """INSERT INTO sample (hash, id, grp, cluster, body) SELECT * FROM unnest(
     :hashes::bigint[], :ids::text[], :groups::text[], :clusters::text[], :bodies::bytea[]) ON CONFLICT DO NOTHING"""
 _PLAN: Final = """INSERT INTO planned_sample (evaluation, no, sample) SELECT :evaluation, planned.no, sample.num
-    FROM unnest(:nos::integer[], :hashes::bigint[]) planned (no, hash) JOIN sample ON sample.hash = planned.hash"""
+    FROM unnest(:nos::integer[], :hashes::bigint[]) planned (no, hash) JOIN sample ON sample.hash = planned.hash
+    ON CONFLICT DO NOTHING"""
 _READ: Final = """SELECT planned_sample.no, sample.id, sample.grp, sample.cluster, sample.body
     FROM planned_sample JOIN sample ON sample.num = planned_sample.sample
     WHERE evaluation = :evaluation AND no >= :lo AND no < :hi ORDER BY no"""
@@ -107,7 +112,10 @@ _CLAIM: Final = f"""INSERT INTO claim (key, evaluation, owner, until)
     VALUES (:key, :evaluation, :owner, {_NOW} + {CLAIM_S}) ON CONFLICT (key) DO UPDATE
     SET owner = excluded.owner, until = excluded.until WHERE claim.until < {_NOW} OR claim.owner = excluded.owner
     RETURNING owner"""
+OPEN: Final = -1
+"""Place of the lease that nobody can take: it stands for leases that are still to come, and workers wait for it."""
 _PORTION: Final = 2000
+_MOST_SAMPLES: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +141,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """What the store says of one worker of an evaluation.
+    """The stored state of one worker of an evaluation.
 
     Args:
         slot: its number, from 0.
@@ -164,34 +172,43 @@ class WorkerRow:
         return self.records / self.seconds if self.seconds > 0 else 0.0
 
 
-def create_worker_tables(store: OpenStore) -> None:
-    """Create the tables of leases where they are missing; of a PostgreSQL store."""
-
-    def create(batch: Batch) -> None:
-        batch.connection.execute("SELECT pg_advisory_xact_lock(hashtext('steelyard leases ' || current_schema()))")
-        for table in TABLES:
-            if not batch.connection.has_table(table.name):
-                for statement in table.definition("postgresql"):
-                    batch.connection.execute(statement)
-
-    store.writer.change(create)
-
-
-def plan_samples(store: OpenStore, evaluation: int, samples: Iterable[Sample]) -> int:
-    """Store the dataset of an evaluation, so that a worker can read any range of it; the number of samples.
+def plan_samples(store: OpenStore, evaluation: int, samples: Iterable[Sample]) -> Iterator[int]:
+    """Store the dataset of an evaluation, so that a worker can read any range of it; how many samples so far are there.
 
     What an earlier sitting stored is replaced. Samples that the store has are not stored again.
     """
+    forget_samples(store, evaluation)
+    n = 0
+    for portion in sample_portions(samples):
+        plan_portion(store, evaluation, n, portion)
+        n += len(portion)
+        yield n
+
+
+def forget_samples(store: OpenStore, evaluation: int) -> None:
+    """Forget the dataset that an earlier sitting of an evaluation stored."""
     forget = "DELETE FROM planned_sample WHERE evaluation = :evaluation"
     store.writer.change(lambda batch: batch.connection.execute(forget, {"evaluation": evaluation}))
-    remaining, n = iter(samples), 0
+
+
+def sample_portions(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
+    """As many samples at a time as are stored in one transaction."""
+    remaining = iter(samples)
     while portion := list(islice(remaining, _PORTION)):
-        store.writer.change(partial(_plan_portion, evaluation=evaluation, first=n, samples=portion))
-        n += len(portion)
-    return n
+        yield portion
+
+
+def plan_portion(store: OpenStore, evaluation: int, first: int, samples: Sequence[Sample]) -> None:
+    """Store a part of the dataset from place `first` on; those that are stored already stay as they are.
+
+    Raises:
+        StoreError: it may be stored or not; the same call then does the rest.
+    """
+    store.writer.change(partial(_plan_portion, evaluation=evaluation, first=first, samples=samples))
 
 
 def _plan_portion(batch: Batch, *, evaluation: int, first: int, samples: Sequence[Sample]) -> None:
+    batch.flush_at_commit()  # whoever plans does not come back to it
     packed = [pack_sample(sample) for sample in samples]
     hashes = [key for key, _ in packed]
     known = set(batch.connection.execute("SELECT hash FROM sample WHERE hash IN :hashes", {"hashes": hashes}).scalars())
@@ -212,40 +229,62 @@ def _plan_portion(batch: Batch, *, evaluation: int, first: int, samples: Sequenc
     batch.connection.execute(_PLAN, {"evaluation": evaluation, "nos": nos, "hashes": hashes})
 
 
-def plan_leases(store: OpenStore, run: int, plan: str, n: int, size: int) -> None:
-    """Cut a run into ranges that workers can take; those of an earlier sitting are void from then on.
+def open_leases(store: OpenStore, run: int, plan: str) -> None:
+    """Let workers wait for the leases of a run; those of an earlier sitting are void from then on."""
+
+    def reopen(batch: Batch) -> None:
+        batch.connection.execute("DELETE FROM lease WHERE run = :run", {"run": run})
+        batch.connection.execute(_HOLD, {"run": run, "plan": plan, "open": OPEN})
+
+    store.writer.change(reopen)
+
+
+def add_leases(store: OpenStore, runs: Collection[int], plan: str, places: range, size: int) -> None:
+    """Cut samples of runs into ranges that workers can take, where `open_leases` was called and they are not void.
 
     Args:
         store: a PostgreSQL store.
-        run: the run's number.
+        runs: their numbers.
         plan: names this sitting.
-        n: samples.
+        places: of the samples.
         size: samples of a range.
     """
+    values = {"plan": plan, "lo": places.start, "hi": places.stop, "size": size, "open": OPEN}
 
     def cut(batch: Batch) -> None:
-        batch.connection.execute("DELETE FROM lease WHERE run = :run", {"run": run})
-        batch.connection.execute(_CUT, {"run": run, "plan": plan, "n": n, "size": size})
+        batch.flush_at_commit()
+        for run in sorted(runs):
+            batch.connection.execute(_CUT, {"run": run, **values})
 
     store.writer.change(cut)
 
 
-def forget_plan(store: OpenStore, evaluation: int, runs: Collection[int]) -> None:
-    """Delete the leases of some runs of an evaluation, and its plan and workers."""
+def close_leases(store: OpenStore, runs: Collection[int], plan: str) -> None:
+    """Say that no leases of these runs are to come."""
+    close = "DELETE FROM lease WHERE run IN :runs AND plan = :plan AND lo = :open"
 
-    def forget(batch: Batch) -> None:
-        batch.connection.execute("DELETE FROM lease WHERE run IN :runs", {"runs": list(runs)})
-        for table in (planned_sample, worker, claim):
-            batch.connection.execute(
-                f"DELETE FROM {table.name} WHERE evaluation = :evaluation", {"evaluation": evaluation}
-            )
+    def end(batch: Batch) -> None:
+        batch.flush_at_commit()
+        batch.connection.execute(close, {"runs": list(runs), "plan": plan, "open": OPEN})
 
-    store.writer.change(forget)
+    store.writer.change(end)
 
 
 def leases_left(connection: Connection, run: int, plan: str) -> int:
     """Ranges of a run that are not done."""
     return int(connection.execute(_LEFT, {"run": run, "plan": plan}).scalar())
+
+
+def is_taken_over(connection: Connection, run: int, plan: str) -> bool:
+    """Whether a later sitting has leases of a run: those of `plan` are void for ever."""
+    query = "SELECT count(*) FROM lease WHERE run = :run AND plan <> :plan"
+    return bool(connection.execute(query, {"run": run, "plan": plan}).scalar())
+
+
+def open_runs(connection: Connection, evaluation: int) -> set[int]:
+    """Numbers of the runs of an evaluation whose end is not stored: they run, or whoever led them was killed."""
+    query = "SELECT num FROM run WHERE evaluation = :evaluation AND state = 'open'"
+    return set(connection.execute(query, {"evaluation": evaluation}).scalars())
 
 
 def workers_of(connection: Connection, evaluation: int) -> list[WorkerRow]:
@@ -270,6 +309,11 @@ def planned_range(store: OpenStore, evaluation: int, held: Lease) -> list[tuple[
             (no, unpack_sample(ident, group, cluster, unpacker.unpack(body)))
             for no, ident, group, cluster, body in connection.execute(_READ, values).tuples()
         ]
+
+
+def planned_samples(store: OpenStore, evaluation: int) -> list[Sample]:
+    """The whole dataset of an evaluation, in order."""
+    return [sample for _, sample in planned_range(store, evaluation, Lease(0, 0, _MOST_SAMPLES, "", 0))]
 
 
 def done_in_range(store: OpenStore, held: Lease) -> dict[tuple[int, int], bool]:

@@ -1,6 +1,6 @@
 """Marks of runs: the baseline of a suite, what is archived, and tags.
 
-Marks sort runs for people and are no part of a result: no report depends on them. Notes and labels are kept for ever;
+Marks sort runs for people and are not part of a result: no report depends on them. Notes and labels are kept for ever;
 a mark is there or not, and the last change counts.
 """
 
@@ -60,7 +60,7 @@ NO_MARKS: Final = RunMarks()
 
 @dataclass(frozen=True, slots=True)
 class MarkChange:
-    """What is to be changed about the marks of a run.
+    """A change of the marks of a run.
 
     Args:
         baseline: pin it in place of its suite's baseline, or unpin it; None leaves that as it is.
@@ -128,19 +128,21 @@ def mark_run(store: OpenStore, run: Run, change: MarkChange) -> RunMarks:
         ConfigError: the run was deleted, has no result that others could be compared with, or has too many tags.
         StoreError: it could not be written.
     """
-    if change.baseline:
-        _check_baseline(run)
+    if change.baseline and (refusal := baseline_refusal(run)):
+        raise ConfigError(refusal)
     marks: RunMarks | str = store.writer.change(lambda batch: _change(batch, run, change))
     if isinstance(marks, str):
         raise ConfigError(marks)
     return marks
 
 
-def _check_baseline(run: Run) -> None:
+def baseline_refusal(run: Run) -> str:
+    """Why a run cannot be pinned as the baseline of its suite; "" where it can."""
     if run.state != "finished":
-        raise ConfigError(f"run {run.id} is {run.state}: a baseline is a finished run")
+        return f"run {run.id} is {run.state}: a baseline is a finished run"
     if not run.manifest.get("scores"):
-        raise ConfigError(f"run {run.id} ({run.target}) has no scores that other runs could be compared with")
+        return f"run {run.id} ({run.target}) has no scores that other runs could be compared with"
+    return ""
 
 
 def _change(batch: Batch, run: Run, change: MarkChange) -> RunMarks | str:

@@ -39,7 +39,8 @@ LATER_TABLES: Final = (
 ADDED_TABLES: Final = (
     *LATER_TABLES, schema.label_form, schema.mark, schema.running_score, schema.retry, schema.queue, schema.queue_item,
     schema.reservation, schema.dataset_event,
-    schema.coding, schema.coding_item, schema.coding_event,
+    schema.coding, schema.coding_item, schema.coding_event, schema.stage_cache,
+    schema.computed,
 )  # fmt: skip
 """Tables that a store of an older version may lack: it is read as if they were empty."""
 
@@ -120,6 +121,13 @@ MIGRATIONS: Final = (
         "create the tables of error analysis",
         _create_missing(schema.coding, schema.coding_item, schema.coding_event),
     ),
+    Migration(
+        10,
+        "additive",
+        "create the table with tokens from the caches of endpoints",
+        _create_missing(schema.stage_cache),
+    ),
+    Migration(11, "additive", "create the table with what was computed of runs", _create_missing(schema.computed)),
 )
 
 
@@ -177,7 +185,7 @@ def prepare_writing(backend: Backend) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What `upgrade` has done.
+    """The result of `upgrade`.
 
     Args:
         where: the store.

@@ -22,7 +22,7 @@ class NamedCode(NamedTuple):
 
     @property
     def address(self) -> str:
-        """What names the code in a whole store: `CODING/CODE`."""
+        """The address of the code in a store: `CODING/CODE`."""
         return f"{self.coding.id}/{self.code.id}"
 
 

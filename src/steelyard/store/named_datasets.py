@@ -35,7 +35,7 @@ class RunDataset:
     Args:
         id: of the dataset.
         name: of the file, or of what else it is.
-        digest: hash of the file's content; "" where it is no file.
+        digest: hash of the file's content; "" where it is not a file.
         folder: of the file; None where the run does not say it.
         kind: the suite's registered name.
         source: how it was read.
@@ -80,7 +80,7 @@ class DatasetVersion:
         """The file, and how its columns are found.
 
         Raises:
-            ConfigError: it is no single file in a known folder.
+            ConfigError: it is not a single file in a known folder.
         """
         if self.about.reason or self.about.folder is None:
             raise ConfigError(f"{self.name} cannot be opened: {self.about.reason}")
@@ -111,7 +111,7 @@ class NamedDataset:
         return found[0]
 
     def parent(self, version: DatasetVersion) -> DatasetVersion:
-        """What a version is compared with: the file it was saved from, else the version before it, if any."""
+        """The version to compare with: the file it was saved from, else the version before it, if any."""
         saved = version.saved
         at = self.versions.index(version)
         before = self.versions[min(at + 1, len(self.versions) - 1)]
@@ -136,7 +136,7 @@ def run_dataset(run: Run) -> RunDataset | None:
             names = ", ".join(str(part.get("file")) for part in file if isinstance(part, Mapping))
             return _apart(run, names[:200], source, f"it is made of {len(file)} files; one file can be edited")
         return (
-            _apart(run, what[:200], source, "it is no file, but a dataset of a hub or a frame of Python")
+            _apart(run, what[:200], source, "it is not a file, but a dataset of a hub or a frame of Python")
             if what
             else None
         )
@@ -229,5 +229,5 @@ def dataset_named(datasets: Iterable[NamedDataset], name: str) -> NamedDataset:
         places = ", ".join(f"{each.id} in {each.folder or 'no known folder'}" for each in found)
         raise ConfigError(f"several datasets are named {name}: {places}. Name one by its id")
     raise ConfigError(
-        f"no run of this store names a dataset {name!r}{did_you_mean(name, [each.name for each in listed])}"
+        f"no run of this store names a dataset file {name!r}{did_you_mean(name, [each.name for each in listed])}"
     )

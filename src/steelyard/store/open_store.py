@@ -10,7 +10,7 @@ import contextlib
 import threading
 import weakref
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -62,7 +62,7 @@ class OpenStore:
         if not self._backend.exists():
             if not create_missing:
                 raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")
-            self._backend.create_folder()
+            self._backend.create_empty()
         if create_missing:
             with _as_store_error(self.path):
                 _create(self._backend)
@@ -132,6 +132,15 @@ class OpenStore:
         with _as_store_error(self.path), self._backend.connect("writing") as connection, connection.begin():
             yield connection
 
+    def gather_statistics(self) -> None:
+        """Tell the database how large the tables have become, for plans of the queries that follow.
+
+        Raises:
+            StoreError: this user may not write, or the connection broke.
+        """
+        with self.changing() as connection:
+            self._backend.gather_statistics(connection)
+
     @property
     def writer(self) -> Writer:
         """The one writer of this process, started on first use.
@@ -165,14 +174,29 @@ class OpenStore:
         with _as_store_error(self.path):
             return upgrade(self._backend, copy=copy)
 
-    def lock(self, run: str) -> Lock:
+    def lock(self, run: str, *, beside_workers: bool = False) -> Lock:
         """Take the lock that the writer of a run holds.
+
+        Args:
+            run: the run's id.
+            beside_workers: also where workers hold it: their leases are void, or this is one of them.
 
         Raises:
             StoreError: another process writes it.
         """
-        writer = self.writer
-        return self._backend.lock(run, lambda act: writer.change(lambda batch: act(batch.connection)))
+        return self._backend.lock(run, self._transact, beside_workers=beside_workers)
+
+    def share(self, run: str) -> None:
+        """Hold a run as one of its workers, until this store is closed or its process ends.
+
+        Raises:
+            StoreError: the store is a file, which has one writer.
+        """
+        self._backend.share(run, self._transact)
+
+    def _transact(self, act: Callable[[Connection], Any]) -> Any:
+        """What `act` returns, on the writing connection."""
+        return self.writer.change(lambda batch: act(batch.connection))
 
 
 @contextlib.contextmanager
@@ -232,7 +256,7 @@ def _check(backend: Backend) -> None:
             if "about" not in tables:
                 raise StoreError(f"{where} is a database, but not a store of ours")
             version = connection.execute("SELECT value FROM about WHERE name = 'schema'").scalar()
-    # SQLite's message about a damaged file may quote bytes of it that are no text.
+    # SQLite's message about a damaged file may quote bytes of it that are not text.
     except (DatabaseError, UnicodeDecodeError) as error:
         raise StoreError(f"{where} cannot be opened: {cause_of(error, where)}{repair_hint(error, where)}") from error
     if version is None:

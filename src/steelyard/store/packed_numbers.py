@@ -62,4 +62,9 @@ def as_pair(high: int, low: int) -> int:
 
 def of_pair(number: int) -> tuple[int, int]:
     """The two numbers of one."""
-    return (number >> 32) - FIRST, (number & 0xFFFFFFFF) - FIRST
+    return high_of(number) - FIRST, (number & 0xFFFFFFFF) - FIRST
+
+
+def high_of(number: int) -> int:
+    """The first of the two, plus `FIRST`: to tell pairs apart by it."""
+    return number >> 32

@@ -8,28 +8,32 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.conditions import CHANGES, LABEL, Condition, ConditionPart, label_holds, parse_condition
-from steelyard.errors import ConfigError, StoreError
+from steelyard.errors import ConfigError, StoreError, did_you_mean
 from steelyard.store.changes import changed_places
 from steelyard.store.connection import MOST_IN_QUERY
-from steelyard.store.labels import by_record, current_labels
-from steelyard.store.packed_numbers import as_pair, of_pair
-from steelyard.store.page_query import PagedRun, Place, RecordOrder, RecordQuery, read_places
+from steelyard.store.labels import by_record
+from steelyard.store.packed_numbers import as_pair, high_of, of_pair
+from steelyard.store.page_query import PagedRun, Place, RecordOrder, RecordQuery, number_of_place, read_places
 from steelyard.store.records import DAMAGED, read_records, rows_at, unpack_failure_kind, unpacker_of
 from steelyard.types import Record
 
 if TYPE_CHECKING:
     from steelyard.store.connection import Connection
+    from steelyard.store.search import FoundPlaces
 
 MOST_ON_PAGE: Final = 1000
 _TOGETHER: Final = 500
 """Records that are read at a time where all matching ones are wanted."""
 _MOST_ORDERS: Final = 8
 """Orders of matching places that a store remembers, 0.8 MB each for 100,000 records."""
+_MOST_LISTED: Final = 2000
+"""Places that were found elsewhere and are given to a query; more are looked up in the result of a query without them.
+Looking up 100,000 of them takes 48 ms of CPU on a busy machine."""
 _FAR: Final = 2000
 """A page that many records behind the first of a sorted run is a part of all records in order, which is remembered;
 nearer ones are found without sorting all."""
@@ -61,13 +65,14 @@ class PageRequest:
     """Which records of a run are wanted, and how many; see `Run.page`.
 
     Args:
-        n: records on the page.
+        n: records on the page; in an order by samples as many more as the last sample has.
         where: the condition; None for all records.
         order: what they are sorted by.
         after: the place of the record that the page follows.
         before: of the record that the page precedes.
         skip: how many records are passed over first.
-        among: only these places; None for any.
+        among: only these places, as the numbers of `read_places`, in order; None for any.
+        words: of the search that found them; "" where the same search may find others later.
         counted: whether all that match are counted.
     """
 
@@ -77,7 +82,8 @@ class PageRequest:
     after: Place | None = None
     before: Place | None = None
     skip: int = 0
-    among: frozenset[Place] | None = None
+    among: array[int] | None = None
+    words: str = ""
     counted: bool = True
 
     def __post_init__(self) -> None:
@@ -109,6 +115,17 @@ def read_page(run: PagedRun, request: PageRequest, against: PagedRun | None = No
         return RecordPage(records, tuple(places), total, after=last, before=first if more else "")
     begins = request.after is None and not request.skip
     return RecordPage(records, tuple(places), total, after=last if more else "", before="" if begins else first)
+
+
+def searched_page(
+    run: PagedRun, request: PageRequest, words: str | FoundPlaces, against: PagedRun | None = None
+) -> RecordPage:
+    """The same of records that have all words of a text, see `Run.search`; or of what was found of them."""
+    from steelyard.store.search import search_run
+
+    found = search_run(run, words)
+    page = read_page(run, replace(request, among=found.places, words=found.words), against)
+    return replace(page, note=found.note)
 
 
 def matching_records(
@@ -146,6 +163,11 @@ def as_condition(run: PagedRun, where: str | Condition, against: PagedRun | None
     return parse_condition(where, run.manifest, compared=against is not None) if where.strip() else None
 
 
+def repeats_of(run: PagedRun) -> int:
+    """How many records a sample has at most."""
+    return max(1, int(run.manifest.get("options", {}).get("repeats", 1)))
+
+
 def cursor(place: Place) -> str:
     """A place as a page names it.
 
@@ -159,7 +181,7 @@ def place_of(text: str) -> Place | None:
     """The place that a page names; None for "".
 
     Raises:
-        ConfigError: it is no place.
+        ConfigError: it is not a place.
 
     >>> place_of("17"), place_of("17.2"), place_of("")
     ((17, 0), (17, 2), None)
@@ -167,9 +189,9 @@ def place_of(text: str) -> Place | None:
     if not text:
         return None
     no, _, repeat = text.partition(".")
-    # As long as a place can be: more digits are no number that a database takes.
+    # As long as a place can be: more digits are not a number that a database takes.
     if not all(part.isascii() and part.isdecimal() and len(part) < 10 for part in (no, repeat or "0")):
-        raise ConfigError(f"{text!r} is no place in a run: give what a page has as `after` or `before`")
+        raise ConfigError(f"{text!r} is not a place in a run: give what a page has as `after` or `before`")
     return int(no), int(repeat or 0)
 
 
@@ -184,28 +206,50 @@ def _records_at(connection: Connection, run: PagedRun, places: Sequence[Place]) 
     return tuple(by_place[place] for place in places if place in by_place)
 
 
-def _slice(ordered: array[int], request: PageRequest) -> tuple[list[Place], bool] | None:
-    """A page of all matching places; None where nothing says where among them the record beside it would be."""
+def _slice(ordered: array[int], request: PageRequest, limit: int) -> list[Place] | None:
+    """Up to `limit` of all matching places, in the direction of a page; None where nothing says where it begins."""
     beside = request.after if request.before is None else request.before
     first, last = 0, len(ordered)
     if beside is not None:
         number = as_pair(*beside)
-        if request.order == RecordOrder():
+        if request.order.is_of_dataset:
             first, last = bisect_right(ordered, number), bisect_left(ordered, number)
         elif number in ordered:
             last = ordered.index(number)
             first = last + 1
         else:
             return None
+    if beside is not None and request.order.by_sample:
+        first, last = _beyond_sample(ordered, beside[0], first, last)
+    return _stretch_of(ordered, first, last, request, limit)
+
+
+def _stretch_of(ordered: array[int], first: int, last: int, request: PageRequest, limit: int) -> list[Place]:
+    """Up to `limit` places from `first` on, or back from before `last`."""
     if request.before is None:
         first += request.skip
-        last = first + request.n
-        more = last < len(ordered)
-    else:
-        last = max(last - request.skip, 0)
-        first = max(last - request.n, 0)
-        more = first > 0
-    return [of_pair(number) for number in ordered[first:last]], more
+        return [of_pair(number) for number in ordered[first : first + limit]]
+    last = max(last - request.skip, 0)
+    return [of_pair(number) for number in reversed(ordered[max(last - limit, 0) : last])]
+
+
+def _beyond_sample(ordered: array[int], no: int, first: int, last: int) -> tuple[int, int]:
+    """Where the places behind a sample begin and those before it end; `first` and `last` are next to one of its own."""
+    sample = high_of(as_pair(no, 0))
+    while first < len(ordered) and high_of(ordered[first]) == sample:
+        first += 1
+    while last > 0 and high_of(ordered[last - 1]) == sample:
+        last -= 1
+    return first, last
+
+
+def _cut(places: list[Place], request: PageRequest) -> tuple[list[Place], bool]:
+    """A page of places that were read in its direction, and whether there are more of them."""
+    end = request.n
+    while request.order.by_sample and end < len(places) and places[end][0] == places[end - 1][0]:
+        end += 1
+    page = places[:end]
+    return page if request.before is None else page[::-1], len(places) > end
 
 
 class _Stretch(NamedTuple):
@@ -238,11 +282,16 @@ class _PlaceSource:
 
     def page(self, request: PageRequest) -> tuple[list[Place], bool, int | None]:
         """The places of a page, whether more follow in the direction that was read, and how many match in all."""
-        if request.counted and (key := self._key(request)):
+        if request.order.is_of_means:
+            return self._page_by_means(request)
+        key = self._key(request)
+        if key and (request.counted or key in self._run.store.ordered_places):
             if (beside := request.after or request.before) is not None:
                 self._value_at(RecordOrder(), beside)
             ordered = self._ordered(key, request)
-            return *(_slice(ordered, request) or self._beyond(request)), len(ordered)
+            found = _slice(ordered, request, self._limit(request))
+            total = len(ordered) if request.counted else None
+            return *(self._beyond(request) if found is None else _cut(found, request)), total
         places, more = self._beyond(request)
         return places, more, self._count(request) if request.counted else None
 
@@ -255,14 +304,42 @@ class _PlaceSource:
         """The places of a page, found by the sort key of the record beside it."""
         beside = request.after if request.before is None else request.before
         value = None if beside is None else self._value_at(request.order, beside)
-        stretch = _Stretch(request.order, request.before is None, request.n + 1, request.skip, beside, value)
+        limit = self._limit(request)
+        stretch = _Stretch(request.order, request.before is None, limit, request.skip, beside, value)
         if request.order.key in self._run.score_order:
             places = self._by_score(request, stretch)
         else:
             query = self._query(request.where, request.among)
             places = self._stretch(query, query.sort_key(request.order), stretch)
-        chosen = places[: request.n]
-        return chosen if stretch.forward else chosen[::-1], len(places) > request.n
+        return _cut(places, request)
+
+    def _page_by_means(self, request: PageRequest) -> tuple[list[Place], bool, int]:
+        key, limit = self._key(request), self._limit(request)
+        if (beside := request.after or request.before) is not None:
+            self._value_at(RecordOrder(), beside)
+        ordered = self._ordered(key, request) if key else self._by_means(request)
+        places = _slice(ordered, request, limit)
+        if places is None and beside is not None:
+            ranks = self._ranks(request.order)
+            at = bisect_right(ordered, ranks(as_pair(*beside)), key=ranks)
+            places = _stretch_of(ordered, at, at, request, limit)
+        return *_cut(places or [], request), len(ordered)
+
+    def _by_means(self, request: PageRequest) -> array[int]:
+        """All matching places by means over the repeats of a sample, as numbers."""
+        in_order = self._all_ordered(replace(request, order=RecordOrder()))
+        return array("Q", sorted(in_order, key=self._ranks(request.order)))
+
+    def _ranks(self, order: RecordOrder) -> Callable[[int], int]:
+        """Where a place, as a number, stands in an order of means; samples without a value come last."""
+        query = self._query(None, None)
+        samples = read_places(self._connection, query.samples_by_mean(order), query.values)
+        ranks = {high_of(first): rank for rank, first in enumerate(samples)}
+        return lambda number: ranks.get(high_of(number), len(ranks) + high_of(number))
+
+    def _limit(self, request: PageRequest) -> int:
+        """So many places tell where a page ends and whether more follow."""
+        return request.n + (repeats_of(self._run) if request.order.by_sample else 1)
 
     def _by_score(self, request: PageRequest, stretch: _Stretch) -> list[Place]:
         """The places of a stretch by a score: of records with a value of it, then of those without."""
@@ -277,7 +354,8 @@ class _PlaceSource:
                 part = self._stretch(query, query.sort_key(request.order, valued=True), stretch)
             else:
                 query.restrict_to_unvalued(request.order.key)
-                part = self._stretch(query, "", stretch._replace(order=RecordOrder()))
+                of_dataset = RecordOrder(by_sample=request.order.by_sample)
+                part = self._stretch(query, "", stretch._replace(order=of_dataset))
             places += part
             if len(part) == stretch.limit:
                 break
@@ -295,13 +373,14 @@ class _PlaceSource:
     def _key(self, request: PageRequest) -> tuple[Any, ...] | None:
         """Names all matching places in their order; None where they may change, or need not be remembered."""
         run, where = self._run, request.where
-        found_by_key = where is None and (request.order.key == "place" or request.skip < _FAR)
-        if run.state != "finished" or request.among is not None or found_by_key:
+        near = request.order.key == "place" or (request.skip < _FAR and not request.order.is_of_means)
+        found_by_key = where is None and near and request.among is None
+        if run.state != "finished" or (request.among is not None and not request.words) or found_by_key:
             return None
         if where is not None and any(part.name.startswith(LABEL) for part in where.parts):
             return None  # a label may be given to a finished run
         against = (self._against.id, self._against.scoring_version) if self._against else None
-        return run.id, run.scoring_version, where.text if where else "", against, request.order
+        return run.id, run.scoring_version, where.text if where else "", against, request.order, request.words
 
     def _ordered(self, key: tuple[Any, ...], request: PageRequest) -> array[int]:
         """All matching places in their order, as numbers: the pages that follow are parts of it."""
@@ -315,9 +394,18 @@ class _PlaceSource:
 
     def _all_ordered(self, request: PageRequest) -> array[int]:
         where, order = request.where, request.order
-        if where is not None and order == RecordOrder() and [part.name in CHANGES for part in where.parts] == [True]:
+        if order.is_of_means:
+            return self._by_means(request)
+        if (
+            where is not None
+            and request.among is None
+            and order.is_of_dataset
+            and [part.name in CHANGES for part in where.parts] == [True]
+        ):
             return self._changed(where.parts[0])
-        query = self._query(where, None)
+        if request.among is not None and len(request.among) > _MOST_LISTED:
+            return self._found_among(replace(request, among=None, words=""), request.among)
+        query = self._query(where, request.among)
         if where is not None or order.key not in self._run.score_order:
             return self._numbers(query, order, query.sort_key(order))
         # Those with a value first: they are found without a look at records that lack one, which most runs do not have.
@@ -327,6 +415,13 @@ class _PlaceSource:
             rest.restrict_to_unvalued(order.key)
             places.extend(self._numbers(rest, RecordOrder(), ""))
         return places
+
+    def _found_among(self, request: PageRequest, places: array[int]) -> array[int]:
+        """Those of some places that a request for all has, in its order."""
+        key = self._key(request)
+        ordered = self._ordered(key, request) if key else self._all_ordered(request)
+        wanted = set(places)
+        return array("Q", [number for number in ordered if number in wanted])
 
     def _numbers(self, query: RecordQuery, order: RecordOrder, key: str) -> array[int]:
         return read_places(self._connection, query.places(order, key=key), query.values)
@@ -345,9 +440,7 @@ class _PlaceSource:
             return [of_pair(number) for number in self._changed(part)]
         if part.name == "error":
             return self._of_failure(part.value)
-        labels = by_record(current_labels(self._connection, self._run.num))
-        records = {key for key, of_record in labels.items() if label_holds(part, of_record)}
-        return self._of_samples(records)
+        return self._of_labels(part)
 
     def _changed(self, part: ConditionPart) -> array[int]:
         """Those of a regression or an improvement, as numbers in order."""
@@ -370,6 +463,21 @@ class _PlaceSource:
                 chosen.append((no, repeat))
         return chosen
 
+    def _of_labels(self, part: ConditionPart) -> Collection[Place]:
+        """Those of records with labels; the labels of a run of judges are those of the run whose answers it judges.
+
+        Raises:
+            ConfigError: no record of the run has a label of that name, but of a similar one.
+        """
+        labels = self._run.labels()
+        names = sorted({label.name for label in labels})
+        wanted = part.name.removeprefix(LABEL)
+        # A name like none of them is not mistyped: of several runs, only some may have such labels.
+        if wanted not in names and "did you mean" in (hint := did_you_mean(wanted, names)):
+            raise ConfigError(f"no record of the run has a label {wanted!r}{hint}")
+        records = {key for key, of_record in by_record(labels).items() if label_holds(part, of_record)}
+        return self._of_samples(records)
+
     def _of_samples(self, records: Collection[tuple[str, int]]) -> Collection[Place]:
         """Places of records that are named by sample and repeat."""
         if not records:
@@ -381,13 +489,13 @@ class _PlaceSource:
         rows = self._connection.execute(sql, values).tuples()
         return {(no, repeat) for no, repeat, sample in rows if (sample, repeat) in records}
 
-    def _query(self, condition: Condition | None, among: Collection[Place] | None) -> RecordQuery:
+    def _query(self, condition: Condition | None, among: array[int] | None) -> RecordQuery:
         words = dict(self._connection.execute("SELECT text, num FROM word").tuples())
         query = RecordQuery(self._connection.dialect, self._run.num, self._run.scoring_version, words, decided=self)
         if condition is not None:
             query.restrict(condition)
         if among is not None:
-            query.restrict_to(among)
+            query.restrict_to_numbers([number_of_place(of_pair(number)) for number in among])
         return query
 
     def _value_at(self, order: RecordOrder, place: Place) -> Any:

@@ -8,16 +8,12 @@ the line was cut) cannot write. When the process dies, however it dies, the serv
 from __future__ import annotations
 
 import os
-import select
 import socket
 import time
 from contextlib import suppress
 from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar, Final, cast
-
-from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.pool import QueuePool
 
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store.address import Address
@@ -26,13 +22,10 @@ from steelyard.store.connection import Connection, DatabaseError
 
 if TYPE_CHECKING:
     from steelyard.store.postgres_connection import PostgresConnection
+    from steelyard.store.postgres_pool import ConnectionPool
 
 _LEAST: Final = 12
 _NOT_PERMITTED: Final = "42501"
-_KEPT_OPEN: Final = 2
-"""Connections that are kept for the next reading: making one costs the server some milliseconds."""
-_MOST_OPEN: Final = 20
-"""Connections beyond these at most, each closed after its use; a further reader waits up to 30 s for one."""
 _CONNECT_S: Final = 10
 """libpq would wait as long as the operating system does, for minutes."""
 _LOCK_ATTEMPTS: Final = 10
@@ -46,6 +39,7 @@ _SERIALS: Final = """SELECT c.relname, a.attname FROM pg_catalog.pg_attrdef d
 _LONGEST_STEM: Final = 40
 """Of the 63 characters of a schema's name, so that there is room for what is added to it."""
 _TAKE: Final = "SELECT pg_try_advisory_lock(:key)"
+_SHARE: Final = "SELECT pg_advisory_lock_shared(:key)"
 _RELEASE: Final = "SELECT pg_advisory_unlock(:key)"
 _HOLDER: Final = """SELECT l.pid, coalesce(a.application_name, '') FROM pg_catalog.pg_locks l
     LEFT JOIN pg_catalog.pg_stat_activity a USING (pid)
@@ -81,17 +75,17 @@ class PostgresSchema:
 
     def __init__(self, where: Address, durability: Durability) -> None:
         self.where = where
-        self._engine = _engine(where, durability)
+        self._pool = _pool(where, durability)
 
     def connect(self, purpose: Purpose) -> Connection:
         """A connection of the pool."""
         from steelyard.store.postgres_connection import PostgresConnection  # needs psycopg, whose lack was reported
 
-        return PostgresConnection(self._engine, purpose)
+        return PostgresConnection(self._pool, purpose)
 
     def close(self) -> None:
         """Close the connections that wait for their next use."""
-        self._engine.dispose()
+        self._pool.close()
 
     def exists(self) -> bool:
         """Whether the schema holds tables.
@@ -105,7 +99,7 @@ class PostgresSchema:
         except DatabaseError as error:
             raise _unreachable(error, self.where) from error
 
-    def create_folder(self) -> None:
+    def create_empty(self) -> None:
         """Do nothing: the schema is created with its tables."""
 
     def check(self, connection: Connection) -> None:
@@ -172,6 +166,14 @@ class PostgresSchema:
         with connection.begin():
             connection.execute("SELECT 1")
 
+    def gather_statistics(self, connection: Connection) -> None:
+        """Look at samples of the large tables.
+
+        A server does so by itself a minute after many rows were added, where it is not told not to. Measured without: a
+        page of 75,000 wrong records by score took more than ten minutes, as the plan was made for a handful of rows.
+        """
+        connection.execute("ANALYZE sample, record, score, reply")
+
     def changes(self, connection: Connection) -> None:
         """None: the server keeps no such count."""
 
@@ -211,25 +213,31 @@ class PostgresSchema:
 
     def is_lost(self, connection: Connection) -> str:
         """Whether the server closed the connection; checked on the socket without a query, in microseconds."""
-        driver = _ours(connection).driver
-        if driver.closed:
-            return "the connection to the server is closed"
-        poll = select.poll()
-        # Only the end counts: the server also reports changed settings unasked. macOS reports the end in any case.
-        poll.register(driver.fileno(), getattr(select, "POLLRDHUP", 0))
-        return "the server has closed the connection" if poll.poll(0) else ""
+        from steelyard.store.postgres_pool import is_cut
 
-    def lock(self, run: str, transact: Transact) -> ServerLock:
+        return is_cut(_ours(connection).driver)
+
+    def lock(self, run: str, transact: Transact, *, beside_workers: bool = False) -> ServerLock:
         """An advisory lock of the connection that writes."""
-        return ServerLock(run, _number(f"{self.where.schema}/{run}"), transact)
+        own, workers = self._keys(run)
+        return ServerLock(run, own, transact, workers=None if beside_workers else workers)
+
+    def share(self, run: str, transact: Transact) -> None:
+        """A shared advisory lock beside the one of whoever leads: it tells that the workers of a dead leader live."""
+        values = {"key": self._keys(run)[1]}
+        transact(lambda connection: connection.execute(_SHARE, values).first())
 
     def is_locked(self, run: str) -> bool:
         """Whether a living connection writes the run."""
         try:
             with self.connect("latest") as connection:
-                return bool(holder_of(connection, _number(f"{self.where.schema}/{run}")))
+                return any(holder_of(connection, key) for key in self._keys(run))
         except DatabaseError as error:
             raise _unreachable(error, self.where) from error
+
+    def _keys(self, run: str) -> tuple[int, int]:
+        """The numbers of a run's lock, and of that which its workers share."""
+        return _number(f"{self.where.schema}/{run}"), _number(f"{self.where.schema}/{run}/workers")
 
 
 def _give_sequence(connection: Connection, table: str, column: str, sequence: str) -> None:
@@ -253,7 +261,7 @@ def _unreachable(error: DatabaseError, where: Address) -> StoreError:
     return StoreError(f"{where}: {cause_of(error, where)}")
 
 
-def _engine(where: Address, durability: Durability) -> Engine:
+def _pool(where: Address, durability: Durability) -> ConnectionPool:
     try:
         import psycopg  # noqa: F401  # so that a missing driver is reported here, in our words
     except ImportError as error:
@@ -272,20 +280,10 @@ def _engine(where: Address, durability: Durability) -> Engine:
         "application_name": given.get("application_name", _name_of_process()),
         "connect_timeout": given.get("connect_timeout", str(_CONNECT_S)),
     }
-    engine = create_engine(
-        where.url.difference_update_query([name for name in options if name in given]),
-        poolclass=QueuePool,
-        pool_size=_KEPT_OPEN,
-        max_overflow=_MOST_OPEN,
-        # A connection that was kept may have been cut by a firewall or a restart of the server since its last use.
-        pool_pre_ping=True,
-        connect_args=options,
-        use_native_hstore=False,  # no column is one: saves the query for its type at the first connection
-    )
     from steelyard.store.postgres_connection import escape_texts
+    from steelyard.store.postgres_pool import ConnectionPool
 
-    event.listen(engine, "connect", lambda driver, _: escape_texts(driver))
-    return engine
+    return ConnectionPool({**where.url.libpq(), **options}, escape_texts)
 
 
 def _name_of_process() -> str:
@@ -301,20 +299,38 @@ class ServerLock:
         run: the run's id.
         key: the number of the lock.
         transact: runs a function on the writing connection.
+        workers: the number of the lock that its workers share, which nobody else may hold; None: they may.
 
     Raises:
         StoreError: another process writes this run, or the server is gone.
     """
 
-    def __init__(self, run: str, key: int, transact: Transact) -> None:
+    def __init__(self, run: str, key: int, transact: Transact, *, workers: int | None = None) -> None:
         self.run = run
         self._key = key
         self._transact = transact
+        self._held = False
         # A connection may take its lock twice, so two writers of one process need the check of the holder too.
         if not any(_taken(transact, key, pause) for pause in [0.0] + [_LOCK_PAUSE_S] * (_LOCK_ATTEMPTS - 1)):
             holder = transact(lambda connection: holder_of(connection, key))
             raise StoreError(f"run {run} is being written by another process ({holder or 'it ended just now'})")
         self._held = True
+        if workers is not None and (worker := self._worker(workers)):
+            self.release()
+            raise StoreError(
+                f"run {run} is still being written by its workers ({worker}), though the process that started them has "
+                "ended: wait until they have ended too, or take their work over with `steelyard resume --workers N`"
+            )
+
+    def _worker(self, key: int) -> str:
+        """A worker that holds the run; the server notices the end of a connection after some milliseconds."""
+        holder = ""
+        for pause in [0.0] + [_LOCK_PAUSE_S] * (_LOCK_ATTEMPTS - 1):
+            time.sleep(pause)
+            holder = self._transact(lambda connection: holder_of(connection, key))
+            if not holder:
+                return ""
+        return holder
 
     def release(self) -> None:
         """Release the lock."""

@@ -1,4 +1,4 @@
-"""A connection to a PostgreSQL store: psycopg's own, taken from SQLAlchemy's pool.
+"""A connection to a PostgreSQL store: psycopg's own.
 
 PostgreSQL knows neither the character of code 0 nor half a surrogate pair, but an id or a group may hold what a
 spreadsheet or a program put there. These characters are escaped in every text that is sent, and all others are stored
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from psycopg import Error, IsolationLevel, ServerCursor
 from psycopg.adapt import Dumper, Loader
-from sqlalchemy.exc import SQLAlchemyError
 
 from steelyard.store.backend import Purpose
 from steelyard.store.connection import NO_VALUES, DatabaseError, Rows, Values
@@ -29,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from psycopg import Connection as DriverConnection
-    from sqlalchemy import Engine
+
+    from steelyard.store.postgres_pool import ConnectionPool
 
 _MARK: Final = "\x1a"
 _ODD: Final = re.compile("[\0\x1a\ud800-\udfff]")
@@ -106,10 +106,10 @@ def _with_arrays(values: Values) -> Values:
 
 
 class PostgresConnection:
-    """A connection of the pool, given back when it is closed; one that writes is closed for good.
+    """A connection of the pool, given back when it is closed; one that writes is its own, and closed for good.
 
     Args:
-        engine: SQLAlchemy's, which holds the pool.
+        pool: of the store.
         purpose: see `Purpose`.
 
     Attributes:
@@ -121,16 +121,19 @@ class PostgresConnection:
 
     dialect: ClassVar[Dialect] = "postgresql"
 
-    def __init__(self, engine: Engine, purpose: Purpose) -> None:
+    def __init__(self, pool: ConnectionPool, purpose: Purpose) -> None:
         self._streams: list[ServerCursor[Any]] = []
+        # One that writes is not handed to whoever connects next: a lock is the connection's.
+        own = purpose == "writing"
+        self.driver: DriverConnection[Any] = pool.connect() if own else pool.take()
+        self._end: Callable[[DriverConnection[Any]], None] | None = _close if own else pool.give_back
         try:
-            self._pooled = engine.raw_connection()
-        except (SQLAlchemyError, Error) as error:
-            raise DatabaseError.of(getattr(error, "orig", None) or error) from error
-        self.driver: DriverConnection[Any] = self._pooled.driver_connection  # type: ignore[assignment]  # psycopg's
-        if purpose == "writing":
-            # Not to be handed to whoever connects next: a lock is the connection's.
-            self._pooled.detach()
+            self._prepare(purpose)
+        except Error as error:
+            self.close()
+            raise DatabaseError.of(error) from error
+
+    def _prepare(self, purpose: Purpose) -> None:
         self.driver.isolation_level = (
             IsolationLevel.REPEATABLE_READ if purpose == "snapshot" else IsolationLevel.READ_COMMITTED
         )
@@ -188,15 +191,10 @@ class PostgresConnection:
         return self.execute(query, {"name": name}).scalar() is not None
 
     def close(self) -> None:
-        """Give it back, as it came."""
-        if self.driver.closed or self.driver.broken:
-            self._pooled.invalidate()
-        else:
-            with contextlib.suppress(Error):
-                self.driver.rollback()
-                self.driver.isolation_level = self.driver.read_only = None
-                self.driver.autocommit = False
-        self._pooled.close()
+        """Give it back, or close it; a second call does nothing."""
+        end, self._end = self._end, None
+        if end is not None:
+            end(self.driver)
 
     def __enter__(self) -> Self:
         return self
@@ -210,3 +208,7 @@ class PostgresConnection:
             return call(*arguments)
         except Error as error:
             raise DatabaseError.of(error) from error
+
+
+def _close(driver: DriverConnection[Any]) -> None:
+    driver.close()

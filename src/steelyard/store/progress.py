@@ -63,7 +63,7 @@ def move_scores(
 
 
 def count_scores_again(batch: Batch, run: int) -> None:
-    """Make the sums of a run anew: an earlier version that began it kept none."""
+    """Make the sums of a run again: an earlier version that began it kept none."""
     batch.connection.execute("DELETE FROM running_score WHERE run = :run", {"run": run})
     batch.connection.execute(_COUNT_AGAIN, {"run": run})
 

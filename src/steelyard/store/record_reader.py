@@ -59,6 +59,21 @@ class RecordReader:
         return {(no, record.repeat): record for no, record in self._run.records_between(first, last)}
 
 
+class OpenRunReader:
+    """Reads records of a run that other processes write, each from the store when it is asked for.
+
+    Args:
+        run: still being written.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def __call__(self, sample: str, repeat: int) -> Record | None:
+        """The record of that sample; None where the run has none yet."""
+        return next((record for record in self._run.records_of([sample]) if record.repeat == repeat), None)
+
+
 def samples_of(runs: Iterable[Run]) -> list[Sample]:
     """The samples that all of the runs have, by id, as the first run holds them and in its order."""
     first, *rest = runs

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, Protocol, cast
 
@@ -346,8 +345,7 @@ class _RowReader:
     def _reply(self, key: ReplyKey) -> Reply:
         if key.key not in self._bodies:
             raise StoreError("it is missing from the journal")
-        reply = unpack_reply(key.key.hex(), self._unpacker.unpack(self._bodies[key.key]))
-        return replace(reply, cached=key.cached)
+        return unpack_reply(key.key.hex(), self._unpacker.unpack(self._bodies[key.key]), cached=key.cached)
 
     def _outcome(
         self, row: Any, keys: Sequence[ReplyKey] | None, replies: Sequence[Reply]

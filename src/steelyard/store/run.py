@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from steelyard.analysis.intervals import Intervals
+from steelyard.analysis.judging_manifest import has_structured_judge
 from steelyard.analysis.score_infos import has_several_raters, names_where, range_of, score_infos
 from steelyard.analysis.stopped_runs import as_stopped, exam_as_stopped
 from steelyard.analysis.stopping import Stopped, Stopping, Used
@@ -18,7 +18,7 @@ from steelyard.analysis.tallied_summary import NeedsRowsError, summarize_tallies
 from steelyard.registry import with_present_keys
 from steelyard.store.backend import read_json
 from steelyard.store.connection import Connection, portions
-from steelyard.store.labels import current_labels, judged_run, remarks_on, run_row
+from steelyard.store.labels import JUDGES, current_labels, judged_run, newest_label, remarks_on, run_row
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, rows_of_samples, unpacker_of
 from steelyard.store.run_rows import read_stopping, scoring_of
@@ -39,10 +39,12 @@ from steelyard.store.scores import (
     placed_verdicts,
     sample_places,
     score_rows,
+    scored_names,
+    turn_summaries,
 )
 from steelyard.store.tallies import read_tallies
 from steelyard.store.usage import RunUsage, asked_by_itself, framework_usage, stage_costs
-from steelyard.types import Label, Outcome, Record, Remarks, ScoreInfo
+from steelyard.types import OUTCOMES, Label, Outcome, Record, Remarks, ScoreInfo
 
 if TYPE_CHECKING:
     # What a run and its usual summary do not need is imported where it is used: it would take a tenth of the start.
@@ -50,13 +52,12 @@ if TYPE_CHECKING:
     from steelyard.analysis.contingency import ContingencyTable
     from steelyard.analysis.exam_values import Exam
     from steelyard.analysis.histograms import Histogram
-    from steelyard.analysis.judge_agreement_values import JudgeAgreement
-    from steelyard.analysis.judge_panel_values import JudgePanel
-    from steelyard.analysis.rater_agreement_values import Agreement
     from steelyard.analysis.run_protocols import PlacedVerdict
     from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
     from steelyard.analysis.usage import StageCost
     from steelyard.store.pages import RecordPage
+    from steelyard.store.raters import RaterFindings
+    from steelyard.store.search import FoundPlaces
 
 _RESULT_SCORES: Final = frozenset({"result", "execution_accuracy"})
 """Scores that compare the results of two queries."""
@@ -77,9 +78,7 @@ class _Summarized(NamedTuple):
     exams: tuple[Exam, ...]
     contingency_tables: tuple[ContingencyTable, ...]
     breakdowns: dict[str, dict[str, tuple[ScoreSummary, ...]]]
-    agreement: tuple[Agreement, ...]
-    held_to_people: tuple[JudgeAgreement, ...]
-    panels: tuple[JudgePanel, ...]
+    raters: RaterFindings | None
     damaged: bool
 
 
@@ -188,6 +187,11 @@ class Run:
         with self._store.reading(self.id) as connection:
             yield from score_rows(connection, self, self._used)
 
+    def scored_names(self) -> Sequence[str]:
+        """Names of the scores that records have, in order of first appearance."""
+        with self._store.reading(self.id) as connection:
+            return scored_names(connection, self)
+
     def examined_rows(self) -> Iterator[tuple[ScoreRow, Answered | None]]:
         """The same rows, each of an exam score with the letters that were read and wanted; None beside any other."""
         with self._store.reading(self.id) as connection:
@@ -253,9 +257,11 @@ class Run:
     def _from_counts(self) -> _Summarized | None:
         """What a summary computes, from counts that the database makes; None where it takes the rows."""
         infos, manifest = self.score_infos, self.manifest
-        if self._used is not None or manifest.get("crossed") or manifest.get("breakdowns"):
+        if self._used is not None or manifest.get("crossed") or manifest.get("breakdowns") or self.kind == JUDGES:
             return None
-        if has_several_raters(self.score_order, infos, self.labels()):
+        with self._store.reading() as connection:
+            labelled = bool(newest_label(connection, self.num))
+        if has_several_raters(self.score_order, infos, labelled=labelled):
             return None
         with self._store.reading(self.id) as connection:
             tallies = read_tallies(connection, self)
@@ -272,13 +278,14 @@ class Run:
             return None
         damaged = any(tally.answered == DAMAGED_DETAIL for of_score in tallies.values() for tally in of_score)
         spreads = tallied_histograms(tallies, infos)
-        return _Summarized(scores, groups, spreads, exams, (), {}, (), (), (), damaged=damaged)
+        return _Summarized(scores, groups, spreads, exams, (), {}, None, damaged=damaged)
 
     def _from_rows(self) -> _Summarized:
         """The same from every row, as columns of numpy."""
         from steelyard.analysis.contingency import contingency_tables
         from steelyard.analysis.exam import exams
         from steelyard.analysis.histograms import histograms
+        from steelyard.store.raters import rater_findings
 
         columns, _ = self.columns()
         infos = self.score_infos
@@ -292,15 +299,13 @@ class Run:
             exams(columns, scores, infos),
             contingency_tables(columns, infos, self.manifest.get("crossed", ())),
             by_metadata,
-            self._agreement(columns),
-            self.held_to_people(columns),
-            self.panels(columns),
+            found if any(found := rater_findings(self, columns)) else None,
             damaged=DAMAGED_DETAIL in columns.details,
         )
 
     def summary(self) -> RunSummary:
         """Means, intervals and counts of the newest scores."""
-        return self._summary(opens_bodies=self.is_looked_through)
+        return self._summary(opens_bodies=True) if self.is_looked_through else self.quick_summary()
 
     @property
     def is_looked_through(self) -> bool:
@@ -308,8 +313,13 @@ class Run:
         return self.done <= _LOOKED_THROUGH and not self._just_written
 
     def quick_summary(self) -> RunSummary:
-        """The same in a quarter of the time, for lists of many runs: damage is found only where it is met."""
-        return self._summary(opens_bodies=False)
+        """The same in a quarter of the time, for lists of many runs: damage is found only where it is met.
+
+        Of a large run that does not change, the one that was stored when it was first computed.
+        """
+        from steelyard.store.stored_summary import read_summary
+
+        return read_summary(self) or self._summary(opens_bodies=False)
 
     def _summary(self, *, opens_bodies: bool) -> RunSummary:
         # Of a large run that is being compared the rows are there already, and counting them costs a query more.
@@ -361,42 +371,22 @@ class Run:
             exams=tuple(exam_as_stopped(exam, self.stopping) for exam in computed.exams),
             also_scored=self._names_where(lambda info: info.also_scored),
             matched=passages,
-            agreement=computed.agreement,
-            held_to_people=computed.held_to_people,
-            panels=computed.panels,
+            turns=turn_summaries(self),
+            reply_forms=self._reply_forms(),
             framework=framework,
             asks_itself=asked_by_itself(stages, self.manifest),
             damaged=self._damages() if opens_bodies or computed.damaged else (),
+            **(computed.raters._asdict() if computed.raters else {}),
         )
 
-    def _agreement(self, columns: ScoreColumns) -> tuple[Agreement, ...]:
-        from steelyard.analysis.rater_agreement import agreements
-
-        stopped = self.stopping is not None and self.stopping.used < self.stopping.planned
-        return agreements(columns, self.score_infos, self.labels(), stopped=stopped)
-
-    def held_to_people(self, columns: ScoreColumns | None = None, **options: Any) -> tuple[JudgeAgreement, ...]:
-        """Each score that people labelled, held to their labels; empty where a rule ended the run early.
-
-        Args:
-            columns: of this run, where they are read already.
-            options: of `analysis.judge_agreement.judge_agreements`.
-        """
-        labels = self.labels()
-        if not labels or (self.stopping is not None and self.stopping.used < self.stopping.planned):
-            return ()
-        from steelyard.analysis.judge_agreement import judge_agreements
-        from steelyard.store.judge_panels import draw_of
-
-        columns = self.columns()[0] if columns is None else columns
-        return judge_agreements(columns, self.score_infos, labels, draw=draw_of(self, labels), **options)
-
-    def panels(self, columns: ScoreColumns) -> tuple[JudgePanel, ...]:
-        """Judges of one thing held to the same labels, and their jury; empty where a rule ended the run early."""
-        from steelyard.store.judge_panels import judge_panels
-
-        stopped = self.stopping is not None and self.stopping.used < self.stopping.planned
-        return () if stopped else judge_panels(self, columns, self.labels())
+    def _reply_forms(self) -> dict[str, dict[str, int]]:
+        """Score -> how its judge's replies were asked for -> records; empty where no judge asks for a JSON schema."""
+        if not has_structured_judge(self.manifest):
+            return {}
+        others = {*(outcome.replace("_", " ") for outcome in OUTCOMES), "damaged"}
+        counts = {name: self._counted("asked_for", name=name) for name in self.score_order}
+        forms = {name: {form: n for form, n in of.items() if form not in others} for name, of in counts.items()}
+        return {name: of for name, of in forms.items() if of}
 
     def _open_references(self) -> dict[str, int]:
         """Score -> records whose reference query has no unique result; only scores that compare results say so."""
@@ -450,10 +440,8 @@ class Run:
         return self.columns()[1].hashes()
 
     def reply_keys(self) -> dict[str, frozenset[str]]:
-        """Sample id -> the journal's keys of the last reply that its target got in each repeat.
-
-        Only the last one is the answer: two runs may share an earlier one, such as an embedding, and still differ.
-        """
+        """Sample id -> the journal's keys of the last reply that its target got in each repeat."""
+        # Only the last one is the answer: two runs may share an earlier one, such as an embedding, and still differ.
         return self.columns()[1].reply_keys()
 
     def done_places(self) -> dict[tuple[int, int], bool]:
@@ -514,11 +502,12 @@ class Run:
         *,
         before: str = "",
         where: str | Condition = "",
-        search: str = "",
+        search: str | FoundPlaces = "",
         sort: str = "",
         against: Run | None = None,
         skip: int = 0,
         count: bool = True,
+        by_sample: bool = False,
     ) -> RecordPage:
         """Some records of the run, from anywhere in it.
 
@@ -527,7 +516,7 @@ class Run:
             n: records on the page, 1 to 1,000.
             before: the page precedes this record: `before` of the page that follows.
             where: a condition as `run --only` takes it: `correctness < 3 and group = "tax" and regression`.
-            search: words that each record has to have in its texts, see `search`.
+            search: words that each record has to have in its texts, see `search`; or what a search has found.
             sort: "place" (the order of the dataset, also ""), "id", "group", "cluster", "seconds" or the name of a
                 score; with `-` before it the largest first. Records without a value come last, ties in the order of
                 the dataset.
@@ -535,25 +524,21 @@ class Run:
             skip: so many records are passed over first: for a page by its number.
             count: whether all records that match are counted. In a finished run their order is then remembered, so that
                 further pages of it cost no search; without, the first page is found sooner.
+            by_sample: whether repeats of a sample stay together: those of the last one are all on the page, `after` and
+                `before` name its sample, and a score or `seconds` is sorted by its mean over them.
 
         Raises:
             ConfigError: a condition or order that cannot be meant, or the record that it was to follow is not there.
         """
         from steelyard.store.page_query import RecordOrder
-        from steelyard.store.pages import PageRequest, as_condition, place_of, read_page
+        from steelyard.store.pages import PageRequest, as_condition, place_of, read_page, repeats_of, searched_page
 
         condition = as_condition(self, where, against)
-        order = RecordOrder.of(sort, self.score_order)
+        order = RecordOrder.of(sort, self.score_order, by_sample=by_sample and repeats_of(self) > 1)
         request = PageRequest(
             n, condition, order, after=place_of(after), before=place_of(before), skip=skip, counted=count
         )
-        if not search:
-            return read_page(self, request, against)
-        from steelyard.store.search import search_run
-
-        found = search_run(self, search)
-        page = read_page(self, replace(request, among=found.places), against)
-        return replace(page, note=found.note)
+        return searched_page(self, request, search, against) if search else read_page(self, request, against)
 
     def search(self, text: str, after: str = "", n: int = 50, **options: Any) -> RecordPage:
         """Records that have all words of a text, by an index that the first search makes.
@@ -566,7 +551,7 @@ class Run:
             text: words; several in quotation marks have to follow each other.
             after: as in `page`.
             n: likewise.
-            options: `before`, `where`, `sort`, `against`, `skip` and `count` of `page`.
+            options: the others of `page`.
 
         Returns:
             A page; its `note` says what was not searched, where there is no index: at most 20,000 records are then.

@@ -48,7 +48,7 @@ from steelyard.store.records import (
     unpack_record,
     word_numbers,
 )
-from steelyard.store.usage import OF_FRAMEWORK, OF_RUN, OF_STAGE, OF_STAGE_MONEY, reported_counts
+from steelyard.store.usage import OF_FRAMEWORK, OF_RUN, OF_STAGE, OF_STAGE_CACHE, OF_STAGE_MONEY, reported_counts
 from steelyard.store.writer import Batch, Ticket
 from steelyard.types import Output, Record, Reply, Score
 
@@ -402,7 +402,12 @@ def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced:
 
 def _count_stages(batch: Batch, run: int, stages: Sequence[str], moves: _Moves) -> None:
     priced = {stage: counters for stage, counters in moves.items() if counters["priced"] or counters["money"]}
-    of_tables = ((schema.stage, OF_STAGE, moves), (schema.stage_money, OF_STAGE_MONEY, priced))
+    cached = {stage: counters for stage, counters in moves.items() if counters["cached_tokens"]}
+    of_tables = (
+        (schema.stage, OF_STAGE, moves),
+        (schema.stage_money, OF_STAGE_MONEY, priced),
+        (schema.stage_cache, OF_STAGE_CACHE, cached),
+    )
     for table, names, by_stage in of_tables:
         rows = [
             {"run": run, "stage": stages.index(stage), **{name: counters[name] for name in names}}
@@ -421,6 +426,9 @@ def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
     counters["input_tokens"] += reply.usage.input_tokens
     counters["output_tokens"] += reply.usage.output_tokens
     counters["estimated"] += reply.usage.estimated
+    if type(from_cache := reply.metadata.get("cached_tokens")) is int:
+        # No endpoint can have had more in its cache than it was sent.
+        counters["cached_tokens"] += min(from_cache, reply.usage.input_tokens)
     if isinstance(cost := reply.metadata.get("cost"), float):
         counters["priced"] += 1
         counters["money"] += billionths(cost)

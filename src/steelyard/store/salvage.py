@@ -142,6 +142,8 @@ def salvage(where: Path, folder: Path) -> Salvaged:
             copied = table.name != schema.about.name and table.name in known
             if copied and (gaps := _copy_rows(damaged, new, table)):
                 salvaged.gaps[table.name] = gaps
+        if salvaged.notes and not new.total_changes:
+            raise _unreadable(where)
         _blank_altered_samples(new)
         _insert_placeholders(new, salvaged)
         new.commit()
@@ -168,8 +170,12 @@ def _copied(where: Path, folder: Path, fresh: Path, notes: list[str]) -> Path:
         notes.append("the pages that say where the tables are cannot be read: those of a new store were used instead")
         _give_schema(copy, fresh)
         if not _opens(copy):
-            raise StoreError(f"nothing of {where} can be read: it is no SQLite file, or its head is lost")
+            raise _unreadable(where)
     return copy
+
+
+def _unreadable(where: Path) -> StoreError:
+    return StoreError(f"nothing of {where} can be read: it is not a SQLite file, or its head is lost")
 
 
 def _give_schema(copy: Path, fresh: Path) -> None:

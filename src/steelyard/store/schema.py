@@ -190,6 +190,16 @@ stage_money = StoredTable(
 )
 """How many replies of a stage have a cost, and billionths of all of them; moved like `stage`, and came after it."""
 
+stage_cache = StoredTable(
+    "stage_cache",
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("stage", "integer", key=True),
+    StoredColumn("cached_tokens", "bigint"),
+    without_rowid=True,
+)
+"""Input tokens of a stage that endpoints had in their caches; moved like `stage`, and came after it. A stage without
+such tokens has no row."""
+
 spending = StoredTable(
     "spending",
     StoredColumn("evaluation", "integer", key=True),
@@ -466,11 +476,21 @@ coding_event = StoredTable(
 )
 """What people did in an error analysis: notes, codes, what is under which; never changed, never removed."""
 
+computed = StoredTable(
+    "computed",
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("about", "name", key=True),
+    StoredColumn("body", "bytes"),
+    without_rowid=True,
+)
+"""What was computed of a run, and of which state of its rows: may be deleted at any time, see the module of this name.
+It came later, like `stage`."""
+
 TABLES: Final = (
     about, evaluation, run, stage, stage_money, spending, stopping, layer, sample, record, score, word, reply,
     dictionary, note, label, label_form, checksum, framework_usage, mark,
     running_score, retry, queue, queue_item, reservation, dataset_event,
-    coding, coding_item, coding_event,
+    coding, coding_item, coding_event, stage_cache, computed,
 )  # fmt: skip
 """In the order in which they are created."""
 RUN_TABLES: Final = tuple(table for table in TABLES if "run" in table.names)

@@ -18,7 +18,7 @@ from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCo
 from steelyard.analysis.score_columns import NOT_KEPT, Answered, JudgedRow, RowOutcome, ScoreColumns, ScoreRow
 from steelyard.analysis.score_infos import names_where, score_infos
 from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import NO_GROUP, Consistency, ScoreSummary
+from steelyard.analysis.summary_values import NO_GROUP, Consistency, ScoreSummary, TurnSummary
 from steelyard.errors import StoreError
 from steelyard.escaping import cell_text
 from steelyard.plain_json import from_json
@@ -28,13 +28,15 @@ from steelyard.store.records import ReadableRun, unpack_sample, unpacker_of
 from steelyard.types import NOT_COMPARED, OUTCOMES, Outcome
 
 if TYPE_CHECKING:
-    from steelyard.analysis.run_protocols import PlacedVerdict
+    from steelyard.analysis.run_protocols import JudgingRun, PlacedVerdict
 
 # A quotation mark inside a JSON text has a backslash before it, so `"letters":` can only be a key.
 _KEYS: Final = re.compile(rb'"(letters|wanted|original|confidence|kind)":"([^"\\]*)"|"(options)":([0-9]+)', re.ASCII)
 _ESCAPED: Final = re.compile(rb'"(?:letters|wanted|original|confidence|kind)":"[^"\\]*\\')
 DAMAGED_DETAIL: Final = Answered(kind="damaged")
 """In place of what a scorer kept, where the body cannot be read: its outcome and value stand outside of the body."""
+_PLACE: Final = "CAST(no AS BIGINT) * 1048576 + repeat"
+"""Orders records by place."""
 _MOST_KEPT: Final = 20_000
 """Different bodies that are remembered."""
 
@@ -146,6 +148,15 @@ def score_rows(connection: Connection, run: ReadableRun, used: Container[int] | 
         used: the places of samples that count; None is all.
     """
     return (row for row, _ in _all_rows(connection, run, used, "NULL"))
+
+
+def scored_names(connection: Connection, run: ReadableRun) -> list[str]:
+    """Names of the scores that records of a run have, in order of first appearance."""
+    query = f"""SELECT name, MIN({_PLACE}) AS first FROM score WHERE run = :run AND layer = :layer
+        GROUP BY name ORDER BY first, name"""
+    words = words_of(connection)
+    rows = connection.execute(query, {"run": run.num, "layer": run.scoring_version}).tuples()
+    return [words[name] for name, _ in rows if name in words]
 
 
 def examined_rows(
@@ -449,3 +460,15 @@ def not_compared(
         if score.not_applicable
     }
     return {name: count for name, count in counts.items() if count}
+
+
+def turn_summaries(run: JudgingRun) -> tuple[TurnSummary, ...]:
+    """Each score of single turns, over all turns of a run's conversations; empty where it has none."""
+    infos = {name: info for name, info in score_infos(run.manifest).items() if info.per_turn}
+    if not infos:
+        return ()
+    from steelyard.analysis.turns import turn_summary  # few runs are of conversations
+
+    intervals = Intervals.of(run.manifest)
+    found = (turn_summary(run.judged_rows(name), info, intervals) for name, info in infos.items())
+    return tuple(summary for summary in found if summary is not None)

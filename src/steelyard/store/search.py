@@ -1,7 +1,7 @@
 """Full-text search in the records of a run, by an index beside the store that is made on the first search.
 
 The index of a SQLite store is a file of its own, `NAME-search`: it can be deleted at any time, and the next search
-makes it anew. Each run has a table of its own in it, which goes when the run is deleted; `server_search` is the same
+makes it again. Each run has a table of its own in it, which goes when the run is deleted; `server_search` is the same
 for PostgreSQL. A run that is not finished, and a store without an index that cannot be written, are scanned instead, up
 to a number of records, and the answer says so.
 """
@@ -12,21 +12,25 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from steelyard.errors import StoreError
-from steelyard.store.page_query import PagedRun, Place, number_of_place, place_of_number
+from steelyard.store.packed_numbers import packed_pairs, unpacked_pairs
+from steelyard.store.page_query import PLACE_STEP, PagedRun, number_of_place, place_numbers
 from steelyard.store.record_words import record_words
 from steelyard.store.search_text import has_terms, search_terms
 
 _SUFFIX: Final = "-search"
 _VERSION: Final = 1
-"""Of the index: a file of another one is made anew."""
+"""Of the index: a file of another one is made again."""
 _MOST_SCANNED: Final = 20_000
 """Records that a search without an index goes through, some seconds of CPU."""
+FIRST_SCANNED: Final = 2_000
+"""Records that a search goes through while the index is being made: 0.1 s of CPU."""
 _TOGETHER: Final = 500
 _BUSY_S: Final = 30.0
 _NO_TRIGRAMS: Final = (
@@ -38,44 +42,121 @@ class FoundPlaces(NamedTuple):
     """Where a search found something.
 
     Args:
-        places: of the records.
+        places: of the records, as the numbers of `read_places`, in order.
         note: what the search did not look at, as a sentence; "" if it looked at everything.
+        words: that were searched everywhere; "" where some records were left out.
+        grows: whether the same search finds more when the index is there.
     """
 
-    places: frozenset[Place]
+    places: array[int]
     note: str = ""
+    words: str = ""
+    grows: bool = False
 
 
-def search_run(run: PagedRun, text: str) -> FoundPlaces:
+class _StoppedError(Exception):
+    """An index was not to be completed."""
+
+
+def search_run(run: PagedRun, text: str | FoundPlaces, *, index: Path | None = None) -> FoundPlaces:
     """The places of the records that have all words of a text.
 
     Args:
         run: whose records.
-        text: words, or several in quotation marks that have to follow each other.
+        text: words, or several in quotation marks that have to follow each other; or what a search has found.
+        index: the file of the index of a SQLite store; None is the one beside the store.
 
     Raises:
         ConfigError: there is nothing to search for.
     """
+    if isinstance(text, FoundPlaces):
+        return text
     terms = search_terms(text)
     if run.state != "finished":
         return _scanned(run, terms, "as the run is not finished")
     if isinstance(run.store.path, Path):
-        with contextlib.suppress(sqlite3.Error, OSError), _SearchFile(run.store.path) as index:
-            return FoundPlaces(frozenset(index.found(run, terms)))
+        with contextlib.suppress(sqlite3.Error, OSError), _SearchFile(run.store.path, index) as file:
+            return FoundPlaces(file.found(run, terms), words="\n".join(terms))
         return _scanned(run, terms, "as its index cannot be written beside the store")
 
     from steelyard.store.server_search import found_on_server
 
     places = found_on_server(run, terms)
-    return _scanned(run, terms, _NO_TRIGRAMS) if places is None else FoundPlaces(places)
+    return _scanned(run, terms, _NO_TRIGRAMS) if places is None else FoundPlaces(places, words="\n".join(terms))
+
+
+def scan_run(run: PagedRun, text: str) -> FoundPlaces:
+    """The same without an index, in the first 20,000 records.
+
+    Args:
+        run: as for `search_run`.
+        text: likewise.
+    """
+    return _scanned(run, search_terms(text), "as there is no index of them and none is made here")
+
+
+def search_first(run: PagedRun, text: str) -> FoundPlaces:
+    """What of a search the first records have, for a page that is shown while the index is being made.
+
+    Args:
+        run: as for `search_run`.
+        text: likewise.
+    """
+    places = _places_among(run, search_terms(text), FIRST_SCANNED)
+    if run.done <= FIRST_SCANNED:
+        return FoundPlaces(places)
+    note = f"found so far in the first {FIRST_SCANNED:,} of {run.done:,} records: the others are being indexed"
+    return FoundPlaces(places, note, grows=True)
+
+
+def is_indexed(run: PagedRun, index: Path | None = None) -> bool:
+    """Whether a search of a finished run finds its index made; nothing is written.
+
+    Args:
+        run: as for `search_run`.
+        index: likewise.
+    """
+    if isinstance(run.store.path, Path):
+        address = f"{(index or _file(run.store.path)).resolve().as_uri()}?mode=ro"
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+            return next(connection.execute("PRAGMA user_version"))[0] == _VERSION and bool(_table_of(connection, run))
+        return False
+
+    from steelyard.store.server_search import is_indexed_on_server
+
+    return is_indexed_on_server(run)
+
+
+def make_index(run: PagedRun, index: Path | None = None, *, stopped: Callable[[], bool] = lambda: False) -> bool:
+    """Make the index of a finished run, so that no search has to; whether it is there now.
+
+    Args:
+        run: as for `search_run`.
+        index: likewise.
+        stopped: asked after some hundred records each; where it is true, nothing is made.
+    """
+    if isinstance(run.store.path, Path):
+        suppressed = contextlib.suppress(sqlite3.Error, OSError, _StoppedError)
+        with suppressed, _SearchFile(run.store.path, index) as file:
+            file.make(run, stopped)
+            return True
+        return False
+
+    from steelyard.store.server_search import make_index_on_server
+
+    return make_index_on_server(run)
 
 
 def _scanned(run: PagedRun, terms: tuple[str, ...], why: str) -> FoundPlaces:
-    records = islice(record_words(run), _MOST_SCANNED)
-    places = {place for place, words in records if has_terms(words, terms)}
     left_out = run.done > _MOST_SCANNED
     note = f"only the first {_MOST_SCANNED:,} of {run.done:,} records were searched, {why}" if left_out else ""
-    return FoundPlaces(frozenset(places), note)
+    return FoundPlaces(_places_among(run, terms, _MOST_SCANNED), note)
+
+
+def _places_among(run: PagedRun, terms: tuple[str, ...], most: int) -> array[int]:
+    """Places of the records with all terms among the first of a run."""
+    records = islice(record_words(run), most)
+    return place_numbers(place for place, words in records if has_terms(words, terms))
 
 
 def drop_from_index(where: Path, runs: Iterable[str]) -> None:
@@ -97,13 +178,21 @@ def _file(where: Path) -> Path:
     return where.with_name(where.name + _SUFFIX)
 
 
+def _table_of(connection: sqlite3.Connection, run: PagedRun) -> str:
+    """The name of the run's table; "" where it has none, or one of another number of records."""
+    row = connection.execute(
+        "SELECT name FROM indexed WHERE run = ? AND layer = ? AND done = ?", (run.id, run.scoring_version, run.done)
+    ).fetchone()
+    return str(row[0]) if row else ""
+
+
 class _SearchFile:
     """The index beside a store; each run and scoring version has a table of SQLite's FTS5."""
 
-    def __init__(self, where: Path) -> None:
-        self._path = _file(where)
+    def __init__(self, where: Path, index: Path | None = None) -> None:
+        self._path = index or _file(where)
         is_new = not self._path.exists()
-        if is_new and not os.access(where.parent, os.W_OK):
+        if is_new and not os.access(self._path.parent, os.W_OK):
             raise PermissionError(self._path)
         self._connection = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
         try:
@@ -138,14 +227,25 @@ class _SearchFile:
             PRAGMA user_version = {_VERSION};"""
         )
 
-    def found(self, run: PagedRun, terms: tuple[str, ...]) -> Iterator[Place]:
+    def found(self, run: PagedRun, terms: tuple[str, ...]) -> array[int]:
         """Places of the records that have all terms; the run's table is made where there is none."""
-        table = self._table(run) or self._fill(run)
+        table = _table_of(self._connection, run) or self._fill(run, lambda: False)
         # What was typed is in quotation marks, so that no letter of it is taken for FTS5's own syntax.
         match = " AND ".join(f'"{term[:-1]}"*' if term.endswith("*") else f'"{term}"' for term in terms)
-        query = f"SELECT rowid FROM {table} WHERE {table} MATCH ?"
-        rows = self._connection.execute(query, (match,))
-        return (place_of_number(number) for (number,) in rows)
+        place = f"rowid / {PLACE_STEP} AS no, rowid % {PLACE_STEP} AS repeat"
+        rows = f"SELECT {place} FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
+        packed = self._connection.execute(f"SELECT {packed_pairs('no', 'repeat')} FROM ({rows})", (match,))
+        places = unpacked_pairs(packed.fetchone()[0])
+        return place_numbers(self._connection.execute(rows, (match,))) if places is None else places
+
+    def make(self, run: PagedRun, stopped: Callable[[], bool]) -> None:
+        """Make the run's table, where there is none.
+
+        Raises:
+            _StoppedError: it was not to be completed.
+        """
+        if not _table_of(self._connection, run):
+            self._fill(run, stopped)
 
     def drop(self, runs: Iterable[str]) -> None:
         """Drop the tables of some runs."""
@@ -154,17 +254,9 @@ class _SearchFile:
                 self._drop(self._connection.execute("SELECT name FROM indexed WHERE run = ?", (run,)).fetchall())
                 self._connection.execute("DELETE FROM indexed WHERE run = ?", (run,))
 
-    def _table(self, run: PagedRun) -> str:
-        """The name of the run's table; "" where it has none, or one of another number of records."""
-        row = self._connection.execute(
-            "SELECT name FROM indexed WHERE run = ? AND layer = ? AND done = ?",
-            (run.id, run.scoring_version, run.done),
-        ).fetchone()
-        return str(row[0]) if row else ""
-
-    def _fill(self, run: PagedRun) -> str:
+    def _fill(self, run: PagedRun, stopped: Callable[[], bool]) -> str:
         with self._writing():
-            if known := self._table(run):  # another process was first
+            if known := _table_of(self._connection, run):  # another process was first
                 return known
             # Of an earlier scoring version, whose reasons are not shown any more.
             self._drop(self._connection.execute("SELECT name FROM indexed WHERE run = ?", (run.id,)).fetchall())
@@ -177,6 +269,8 @@ class _SearchFile:
             while portion := list(islice(rows, _TOGETHER)):
                 insert = f"INSERT INTO {table} (rowid, words) VALUES (?, ?)"
                 self._connection.executemany(insert, portion)
+                if stopped():
+                    raise _StoppedError
             values = (run.id, run.scoring_version, run.done, table)
             self._connection.execute("INSERT INTO indexed VALUES (?, ?, ?, ?)", values)
         return table

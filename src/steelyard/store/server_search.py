@@ -6,12 +6,13 @@ line of words per record, and a row at place -1 that says of which scores and ho
 
 from __future__ import annotations
 
+from array import array
 from itertools import islice
 from typing import Final
 
 from steelyard.errors import StoreError
 from steelyard.store.connection import Connection
-from steelyard.store.page_query import PagedRun, Place, number_of_place, place_of_number
+from steelyard.store.page_query import PLACE_STEP, PagedRun, number_of_place, read_places
 from steelyard.store.record_words import record_words
 from steelyard.store.schema import SEARCH_WORDS
 
@@ -23,7 +24,7 @@ _LOCK: Final = 6021023
 _TOGETHER: Final = 500
 
 
-def found_on_server(run: PagedRun, terms: tuple[str, ...]) -> frozenset[Place] | None:
+def found_on_server(run: PagedRun, terms: tuple[str, ...]) -> array[int] | None:
     """Places of the records of a finished run that have all terms.
 
     Args:
@@ -33,18 +34,43 @@ def found_on_server(run: PagedRun, terms: tuple[str, ...]) -> frozenset[Place] |
     Returns:
         None where the server has no pg_trgm, or this role may not make the table.
     """
+    if not make_index_on_server(run):
+        return None  # a scan finds the same, or says what is wrong with the store
     try:
-        with run.store.reading(run.id) as connection:
-            namespace = connection.execute(_EXTENSION).scalar()
-            if namespace is None:
-                return None
-            if _is_indexed(connection, run):
-                return _matching(connection, run, terms)
-        _fill(run, str(namespace))
         with run.store.reading(run.id) as connection:
             return _matching(connection, run, terms)
     except StoreError:
-        return None  # a scan finds the same, or says what is wrong with the store
+        return None
+
+
+def make_index_on_server(run: PagedRun) -> bool:
+    """Make the index of a finished run where there is none; whether it is there now.
+
+    Args:
+        run: in a PostgreSQL store.
+    """
+    try:
+        with run.store.reading(run.id) as connection:
+            namespace = connection.execute(_EXTENSION).scalar()
+            if namespace is None or _is_indexed(connection, run):
+                return namespace is not None
+        _fill(run, str(namespace))
+    except StoreError:
+        return False
+    return True
+
+
+def is_indexed_on_server(run: PagedRun) -> bool:
+    """Whether the index of a finished run is there; nothing is written.
+
+    Args:
+        run: in a PostgreSQL store.
+    """
+    try:
+        with run.store.reading(run.id) as connection:
+            return connection.execute(_EXTENSION).scalar() is not None and _is_indexed(connection, run)
+    except StoreError:
+        return False
 
 
 def _is_indexed(connection: Connection, run: PagedRun) -> bool:
@@ -59,12 +85,12 @@ def _mark_of(run: PagedRun) -> str:
     return f"{run.id} {run.scoring_version} {run.done}"
 
 
-def _matching(connection: Connection, run: PagedRun, terms: tuple[str, ...]) -> frozenset[Place]:
+def _matching(connection: Connection, run: PagedRun, terms: tuple[str, ...]) -> array[int]:
     values = {f"term_{at}": _pattern(term) for at, term in enumerate(terms)}
     likes = " AND ".join(f"words LIKE :{name}" for name in values)
-    query = f"SELECT place FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes}"
-    rows = connection.execute(query, {"run": run.num, **values}).tuples()
-    return frozenset(place_of_number(place) for (place,) in rows)
+    place = f"CAST(place / {PLACE_STEP} AS INTEGER) AS no, CAST(place % {PLACE_STEP} AS INTEGER) AS repeat"
+    query = f"SELECT {place} FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes} ORDER BY place"
+    return read_places(connection, query, {"run": run.num, **values})
 
 
 def _pattern(term: str) -> str:
@@ -96,3 +122,4 @@ def _fill(run: PagedRun, namespace: str) -> None:
         while portion := list(islice(rows, _TOGETHER)):
             connection.executemany(insert, portion)
         connection.executemany(insert, [{"run": run.num, "place": _MARK, "words": _mark_of(run)}])
+        connection.execute(f"ANALYZE {SEARCH_WORDS}")  # or the first search is planned for an empty table

@@ -26,7 +26,7 @@ _BUSY_S: Final = 30.0
 """How long a writer waits for another process's transaction, which takes milliseconds."""
 _LOCK_ATTEMPTS: Final = 25
 _LOCK_PAUSE_S: Final = 0.02
-"""Whoever lists runs holds a lock for an instant (`is_locked`), on a busy machine for several: that is no writer."""
+"""Whoever lists runs holds a lock for an instant (`is_locked`), on a busy machine for several: that is not a writer."""
 _LOG_BYTES: Final = 8 << 20
 """Size that the log is cut to. SQLite copies it into the file at 1000 pages of 4 KiB, so it usually has half of it."""
 _LIST: Final = re.compile(r"\bIN :(\w+)")
@@ -60,12 +60,13 @@ class SqliteFile:
         """Whether there is such a file."""
         return self.where.exists()
 
-    def create_folder(self) -> None:
-        """Create the folder of the file."""
+    def create_empty(self) -> None:
+        """Create the file and its folder: connections open what is there, and create nothing."""
         try:
             self.where.parent.mkdir(parents=True, exist_ok=True)
+            self.where.touch()
         except OSError as error:
-            raise StoreError(f"{self.where.parent} cannot be created: {error.strerror}") from error
+            raise StoreError(f"{error.filename or self.where} cannot be created: {error.strerror}") from error
 
     def check(self, connection: Connection) -> None:
         """Accept: the SQLite of every supported Python can do what is needed."""
@@ -118,6 +119,9 @@ class SqliteFile:
             version = connection.execute("PRAGMA user_version").scalar()
             connection.execute(f"PRAGMA user_version = {int(version)}")
 
+    def gather_statistics(self, connection: Connection) -> None:
+        """Do nothing: the order in which a query goes through the tables is written in it."""
+
     def changes(self, connection: Connection) -> int | None:
         """A number that changes when another connection has changed the database."""
         return int(connection.execute("PRAGMA data_version").scalar())
@@ -137,9 +141,17 @@ class SqliteFile:
         """Never: there is no server."""
         return ""
 
-    def lock(self, run: str, transact: Transact) -> RunLock:  # noqa: ARG002  # as the protocol has it
+    def lock(self, run: str, transact: Transact, *, beside_workers: bool = False) -> RunLock:  # noqa: ARG002  # as the protocol has it
         """A lock file in the folder `locks` beside the store."""
         return RunLock(self.where, run)
+
+    def share(self, run: str, transact: Transact) -> None:  # noqa: ARG002  # as the protocol has it
+        """A file has one writer.
+
+        Raises:
+            StoreError: always.
+        """
+        raise StoreError(f"run {run} is in a file, which one process writes at a time")
 
     def is_locked(self, run: str) -> bool:
         """Whether a living process writes the run."""
@@ -167,15 +179,19 @@ class SqliteConnection:
         writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
         immutable = path.is_file() and not writable and not path.with_name(f"{path.name}-wal").exists()
         # We cannot write it and nobody else has it open (there would be a log beside it), so no locking is needed;
-        # without this SQLite wants to create files beside it.
-        database = f"file:{quote(str(path))}?immutable=1" if immutable else str(path)
+        # without this SQLite wants to create files beside it. By its plain name SQLite would make an empty file in the
+        # place of one that was moved away under an open store, which a page that is looked at must not do.
+        file = f"file:{'//' if path.is_absolute() else ''}{quote(os.fsencode(path))}"
+        database = f"{file}?{'immutable=1' if immutable else 'mode=rw'}"
         try:
             # Connections are made by whoever opens the store and used by the writer's thread, one thread at a time.
             # Without an isolation level the driver begins no transactions by itself.
             self._driver = sqlite3.connect(
-                database, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=immutable
+                database, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True
             )
         except sqlite3.Error as error:
+            if not path.exists():
+                raise DatabaseError("the file is not there any more: it was moved or deleted") from error
             raise DatabaseError.of(error) from error
         try:
             self._set_up(durability, immutable=immutable, writes=writes)

@@ -111,8 +111,16 @@ class Store(OpenStore):
         """The journal for one evaluation; `owner` is the worker, where several processes share its samples."""
         return StoreJournal(self.writer, evaluation, self._seen, owner)
 
-    def reopen_run(self, run: Run, *, manifest: Mapping[str, Any], planned: int) -> RunWriter:
+    def reopen_run(
+        self, run: Run, *, manifest: Mapping[str, Any], planned: int, beside_workers: bool = False
+    ) -> RunWriter:
         """Lock an unfinished run to write on.
+
+        Args:
+            run: which.
+            manifest: of this sitting.
+            planned: records that there are to be.
+            beside_workers: also where workers of an earlier sitting, whose first process has died, still write it.
 
         Raises:
             StoreError: another process writes it.
@@ -120,7 +128,7 @@ class Store(OpenStore):
         """
         writer = self.writer
         self._seen.expect(planned * len(manifest.get("stages", ())))
-        lock = self.lock(run.id)
+        lock = self.lock(run.id, beside_workers=beside_workers)
         with contextlib.ExitStack() as failing:
             failing.callback(lock.release)
             if writer.change(lambda batch: reopen(batch, run, manifest, planned)):
@@ -135,7 +143,7 @@ class Store(OpenStore):
         Raises:
             StoreError: another process has it.
         """
-        return RunWriter(self.writer, run, self.lock(run.id))
+        return RunWriter(self.writer, run, self.lock(run.id, beside_workers=True))
 
     def add_scoring_version(self, run: Run, scoring: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
         """Store the scores of a run that was scored again; they are read from now on, the earlier ones stay.

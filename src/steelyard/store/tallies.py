@@ -28,7 +28,7 @@ _COUNTS: Final = f"""SELECT s.grp, v.name, v.outcome, v.value, CASE WHEN v.name 
     WHERE r.run = :run GROUP BY 1, 2, 3, 4, 5, 6 LIMIT {MOST_KINDS + 1}"""
 _FIRST_ROWS: Final = 4000
 _VARIED: Final = f"""SELECT COUNT(*) FROM (SELECT DISTINCT name, value FROM
-    (SELECT name, value FROM score WHERE run = :run AND layer = :layer LIMIT {_FIRST_ROWS}) some) kinds"""
+    (SELECT name, value FROM score WHERE run = :run AND layer = :layer LIMIT {_FIRST_ROWS}) AS first_rows) AS kinds"""
 _FAILED: Final = f"""SELECT s.grp, COUNT(*), MIN({_PLACE}) FROM record r JOIN sample s ON s.num = r.sample
     WHERE r.run = :run AND r.failed = 1 GROUP BY s.grp"""
 

@@ -39,6 +39,8 @@ OF_STAGE: Final = ("calls", "from_journal", "input_tokens", "output_tokens", "es
 """Counters of a stage."""
 OF_STAGE_MONEY: Final = ("priced", "money")
 """How many replies of a stage have a cost, and their sum."""
+OF_STAGE_CACHE: Final = ("cached_tokens",)
+"""Input tokens of a stage that endpoints had in their caches."""
 OF_FRAMEWORK: Final = ("records", "in_part", "input_tokens", "output_tokens")
 """Counters of the table `framework_usage`."""
 _ASKS_ITSELF: Final = frozenset({"function", "langchain", "llama_index"})
@@ -108,7 +110,9 @@ def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tupl
         return ()
     money = _stage_money(connection, run)
     currency = read_spending(connection, run_row.evaluation)[2] if money else ""
-    return tuple(_stage_cost(row, stages[row.stage], money.get(row.stage, (0, 0)), currency) for row in rows)
+    cached = _stage_cache(connection, run)
+    costs = (_stage_cost(row, stages[row.stage], money.get(row.stage, (0, 0)), currency) for row in rows)
+    return tuple(replace(cost, cached_tokens=cached.get(row.stage, 0)) for row, cost in zip(rows, costs, strict=True))
 
 
 def _stage_money(connection: Connection, run: int) -> dict[int, tuple[int, int]]:
@@ -117,6 +121,14 @@ def _stage_money(connection: Connection, run: int) -> dict[int, tuple[int, int]]
         return {}
     rows = connection.execute("SELECT * FROM stage_money WHERE run = :run", {"run": run})
     return {row.stage: (row.priced, row.money) for row in rows}
+
+
+def _stage_cache(connection: Connection, run: int) -> dict[int, int]:
+    """Stage's number -> input tokens that endpoints had in their caches."""
+    if not connection.has_table(schema.stage_cache.name):
+        return {}
+    rows = connection.execute("SELECT * FROM stage_cache WHERE run = :run", {"run": run})
+    return {row.stage: row.cached_tokens for row in rows}
 
 
 def _stage_cost(row: Any, name: str, cost: tuple[int, int], currency: str) -> StageCost:

@@ -428,10 +428,16 @@ class RunCheck:
             # The tokens of a lost reply are not known; that it is lost is reported already.
             if row[name] != self._counted[name] and not (self._lost_replies and name.endswith("tokens")):
                 self._add(f"it counts {row[name]} {name.replace('_', ' ')}, its records hold {self._counted[name]}")
-        if row["state"] == "finished" and row["done"] != row["planned"]:
-            if self._has(schema.stopping) and list(self._of_run("SELECT run FROM stopping WHERE run = :run")):
-                return
+        if row["state"] == "finished" and row["done"] != row["planned"] and not self._may_end_early(row):
             self._add(f"it is finished with {row['done']} of {row['planned']} records")
+
+    def _may_end_early(self, row: Mapping[str, Any]) -> bool:
+        """Whether a rule decided on the run, or on another one of its evaluation for which it answered."""
+        if self._has(schema.stopping) and list(self._of_run("SELECT run FROM stopping WHERE run = :run")):
+            return True
+        with suppress(ValueError, KeyError, TypeError, AttributeError):  # a manifest that is damaged
+            return bool(json.loads(row["manifest"])["options"]["stop_when_decided"]["question"])
+        return False
 
     def _check_stages(self) -> None:
         if not self._has(schema.stage):

@@ -40,6 +40,9 @@ _APART_S: Final = 0.002
 """Transactions begin at least so far apart: what arrives meanwhile shares the next one. The first reply after a pause
 is not kept waiting: at 50 ms latency replies come in bursts, which would never spread out if each waited for the last.
 """
+_LATEST_S: Final = 0.1
+_FURTHEST_S: Final = 0.01
+"""The most of both where several processes write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,38 @@ class Batch:
     words: dict[str, int]
     alone: bool = False
     shared: bool = False
+
+    def flush_at_commit(self) -> None:
+        """Let this commit wait for the disk of a server, whatever the durability: it leads to what cannot be undone.
+
+        A server that crashes then loses nothing that was committed before it either.
+        """
+        if self.shared:
+            self.connection.execute("SET LOCAL synchronous_commit = on")
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """How long operations wait for company.
+
+    Args:
+        later_s: records, whose replies are in the journal already.
+        apart_s: between the beginnings of two transactions.
+    """
+
+    later_s: float = _LATER_S
+    apart_s: float = _APART_S
+
+    @classmethod
+    def of_processes(cls, n: int) -> Gathering:
+        """That of one of `n` processes that write to one store: all together begin no more transactions than one.
+
+        A reply still waits less than 10 ms, of the 50 ms after which it is kept at a kill.
+
+        >>> [round(Gathering.of_processes(n).apart_s, 3) for n in (1, 2, 64)]
+        [0.002, 0.004, 0.01]
+        """
+        return cls(min(_LATER_S * n, _LATEST_S), min(_APART_S * n, _FURTHEST_S))
 
 
 class Operation(Protocol):
@@ -124,6 +159,7 @@ class Writer:
         reserve: space to give back when the disk is full; None where there is no disk of ours.
 
     Attributes:
+        gathering: how long operations wait for company.
         alone: the journal was empty when this process opened it and no other process has written since, so it holds
             nothing but what this process put there.
     """
@@ -134,6 +170,7 @@ class Writer:
         self._queue: deque[Operation] = deque()
         self._later: deque[Operation] = deque()
         self._later_since = 0.0
+        self.gathering = Gathering()
         self._begun = 0.0
         self._wake = threading.Event()
         self._closing = False
@@ -202,7 +239,7 @@ class Writer:
             if not self._later:
                 self._later_since = time.monotonic()
             self._later.append(operation)
-            # The first one wakes the thread, so that it waits 20 ms and not for ever; the hundredth makes them due.
+            # The first one wakes the thread, so that it waits so long and not for ever; the hundredth makes them due.
             if 1 < len(self._later) < _LATER_MOST:
                 return
         if not self._wake.is_set():  # 0.1 µs; setting it takes a lock, 2.5 µs
@@ -232,7 +269,7 @@ class Writer:
 
     def _work(self) -> None:
         while True:
-            if not self._wake.wait(_LATER_S if self._later else self._watch_s):
+            if not self._wake.wait(self.gathering.later_s if self._later else self._watch_s):
                 self._watch()
             self._gather()
             # Cleared before anything is taken: in the other order the wake-up of an operation that arrives in between
@@ -252,7 +289,7 @@ class Writer:
 
     def _gather(self) -> None:
         """Wait for company where the last transaction has just begun: what is taken together shares one."""
-        wait_s = self._begun + _APART_S - time.monotonic()
+        wait_s = self._begun + self.gathering.apart_s - time.monotonic()
         if wait_s > 0 and self._queue and not self._closing:
             time.sleep(wait_s)
         self._begun = time.monotonic()
@@ -265,7 +302,11 @@ class Writer:
     def _take(self) -> list[Operation]:
         """What is to be done now: all that is urgent, and the rest when it is due or something waits for it."""
         taken = [self._queue.popleft() for _ in range(min(_MOST, len(self._queue)))]
-        due = self._closing or len(self._later) >= _LATER_MOST or time.monotonic() - self._later_since >= _LATER_S
+        due = (
+            self._closing
+            or len(self._later) >= _LATER_MOST
+            or time.monotonic() - self._later_since >= self.gathering.later_s
+        )
         if self._later and (due or any(isinstance(operation, ChangeStore) for operation in taken)):
             taken += [self._later.popleft() for _ in range(min(_MOST, len(self._later)))]
             self._later_since = time.monotonic()
@@ -315,6 +356,7 @@ class Writer:
         """Stop sending, and open a new connection for the replies in flight, which are paid for already."""
         self._lost = failure
         self._let_go()
+        self._backend.close()  # what was kept for the next reading is lost as well, or about to be
         until = time.monotonic() + _RECONNECT_S
         while not self._closing:
             try:

@@ -16,8 +16,10 @@ from steelyard.models.prices import PriceTable, units
 from steelyard.models.rate_limit import Rates
 from steelyard.runner import Step
 from steelyard.session.replies import plain_output
+from steelyard.session.reply_schemas import marked, schema_digest
 from steelyard.session.session import Keys
 from steelyard.store import Store
+from steelyard.store.journal import find_reply
 from steelyard.suite.objects import Suite
 from steelyard.suite.scorer_infos import scorer_stages
 from steelyard.suite.sides import with_samples
@@ -46,7 +48,7 @@ class StageEstimate:
         embedded_texts: how many texts those send that the journal does not answer: chunks of documents once for all
             samples, and each sample's question.
         money: what these tokens cost at the suite's prices, with the output as far as it is limited; None where there
-            are no prices, or a model has none.
+            are not prices, or a model has none.
     """
 
     stage: str
@@ -139,7 +141,7 @@ async def _estimate(name: str, target: Any, suite: Suite, known: _Known) -> Esti
             estimate_of_run.records += 1
             output = await _mock_output_of(estimates[0], sample, repeat) if asks else None
             for judge in estimates[1:]:
-                # What it asked before it failed counts: a mock output is no answer that it need understand.
+                # What it asked before it failed counts: a mock output is not an answer that it need understand.
                 with contextlib.suppress(ScorerError), boundary("scorer"):
                     shown = judge.shown(output or await _known_output(step, sample))
                     await judge.step(judge.ask(sample, repeat), sample, shown)
@@ -218,6 +220,7 @@ class _StageDryRun:
         self._prices = known.prices
         self._calls: list[_Call] = []
         self._once: set[bytes] = set()
+        self._refusals: dict[bytes, str] = {}
 
     def ask(self, sample: Sample, repeat: int) -> _CountingAsk:
         if len(self._calls) >= _LOOK_UP:
@@ -257,6 +260,13 @@ class _StageDryRun:
         estimate.money = None if self._cost is None else units(self._cost)
         calls.clear()
 
+    def refusal(self, key: bytes) -> str:
+        """What the journal holds of an endpoint that refused a JSON schema; "" where it holds nothing."""
+        if key not in self._refusals:
+            found = find_reply(self._journal, key) if self._journal is not None else None
+            self._refusals[key] = "" if found is None else found.text
+        return self._refusals[key]
+
     def call(self, key: bytes, model: Model, request: Request, parameters: Mapping[str, Any]) -> _Call:
         """Describe one call, with its cost if the model has a price."""
         most = request.output_tokens or _most_tokens(model, parameters)
@@ -279,6 +289,13 @@ class _CountingAsk:
         call = self._estimate.call(self._keys.next(request.digest), model, request, parameters)
         self._estimate.note(call)
         return self._reply(model, request, call)
+
+    async def held(
+        self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
+    ) -> Reply:
+        """With the JSON schema, unless the journal knows that the endpoint refuses it."""
+        refusal = self._estimate.refusal(self._keys.once(schema_digest(model, schema)))
+        return marked(await self(model, messages, **(free if refusal else schema)), refusal)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         request = model.request(messages, parameters)

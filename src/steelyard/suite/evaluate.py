@@ -10,8 +10,9 @@ from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar, cast
+from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
+from steelyard.analysis.jury import JuryVote
 from steelyard.analysis.running_score import headline_score
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.registry import describe
@@ -20,6 +21,7 @@ from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import NewRun, Run, RunWriter, Store
+from steelyard.store.list_figures import remember_figures
 from steelyard.store.progress import running_scores
 from steelyard.store.store import new_id
 from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle
@@ -90,9 +92,10 @@ def evaluate(
     *,
     name: str = "evaluation",
     store: str | Path | None = None,
+    jury: JuryVote | Literal[""] = "",
     **options: Any,
 ) -> Run:
-    """Run one target over samples and score what it answers; also inside a running event loop.
+    """Run one target over samples and score its answers; also inside a running event loop.
 
     Args:
         target: a function of a Sample (and of Ask, if it is async and declares `ask`), or a target object.
@@ -100,6 +103,7 @@ def evaluate(
         scorers: functions of (Sample, Output), or scorer objects.
         name: a title for reports.
         store: a file, or None for `.steelyard/steelyard.db` here.
+        jury: how the verdicts of judges with names become one: `majority`, `mean` or `dawid_skene`; empty: they do not.
         options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`).
 
     Raises:
@@ -107,7 +111,7 @@ def evaluate(
         DataError: likewise.
         StoreError: the results could not be kept.
     """
-    return _wait_for(aevaluate(target, samples, scorers, name=name, store=store, **options))
+    return _wait_for(aevaluate(target, samples, scorers, name=name, store=store, jury=jury, **options))
 
 
 async def aevaluate(
@@ -117,11 +121,12 @@ async def aevaluate(
     *,
     name: str = "evaluation",
     store: str | Path | None = None,
+    jury: JuryVote | Literal[""] = "",
     **options: Any,
 ) -> Run:
     """The same as `evaluate`, for async callers."""
     label = str(getattr(target, "__name__", "") or type(target).__name__).lower()
-    suite = Suite(name, "custom", samples, {label: target}, tuple(scorers))
+    suite = Suite(name, "custom", samples, {label: target}, tuple(scorers), jury={"vote": jury} if jury else {})
     suite, how = _with_options("evaluate", suite, RunConfig(store=store), options)
     return (await aevaluate_suite(suite, how=how))[0]
 
@@ -200,7 +205,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
                 suite, store, how.store, evaluation, writers, plan, planned, quota, how.environment, how.unsafe_sql
             )
             await how.executor.run(begun, control)
-            return tuple(store.runs_of(evaluation))
+            return await _ended(store, evaluation)
         async with (
             Session(
                 journal,
@@ -215,7 +220,15 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
             control.stop = session.stop
             control.retries = session.limits.retries
             await run_all(Running(suite, session, store, evaluation, plan, sides), writers, control.progress)
-        return tuple(store.runs_of(evaluation, just_written=not how.resume))
+        return await _ended(store, evaluation, just_written=not how.resume)
+
+
+async def _ended(store: Store, evaluation: int, *, just_written: bool = False) -> tuple[Run, ...]:
+    """The runs of an evaluation that has ended, with what lists say of them stored."""
+    runs = tuple(store.runs_of(evaluation, just_written=just_written))
+    # In a thread: of a large run it takes half a second, and the loop may be the caller's own.
+    await asyncio.to_thread(remember_figures, store, runs)
+    return runs
 
 
 def _with_options(
@@ -275,7 +288,9 @@ def _open_runs(
     _refuse_changes(runs, plan, allow=how.allow_changed)
     for run in runs:
         manifest = {**plan[run.target], "draw": run.manifest["draw"]}
-        writers.append(store.reopen_run(run, manifest=manifest, planned=planned))
+        # An executor's workers make the leases of earlier ones void; one process has no way to keep them from writing.
+        together = how.executor is not None
+        writers.append(store.reopen_run(run, manifest=manifest, planned=planned, beside_workers=together))
         held.callback(writers[-1].abandon)
     return evaluation, writers
 

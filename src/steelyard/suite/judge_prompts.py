@@ -63,7 +63,7 @@ def _scorer_of(described: Mapping[str, Any]) -> Scorer:
 
     Raises:
         SteelyardError: there is no such class, or it refuses its fields.
-        TypeError: it takes other fields, or it is no judge.
+        TypeError: it takes other fields, or it is not a judge.
     """
     ((name, fields),) = described.items()
     cls = find("scorer", name)

@@ -102,23 +102,23 @@ class Options:
     """How a suite is run; none of these changes a score.
 
     Args:
-        concurrency: samples in work at once, per target.
-        repeats: how often each sample is asked, each time with a draw of its own.
-        seed: for everything that is drawn here (baselines, random subsets).
-        max_errors: share of records in [0, 1] that may end in an error; with more errors than that, and more than 2, or
-            with nothing but errors, a run is broken (exit code 4). By default 0.01, and 0.2 where the target is code
-            of yours: a function, an agent or a chain. 0 allows none.
+        concurrency: samples that are worked on at the same time, per target.
+        repeats: how often each sample is asked; each repeat is a call of its own.
+        seed: of every random choice (baselines, random subsets).
+        max_errors: share of records in [0, 1] that may end in an error. A run is broken (exit code 4) if more than this
+            share and more than 2 records failed, or all. By default 0.01, and 0.2 if the target is your own code: a
+            function, an agent or a chain. 0 allows none.
         sample_timeout_s: limit for one sample, target and scorers together, in seconds.
-        retry: what is done about passing faults of an endpoint.
+        retry: how transient faults of an endpoint are retried.
         budget: limits on what may be sent; they hold across resumes.
         rates: requests and tokens per minute, for each endpoint.
         prices: what a million tokens cost: a table, a .json or .csv file with one, or `litellm` for the table that this
             package brings with it. Costs are then shown, and `budget.money` can be set.
         durability: `normal` survives a killed process, `full` a power cut as well (one fsync per batch).
         stop_when_decided: whether a run may end before all samples were asked.
-        intervals: which stand beside rates and means.
-        allow_constant_prompt: let a target send the same words for every sample. Else a template or body without the
-            question (`{{question}}`, `{{transcript}}`, or a key of the metadata) is refused.
+        intervals: which intervals are shown with rates and means.
+        allow_constant_prompt: let a target send the same words for every sample. Otherwise a template or body without
+            the question (`{{question}}`, `{{transcript}}`, or a key of the metadata) is refused.
     """
 
     concurrency: int = 16
@@ -209,7 +209,8 @@ class Suite:
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
         """The scorers of one target, bound to it if they depend on what it was shown."""
         scorers = self.scorers_of.get(target, self.scorers)
-        return tuple(_for_target(scorer, self.targets.get(target)) for scorer in scorers)
+        bound = (_for_target(scorer, self.targets.get(target)) for scorer in scorers)
+        return tuple(_with_prices(scorer, self.options) for scorer in bound)
 
     @property
     def pairs(self) -> dict[str, Pair]:
@@ -217,19 +218,45 @@ class Suite:
         return {name: target for name, target in self.targets.items() if isinstance(target, Pair)}
 
     @property
+    def all_scorers(self) -> list[Scorer]:
+        """Every scorer, those of single targets included."""
+        return [*self.scorers, *(scorer for scorers in self.scorers_of.values() for scorer in scorers)]
+
+    @property
     def parts(self) -> list[Any]:
         """Every target and every scorer."""
-        return [
-            *self.targets.values(),
-            *self.scorers,
-            *(scorer for scorers in self.scorers_of.values() for scorer in scorers),
-        ]
+        return [*self.targets.values(), *self.all_scorers]
 
 
 def _for_target(scorer: Any, target: Any) -> Any:
     """Bind a scorer to a target, for scorers that need to know what the target was shown."""
     bind = getattr(scorer, "for_target", None)
     return bind(target) if callable(bind) else scorer
+
+
+def _with_prices(scorer: Any, options: Options) -> Any:
+    """Give a scorer that computes costs of what outputs report the prices of the run."""
+    bind = getattr(scorer, "with_prices", None)
+    if not callable(bind):
+        return scorer
+    return bind(price_table(options.prices) if options.prices else None)
+
+
+def price_table(prices: PriceTable | Path | str) -> PriceTable:
+    """The table of prices that the options name.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    if isinstance(prices, PriceTable):
+        return prices
+    if prices == "litellm":
+        from steelyard.models.litellm import cost_map
+
+        return cost_map()
+    from steelyard.models.prices import read_prices
+
+    return read_prices(Path(prices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +289,7 @@ def with_chosen(suite: Suite, ids: Collection[str], why: str) -> Suite:
     chosen = ChosenSamples(suite.samples, ids)
     count = sum(1 for _ in chosen)
     if not count:
-        raise ConfigError(f"none of these samples is {why}; samples of two runs meet by their ids")
+        raise ConfigError(f"none of these samples is {why}; samples of two runs are matched by their ids")
     return replace(suite, samples=chosen, notes=(*suite.notes, f"{count} samples were asked: {why}"))
 
 
@@ -304,7 +331,7 @@ def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:
     for name, target in suite.targets.items():
         if missing := getattr(target, "without_question", ""):
             yield name, f"{missing}, so every sample would be asked the same{meant}"
-    for scorer in (*suite.scorers, *(own for scorers in suite.scorers_of.values() for own in scorers)):
+    for scorer in suite.all_scorers:
         model = getattr(getattr(scorer, "judge", None), "model", None)
         if missing := ModelInfo.of(model).without_question:
-            yield "", f"judge: {missing}, so it would be shown nothing{meant}"
+            yield "", f"judge: {missing}, so the judge would see no answer{meant}"

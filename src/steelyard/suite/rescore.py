@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -16,10 +16,12 @@ from steelyard.analysis.score_columns import JudgedRow
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
 from steelyard.models.base import Model
 from steelyard.runner import Step, distinct
+from steelyard.session.reply_schemas import marked, schema_digest
 from steelyard.session.session import Keys
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
 from steelyard.store.journal import find_reply
+from steelyard.store.list_figures import remember_figures
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import DAMAGED
 from steelyard.suite.scorer_infos import primary_of, scorer_stages, scoring_manifest
@@ -56,7 +58,9 @@ def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bo
         steps = [Step.of(name, scorer, sandbox) for name, scorer in stages.items()]
         prepare(scorers, sandbox)
         scoring_pass = _ScoringPass(store, run, steps)
-        return store.add_scoring_version(run, scoring, scoring_pass.scores()), scoring_pass.damaged
+        scored = store.add_scoring_version(run, scoring, scoring_pass.scores())
+    remember_figures(store, [scored])
+    return scored, scoring_pass.damaged
 
 
 class ChangedReading(NamedTuple):
@@ -187,6 +191,21 @@ class JournalAsk:
         """The stored reply; see `steelyard.types.Asks`."""
         return self._reply(self._keys.next(model.request(messages, parameters).digest), messages)
 
+    async def held(
+        self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
+    ) -> Reply:
+        """The stored reply in the form in which it was asked for: with a JSON schema, or without."""
+        found = find_reply(self._store, self._keys.once(schema_digest(model, schema)))
+        if found is not None and found.text:
+            return marked(await self(model, messages, **free), found.text)
+        try:
+            return marked(await self(model, messages, **schema), "")
+        except ModelError:
+            if found is not None:
+                raise
+            # The finding may be lost, as where a run came from another store: its replies are there all the same.
+            return marked(await self(model, messages, **free), "why is not stored any more")
+
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """The stored reply that serves all samples."""
         return self._reply(self._keys.once(model.request(messages, parameters).digest), messages)
@@ -196,13 +215,13 @@ class JournalAsk:
         if reply is not None:
             self.sent[reply.key] = messages
             return reply
-        raise ModelError(f"{self._stage} asks what was never asked", kind=_NOT_ASKED)
+        raise ModelError(f"{self._stage} needs a reply that was never requested", kind=_NOT_ASKED)
 
 
 def _refusal(unasked: Counter[str], run: Run) -> str:
     counts = ", ".join(f"scorer {stage!r} for {n} of {run.done} records" for stage, n in unasked.items())
     return (
-        f"the journal holds no reply to what is asked by {counts}: it was not a scorer of this run, or its prompt, "
+        f"the journal holds no reply to what is asked by {counts}: the scorer was not in this run, or its prompt, "
         "model or parameters have changed. Scoring again asks no model; run the configuration instead: the target's "
         "answers are taken from the journal, and only the judge is asked"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from steelyard.store import Run, RunWriter, Store
 from steelyard.store.record_reader import RecordReader
 from steelyard.suite.objects import Suite, error_share, most_errors
 from steelyard.suite.scorer_infos import scorer_stages
-from steelyard.suite.sides import SuitePair, bound
+from steelyard.suite.sides import SuitePair, bound, bound_to_open_runs
 from steelyard.suite.stopping import DatasetFeed, ScheduledFeed, StoppingScheduler
 from steelyard.targets.pair import Pair
 from steelyard.types import Record, Target
@@ -60,6 +60,13 @@ class Running:
             return target, {}
         pair: SuitePair = bound(target, self.siblings(), self.sides)
         return pair.target, pair.lookups
+
+    def target_of_workers(self, name: str) -> Target:
+        """A target as a worker calls it; other workers may be writing the sides of a pair."""
+        target = self.suite.targets[name]
+        if not (isinstance(target, Pair) and self.suite.options.stop_when_decided.question):
+            return self.target(name)[0]
+        return bound_to_open_runs(target, self.siblings(), self.sides)
 
 
 async def run_all(running: Running, writers: Sequence[RunWriter], progress: Sequence[Progress]) -> None:
@@ -107,20 +114,61 @@ async def _run_side_by_side(running: Running, writers: Sequence[RunWriter], prog
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    share = running.error_share
-    ends = {
-        (name := writer.run.target): (*_end_of_decided_run(scheduler, name, stopped, counts, share(name)), seconds)
+    ended = [
+        EndedRun(writer, counts, stopped, running.error_share(writer.run.target), seconds)
         for writer, counts, (stopped, seconds) in zip(writers, progress, results, strict=True)
+    ]
+    finish_together(scheduler, ended, running.session.secrets.redact_text)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedRun:
+    """A run under early stopping of which nothing more is asked.
+
+    Args:
+        writer: stores its end.
+        progress: its counts.
+        stopped: the error that ended it; None where nothing did.
+        max_errors: the share of its records that may fail.
+        seconds: of work.
+    """
+
+    writer: RunWriter
+    progress: Progress
+    stopped: ModelError | None
+    max_errors: float
+    seconds: float
+
+    @property
+    def target(self) -> str:
+        """The name of its target."""
+        return self.writer.run.target
+
+
+def finish_together(scheduler: StoppingScheduler, ended: Sequence[EndedRun], redact: Callable[[str], str]) -> None:
+    """Store the ends of runs that proceeded together.
+
+    Args:
+        scheduler: which has all their records.
+        ended: in the order of their targets.
+        redact: removes secrets from a reason.
+
+    Raises:
+        StoreError: they could not be written.
+    """
+    ends = {
+        run.target: _end_of_decided_run(scheduler, run.target, run.stopped, run.progress, run.max_errors)
+        for run in ended
     }
     held = scheduler.hold_back([name for name, end in ends.items() if end[0] != "finished"])
     # Judging runs finish before the runs of their sides. In the other order a process killed in between would leave
     # sides that are finished and give the resumed judge nothing more.
-    for writer in reversed(writers):
-        name = writer.run.target
-        state, reason, decided, seconds = ends[name]
-        if name in held:
-            state, reason, decided = "interrupted", f"{held[name]} is not done, and may need more of {name}", None
-        writer.finish(state, running.session.secrets.redact_text(reason), seconds, decided)
+    for run in reversed(ended):
+        state, reason, decided = ends[run.target]
+        if run.target in held:
+            reason = f"{held[run.target]} is not finished, and may need more samples of {run.target}"
+            state, decided = "interrupted", None
+        run.writer.finish(state, redact(reason), run.seconds, decided)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,19 +6,29 @@ They are in the manifest so that a report on a stored run needs no scorer's code
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final, get_args
 
-from steelyard.analysis.score_infos import plain_infos
+from steelyard.analysis.jury import JuryVote
+from steelyard.analysis.score_infos import JURY, jury_scores, plain_infos, rated_thing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.registry import describe
-from steelyard.runner import score_infos, stage_name
+from steelyard.runner import judge_name, score_infos, stage_name
 from steelyard.store.records import MOST_STAGES
 from steelyard.suite.objects import Suite
 from steelyard.types import Denominator, ScoreInfo, Scorer
 
-_FLAGS: Final = ("lower_is_better", "histogram", "headline", "named_verdicts", "exam", "also_scored")
+_FLAGS: Final = (
+    "lower_is_better",
+    "histogram",
+    "headline",
+    "named_verdicts",
+    "exam",
+    "also_scored",
+    "per_turn",
+    "unbounded",
+)
 
 
 def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
@@ -36,6 +46,22 @@ def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
     if len(stages) > MOST_STAGES:
         raise ConfigError(f"there are {len(stages)} scorers; a suite may have {MOST_STAGES}")
     return stages
+
+
+def prompt_hints(scorers: Iterable[Scorer]) -> Iterator[str]:
+    """What could be better about the user's own prompts of judges: those that begin with a sample's text.
+
+    Args:
+        scorers: all of a suite; a hint occurs once, however many targets share the scorer.
+    """
+    for scorer in scorers:
+        prompts = getattr(scorer, "prompts", {}) if getattr(scorer, "judge", None) is not None else {}
+        for prompt in prompts.values():
+            if name := prompt.varies_early():
+                yield (
+                    f"{stage_name(scorer)}: its prompt begins with {{{{{name}}}}}; with the instructions first, an "
+                    "endpoint that caches prompts need not read them again for every sample"
+                )
 
 
 def infos_of(stages: Mapping[str, Scorer]) -> list[ScoreInfo]:
@@ -98,13 +124,13 @@ def _check_info(info: ScoreInfo) -> None:
     if not isinstance(info.name, str) or not info.name:
         raise ConfigError(f"score_infos: a score has a name, not {info.name!r}")
     where = f"score {info.name!r}"
-    if info.range is not None and not _is_range(info.range):
-        raise ConfigError(f"{where}: range must be its lowest and highest value, such as (1, 5), not {info.range!r}")
+    if info.range is not None:
+        _check_range(where, info)
     if info.threshold is not None:
         _check_threshold(where, info.threshold, info.range)
     if info.labels is not None and not _is_pair_of(str, info.labels):
         raise ConfigError(
-            f"{where}: labels must be what 1 and 0 are called, such as ('right', 'wrong'), not {info.labels!r}"
+            f"{where}: labels must be the names of 1 and 0, such as ('right', 'wrong'), not {info.labels!r}"
         )
     if info.denominator not in get_args(Denominator):
         raise ConfigError(f"{where}: denominator must be 'all' or 'answered', not {info.denominator!r}")
@@ -113,11 +139,18 @@ def _check_info(info: ScoreInfo) -> None:
             raise ConfigError(f"{where}: {flag} must be True or False, not {getattr(info, flag)!r}")
 
 
+def _check_range(where: str, info: ScoreInfo) -> None:
+    if not _is_range(info.range):
+        raise ConfigError(f"{where}: range must be its lowest and highest value, such as (1, 5), not {info.range!r}")
+    if info.unbounded:
+        raise ConfigError(f"{where}: a score that is unbounded has no range, but got {info.range!r}")
+
+
 def _check_threshold(where: str, threshold: Any, ends: tuple[float, float] | None) -> None:
     if not _is_number(threshold):
         raise ConfigError(f"{where}: threshold must be a number, not {threshold!r}")
     if ends is not None and not ends[0] <= threshold <= ends[1]:
-        raise ConfigError(f"{where}: the threshold {threshold:g} lies outside the range {ends[0]:g} to {ends[1]:g}")
+        raise ConfigError(f"{where}: the threshold {threshold:g} is outside the range {ends[0]:g} to {ends[1]:g}")
 
 
 def _is_range(ends: Any) -> bool:
@@ -133,7 +166,7 @@ def _is_pair_of(kind: type, value: Any) -> bool:
 
 
 def check_shown(suite: Suite, scores: Sequence[str]) -> None:
-    """Refuse an invalid headline, crossed scores or breakdowns.
+    """Refuse an invalid headline, crossed scores, breakdowns, or a jury without members.
 
     Args:
         suite: what is run.
@@ -149,6 +182,51 @@ def check_shown(suite: Suite, scores: Sequence[str]) -> None:
     keys: Any = suite.breakdowns
     if isinstance(keys, str) or not all(isinstance(key, str) and key for key in keys):
         raise ConfigError(f"breakdowns takes a list of keys of the samples' metadata, not {keys!r}")
+    _check_jury(suite)
+
+
+def jury_scores_of(suite: Suite) -> list[str]:
+    """The scores of the suite's jury; none where it names no rule for one."""
+    if not suite.jury.get("vote"):
+        return []
+    sets = (suite.scorers, *suite.scorers_of.values())
+    return list(dict.fromkeys(name for scorers in sets for name in _jury_scores(scorers)))
+
+
+def turn_scores_of(suite: Suite) -> set[str]:
+    """The scores of single turns, which have a rate for each turn beside those of the samples' groups."""
+    sets = (suite.scorers, *suite.scorers_of.values())
+    return {info.name for scorers in sets for info in infos_of(scorer_stages(scorers)) if info.per_turn}
+
+
+def scores_of_judges(suite: Suite, thing: str) -> list[str]:
+    """The scores of several judges that rate one thing, in order; empty where there are not several."""
+    sets = (suite.scorers, *suite.scorers_of.values())
+    infos = {info.name: info for scorers in sets for info in infos_of(scorer_stages(scorers))}
+    rating = [name for name, info in infos.items() if rated_thing(info, name) == thing]
+    return rating if len(rating) > 1 else []
+
+
+def _jury_scores(scorers: Iterable[Scorer]) -> list[str]:
+    stages = scorer_stages(scorers)
+    infos = {info.name: info for info in infos_of(stages)}
+    judges = dict.fromkeys(filter(None, map(judge_name, stages.values())))
+    return jury_scores(infos, infos, judges)
+
+
+def _check_jury(suite: Suite) -> None:
+    vote = suite.jury.get("vote", "")
+    if not vote:
+        return
+    if vote not in get_args(JuryVote):
+        raise ConfigError(f"jury: expected {', '.join(get_args(JuryVote))}, not {vote!r}")
+    if any(judge_name(scorer) == JURY for scorer in suite.all_scorers):
+        raise ConfigError(f"jury: a judge is named {JURY!r}, which is the name of the jury; rename the judge")
+    if not jury_scores_of(suite):
+        raise ConfigError(
+            "jury: needs two judges or more that rate the same thing; name them under judges, or give the "
+            "judges of two scorers names"
+        )
 
 
 def _check_pair(pair: Any, scores: Sequence[str]) -> None:

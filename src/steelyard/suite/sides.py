@@ -9,7 +9,7 @@ from pathlib import Path
 
 from steelyard.errors import ConfigError
 from steelyard.store import Run, Store
-from steelyard.store.record_reader import RecordReader, samples_of
+from steelyard.store.record_reader import OpenRunReader, RecordReader, samples_of
 from steelyard.suite.objects import Suite
 from steelyard.targets.pair import BoundPair, Pair, PairSide
 from steelyard.types import Sample, Target
@@ -54,10 +54,20 @@ def bound(pair: Pair, siblings: Mapping[str, Run], store: Store) -> SuitePair:
     Raises:
         ConfigError: a name that is neither a target nor a stored run.
     """
-    runs = {name: siblings[name] if name in siblings else store.run(name) for name in pair.sides}
+    runs = _runs_of_sides(pair, siblings, store)
     lookups = {name: RecordReader(run) for name, run in runs.items()}
     a, b = (PairSide(runs[name].id, lookups[name]) for name in pair.sides)
     return SuitePair(BoundPair(a, b, pair.transcripts), lookups)
+
+
+def bound_to_open_runs(pair: Pair, siblings: Mapping[str, Run], store: Store) -> Target:
+    """The same where other processes write the sides: each answer is looked up in the store when it is compared."""
+    a, b = (PairSide(run.id, OpenRunReader(run)) for run in _runs_of_sides(pair, siblings, store).values())
+    return BoundPair(a, b, pair.transcripts)
+
+
+def _runs_of_sides(pair: Pair, siblings: Mapping[str, Run], store: Store) -> dict[str, Run]:
+    return {name: siblings[name] if name in siblings else store.run(name) for name in pair.sides}
 
 
 def check_stored(suite: Suite, store: Store) -> None:
@@ -73,7 +83,7 @@ def check_stored(suite: Suite, store: Store) -> None:
             try:
                 run = store.run(side)
             except ConfigError as error:
-                raise ConfigError(f"{name}: {side!r} is no target of this suite, and {error.message}") from error
+                raise ConfigError(f"{name}: {side!r} is not a target of this suite, and {error.message}") from error
             places = run.places()
             if not any(sample.id in places for sample in suite.samples):
                 raise ConfigError(

@@ -100,12 +100,15 @@ class StoppingScheduler:
         }
         return cls(samples, order, decisions, sides, options.repeats, options.concurrency)
 
-    def know(self, run: Run, *, again: bool) -> None:
+    def know(self, run: Run, *, again: bool) -> Mapping[tuple[int, int], bool]:
         """Add the records that a run has stored before this process began.
 
         Args:
             run: of one of the targets.
             again: failed records will be asked again, so they do not count as known.
+
+        Returns:
+            (number, repeat) of each stored record -> whether it failed.
         """
         done = run.done_places()
         known = [task for task, failed in done.items() if not (again and failed)]
@@ -119,6 +122,7 @@ class StoppingScheduler:
             for no, repeat in known:
                 score = values.get((no, repeat))
                 decision.take(run.target, no, *((score.outcome, score.value) if score else ("not_applicable", None)))
+        return done
 
     def begin(self, running: Collection[str]) -> None:
         """Advance every decision by the stored records, before anything is asked.
@@ -135,13 +139,24 @@ class StoppingScheduler:
 
     def record_stored(self, target: str, no: int, record: Record) -> None:
         """Add a new record: note its scores, advance the decisions, and wake the feeds that wait."""
+        scores = {score.name: (score.outcome, score.value) for score in record.scores}
+        self.note(target, no, record.repeat, record.failure is not None, scores)
+
+    def note(  # the fields of a record that decisions read
+        self,
+        target: str,
+        no: int,
+        repeat: int,
+        failed: bool,  # noqa: FBT001  # as a stored row gives it
+        scores: Mapping[str, tuple[str, float | None]],
+    ) -> None:
+        """The same for a record that is read from the store; `scores` has outcome and value by name."""
         stored = self._stored.setdefault(target, {})
         stored[no] = stored.get(no, 0) + 1
-        failed = self._failed.setdefault(target, set())
-        (failed.discard if record.failure is None else failed.add)((no, record.repeat))
+        failures = self._failed.setdefault(target, set())
+        (failures.add if failed else failures.discard)((no, repeat))
         for decision in self._of(target):
-            score = next((score for score in record.scores if score.name == decision.hypothesis.score), None)
-            decision.take(target, no, score.outcome if score else "error", score.value if score else None)
+            decision.take(target, no, *scores.get(decision.hypothesis.score, ("error", None)))
             decision.advance()
         self.wake()
 
@@ -271,10 +286,15 @@ class ScheduledFeed:
 
     async def more(self) -> bool:
         """Wait until there may be more tasks; False if there will be none."""
-        if self._at >= len(self.scheduler.order.places) or self.scheduler.is_decided(self.target):
+        if self.has_ended:
             return False
         await self.scheduler.change()
         return True
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no further sample will be asked."""
+        return self._at >= len(self.scheduler.order.places) or self.scheduler.is_decided(self.target)
 
     def record_stored(self, task: Task, record: Record) -> None:
         """Pass a stored record of this run on to the scheduler."""

@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mappin
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
@@ -29,7 +28,7 @@ from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Store
 from steelyard.store.records import pack_sample
-from steelyard.suite.objects import Options, Suite, check_parts, constant_prompts, error_share
+from steelyard.suite.objects import Options, Suite, check_parts, constant_prompts, error_share, price_table
 from steelyard.suite.scorer_infos import (
     announced,
     check_infos,
@@ -119,7 +118,7 @@ def _check_sample(sample: Any) -> None:
         TypeError: which field, and what it holds.
     """
     if not isinstance(sample, Sample):
-        raise TypeError(f"a {type(sample).__name__} is no Sample")
+        raise TypeError(f"a {type(sample).__name__} is not a Sample")
     for name in ("id", "group", "cluster"):
         text = getattr(sample, name)
         if not isinstance(text, str):
@@ -190,7 +189,7 @@ def check_sides(suite: Suite) -> None:
     for name, pair in suite.pairs.items():
         for side in pair.sides:
             if side in names[names.index(name) :]:
-                raise ConfigError(f"{name} is of {side}, which must stand before it among the targets")
+                raise ConfigError(f"{name} is of {side}, which must come before it in targets")
 
 
 def check_stop(suite: Suite) -> None:
@@ -313,12 +312,12 @@ def prices_of(suite: Suite) -> PriceTable | None:
         if money is not None:
             raise ConfigError("budget.money needs prices: a table in options.prices, a .json or .csv file, or litellm")
         return None
-    table = _table(prices)
+    table = price_table(prices)
     if money is not None:
         unpriced = {_price_name(model) for model in models_in(suite.parts) if table.price(model) is None}
         if unpriced:
             raise ConfigError(
-                f"budget.money cannot be held: there is no price for {', '.join(sorted(unpriced))}; "
+                f"budget.money cannot be checked: there is no price for {', '.join(sorted(unpriced))}; "
                 "add it to options.prices (a pattern such as `glm-*` covers several, 0 is free)"
             )
     return table
@@ -349,18 +348,6 @@ async def load_models(suite: Suite) -> None:
         load = getattr(model, "load", None)
         if callable(load):
             await asyncio.to_thread(load)
-
-
-def _table(prices: PriceTable | Path | str) -> PriceTable:
-    if isinstance(prices, PriceTable):
-        return prices
-    if prices == "litellm":
-        from steelyard.models.litellm import cost_map
-
-        return cost_map()
-    from steelyard.models.prices import read_prices
-
-    return read_prices(Path(prices))
 
 
 def _price_name(model: Any) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from steelyard.store import Run
     from steelyard.suite import RunConfig, RunHandle, Suite
     from steelyard.suite.evaluate import BuildsSuite
+    from steelyard.workers.executors import Workers
 
 
 def evaluate(
@@ -22,10 +23,10 @@ def evaluate(
     *,
     name: str = "evaluation",
     store: str | Path | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     **options: Any,
 ) -> Run:
-    """Run one target over samples and score what it answers; also inside a running event loop.
+    """Run one target over samples and score its answers; also inside a running event loop.
 
     Args:
         target: a function of a Sample (and of Ask, if it is async and declares `ask`), or a target object.
@@ -33,9 +34,11 @@ def evaluate(
         scorers: functions of (Sample, Output), or scorer objects.
         name: a title for reports.
         store: a file, or None for `.steelyard/steelyard.db` here.
-        workers: processes that share the samples; the store must be PostgreSQL, and target and scorers must come from
-            modules that can be imported. None works in this process.
-        options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`).
+        workers: a number of processes that share the samples, `ray` or `ray://HOST:10001`, or an executor such as
+            `steelyard.workers.ray_cluster.RayWorkers`. The store must be PostgreSQL, and target and scorers must come
+            from modules that can be imported. None works in this process.
+        options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`); `jury="majority"`,
+            `"mean"` or `"dawid_skene"` makes one verdict of those of several judges with names.
 
     Raises:
         ConfigError: found before the first call.
@@ -52,7 +55,7 @@ async def aevaluate(
     *,
     name: str = "evaluation",
     store: str | Path | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     **options: Any,
 ) -> Run:
     """The same as `evaluate`, for async callers."""
@@ -64,7 +67,7 @@ def evaluate_suite(
     *,
     store: str | Path | None = None,
     how: RunConfig | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     **options: Any,
 ) -> tuple[Run, ...]:
     """Run every target of a suite; one run each, in order; also inside a running event loop.
@@ -90,7 +93,7 @@ async def aevaluate_suite(
     store: str | Path | None = None,
     how: RunConfig | None = None,
     control: RunHandle | None = None,
-    workers: int | None = None,
+    workers: Workers | None = None,
     **options: Any,
 ) -> tuple[Run, ...]:
     """The same as `evaluate_suite`, for async callers; `control` shows progress and can stop it."""
@@ -99,9 +102,9 @@ async def aevaluate_suite(
     )
 
 
-def _with_workers(workers: int | None, options: dict[str, Any]) -> dict[str, Any]:
+def _with_workers(workers: Workers | None, options: dict[str, Any]) -> dict[str, Any]:
     if workers is None:
         return options
-    from steelyard.workers.processes import ProcessWorkers  # with what starts processes, for those who ask for it
+    from steelyard.workers.executors import executor_of  # with what starts processes, for those who ask for it
 
-    return {**options, "executor": ProcessWorkers(workers)}
+    return {**options, "executor": executor_of(workers)}

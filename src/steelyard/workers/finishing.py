@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from typing import Final
 
 from steelyard.errors import ModelError, StoreError
 from steelyard.runner import Progress
-from steelyard.store import Run, Store
-from steelyard.store.leases import forget_plan, leases_left
-from steelyard.suite.running import Running, state_of
+from steelyard.store import Run, RunWriter, Store
+from steelyard.store.leases import close_leases, is_taken_over, leases_left, open_runs, planned_samples
+from steelyard.store.worker_tables import forget_plan
+from steelyard.suite.objects import Suite, error_share, most_errors
+from steelyard.suite.running import EndedRun, Running, finish_together, state_of
+from steelyard.workers.stopping_lead import STEP_S, StoppingLead
 from steelyard.workers.task import WorkerTask
 
 _LOOK_S: Final = 0.5
+_FEWEST_ERRORS: Final = 10
+"""A run is not given up before it has so many errors, as in one process."""
 _CUT: Final = "the process that led the run died before all was done"
 
 
@@ -28,8 +34,14 @@ def is_done(store: Store, run: int, plan: str) -> bool:
         return not leases_left(connection, run, plan)
 
 
+def is_open(store: Store, run: Run) -> bool:
+    """Whether no end of a run is stored."""
+    with store.reading() as connection:
+        return run.num in open_runs(connection, run.evaluation)
+
+
 def last_error(run: Run) -> str:
-    """What one of the failed records of a run says; "" where none failed."""
+    """The message of one failed record of a run; "" if none failed."""
     for record in run.records() if run.errors else ():
         if record.failure is not None:
             return f"{record.failure.stage}: {record.failure.message}"
@@ -41,30 +53,114 @@ def progress_of(run: Run) -> Progress:
     return Progress(run.target, run.planned, run.done, errors=run.errors, last_error=last_error(run))
 
 
-async def finish_abandoned(running: Running, task: WorkerTask) -> None:
-    """Store the state of each run when it is done, in place of the leader that has died.
+def too_many_errors(suite: Suite, run: Run, before: int) -> ModelError | None:
+    """The reason to end a run with too many errors, over all workers; None to continue.
 
-    One worker does: whoever gets the lock of a run, which the server has taken from the dead process.
+    Args:
+        suite: with the limit.
+        run: as it is now.
+        before: errors that it had when this sitting began: they are asked again.
     """
+    share = error_share(suite.targets[run.target], suite.options)
+    most = max(most_errors(share, run.planned), _FEWEST_ERRORS - 1)
+    return ModelError(last_error(run), kind="errors", ends_run=True) if run.errors - before > most else None
+
+
+async def finish_abandoned(running: Running, task: WorkerTask) -> None:
+    """Store the state of each run when it is done or has too many errors, in place of the leader that has died.
+
+    One worker does: whoever gets the lock of a run, which the server has taken from the dead process. Nobody does
+    where the evaluation was resumed with other workers meanwhile: it is theirs.
+    """
+    if running.suite.options.stop_when_decided.question:
+        await _decide_abandoned(running, task)
+    else:  # samples that the dead process had not stored yet do not come: a resume asks them
+        runs = [running.store.run(name).num for name in task.runs]
+        await asyncio.to_thread(close_leases, running.store, runs, task.plan)
     for name in task.runs:
         while True:
             run = running.store.run(name)
-            if run.state in {"finished", "broken"}:
+            if _is_taken_over(running.store, task):
+                return
+            if not is_open(running.store, run):
                 break
-            if await asyncio.to_thread(is_done, running.store, run.num, task.plan):
+            failed = await asyncio.to_thread(too_many_errors, running.suite, run, task.errors_before[name])
+            done = await asyncio.to_thread(is_done, running.store, run.num, task.plan)
+            if failed or done:
                 with contextlib.suppress(StoreError):  # another worker has the lock: it is the one that finishes
-                    await asyncio.to_thread(_finish, running, run)
+                    await asyncio.to_thread(_finish, running, run, task)
                     break
             await asyncio.sleep(_LOOK_S)
     with contextlib.suppress(StoreError):
+        if _is_taken_over(running.store, task):
+            return
         runs = [running.store.run(name).num for name in task.runs]
         await asyncio.to_thread(forget_plan, running.store, task.evaluation, runs)
 
 
-def _finish(running: Running, run: Run) -> None:
+def _is_taken_over(store: Store, task: WorkerTask) -> bool:
+    with store.reading() as connection:
+        return any(is_taken_over(connection, store.run(name).num, task.plan) for name in task.runs)
+
+
+async def _decide_abandoned(running: Running, task: WorkerTask) -> None:
+    """Lead runs with early stopping to their end; those that another worker leads are waited for."""
+    store = running.store
+    while runs := [run for run in store.runs_of(task.evaluation) if is_open(store, run)]:
+        if _is_taken_over(store, task):
+            return
+        with contextlib.ExitStack() as locks, contextlib.suppress(StoreError):  # another worker has a lock: it leads
+            writers = []
+            for run in runs:
+                writers.append(store.adopt_run(run))
+                locks.callback(writers[-1].abandon)
+            if all(is_open(store, run) for run in runs):  # none was ended by another worker since
+                await _decide(running, task, writers)
+        await asyncio.sleep(_LOOK_S)
+
+
+async def _decide(running: Running, task: WorkerTask, writers: Sequence[RunWriter]) -> None:
+    store, opened = running.store, [writer.run.id for writer in writers]
+    samples = await asyncio.to_thread(planned_samples, store, task.evaluation)
+    lead = StoppingLead(running.suite, samples, store.runs_of(task.evaluation), opened=opened, plan=task.plan)
+    failed: ModelError | None = None
+    while True:
+        await asyncio.to_thread(lead.step, store)
+        failed = failed or await asyncio.to_thread(_failed, running, task, writers)
+        for writer in writers if failed else ():
+            # A decision needs both sides: the end of one run ends those that are open.
+            if not lead.scheduler.is_decided(writer.run.target):
+                await asyncio.to_thread(void_leases, store, writer.run.num)
+        if all(is_done(store, writer.run.num, task.plan) for writer in writers):
+            break
+        await asyncio.sleep(STEP_S)
+    ended = []
+    for writer in writers:
+        progress = progress_of(writer.run.refresh())
+        stopped = None if lead.scheduler.is_decided(writer.run.target) else failed or _unfinished(progress)
+        ended.append(EndedRun(writer, progress, stopped, running.error_share(writer.run.target), 0.0))
+    await asyncio.to_thread(finish_together, lead.scheduler, ended, str)
+
+
+def _failed(running: Running, task: WorkerTask, writers: Sequence[RunWriter]) -> ModelError | None:
+    runs = [writer.run.refresh() for writer in writers]
+    errors = (too_many_errors(running.suite, run, task.errors_before[run.id]) for run in runs)
+    return next(filter(None, errors), None)
+
+
+def _unfinished(progress: Progress) -> ModelError | None:
+    """Void leases without a word of the leader: it died while it ended the run."""
+    return None if progress.done >= progress.planned else ModelError(_CUT, kind="interrupted", ends_run=True)
+
+
+def _finish(running: Running, run: Run, task: WorkerTask) -> None:
     writer = running.store.adopt_run(run)
+    if not is_open(running.store, run):  # another worker has ended it, and released it since this one looked
+        writer.abandon()
+        return
+    failed = too_many_errors(running.suite, run.refresh(), task.errors_before[run.id])
+    if failed is not None:
+        void_leases(running.store, run.num)
     progress = progress_of(run.refresh())
-    # Void leases without a word of the leader: it died while it ended the run.
-    cut = None if progress.done >= progress.planned else ModelError(_CUT, kind="interrupted", ends_run=True)
-    state, reason = state_of(cut, progress, running.error_share(run.target))
+    state, reason = state_of(failed or _unfinished(progress), progress, running.error_share(run.target))
     writer.finish(state, reason, 0.0)

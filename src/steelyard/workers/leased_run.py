@@ -23,6 +23,7 @@ from steelyard.store.leases import (
 )
 from steelyard.store.run_rows import InsertRecord
 from steelyard.types import Record
+from steelyard.workers.shared_concurrency import SharedConcurrency
 from steelyard.workers.task import WorkerTask
 
 _WORK_S: Final = 2.0
@@ -30,6 +31,9 @@ _WORK_S: Final = 2.0
 _MOST_LEASES: Final = 64
 _LOOK_AGAIN_S: Final = 0.25
 """How often a worker without work looks whether another one's lease has run out."""
+_LOOK_FOR_PART_S: Final = 0.05
+_LOOK_FOR_GRANT_S: Final = 0.05
+"""The same where samples are granted one by one, as decisions need them."""
 
 
 class LeasedRun:
@@ -39,6 +43,7 @@ class LeasedRun:
         store: a PostgreSQL store.
         run: which is worked on.
         task: of this worker.
+        shared: its part of the samples in flight.
         ended: whether nothing more is to be begun.
 
     Attributes:
@@ -51,6 +56,7 @@ class LeasedRun:
         store: Store,
         run: Run,
         task: WorkerTask,
+        shared: SharedConcurrency,
         ended: Callable[[], bool],
     ) -> None:
         self.run = run
@@ -62,7 +68,8 @@ class LeasedRun:
         self._plan = task.plan
         self._owner = task.owner
         self._repeats = task.suite.options.repeats
-        self._n_tasks = task.concurrency
+        self._shared = shared
+        self._granted = bool(task.suite.options.stop_when_decided.question)
         self._ended = ended
         self._stages = run.stages
         self._held: dict[int, Lease] = {}
@@ -80,28 +87,30 @@ class LeasedRun:
         return self._writer.backlog
 
     def __call__(self, records: int) -> Sequence[Task]:  # noqa: ARG002  # what a feed takes
-        """The next tasks of the leases that are held; few at a time, as a lease may be lost."""
-        tasks: list[Task] = []
-        while self._tasks and len(tasks) < self._n_tasks:
+        """The next task of the leases that are held; one at a time, as a lease or the part may be lost."""
+        while self._tasks and self._shared.part:
             task = self._tasks.popleft()
             if task.no in self._lease_of:
-                tasks.append(task)
-        return tasks
+                return (task,)
+        return ()
 
     async def more(self) -> bool:
-        """Take leases, or wait for those of others to end or to run out; False once all ranges are done.
+        """Take leases, or wait for those of others to end or to run out, or for a part; False once all ranges are done.
 
         True also where nothing more is to be begun: the runner finds that out itself.
         """
         async with self._taking:
-            while not self._tasks and not self._ended():
+            while not (self._tasks and self._shared.part) and not self._ended():
+                if self._tasks:
+                    await asyncio.sleep(_LOOK_FOR_PART_S)
+                    continue
                 taken = await self._take()
                 for lease in taken:
                     await self._begin(lease)
                 if not taken:
                     if not await asyncio.to_thread(self._left):
                         return False
-                    await asyncio.sleep(_LOOK_AGAIN_S)
+                    await asyncio.sleep(_LOOK_FOR_GRANT_S if self._granted else _LOOK_AGAIN_S)
             return True
 
     async def keep(self) -> None:
@@ -144,13 +153,20 @@ class LeasedRun:
             self._lease_of.pop(no, None)
 
     async def _take(self) -> list[Lease]:
-        # A worker takes what its own rate does in two seconds; the first time a single range.
-        rate = self._samples / max(1e-3, time.monotonic() - self._began)
-        n = min(_MOST_LEASES, max(1, math.ceil(rate * _WORK_S / self._lease_samples)))
+        n = self._free() if self._granted else self._work_ahead()
         leases: list[Lease] = await self._asked(
             lambda ticket: TakeLeases(self.run.num, self._plan, self._owner, n, ticket)
         )
         return leases
+
+    def _work_ahead(self) -> int:
+        """Leases of what this worker's own rate does in two seconds; the first time a single one."""
+        rate = self._samples / max(1e-3, time.monotonic() - self._began)
+        return min(_MOST_LEASES, max(1, math.ceil(rate * _WORK_S / self._lease_samples)))
+
+    def _free(self) -> int:
+        """Leases of single samples that can be begun at once: the others are for workers that wait."""
+        return max(1, self._shared.part - sum(self._open.values()))
 
     async def _renewed(self, los: tuple[int, ...]) -> set[int]:
         """The beginnings of those of these leases that are still held, now for longer."""

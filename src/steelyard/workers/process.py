@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import json
 import os
-import pickle
 import signal
 import socket
 import sys
@@ -19,10 +18,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, TextIO
+from typing import Any, Final, Protocol, TextIO
 
 from steelyard.errors import ModelError, SteelyardError, StoreError
 from steelyard.models.budget import Quota, SharedMeter
+from steelyard.models.shared_rates import SharedRates
 from steelyard.registry import describe
 from steelyard.runner import Progress, Runner, RunPlan
 from steelyard.session.secrets import Secrets, references
@@ -30,6 +30,8 @@ from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
 from steelyard.store.leases import SeeWorker
+from steelyard.store.pace import StorePace
+from steelyard.store.writer import Gathering
 from steelyard.suite.objects import build_targets
 from steelyard.suite.running import Running
 from steelyard.suite.scorer_infos import scorer_stages
@@ -37,14 +39,17 @@ from steelyard.suite.sides import side_store
 from steelyard.suite.survey import load_models, prepare
 from steelyard.workers.finishing import finish_abandoned, void_leases
 from steelyard.workers.leased_run import LeasedRun
-from steelyard.workers.task import STORE_FAILED, WorkerTask
+from steelyard.workers.shared_concurrency import SharedConcurrency
+from steelyard.workers.shared_gates import SharedGates
+from steelyard.workers.task import STORE_FAILED, WorkerTask, unpacked
+from steelyard.workers.versions import Versions
 
 _SEEN_EVERY_S: Final = 1.0
 
 
 @dataclass(slots=True)
 class Orders:
-    """What the process that started this worker has said so far.
+    """The messages of the starting process so far.
 
     Attributes:
         go: set when samples may be asked.
@@ -86,7 +91,7 @@ class Orders:
 
 
 def _lines() -> Iterator[str]:
-    """What comes on standard input, line by line.
+    """The lines of standard input.
 
     From the file descriptor: a thread that waits in a buffered reader holds its lock when the interpreter ends.
     """
@@ -104,8 +109,18 @@ def _exactly(size: int) -> bytes:
     return data
 
 
-class Answers:
-    """Lines to the process that started this worker."""
+class Answers(Protocol):
+    """Takes messages to the process that started this worker."""
+
+    def say(self, **message: Any) -> None:
+        """Send a message; nobody may be there any more."""
+
+    async def taken(self, orders: Orders) -> None:
+        """Wait until what was said has been heard, or it is known that nobody hears any more."""
+
+
+class AnswerLines:
+    """Messages as lines of a pipe."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -116,21 +131,43 @@ class Answers:
             self._out.write(json.dumps(message) + "\n")
             self._out.flush()
 
+    async def taken(self, orders: Orders) -> None:
+        """Nothing to wait for: the end of a pipe is known at once."""
+
 
 def main() -> int:
     """Work until all runs are done, or nothing more is to be begun; the exit code."""
     # Ctrl-C of a terminal reaches every process of it; a worker stops when it is told to.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = Answers(os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
+    answers = AnswerLines(os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    data = _exactly(int.from_bytes(_exactly(8), "big"))
-    try:
-        task: WorkerTask = pickle.loads(data)  # noqa: S301  # from the process that started this one, over its own pipe
-    except Exception as error:  # noqa: BLE001  # a module that is not there, or whatever it raises
-        answers.say(cannot=f"the suite cannot be loaded there: {type(error).__name__}: {error}")
+    versions, data = (_exactly(int.from_bytes(_exactly(8), "big")) for _ in range(2))
+    return serve(versions.decode(), data, answers, Orders.listen)
+
+
+def serve(versions: str, data: bytes, answers: Answers, listen: Callable[[Orders], None]) -> int:
+    """Work on a task until its runs are done, or nothing more is to be begun.
+
+    Args:
+        versions: `Versions` of whoever started this worker, as JSON.
+        data: the task as `packed` wrote it; not read by another version.
+        answers: where this worker answers.
+        listen: is given the orders, and tells them what is said from then on; called in the event loop.
+
+    Returns:
+        the exit code.
+    """
+    if unlike := Versions.from_json(versions).unlike(Versions.here()):
+        answers.say(cannot=unlike)
         return 2
     try:
-        return asyncio.run(_work(task, answers))
+        task: WorkerTask = unpacked(data)
+    except Exception as error:  # noqa: BLE001  # a module that is not there, or whatever it raises
+        text = f"the suite cannot be loaded there: {type(error).__name__}: {error}"
+        answers.say(cannot=text, module=getattr(error, "name", None) or "")
+        return 2
+    try:
+        return asyncio.run(_work(task, answers, listen))
     except StoreError as error:
         answers.say(store=str(error))
         return STORE_FAILED
@@ -139,9 +176,9 @@ def main() -> int:
         return 2
 
 
-async def _work(task: WorkerTask, answers: Answers) -> int:
+async def _work(task: WorkerTask, answers: Answers, listen: Callable[[Orders], None]) -> int:
     orders = Orders(asyncio.get_running_loop())
-    orders.listen()
+    listen(orders)
     suite = task.suite
     build_targets(suite)
     await load_models(suite)
@@ -152,10 +189,13 @@ async def _work(task: WorkerTask, answers: Answers) -> int:
         side_store(suite, store) as sides,
     ):
         prepare(suite.parts, sandbox)
+        store.writer.gathering = Gathering.of_processes(task.workers)
         journal = store.journal(task.evaluation, owner=task.owner)
         currency = task.prices.currency if task.prices is not None else ""
         budget = SharedMeter(suite.options.budget, journal, currency=currency) if task.has_budget else None
-        quota = Quota(budget, task.rates, task.prices, task.unproven, full=task.restarted)
+        rates = suite.options.rates
+        pace = StorePace(store.writer, task.evaluation, SharedRates(rates, task.workers))
+        quota = Quota(budget, rates, task.prices, task.unproven, processes=task.workers, pace=pace)
         async with Session(
             journal,
             secrets,
@@ -183,25 +223,37 @@ class _Worker:
         self._orders = orders
         self._answers = answers
         self._place = f"pid {os.getpid()} on {socket.gethostname()}"
-        self._leased: LeasedRun | None = None
+        self._leased: list[LeasedRun] = []
+        self._shared = SharedConcurrency(running.store, task, running.session.limits)
 
     async def work(self) -> None:
         """Work on every run until all its leases are done."""
+        await self._shared.ask()
+        sharing = asyncio.create_task(self._shared.keep())
         seen = asyncio.create_task(self._be_seen())
         heir = asyncio.create_task(self._inherit())
+        running = self._running
+        gates = asyncio.create_task(SharedGates(running.store, running.evaluation, running.session.limits).keep())
         try:
-            for name in self._task.runs:
-                if self._orders.stop:
-                    break
-                await self._work_on(self._running.store.run(name))
+            runs = [self._running.store.run(name) for name in self._task.runs]
+            for run in runs:  # so that nobody else writes them, should whoever leads die
+                await asyncio.to_thread(running.store.share, run.id)
+            if self._task.suite.options.stop_when_decided.question:
+                await asyncio.gather(*map(self._work_on, runs))
+            else:
+                for run in runs:
+                    if not self._orders.stop:
+                        await self._work_on(run)
             await self._report()
+            self._answers.say(done=True)
+            await self._answers.taken(self._orders)
             if self._orders.orphaned.is_set():
                 await heir
         finally:
-            for helper in (seen, heir):
+            helpers = (seen, heir, gates, sharing)
+            for helper in helpers:
                 helper.cancel()
-            await asyncio.gather(seen, heir, return_exceptions=True)
-        self._answers.say(done=True)
+            await asyncio.gather(*helpers, return_exceptions=True)
 
     async def _work_on(self, run: Run) -> None:
         running, task = self._running, self._task
@@ -210,24 +262,26 @@ class _Worker:
             running.store,
             run,
             task,
+            self._shared,
             ended=lambda: session.limits.pauses.ended is not None,
         )
-        target, _ = running.target(run.target)
         plan = RunPlan(
-            target=target,
+            target=running.target_of_workers(run.target),
             scorers=scorer_stages(running.suite.scorers_for(run.target)),
             feed=leased,
-            concurrency=task.concurrency,
+            concurrency=max(1, self._shared.part),
             sample_timeout_s=options.sample_timeout_s,
             most_errors=float("inf"),  # whoever leads the run counts those of all workers
             draw=run.manifest["draw"],
             run=run.id,
         )
-        runner = Runner(plan, session, leased, Progress(run.target, run.planned))
-        self._leased = leased
+        progress = Progress(run.target, run.planned)
+        runner = Runner(plan, session, leased, progress)
+        self._leased.append(leased)
         keeping = asyncio.create_task(leased.keep())
         try:
-            await runner.run()
+            with self._shared.followed_by(runner, progress):
+                await runner.run()
         finally:
             keeping.cancel()
             await asyncio.gather(keeping, return_exceptions=True)
@@ -244,16 +298,16 @@ class _Worker:
             await asyncio.sleep(_SEEN_EVERY_S)
 
     async def _report(self) -> None:
-        leased, store = self._leased, self._running.store
-        records, taken_over = (leased.stored, leased.taken_over) if leased else (0, 0)
+        store = self._running.store
+        counts = [(leased, leased.stored, leased.taken_over) for leased in self._leased]
         row = {
             "evaluation": self._task.evaluation, "slot": self._task.slot, "owner": self._task.owner,
-            "place": self._place, "records": records, "taken_over": taken_over,
+            "place": self._place, "records": sum(n for _, n, _ in counts), "taken_over": sum(n for *_, n in counts),
         }  # fmt: skip
         ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         store.writer.submit(SeeWorker(row, ticket))
         await ticket
-        if leased is not None:
+        for leased, records, taken_over in counts:
             leased.stored -= records
             leased.taken_over -= taken_over
         self._answers.say(at=time.time())
@@ -262,7 +316,3 @@ class _Worker:
         """Where the process that leads has died: lead in its place, if no other worker does already."""
         await self._orders.orphaned.wait()
         await finish_abandoned(self._running, self._task)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,49 +1,55 @@
-"""Worker processes on this machine: started, told when to begin and stop, watched, and started again where they die."""
+"""The process that leads a run with workers: it plans, starts workers and watches them.
+
+A worker that dies is replaced by another. How one is started is for `local_process`, on a cluster for `ray_cluster`.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import os
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError, ModelError, StoreError, expect_number
 from steelyard.models.budget import used_up
 from steelyard.runner import Progress
-from steelyard.session.secrets import environment_with
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.address import Address, locate
 from steelyard.store.leases import (
     WorkerRow,
-    create_worker_tables,
-    forget_plan,
+    add_leases,
+    close_leases,
+    forget_samples,
     leases_left,
-    plan_leases,
+    open_leases,
+    plan_portion,
     plan_samples,
+    sample_portions,
     workers_of,
 )
+from steelyard.store.parts import divide_equally
 from steelyard.store.progress import consumption, running_scores, tokens_so_far
 from steelyard.store.store import new_id
+from steelyard.store.worker_tables import create_worker_tables, forget_plan
 from steelyard.suite.executor import BegunEvaluation, RunHandle
-from steelyard.suite.objects import Suite, error_share, most_errors
-from steelyard.suite.running import RESUMABLE, state_of
-from steelyard.workers.finishing import last_error, void_leases
+from steelyard.suite.objects import Suite, error_share
+from steelyard.suite.running import RESUMABLE, EndedRun, finish_together, state_of
+from steelyard.workers.finishing import last_error, too_many_errors, void_leases
+from steelyard.workers.local_process import StartedWorker, StartsProcesses, StartsWorkers
+from steelyard.workers.stopping_lead import STEP_S, StoppingLead
 from steelyard.workers.task import STORE_FAILED, WorkerTask, most_workers, packed, without_samples
+
+T = TypeVar("T")
 
 _LOOK_S: Final = 0.5
 _STORE_BACK_S: Final = 30.0
 """How long the store may be away, as when its server is started again."""
 _READY_S: Final = 120.0
-_FEWEST_ERRORS: Final = 10
-"""A run is not given up before it has so many errors, as in one process."""
 _MOST_DEATHS: Final = 5
 """Workers of one slot that may die one after the other without a record stored in between."""
 _FIRST_WORKERS: Final = 4
@@ -69,51 +75,81 @@ class ProcessWorkers:
         Raises:
             ConfigError: what is missing, and what to do.
         """
-        expect_number("workers", self.n, 1, whole=True)
-        if not isinstance(locate(where), Address):
-            raise ConfigError(
-                "several workers write to a store on a server, as each has a connection of its own: name one with "
-                "--store postgresql://user@host/database"
-            )
-        if suite.options.stop_when_decided.question:
-            raise ConfigError("stop_when_decided needs one process, which sees the records in order: leave out workers")
-        packed(without_samples(suite))
+        check_shared(suite, where, self.n)
 
     async def run(self, begun: BegunEvaluation, control: RunHandle) -> None:
         """Run every target to its end; see `Executor`."""
-        leader = _Leader(self, begun, control)
-        await leader.run()
+        await Leader(StartsProcesses(), self.n, begun, control).run()
+
+
+def check_shared(suite: Suite, where: str | Path | None, n: int) -> None:
+    """Refuse what several workers cannot run.
+
+    Raises:
+        ConfigError: what is missing, and what to do.
+    """
+    expect_number("workers", n, 1, whole=True)
+    if not isinstance(locate(where), Address):
+        raise ConfigError(
+            "several workers write to a store on a server, as each has a connection of its own: name one with "
+            "--store postgresql://user@host/database"
+        )
+    packed(without_samples(suite))
 
 
 @dataclass(slots=True)
 class _Slot:
-    """One worker of this machine.
+    """A worker, and those that are started in its place.
 
     Args:
         number: from 0.
-        process: the newest of the slot.
-        hears: reads what it says.
+        worker: the newest of the slot; None before it is started.
         ready: whether it has loaded the suite.
         done: whether it has nothing left to do.
         deaths: of processes in a row without a record.
         begun: whether it was told to begin.
+        cannot: why it ended, as it said itself.
+        missing: the module that it lacks.
     """
 
     number: int
-    process: asyncio.subprocess.Process
-    hears: asyncio.Task[None]
+    worker: StartedWorker | None = None
     ready: bool = False
     done: bool = False
     deaths: int = 0
     begun: bool = False
     cannot: str = ""
+    missing: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether its worker has ended."""
+        return self.worker is not None and self.worker.exit_code is not None
+
+    @property
+    def why(self) -> str:
+        """Why its worker ended."""
+        return self.cannot or (self.worker.death if self.worker is not None else "")
+
+    def tell(self, line: str) -> None:
+        """Tell its worker something."""
+        if self.worker is not None:
+            self.worker.tell(line)
 
 
 @dataclass(slots=True)
-class _Leader:
-    """Plans leases, watches workers and ends the runs of one evaluation."""
+class Leader:
+    """Plans leases, watches workers and ends the runs of one evaluation.
 
-    settings: ProcessWorkers
+    Args:
+        starter: of workers.
+        n: how many are wanted.
+        begun: the evaluation.
+        control: its progress is written there.
+    """
+
+    starter: StartsWorkers
+    n: int
     begun: BegunEvaluation
     control: RunHandle
     plan: str = field(default_factory=new_id)
@@ -121,46 +157,117 @@ class _Leader:
     stopped: dict[str, ModelError] = field(default_factory=dict)
     fatal: ModelError | None = None
     starts: int = 0
-    store: Store = field(init=False)
+    planning: bool = True
+    lead: StoppingLead | None = None
+    stepping: asyncio.Lock = field(default_factory=asyncio.Lock)
+    stores: list[Store] = field(default_factory=list)
 
     async def run(self) -> None:
         """See `Executor.run`."""
         begun = self.begun
-        self.store = begun.store
         self.control.stop = self._stop
         writers = {writer.run.id: writer for writer in begun.writers}
         await asyncio.to_thread(self._prepare)
+        feeding = asyncio.create_task(asyncio.to_thread(self._plan) if self.lead is None else self._decide())
         try:
             await self._start_all()
             began = time.monotonic()
             while writers:
                 await asyncio.sleep(_LOOK_S)
+                if feeding.done():
+                    feeding.result()  # samples that cannot be read again, a score that no decision can be made of
                 await self._look_after_workers()
                 self._check_time(began)
                 runs = await self._runs(list(writers))
-                await asyncio.to_thread(self._show, runs)
+                await self._in_time(partial(self._show, runs))
                 for run in runs:
                     await self._judge(run)
-                await self._end_runs(runs, writers, began)
+                await (self._end_runs if self.lead is None else self._end_together)(runs, writers, began)
                 self._begin_others(runs)
         finally:
+            self.planning = False
+            if self.lead is not None:  # what is in a thread is waited for
+                feeding.cancel()
+            await asyncio.gather(feeding, return_exceptions=True)
             await self._end_workers()
         await asyncio.to_thread(forget_plan, self.store, begun.evaluation, [writer.run.num for writer in begun.writers])
 
     def _prepare(self) -> None:
         begun, store = self.begun, self.begun.store
         create_worker_tables(store)
-        n = plan_samples(store, begun.evaluation, begun.suite.samples)
         for writer in begun.writers:
-            plan_leases(store, writer.run.num, self.plan, n, self._lease_size(n))
+            open_leases(store, writer.run.num, self.plan)
+        if not begun.suite.options.stop_when_decided.question:
+            return
+        for _ in plan_samples(store, begun.evaluation, begun.suite.samples):
+            pass
+        opened = [writer.run.id for writer in begun.writers]
+        runs = store.runs_of(begun.evaluation)
+        self.lead = StoppingLead(begun.suite, list(begun.suite.samples), runs, opened=opened, plan=self.plan)
+
+    def _plan(self) -> None:
+        """Store the samples, and lease what is stored while the rest is; in a thread."""
+        begun, first = self.begun, 0
+        runs = [writer.run.num for writer in begun.writers]
+        size = self._lease_size(begun.planned // begun.suite.options.repeats)
+        self._until_stored(forget_samples, begun.evaluation)
+        for samples in sample_portions(begun.suite.samples):
+            places = range(first, first + len(samples))
+            self._until_stored(plan_portion, begun.evaluation, places.start, samples)
+            self._until_stored(add_leases, runs, self.plan, places, size)
+            first = places.stop
+            if not self.planning:
+                break
+        self._until_stored(close_leases, runs, self.plan)
+
+    def _until_stored(self, change: Callable[..., None], *arguments: Any) -> None:
+        """Make a change of the plan; again over a new connection where the store was away.
+
+        Raises:
+            StoreError: it does not come back, or the run has ended meanwhile.
+        """
+        until = time.monotonic() + _STORE_BACK_S
+        while True:
+            try:
+                return change(self.store, *arguments)
+            except StoreError:
+                if not self.planning or time.monotonic() > until:
+                    raise
+                time.sleep(_LOOK_S)
+
+    @property
+    def store(self) -> Store:
+        """The store over a connection that works, as far as is known: a lost one is replaced."""
+        newest = self.stores[-1] if self.stores else self.begun.store
+        if newest.writer.store_error() is not None:
+            newest = Store(self.begun.where)
+            self.stores.append(newest)
+        return newest
+
+    async def _decide(self) -> None:
+        """Grant samples while a decision needs them."""
+        while self.lead is not None:
+            with contextlib.suppress(StoreError):  # whoever looks at the runs gives up where it does not come back
+                await self._step()
+            await asyncio.sleep(STEP_S)
+
+    async def _step(self) -> None:
+        async with self.stepping:
+            assert self.lead is not None  # noqa: S101  # asked by whoever calls this
+            await asyncio.to_thread(lambda lead: lead.step(self.store), self.lead)
 
     def _lease_size(self, n: int) -> int:
         """So small that all workers have something to do until the end, and so large that leases cost little."""
         return max(1, min(_LARGEST_LEASE, n // (_LEASES_EACH * self._workers)))
 
     @property
+    def _errors_before(self) -> dict[str, int]:
+        """Id of each run -> errors that it had when this sitting began."""
+        return {writer.run.id: writer.run.errors for writer in self.begun.writers}
+
+    @property
     def _workers(self) -> int:
-        return most_workers(self.begun.suite, self.settings.n)
+        return most_workers(self.begun.suite, self.n)
 
     def _stop(self, reason: str) -> None:
         """Begin nothing more; what is in flight is stored."""
@@ -169,14 +276,7 @@ class _Leader:
 
     def _tell_all(self, line: str) -> None:
         for slot in self.slots:
-            self._tell(slot, line)
-
-    @staticmethod
-    def _tell(slot: _Slot, line: str) -> None:
-        pipe = slot.process.stdin
-        if pipe is not None and slot.process.returncode is None:
-            with contextlib.suppress(OSError, RuntimeError):
-                pipe.write(f"{line}\n".encode())
+            slot.tell(line)
 
     async def _start_all(self) -> None:
         """Start every worker, and let the first ones begin once all have loaded the suite.
@@ -189,19 +289,24 @@ class _Leader:
         until = time.monotonic() + _READY_S
         while not all(slot.ready for slot in self.slots):
             for slot in self.slots:
-                if slot.process.returncode is not None and slot.hears.done() and not slot.ready:
-                    raise ConfigError(f"worker {slot.number} cannot begin: {slot.cannot or self._death(slot)}")
+                if slot.ended and not slot.ready:
+                    raise ConfigError(f"worker {slot.number} cannot begin: {slot.why}{self._users_of(slot.missing)}")
             if time.monotonic() > until:
-                raise ConfigError(f"a worker was not ready after {_READY_S:.0f} s")
+                late = sum(not slot.ready for slot in self.slots)
+                raise ConfigError(
+                    f"{late} of {len(self.slots)} workers were not ready after {_READY_S:.0f} s{self.starter.lacks()}"
+                )
             await asyncio.sleep(_LOOK_S / 5)
+        whole = self.begun.suite.options.concurrency
+        await self._in_time(lambda: divide_equally(self.store, self.begun.evaluation, whole, len(self.slots)))
         for slot in self.slots[:_FIRST_WORKERS]:
             self._begin(slot)
 
     def _begin(self, slot: _Slot) -> None:
         slot.begun = True
-        self._tell(slot, "go")
+        slot.tell("go")
 
-    async def _started(self, number: int, *, again: bool = False) -> _Slot:
+    async def _started(self, number: int) -> _Slot:
         begun = self.begun
         task = WorkerTask(
             without_samples(begun.suite),
@@ -212,36 +317,14 @@ class _Leader:
             number,
             self._workers,
             f"{self.plan}.{number}.{self.starts}",
+            self._errors_before,
             prices=begun.quota.prices,
             unsafe_sql=begun.unsafe_sql,
-            restarted=again,
         )
         self.starts += 1
-        data = packed(task)
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "steelyard.workers.process",
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment_with({**begun.environment, "PYTHONPATH": _search_path()}),
-            start_new_session=True,  # Ctrl-C in the terminal is for this process, which tells the others to stop
-        )
-        assert process.stdin is not None  # noqa: S101  # asked for above
-        with contextlib.suppress(ConnectionError):
-            process.stdin.write(len(data).to_bytes(8, "big") + data)
-            await process.stdin.drain()
-        slot = _Slot(number, process, asyncio.create_task(asyncio.sleep(0)))
-        slot.hears = asyncio.create_task(self._hear(slot))
+        slot = _Slot(number)
+        slot.worker = await self.starter.start(task, begun.environment, partial(self._heard, slot))
         return slot
-
-    async def _hear(self, slot: _Slot) -> None:
-        """Take what a worker says until it ends."""
-        assert slot.process.stdout is not None  # noqa: S101  # asked for where it was started
-        async for line in slot.process.stdout:
-            with contextlib.suppress(ValueError):
-                self._heard(slot, json.loads(line))
-        await slot.process.wait()
 
     def _heard(self, slot: _Slot, message: Mapping[str, Any]) -> None:
         if "ready" in message:
@@ -256,11 +339,16 @@ class _Leader:
                 self._tell_all(f"stop {' '.join(str(error).split())}")
         elif "cannot" in message or "store" in message:
             slot.cannot = str(message.get("cannot") or message.get("store"))
+            slot.missing = str(message.get("module", ""))
 
-    @staticmethod
-    def _death(slot: _Slot) -> str:
-        code = slot.process.returncode
-        return f"it was ended by signal {-code}" if code is not None and code < 0 else f"it ended with code {code}"
+    def _users_of(self, module: str) -> str:
+        """Which targets and scorers need a module that a worker lacks, in brackets."""
+        if not module:
+            return ""
+        suite, name = self.begun.suite, module.encode()
+        users = [f"target {target}" for target, part in suite.targets.items() if name in packed(part)]
+        users += [f"scorer {_called(part)}" for part in suite.scorers if name in packed(part)]
+        return f" ({', '.join(users)})" if users else ""
 
     async def _look_after_workers(self) -> None:
         """Start another process where one has died.
@@ -269,22 +357,28 @@ class _Leader:
             StoreError: workers of one slot die one after the other, or the store does not come back.
         """
         for at, slot in enumerate(self.slots):
-            if slot.done or slot.process.returncode is None or not slot.hears.done() or self.fatal is not None:
+            if slot.worker is None or slot.done or not slot.ended or self.fatal is not None:
                 continue
-            if slot.process.returncode == 0:
+            if slot.worker.exit_code == 0:
                 slot.done = True
                 continue
             deaths = slot.deaths + 1
             if deaths > _MOST_DEATHS:
                 raise StoreError(
-                    f"worker {slot.number} died {deaths} times without a record: {slot.cannot or self._death(slot)}. "
+                    f"worker {slot.number} died {deaths} times without a record: {slot.why}. "
                     "What is stored is kept; when the cause is removed, continue with `steelyard resume`"
                 )
-            if slot.process.returncode == STORE_FAILED:
+            if slot.worker.exit_code == STORE_FAILED:
                 await asyncio.sleep(_LOOK_S * 2**deaths)
-            self.slots[at] = await self._started(slot.number, again=True)
+            self.slots[at] = await self._started(slot.number)
             self.slots[at].deaths = deaths
             self._begin(self.slots[at])
+
+    async def _start_again(self) -> None:
+        """Start a worker where all have ended and leases are left: a server that crashed forgot what came last."""
+        if all(slot.done and slot.ended for slot in self.slots):
+            self.slots[0] = await self._started(self.slots[0].number)
+            self._begin(self.slots[0])
 
     def _begin_others(self, runs: Sequence[Run]) -> None:
         if any(run.done > run.errors for run in runs) or len(runs) < len(self.begun.writers):
@@ -303,7 +397,11 @@ class _Leader:
             meter.book_time()
 
     async def _runs(self, idents: Sequence[str]) -> list[Run]:
-        """The runs as they are now, with the progress that is shown; waits for a store that is away.
+        """The runs as they are now."""
+        return await self._in_time(lambda: [self.store.run(ident) for ident in idents])
+
+    async def _in_time(self, work: Callable[[], T]) -> T:
+        """What `work` returns, in a thread; called again while the store is away.
 
         Raises:
             StoreError: it does not come back.
@@ -311,13 +409,11 @@ class _Leader:
         until = time.monotonic() + _STORE_BACK_S
         while True:
             try:
-                runs = await asyncio.to_thread(lambda: [self.store.run(ident) for ident in idents])
-                break
+                return await asyncio.to_thread(work)
             except StoreError:
                 if time.monotonic() > until:
                     raise
                 await asyncio.sleep(_LOOK_S)
-        return runs
 
     def _show(self, runs: Sequence[Run]) -> None:
         """Bring the progress that is shown up to what the store holds."""
@@ -342,69 +438,108 @@ class _Leader:
 
     async def _judge(self, run: Run) -> None:
         """Give up a run that has too many errors."""
-        suite = self.begun.suite
-        share = error_share(suite.targets[run.target], suite.options)
-        most = max(most_errors(share, run.planned), _FEWEST_ERRORS - 1)
-        before = next(writer.run.errors for writer in self.begun.writers if writer.run.id == run.id)
-        if run.errors - before > most and run.id not in self.stopped:
-            message = await asyncio.to_thread(last_error, run)
-            self.stopped[run.id] = ModelError(message, kind="errors", ends_run=True)
-            await asyncio.to_thread(void_leases, self.store, run.num)
+        if run.id in self.stopped:
+            return
+        before = self._errors_before[run.id]
+        failed = await self._in_time(partial(too_many_errors, self.begun.suite, run, before))
+        if failed is not None:
+            self.stopped[run.id] = failed
+            await self._in_time(partial(self._void, run))
 
     async def _end_runs(self, runs: Sequence[Run], writers: dict[str, RunWriter], began: float) -> None:
         """Store the state of each run that has ended; all of them where the evaluation is stopped."""
         if self.fatal is not None:
+            self.planning = False
             await self._all_ended()
             runs = await self._runs(list(writers))
         for run in runs:
-            left = await asyncio.to_thread(self._left, run)
+            left = await self._in_time(partial(self._left, run))
             if left and self.fatal is None and run.id not in self.stopped:
+                await self._start_again()
                 continue
             counted = (await self._runs([run.id]))[0]
             stopped = self.stopped.get(run.id) or (self.fatal if left else None)
             progress = Progress(run.target, run.planned, counted.done, errors=counted.errors)
-            progress.last_error = await asyncio.to_thread(last_error, counted) if counted.errors else ""
+            progress.last_error = await self._in_time(partial(last_error, counted))
             suite = self.begun.suite
             state, reason = state_of(stopped, progress, error_share(suite.targets[run.target], suite.options))
             await asyncio.to_thread(self._finish, writers.pop(run.id), state, reason, time.monotonic() - began)
+
+    async def _end_together(self, runs: Sequence[Run], writers: dict[str, RunWriter], began: float) -> None:
+        """Store the ends of all runs with early stopping, once nothing more of any is asked."""
+        assert self.lead is not None  # noqa: S101  # asked by whoever calls this
+        scheduler, suite = self.lead.scheduler, self.begun.suite
+        for error in list(self.stopped.values())[:1]:
+            # A decision needs both sides: the end of one run ends those that are open, as in one process.
+            for run in runs:
+                if run.id not in self.stopped and not scheduler.is_decided(run.target):
+                    self.stopped[run.id] = error
+                    await self._in_time(partial(self._void, run))
+        if self.fatal is not None:
+            await self._all_ended()
+        left = {run.id: await self._in_time(partial(self._left, run)) for run in runs}
+        if any(left.values()) and self.fatal is None:
+            await self._start_again()
+            return
+        await self._step()
+        ended = []
+        for run in await self._runs(list(writers)):
+            progress = next(one for one in self.control.progress if one.target == run.target)
+            progress.done, progress.errors = run.done, run.errors
+            progress.last_error = await self._in_time(partial(last_error, run))
+            stopped = self.stopped.get(run.id) or (self.fatal if left[run.id] else None)
+            share = error_share(suite.targets[run.target], suite.options)
+            seconds = time.monotonic() - began
+            ended.append(EndedRun(self._writing(writers.pop(run.id)), progress, stopped, share, seconds))
+        await asyncio.to_thread(finish_together, scheduler, ended, str)
+
+    def _void(self, run: Run) -> None:
+        void_leases(self.store, run.num)
 
     def _left(self, run: Run) -> int:
         with self.store.reading() as connection:
             return leases_left(connection, run.num, self.plan)
 
     def _finish(self, writer: RunWriter, state: str, reason: str, seconds: float) -> None:
-        """Store the end of a run, over a new connection where the first one was lost meanwhile."""
-        if self.begun.store.writer.store_error() is not None:
-            self.store = Store(self.begun.where) if self.store is self.begun.store else self.store
-            writer = self.store.adopt_run(writer.run)
-        writer.finish(state, reason, seconds)
+        self._writing(writer).finish(state, reason, seconds)
+
+    def _writing(self, writer: RunWriter) -> RunWriter:
+        """The writer of a run, over a new connection where the first one was lost meanwhile."""
+        store = self.store
+        return writer if store is self.begun.store else store.adopt_run(writer.run)
 
     async def _all_ended(self) -> None:
         """Wait for workers that were told to stop: what they have in flight is stored."""
-        await asyncio.gather(*(slot.hears for slot in self.slots))
+        for slot in self.slots:
+            if not slot.ready and slot.worker is not None:  # it has nothing in flight, and may never find a place
+                slot.worker.kill()
+        await self._heard_all()
+
+    async def _heard_all(self) -> None:
+        workers = [slot.worker.ended() for slot in self.slots if slot.worker is not None]
+        await asyncio.gather(*workers, return_exceptions=True)
 
     async def _end_workers(self) -> None:
         """Kill what still runs: all is done, or this process is being stopped at once."""
         for slot in self.slots:
-            if slot.process.returncode is None and not (slot.done or self.fatal):
-                with contextlib.suppress(ProcessLookupError):
-                    slot.process.kill()
-        await asyncio.gather(*(slot.hears for slot in self.slots), return_exceptions=True)
-        if self.store is not self.begun.store:
-            self.store.close()
+            if slot.worker is not None and not (slot.done or self.fatal):
+                slot.worker.kill()
+        await self._heard_all()
+        for store in self.stores:
+            store.close()
 
 
-def _search_path() -> str:
-    """Where this process finds modules, the user's among them."""
-    return os.pathsep.join(path or str(Path.cwd()) for path in sys.path)
+def _called(part: object) -> str:
+    """The name of a scorer in the code that defines it."""
+    return str(getattr(part, "__name__", type(part).__name__))
 
 
 def _workers_text(rows: Sequence[WorkerRow], records_per_s: float) -> str:
-    """What is said of the workers while they work."""
+    """A line on the state of the workers, for the progress display."""
     alive = sum(row.alive for row in rows)
     parts = [f"{alive} of {len(rows)} workers, {records_per_s:,.1f} records/s"]
     if again := sum(row.starts - 1 for row in rows):
-        parts.append(f"started again {again} times")
+        parts.append(f"started again {again} time{'s' if again > 1 else ''}")
     if over := sum(row.taken_over for row in rows):
         parts.append(f"{over} leases taken over")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""What a worker is told when it starts: the suite without its samples, where the store is, and its share of the limits.
+"""The task of a worker at its start: the suite without its samples, where the store is, and its share of the limits.
 
 It goes to the worker as a pickle through a pipe of its own, never as an argument, and holds references to secrets, not
 their values: a worker resolves them in its own environment.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,7 @@ from typing import Any, Final
 from steelyard.errors import ConfigError
 from steelyard.models.budget import UNPROVEN, Budget
 from steelyard.models.prices import PriceTable
-from steelyard.models.rate_limit import Rates
+from steelyard.store.parts import share
 from steelyard.suite.objects import Suite
 from steelyard.suite.sides import CommonSamples
 
@@ -36,9 +37,9 @@ class WorkerTask:
         slot: the worker's number, from 0.
         workers: how many there are.
         owner: a name that no other process has.
+        errors_before: id of each run -> errors that it had when this sitting began.
         prices: of tokens.
         unsafe_sql: see `RunConfig`.
-        restarted: whether an earlier process of this slot ended before it was done.
     """
 
     suite: Suite
@@ -49,13 +50,13 @@ class WorkerTask:
     slot: int
     workers: int
     owner: str
+    errors_before: Mapping[str, int]
     prices: PriceTable | None = None
     unsafe_sql: bool = False
-    restarted: bool = False
 
     @property
     def concurrency(self) -> int:
-        """Samples that this worker may have in flight."""
+        """Samples that this worker may have in flight where all of them live."""
         return share(self.suite.options.concurrency, self.slot, self.workers)
 
     @property
@@ -64,35 +65,14 @@ class WorkerTask:
         return max(1, share(UNPROVEN, self.slot, self.workers))
 
     @property
-    def rates(self) -> Rates:
-        """What it may send to each endpoint in a minute."""
-        rates = self.suite.options.rates
-        return Rates(
-            *(
-                None if limit is None else share(limit, self.slot, self.workers)
-                for limit in (rates.requests_per_minute, rates.tokens_per_minute)
-            )
-        )
-
-    @property
     def has_budget(self) -> bool:
         """Whether each call is booked."""
         return self.suite.options.budget != Budget() or self.prices is not None
 
 
-def share(whole: int, slot: int, workers: int) -> int:
-    """The part of a limit that one of several workers may use; all parts together are the whole.
-
-    >>> [share(10, slot, 4) for slot in range(4)]
-    [3, 3, 2, 2]
-    """
-    return whole // workers + (slot < whole % workers)
-
-
 def most_workers(suite: Suite, wanted: int) -> int:
-    """How many workers can have a share of every limit."""
-    limits = (suite.options.concurrency, suite.options.rates.requests_per_minute, suite.options.rates.tokens_per_minute)
-    return min(wanted, *(limit for limit in limits if limit is not None))
+    """How many workers can have samples in flight."""
+    return min(wanted, suite.options.concurrency)
 
 
 def without_samples(suite: Suite) -> Suite:
@@ -100,14 +80,21 @@ def without_samples(suite: Suite) -> Suite:
     return suite if isinstance(suite.samples, CommonSamples) else replace(suite, samples=())
 
 
-def packed(value: object) -> bytes:
+def packed(value: object, folder: Path | None = None) -> bytes:
     """A pickle of what a worker is given.
+
+    Args:
+        value: what.
+        folder: a copy of it is where the worker runs: paths in it are handed over as relative ones. None where the
+            worker sees the same files.
 
     Raises:
         ConfigError: a part of the suite cannot be handed to another process.
     """
+    file = io.BytesIO()
     try:
-        data = pickle.dumps(value)
+        _Packer(file, folder).dump(value)
+        data = file.getvalue()
     except Exception as error:  # whatever the user's own objects raise
         raise ConfigError(
             f"workers are processes of their own, and a part of this suite cannot be handed to them ({error}): define "
@@ -117,6 +104,30 @@ def packed(value: object) -> bytes:
     if b"__main__" in data:
         _refuse_main(value)
     return data
+
+
+def unpacked(data: bytes) -> Any:
+    """What `packed` was given; raises whatever the modules raise that it needs."""
+    return _Unpacker(io.BytesIO(data)).load()
+
+
+class _Packer(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, folder: Path | None) -> None:
+        super().__init__(file)
+        self._folder = folder
+
+    def persistent_id(self, part: Any) -> str | None:
+        """The relative path of a file that the worker has a copy of; None for everything else."""
+        if self._folder is None or not isinstance(part, Path):
+            return None
+        path = part.absolute()
+        return path.relative_to(self._folder).as_posix() if path.is_relative_to(self._folder) else None
+
+
+class _Unpacker(pickle.Unpickler):
+    def persistent_load(self, path: Any) -> Path:  # what it is called
+        """A file of the worker's own copy."""
+        return Path.cwd() / str(path)
 
 
 def _refuse_main(value: object) -> None:

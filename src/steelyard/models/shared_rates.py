@@ -1,0 +1,214 @@
+"""Requests and tokens per minute where several processes send to one endpoint: the store says when each call may go.
+
+A process asks for the calls that wait in it, and gets moments to send them at (`Slots`). So there are no parts of a
+limit that a process without work could leave unused, and one that dies takes nothing with it. Moments are the store's:
+a process counts from when it was told, and one that comes later than `LATEST_S` after a moment gives it up. Hence
+moments in `window_s + LATEST_S` seconds are kept within the limit, which makes it exact for any `window_s` of sendings.
+"""
+
+from __future__ import annotations
+
+import math
+from asyncio import Lock
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from steelyard.models.rate_limit import WINDOW_S, Rates, Sent
+
+LATEST_S: Final = 1.0
+"""How long after its moment a call may still be sent; it costs as much of each minute."""
+BUCKET_S: Final = 0.5
+"""Tokens are kept by half seconds, so that a minute has at most 123 rows."""
+AHEAD_S: Final = 1.0
+"""Moments are given so far ahead, divided by the number of processes: none takes a whole second from the others."""
+_SLACK_S: Final = 0.05
+"""How far a moment may lie back: the question for it took a transaction, which would otherwise lower the rate."""
+_MOST_ASKED: Final = 200
+_LEAST_WAIT_S: Final = 0.005
+
+
+class Slots(NamedTuple):
+    """When calls may be sent.
+
+    Args:
+        at: moments of the first calls that were asked for, in seconds of the store's clock; none where all must wait.
+        now: the store's clock.
+        wait_s: how long to wait before asking for the others.
+    """
+
+    at: Sequence[float]
+    now: float
+    wait_s: float
+
+
+class Next(NamedTuple):
+    """The earliest moment of the next call: by the requests so far, and by their tokens, which may be corrected."""
+
+    by_requests: float
+    by_tokens: float
+
+
+class Pace(Protocol):
+    """Keeps what all processes have sent to an endpoint."""
+
+    async def slots(self, endpoint: str, tokens: Sequence[int]) -> Slots:
+        """Moments for calls of so many tokens, in order; counted as sent."""
+
+    def correct(self, endpoint: str, at: float, tokens: int) -> None:
+        """Add to the tokens of a call that was sent at a moment, without waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRates:
+    """The limits of an endpoint over several processes.
+
+    Args:
+        rates: of all processes together.
+        processes: how many there are.
+        window_s: what `rates` count.
+    """
+
+    rates: Rates
+    processes: int
+    window_s: float = WINDOW_S
+
+    @property
+    def remembered_s(self) -> float:
+        """How long a sending counts."""
+        return self.window_s + LATEST_S
+
+    @property
+    def gap_s(self) -> float:
+        """The least time from one call's moment to the next, in seconds.
+
+        >>> SharedRates(Rates(requests_per_minute=61), 2).gap_s
+        1.0
+        """
+        requests = self.rates.requests_per_minute
+        return self.remembered_s / requests if requests else 0.0
+
+    def tokens_s(self, tokens: int) -> float:
+        """The time that so many tokens take, in seconds."""
+        most = self.rates.tokens_per_minute
+        return tokens * self.window_s / most if most else 0.0
+
+    def plan(self, calls: Sequence[int], next_at: Next, now: float, buckets: dict[int, int]) -> tuple[Slots, Next]:
+        """Moments for calls, as far ahead as one process may have them.
+
+        Args:
+            calls: tokens of each.
+            next_at: the earliest moment of the first.
+            now: the store's clock.
+            buckets: number of a half second -> tokens of its sendings, of the last minute; those given are added.
+
+        Returns:
+            the moments, and the earliest of the next call.
+        """
+        at: list[float] = []
+        ahead_s = AHEAD_S / self.processes
+        for tokens in calls:
+            moment = max(*next_at, now - _SLACK_S, self._until_room(tokens, now, buckets))
+            if moment > now + ahead_s:
+                wait_s = moment - now - ahead_s * 3 / 4
+                return Slots(at, now, max(wait_s, _LEAST_WAIT_S)), next_at
+            at.append(moment)
+            if self.rates.tokens_per_minute:
+                bucket = bucket_of(moment)
+                buckets[bucket] = buckets.get(bucket, 0) + tokens
+            next_at = Next(moment + self.gap_s, moment + self.tokens_s(tokens))
+        return Slots(at, now, _LEAST_WAIT_S), next_at
+
+    def _until_room(self, tokens: int, now: float, buckets: dict[int, int]) -> float:
+        """When enough tokens are out of the window; 0 where there is room. A call with too many is sent alone."""
+        most = self.rates.tokens_per_minute
+        counted = sorted(bucket for bucket in buckets if (bucket + 1) * BUCKET_S > now - self.remembered_s)
+        over = 0 if most is None else sum(buckets[bucket] for bucket in counted) + tokens - most
+        until = 0.0
+        for bucket in counted:
+            if over <= 0:
+                break
+            over -= buckets[bucket]
+            until = (bucket + 1) * BUCKET_S + self.remembered_s
+        return until
+
+
+def bucket_of(moment: float) -> int:
+    """The number of a moment's half second."""
+    return math.floor(moment / BUCKET_S)
+
+
+class _SendingSlot(NamedTuple):
+    """A moment by this process's clock: not before `since`, and not after `until`; `at` is the store's name for it."""
+
+    since: float
+    until: float
+    at: float
+    tokens: int
+
+
+class SharedRateLimiter:
+    """Rate limiter of one endpoint that other processes send to as well; waits are first come, first served.
+
+    Args:
+        endpoint: which.
+        pace: of all processes.
+        now: a monotonic clock, in seconds.
+        sleep: waits so many seconds, unless the run ends before.
+    """
+
+    def __init__(
+        self, endpoint: str, pace: Pace, now: Callable[[], float], sleep: Callable[[float], Awaitable[None]]
+    ) -> None:
+        self._endpoint = endpoint
+        self._pace = pace
+        self._now = now
+        self._sleep = sleep
+        self._turn = Lock()
+        self._waiting: list[Sent] = []
+        self._slots: deque[_SendingSlot] = deque()
+
+    async def wait(self, tokens: int) -> Sent:
+        """Wait until a call of so many tokens may be sent, and count it as sent."""
+        sent = Sent(0.0, tokens)
+        self._waiting.append(sent)
+        try:
+            async with self._turn:
+                slot = await self._slot()
+                sent.at, sent.tokens = slot.at, slot.tokens
+        finally:
+            self._waiting = [other for other in self._waiting if other is not sent]
+        # Given for a call that waited before this one and was cancelled.
+        self.settle(sent, tokens)
+        return sent
+
+    def settle(self, sent: Sent, tokens: int) -> None:
+        """Correct the token count of a sent request."""
+        if tokens != sent.tokens:
+            self._pace.correct(self._endpoint, sent.at, tokens - sent.tokens)
+            sent.tokens = tokens
+
+    async def _slot(self) -> _SendingSlot:
+        """The next moment, once it has come."""
+        while True:
+            while not self._slots:
+                await self._ask()
+            slot = self._slots.popleft()
+            if (left := slot.since - self._now()) > 0:
+                await self._sleep(left)
+            if self._now() <= slot.until:
+                return slot
+
+    async def _ask(self) -> None:
+        calls = [sent.tokens for sent in self._waiting[:_MOST_ASKED]]
+        asked = self._now()
+        slots = await self._pace.slots(self._endpoint, calls)
+        heard = self._now()
+        # The store's clock said `now` between the question and the answer.
+        self._slots.extend(
+            _SendingSlot(heard + at - slots.now, asked + at - slots.now + LATEST_S, at, tokens)
+            for at, tokens in zip(slots.at, calls, strict=False)
+        )
+        if not slots.at:
+            await self._sleep(slots.wait_s)

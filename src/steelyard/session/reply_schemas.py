@@ -1,0 +1,165 @@
+"""Whether an endpoint takes a JSON schema for its replies: one call finds out, and the journal keeps it for all others.
+
+An endpoint without structured outputs refuses the call that holds a schema: with status 400, 404, 422 or 501, in words
+that name the field or not. So whatever it says, the same question is sent once more without the schema; if that is
+answered, the schema was the reason. A refused call costs nothing, and no answer is paid for twice.
+
+What was found counts for one endpoint, model and schema: servers exist that take a schema of one number and refuse one
+with a list. It is kept in the journal like a reply, so that a run that is resumed or scored again goes on as it began,
+and runs that share replies share this too; a fresh draw finds it out again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any, Final, Protocol, runtime_checkable
+
+from steelyard.errors import ModelError
+from steelyard.models.base import Model, ModelInfo
+from steelyard.models.refusals import ENDING
+from steelyard.plain_json import to_json
+from steelyard.session.replies import pack_reply, unpack_reply
+from steelyard.types import Asks, Reply
+
+REPLY_FORM: Final = "reply_form"
+"""Key of a reply's metadata that says in which form it was asked for, where a schema was to be sent."""
+AS_SCHEMA: Final = "JSON schema"
+_IGNORED: Final = "free text: the endpoint ignored the JSON schema"
+_REFUSED: Final = "free text: the endpoint refused the JSON schema"
+_MAY_CONCERN_SCHEMA: Final = ENDING | {"bad_request"}
+"""Kinds of a refusal whose cause may be the schema: words such as "not supported by this model" are easily misread."""
+_LONGEST_REASON: Final = 300
+
+
+@runtime_checkable
+class AsksForSchema(Protocol):
+    """An `Asks` that knows which endpoints take a schema."""
+
+    async def held(
+        self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
+    ) -> Reply:
+        """Ask with the parameters `schema`, or with `free` where the endpoint refuses the former."""
+
+
+async def ask_for_schema(
+    ask: Asks, model: Model, messages: Any, *, schema: Mapping[str, Any], free: Mapping[str, Any]
+) -> Reply:
+    """A reply that is held to a JSON schema where the endpoint takes one, else one in free text.
+
+    Args:
+        ask: one that does not know endpoints (somebody's own) sends the schema.
+        model: what is asked.
+        messages: likewise.
+        schema: parameters of the call with the schema.
+        free: those without.
+
+    Returns:
+        The reply; its metadata says at `reply_form` how it was asked for.
+
+    Raises:
+        ModelError: no usable reply for good.
+    """
+    if isinstance(ask, AsksForSchema):
+        return await ask.held(model, messages, schema=schema, free=free)
+    return marked(await ask(model, messages, **schema), "")
+
+
+def schema_digest(model: Model, parameters: Mapping[str, Any]) -> bytes:
+    """What the journal knows an endpoint, its model and a schema by."""
+    info = ModelInfo.of(model)
+    known_by = [info.address, info.name or type(model).__name__, parameters.get("response_format")]
+    return blake2b(b"reply schema\0" + to_json(known_by), digest_size=16).digest()
+
+
+def marked(reply: Reply, refusal: str) -> Reply:
+    """The reply with a note of how it was asked for.
+
+    Args:
+        reply: as it came.
+        refusal: what the endpoint said to the schema; "" where it took it.
+
+    >>> marked(Reply("", "Rating: 4"), "").metadata["reply_form"]
+    'free text: the endpoint ignored the JSON schema'
+    """
+    # A proxy may drop the field without a word, and a model may stop before it has written anything.
+    taken = reply.text.lstrip()[:1] in {"{", ""}
+    form = f"{_REFUSED} ({refusal})" if refusal else AS_SCHEMA if taken else _IGNORED
+    return replace(reply, metadata={**reply.metadata, REPLY_FORM: form})
+
+
+class ReplySchemas:
+    """What endpoints said to a JSON schema, by the journal's key.
+
+    Args:
+        find: gives what the journal holds under a key, or None.
+        commit: stores a body, and gives back the first one of its key.
+        redact: removes secrets from what an endpoint says, as replies are stored without them.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[bytes], Awaitable[bytes | None]],
+        commit: Callable[[bytes, bytes], Awaitable[bytes]],
+        redact: Callable[[str], str],
+    ) -> None:
+        self._find = find
+        self._commit = commit
+        self._redact = redact
+        self._known: dict[bytes, str] = {}
+        self._locks: dict[bytes, asyncio.Lock] = {}
+
+    async def reply(
+        self,
+        call: Callable[..., Awaitable[Reply]],
+        key: bytes,
+        schema: Mapping[str, Any],
+        free: Mapping[str, Any],
+    ) -> Reply:
+        """The reply to a call; the first one of its key finds out whether the schema is taken, and others wait for it.
+
+        Args:
+            call: takes the parameters.
+            key: see `schema_digest`.
+            schema: parameters with the schema.
+            free: those without.
+
+        Raises:
+            ModelError: of the call without the schema, where both were refused: the schema was not the reason.
+        """
+        refusal = await self._refusal(key)
+        if refusal is None:
+            async with self._locks.setdefault(key, asyncio.Lock()):
+                refusal = await self._refusal(key)
+                if refusal is None:
+                    return await self._find_out(call, key, schema, free)
+        return marked(await call(**(free if refusal else schema)), refusal)
+
+    async def _find_out(
+        self,
+        call: Callable[..., Awaitable[Reply]],
+        key: bytes,
+        schema: Mapping[str, Any],
+        free: Mapping[str, Any],
+    ) -> Reply:
+        try:
+            reply = await call(**schema)
+        except ModelError as error:
+            if error.ends_run or error.kind not in _MAY_CONCERN_SCHEMA:
+                raise
+            reply = await call(**free)
+            words = " ".join(self._redact(str(error)).split())[:_LONGEST_REASON]
+            return marked(reply, await self._keep(key, words))
+        return marked(reply, await self._keep(key, ""))
+
+    async def _refusal(self, key: bytes) -> str | None:
+        """What the endpoint said; "" where it takes the schema, None where that is not known yet."""
+        if key not in self._known and (body := await self._find(key)) is not None:
+            self._known[key] = unpack_reply("", body).text
+        return self._known.get(key)
+
+    async def _keep(self, key: bytes, refusal: str) -> str:
+        self._known[key] = unpack_reply("", await self._commit(key, pack_reply(Reply("", refusal)))).text
+        return self._known[key]

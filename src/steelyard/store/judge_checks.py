@@ -1,0 +1,210 @@
+"""The checks of the judges of a stored run: gathers what they need of its records, its manifest and its canary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from steelyard.analysis.judge_agreement import JudgedScore
+from steelyard.analysis.judge_agreement_values import JudgeAgreement, RecordPlace
+from steelyard.analysis.judge_checks import (
+    CanaryVerdicts,
+    CheckedJudge,
+    canary_check,
+    judge_checks,
+    no_canary,
+    paired_places,
+)
+from steelyard.analysis.numbers import score_phrase
+from steelyard.analysis.preferences import favoured_place
+from steelyard.analysis.preferences_values import SIDES
+from steelyard.analysis.score_infos import rated_thing
+from steelyard.session.replies import answer_of
+from steelyard.store.judge_panels import PanelRun, judge_names, source_of
+from steelyard.store.labels import CANARY, JUDGES
+from steelyard.types import Output
+
+if TYPE_CHECKING:
+    from steelyard.analysis.judge_panel_values import JudgeCheck, JudgePanel
+    from steelyard.analysis.score_columns import JudgedRow, ScoreColumns
+    from steelyard.analysis.stopping import Stopping
+    from steelyard.types import Label, Record
+
+
+class CheckedRun(PanelRun, Protocol):
+    """What is read of a run whose judges are told of; `steelyard.store.Run` is one."""
+
+    @property
+    def stopping(self) -> Stopping | None:
+        """The decision of a stopping rule."""
+
+    def labels(self) -> tuple[Label, ...]:
+        """Labels that count."""
+
+    def columns(self) -> tuple[ScoreColumns, Any]:
+        """Its scores, and what was asked."""
+
+    def judged_rows(self, score: str) -> Iterator[JudgedRow]:
+        """The rows of one score with their details."""
+
+    def places(self) -> dict[str, int]:
+        """Sample's id -> its place in the dataset."""
+
+    def records_at(self, places: Sequence[int]) -> Iterator[Record]:
+        """The records at some places."""
+
+
+def checks_of(
+    run: CheckedRun, columns: ScoreColumns, held: Sequence[JudgeAgreement], panels: Sequence[JudgePanel]
+) -> tuple[JudgeCheck, ...]:
+    """The checks of every judge of a run: of a panel by what most of them rate, else of each score with labels.
+
+    Args:
+        run: the run.
+        columns: its scores.
+        held: its scores compared with people's labels.
+        panels: its several judges of one thing; empty where there are none.
+    """
+    if panels:
+        panel = max(panels, key=lambda each: (bool(each.differences), bool(each.against)))
+        members = {judge.name: judge.agreement for judge in panel.judges if not judge.is_jury}
+        models = _models(run.manifest)
+    else:
+        members = {score_phrase(found.score): found for found in held if not found.problem}
+        models = {name: _model_of_score(run.manifest, found.score) for name, found in members.items()}
+    if not members:
+        return ()
+    checked = [
+        CheckedJudge(
+            name,
+            JudgedScore.of(columns, found.score, run.score_infos.get(found.score)),
+            found,
+            models.get(name, ""),
+            _flips(run, found.score),
+            _favoured_places(run, found.score),
+        )
+        for name, found in members.items()
+    ]
+    answered = source_of(run) or run
+    found = judge_checks(checked, _lengths(run, checked), target_model=_model_in(answered.manifest.get("target")))
+    found = (*found, *_canaries(run, columns, members)) if run.kind == JUDGES else found
+    things = {name: rated_thing(run.score_infos.get(each.score), each.score) for name, each in members.items()}
+    every = next(iter(things.values())) if len(set(things.values())) == 1 else ""
+    return tuple(replace(check, thing=things.get(check.judge, every)) for check in found)
+
+
+def canary_of(run: PanelRun) -> Any:
+    """The newest run of the same judges on answers with an instruction in them; None where there is none."""
+    target = run.manifest.get("target")
+    if run.kind != JUDGES or not isinstance(target, Mapping):
+        return None
+    suite = f"{run.suite.removesuffix(f': {JUDGES}')}: {CANARY}"
+    with run.store.reading() as connection:
+        query = "SELECT * FROM run WHERE kind = :kind AND suite = :suite ORDER BY num DESC"
+        rows = connection.execute(query, {"kind": JUDGES, "suite": suite}).all()
+    made: Any = type(run)
+    for row in rows:
+        canary = made(run.store, row)
+        same = canary.manifest.get("scorers") == run.manifest.get("scorers")
+        if same and canary.manifest.get("target") == {**target, "canary": True}:
+            return canary
+    return None
+
+
+def _models(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Judge -> the name of its model."""
+    scorers = manifest.get("scorers", {})
+    return {name: _model_in(scorers.get(stage)) for stage, name in judge_names(manifest).items()}
+
+
+def _model_of_score(manifest: Mapping[str, Any], score: str) -> str:
+    """The name of the model that gave a score; "" where the manifest does not tell.
+
+    A manifest says which models its scorers ask, and not which scorer gave which score: a score is known by the name of
+    its stage, or because all scorers of the run ask one model.
+    """
+    scorers = manifest.get("scorers", {})
+    if score in scorers:
+        return _model_in(scorers[score])
+    models = {name for described in scorers.values() if (name := _model_in(described))}
+    return models.pop() if len(models) == 1 else ""
+
+
+def _model_in(described: Any) -> str:
+    """The name of the first model in a manifest's description of a target or a scorer; "" where it has none."""
+    if isinstance(described, list):
+        return next((name for part in described if (name := _model_in(part))), "")
+    if not isinstance(described, Mapping):
+        return ""
+    model = described.get("model")
+    fields = next(iter(model.values()), None) if isinstance(model, Mapping) and len(model) == 1 else model
+    if isinstance(fields, Mapping) and isinstance(fields.get("name"), str):
+        return str(fields["name"])
+    return next((name for part in described.values() if (name := _model_in(part))), "")
+
+
+def _lengths(run: CheckedRun, judges: Sequence[CheckedJudge]) -> dict[RecordPlace, int]:
+    """Record -> characters of its answer, of the records that are compared by length alone: bodies take long."""
+    wanted = {place for judge in judges for place in paired_places(judge)}
+    if not wanted:
+        return {}
+    numbers = run.places()
+    records = run.records_at(sorted({numbers[sample] for sample, _ in wanted if sample in numbers}))
+    return {
+        (record.sample.id, record.repeat): _length_of(record.output) for record in records if record.output is not None
+    }
+
+
+def _length_of(output: Output) -> int:
+    """Characters of an answer; of a pair those of A less those of B."""
+    value = output.value
+    if isinstance(value, Mapping) and value.keys() >= {*SIDES}:
+        first, second = (len(answer_of(Output(value[side]))) for side in SIDES)
+        return first - second
+    return len(answer_of(output))
+
+
+def _favoured_places(run: CheckedRun, score: str) -> dict[RecordPlace, int]:
+    """Record -> the place that a judge of pairs favours; empty of one that sees single answers."""
+    # Of a pair whose other order could not be read, the one that was says nothing of places.
+    scored = (row for row in run.judged_rows(score) if row.outcome == "scored")
+    ways = {(row.sample, row.repeat): favoured_place(row.detail.get("orders") or ()) for row in scored}
+    return {place: way for place, way in ways.items() if way is not None}
+
+
+def _flips(run: CheckedRun, score: str) -> dict[RecordPlace, float]:
+    """Record -> share of the repeated verdicts that differ from the most frequent one; empty without repeats."""
+    shares = {(row.sample, row.repeat): _flip_rate(row.detail) for row in run.judged_rows(score)}
+    return {place: share for place, share in shares.items() if share is not None}
+
+
+def _flip_rate(detail: Mapping[str, Any]) -> float | None:
+    """The share in a score's detail; of a pair that of all its orders, each of which has a most frequent verdict."""
+    rate = detail.get("flip_rate")
+    if isinstance(rate, int | float):
+        return float(rate)
+    repeats = [[side for side in order.get("repeats", ()) if side] for order in detail.get("orders") or ()]
+    several = [Counter(sides) for sides in repeats if len(sides) > 1]
+    read = sum(counts.total() for counts in several)
+    return 1 - sum(max(counts.values()) for counts in several) / read if read else None
+
+
+def _canaries(run: CheckedRun, columns: ScoreColumns, members: Mapping[str, JudgeAgreement]) -> Iterator[JudgeCheck]:
+    canary = canary_of(run)
+    if canary is None:
+        for name in members:
+            yield no_canary(name, "no answer was given an instruction; steelyard judges --canary 0.2 does so")
+        return
+    injected = canary.columns()[0]
+    for name, found in members.items():
+        info = run.score_infos.get(found.score)
+        if found.score not in injected.scores:
+            yield no_canary(name, "there is no verdict of it on such answers")
+            continue
+        before = JudgedScore.of(columns, found.score, info)
+        after = JudgedScore.of(injected, found.score, info)
+        lower = bool(info and info.lower_is_better)
+        best = None if info is None or info.range is None else info.range[0 if lower else 1]
+        yield canary_check(name, CanaryVerdicts(before.verdicts, after.verdicts, before.clusters, best, lower))

@@ -1,0 +1,158 @@
+"""A run with the scores of its jury beside those of its judges: they can be compared, kept and ranked like any other.
+
+A jury's verdicts are made of those of its members while the run is read, and never stored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from steelyard.analysis.judge_agreement import JudgedScore
+from steelyard.analysis.jury import Verdicts, jury_verdicts, no_jury
+from steelyard.analysis.jury_scores import jury_rows
+from steelyard.analysis.score_columns import JudgedRow, ScoreRow
+from steelyard.analysis.score_infos import judged_things, jury_score, plain_infos, score_infos
+from steelyard.store.judge_panels import judge_names
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from steelyard.analysis.stopping import Stopping
+    from steelyard.analysis.summary_values import RunSummary
+    from steelyard.store.run import Run
+    from steelyard.types import Record
+
+BY_JURY: Final = "jury"
+"""Who preferred, in the detail of a jury's verdict on a pair."""
+_EVEN: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Jury:
+    """The jury of one thing: the scores of its members, and what they say together."""
+
+    members: tuple[str, ...]
+    verdicts: Verdicts
+
+
+class JuryRun:
+    """A stored run as its jury has it; whatever is not of the jury is that of the run.
+
+    Args:
+        run: with several judges and a rule for their jury. Where it has none, or a rule ended it early, nothing is
+            added.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.id = run.id
+        self.target = run.target
+        self.suite = run.suite
+        self.tags = run.tags
+
+    @cached_property
+    def _juries(self) -> Mapping[str, _Jury]:
+        """Name of a jury's score -> the jury."""
+        run, stopping = self.run, self.run.stopping
+        vote = run.manifest.get("jury", {}).get("vote")
+        if not vote or (stopping is not None and stopping.used < stopping.planned):
+            return {}
+        columns, _ = run.columns()
+        infos = run.score_infos
+        juries: dict[str, _Jury] = {}
+        names = dict.fromkeys(judge_names(run.manifest).values())
+        for thing, of in judged_things(columns.scores, infos, list(names)).items():
+            judged = {judge: JudgedScore.of(columns, score, infos.get(score)) for judge, score in of.items()}
+            if not no_jury([each.info.range if each.info else None for each in judged.values()]):
+                found = jury_verdicts({judge: each.verdicts for judge, each in judged.items()}, vote)
+                juries[jury_score(thing)] = _Jury(tuple(of.values()), found.verdicts)
+        return juries
+
+    @property
+    def has_jury(self) -> bool:
+        """Whether there is a score of a jury."""
+        return bool(self._juries)
+
+    @cached_property
+    def manifest(self) -> Mapping[str, Any]:
+        """The run's, with the scores of the jury among the others."""
+        manifest, infos = self.run.manifest, score_infos(self.run.manifest)
+        if not self._juries:
+            return manifest
+        known = {name: infos.get(jury.members[0]) for name, jury in self._juries.items()}
+        of_juries = plain_infos(replace(info, name=name) for name, info in known.items() if info is not None)
+        return {
+            **manifest,
+            "scores": [*manifest.get("scores", ()), *self._juries],
+            "score_infos": {**plain_infos(infos.values()), **of_juries},
+        }
+
+    @property
+    def stopping(self) -> Stopping | None:
+        """The run's."""
+        return self.run.stopping
+
+    def summary(self) -> RunSummary:
+        """The run's, with the means of the jury among the others."""
+        return with_juries(self.run.summary())
+
+    def score_rows(self) -> Iterator[ScoreRow]:
+        """The run's, then those of the jury."""
+        yield from self.run.score_rows()
+        for name, jury in self._juries.items():
+            yield from jury_rows(self.run.columns()[0], name, jury.members, jury.verdicts)
+
+    def judged_rows(self, score: str) -> Iterator[JudgedRow]:
+        """The run's; of a jury's score its verdicts, each with the label that a pair has."""
+        jury = self._juries.get(score)
+        if jury is None:
+            yield from self.run.judged_rows(score)
+            return
+        rows: dict[tuple[str, int], list[JudgedRow]] = {}
+        for member in jury.members:
+            for row in self.run.judged_rows(member):
+                rows.setdefault((row.sample, row.repeat), []).append(row)
+        yield from (_verdict(of, jury.verdicts) for of in rows.values())
+
+    def records(self) -> Iterator[Record]:
+        """The run's."""
+        return self.run.records()
+
+    def sample_hashes(self) -> Mapping[str, str]:
+        """The run's."""
+        return self.run.sample_hashes()
+
+    def reply_keys(self) -> Mapping[str, AbstractSet[str]]:
+        """The run's."""
+        return self.run.reply_keys()
+
+
+def with_juries(summary: RunSummary) -> RunSummary:
+    """A summary with the means of its juries among its scores."""
+    overall = [score for score in summary.jury_scores if not score.group]
+    groups = {name: of for each in overall if (of := _groups_of(summary, name := each.name))}
+    return replace(summary, scores=(*summary.scores, *overall), groups={**summary.groups, **groups})
+
+
+def _groups_of(summary: RunSummary, name: str) -> tuple[Any, ...]:
+    return tuple(score for score in summary.jury_scores if score.name == name and score.group)
+
+
+def _verdict(rows: Sequence[JudgedRow], verdicts: Verdicts) -> JudgedRow:
+    """The jury's verdict on one record, from the rows of its members."""
+    first = rows[0]
+    place = (first.sample, first.repeat)
+    if place not in verdicts:
+        return first
+    side = {key: first.detail[key] for key in ("alike",) if key in first.detail}
+    value = verdicts[place]
+    if value is None:
+        return first._replace(outcome="unparsed", value=None, detail={**side, "by": BY_JURY, "kind": "divided"})
+    # A half is a tie, or two orders that contradict each other: what most of those say who say a half.
+    halves = Counter(str(row.detail.get("label")) for row in rows if row.value == value)
+    label = {1.0: "A", 0.0: "B"}.get(value) or (halves.most_common(1)[0][0] if halves else "tie")
+    return first._replace(outcome="scored", value=value, detail={**side, "by": BY_JURY, "label": label})

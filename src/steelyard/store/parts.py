@@ -1,0 +1,99 @@
+"""How many samples each worker of an evaluation may have in flight, so that all together have no more than the run may.
+
+Every second each worker says what it may have in flight until it hears the answer, and hears what it may have then: the
+whole divided by the workers that live, but no more than the others leave. What one gives up is therefore free for the
+others a second later, and the sum never passes the whole. A worker that is silent for the length of a lease does not
+count any more; it begins nothing before it has asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from steelyard.store.leases import LEASE_S
+from steelyard.store.open_store import OpenStore
+from steelyard.store.put_off import NOW
+from steelyard.store.schema import StoredColumn, StoredTable
+from steelyard.store.writer import Batch, Ticket
+
+part = StoredTable(
+    "part",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("slot", "integer", key=True),
+    StoredColumn("n", "integer"),
+    StoredColumn("until", "float"),
+)
+"""What each worker of an evaluation may have in flight, and until when it counts, in seconds since 1970."""
+
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('steelyard parts ' || current_schema()), :evaluation)"
+_OTHERS: Final = f"SELECT slot, n FROM part WHERE evaluation = :evaluation AND slot <> :slot AND until > {NOW}"
+_SET: Final = f"""INSERT INTO part (evaluation, slot, n, until) VALUES (:evaluation, :slot, :n, {NOW} + {LEASE_S})
+    ON CONFLICT (evaluation, slot) DO UPDATE SET n = excluded.n, until = excluded.until"""
+
+
+def share(whole: int, place: int, n: int) -> int:
+    """The part of a whole number that one of several gets; all parts together are the whole.
+
+    >>> [share(10, place, 4) for place in range(4)]
+    [3, 3, 2, 2]
+    """
+    return whole // n + (place < whole % n)
+
+
+@dataclass(frozen=True, slots=True)
+class AskPart:
+    """Ask how many samples a worker may have in flight; answered by their number.
+
+    Args:
+        evaluation: its number.
+        slot: the worker's number; one that is started in place of another has the same, and replaces it.
+        whole: samples of all workers together.
+        held: that this worker may have in flight until it hears the answer.
+    """
+
+    rank: ClassVar[int] = 8
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    evaluation: int
+    slot: int
+    whole: int
+    held: int
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[AskPart]) -> Sequence[int]:
+        """One worker after the other."""
+        return [_answered(batch, asked) for asked in operations]
+
+
+def _answered(batch: Batch, asked: AskPart) -> int:
+    key = {"evaluation": asked.evaluation, "slot": asked.slot}
+    batch.connection.execute(_LOCK, {"evaluation": asked.evaluation})
+    others = dict(batch.connection.execute(_OTHERS, key).tuples())
+    alive = sorted({*others, asked.slot})
+    fair = share(asked.whole, alive.index(asked.slot), len(alive))
+    allowed = max(0, min(fair, asked.whole - sum(others.values())))
+    batch.connection.execute(_SET, {**key, "n": max(allowed, asked.held)})
+    return allowed
+
+
+def divide_equally(store: OpenStore, evaluation: int, whole: int, slots: int) -> None:
+    """Begin with equal parts, for workers that are about to begin.
+
+    Args:
+        store: a PostgreSQL store.
+        evaluation: its number; what an earlier sitting divided is forgotten.
+        whole: samples in flight of all workers together.
+        slots: of the workers, from 0.
+    """
+
+    def divide(batch: Batch) -> None:
+        batch.connection.execute("DELETE FROM part WHERE evaluation = :evaluation", {"evaluation": evaluation})
+        for slot in range(slots):
+            row = {"evaluation": evaluation, "slot": slot, "n": share(whole, slot, slots)}
+            batch.connection.execute(_SET, row)
+
+    store.writer.change(divide)

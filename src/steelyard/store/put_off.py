@@ -1,0 +1,102 @@
+"""Calls that the endpoints of an evaluation put off (429), so that all its workers wait and send fewer at once.
+
+An endpoint is named by a hash: its address may hold what is not to be stored. Times are the database's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import ClassVar, Final, NamedTuple
+
+from steelyard.store.schema import StoredColumn, StoredTable
+from steelyard.store.writer import Batch, Ticket
+
+put_off = StoredTable(
+    "put_off",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("endpoint", "bytes", key=True),
+    StoredColumn("until", "float"),
+    StoredColumn("sent", "float"),
+)
+"""Until when nothing may be sent to an endpoint, and when the last call was sent that it put off, in seconds since
+1970."""
+
+NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
+_PUT_OFF: Final = f"""INSERT INTO put_off (evaluation, endpoint, until, sent)
+    VALUES (:evaluation, :endpoint, {NOW} + :wait_s, {NOW} - :sent_ago_s) ON CONFLICT (evaluation, endpoint) DO UPDATE
+    SET until = greatest(put_off.until, excluded.until), sent = greatest(put_off.sent, excluded.sent)"""
+_READ: Final = f"""SELECT endpoint, until - {NOW}, {NOW} - sent FROM put_off
+    WHERE evaluation = :evaluation AND greatest(until, sent + {{recent_s}}) > {NOW}"""
+RECENT_S: Final = 60.0
+"""How long a call that was put off is told to workers."""
+_READ_RECENT: Final = _READ.format(recent_s=RECENT_S)
+
+
+class PutOff(NamedTuple):
+    """What an endpoint said to any worker.
+
+    Args:
+        wait_s: how long nothing may be sent; below 0 where that is over.
+        sent_ago_s: how long ago the last call was sent that it put off.
+    """
+
+    wait_s: float
+    sent_ago_s: float
+
+
+def endpoint_key(endpoint: str) -> bytes:
+    """The name of an endpoint in the store."""
+    return blake2b(endpoint.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+
+
+@dataclass(frozen=True, slots=True)
+class NotePutOff:
+    """Tell all workers that an endpoint put a call off; the longest wait and the latest call count."""
+
+    rank: ClassVar[int] = 6
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    evaluation: int
+    endpoint: bytes
+    said: PutOff
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[NotePutOff]) -> Sequence[None]:
+        """One row for each endpoint, in order of their keys, so that two workers do not wait for each other."""
+        said: dict[tuple[int, bytes], PutOff] = {}
+        for each in operations:
+            key = each.evaluation, each.endpoint
+            before = said.get(key, each.said)
+            said[key] = PutOff(max(each.said.wait_s, before.wait_s), min(each.said.sent_ago_s, before.sent_ago_s))
+        for (evaluation, endpoint), latest in sorted(said.items()):
+            batch.connection.execute(_PUT_OFF, {"evaluation": evaluation, "endpoint": endpoint, **latest._asdict()})
+        return [None] * len(operations)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPutOff:
+    """Ask which endpoints put calls off; answered by what each said, by its key."""
+
+    rank: ClassVar[int] = 1
+    writes: ClassVar[bool] = False
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    evaluation: int
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[ReadPutOff]) -> Sequence[Mapping[bytes, PutOff]]:
+        """One query for each evaluation: a process works on one."""
+        return [
+            {
+                bytes(endpoint): PutOff(float(wait_s), float(sent_ago_s))
+                for endpoint, wait_s, sent_ago_s in batch.connection.execute(
+                    _READ_RECENT, {"evaluation": each.evaluation}
+                ).tuples()
+            }
+            for each in operations
+        ]

@@ -1,0 +1,41 @@
+"""From what `workers` was set to, in Python or on the command line, to the executor that starts them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+from steelyard.errors import ConfigError
+from steelyard.suite.executor import Executor
+
+Workers: TypeAlias = int | str | Executor
+"""A number of processes, `ray`, `ray://HOST:10001`, or an executor such as `RayWorkers`."""
+
+
+def executor_of(workers: Workers, working_dir: str | Path | None = None) -> Executor:
+    """The executor of some workers.
+
+    Args:
+        workers: a number of processes on this machine, also as a text; an address of Ray (see `RayWorkers.parse`); or
+            an executor.
+        working_dir: see `RayWorkers`.
+
+    Raises:
+        ConfigError: it is none of these.
+    """
+    text = str(workers) if isinstance(workers, int | str) else ""
+    if text.startswith("ray"):
+        from steelyard.workers.ray_cluster import RayWorkers
+
+        return RayWorkers.parse(text, working_dir)
+    if working_dir is not None:
+        raise ConfigError("a working directory is copied to workers of Ray alone: --workers ray or ray://HOST:10001")
+    if isinstance(workers, str):
+        if not text.isdecimal():
+            raise ConfigError(f"expected workers as a number, ray or ray://HOST:10001, but got {text!r}")
+        workers = int(text)
+    if isinstance(workers, int | float):
+        from steelyard.workers.processes import ProcessWorkers
+
+        return ProcessWorkers(workers)
+    return workers

@@ -1,0 +1,73 @@
+"""The part of `concurrency` that one worker has: asked of the store every second, as workers come and go."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from steelyard.models.limits import Limits
+from steelyard.runner import Progress, Runner
+from steelyard.store import Store
+from steelyard.store.leases import LEASE_S
+from steelyard.store.parts import AskPart
+from steelyard.workers.task import WorkerTask
+
+_ASK_S: Final = 1.0
+_ASK_WITHOUT_S: Final = 0.25
+"""The same while this worker has no part, as others still hold what is to be its own."""
+
+
+class SharedConcurrency:
+    """What this worker may have in flight; its runners and its gates follow.
+
+    Args:
+        store: a PostgreSQL store.
+        task: of this worker.
+        limits: of its session.
+    """
+
+    def __init__(self, store: Store, task: WorkerTask, limits: Limits) -> None:
+        self._writer = store.writer
+        self._task = task
+        self._limits = limits
+        self._runners: list[tuple[Runner, Progress]] = []
+        self._part = 0
+        self._until = 0.0
+
+    @property
+    def part(self) -> int:
+        """Samples of a run that may be in flight now; 0 where the others count without this worker by now."""
+        return self._part if time.monotonic() < self._until else 0
+
+    @contextmanager
+    def followed_by(self, runner: Runner, progress: Progress) -> Iterator[None]:
+        """Let a runner follow the part while it runs."""
+        self._runners.append((runner, progress))
+        try:
+            yield
+        finally:
+            self._runners.remove((runner, progress))
+
+    async def keep(self) -> None:
+        """Ask again and again, for ever."""
+        while True:
+            await asyncio.sleep(_ASK_S if self._part else _ASK_WITHOUT_S)
+            await self.ask()
+
+    async def ask(self) -> None:
+        """Ask what this worker may have in flight from now on."""
+        asked = time.monotonic()
+        held = max([self.part, *(progress.in_flight for _, progress in self._runners)])
+        ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        whole = self._task.suite.options.concurrency
+        self._writer.submit(AskPart(self._task.evaluation, self._task.slot, whole, held, ticket))
+        self._part = await ticket
+        # The store counts from its answer, which came later: nobody else takes this part before.
+        self._until = asked + LEASE_S
+        # A worker without a part begins nothing: its feed does not give it a sample.
+        for runner, _ in self._runners:
+            runner.allow(max(1, self._part))
+        self._limits.change_concurrency(max(1, self._part))
