@@ -103,7 +103,7 @@ def drawing(chart: Drawable, *, width: int = WIDTH) -> SvgDrawing:
 
     Args:
         chart: what it shows.
-        width: pixels that it has at least; at more, it takes the room without being drawn anew.
+        width: pixels that it has at least; at more, it takes the room without being drawn again.
     """
     if isinstance(chart, RowChart):
         drawn = _drawn_rows(chart, width)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CodingPage:
-    """An error analysis as it stands.
+    """The current state of an error analysis: notes, codes, shares, trials.
 
     Args:
         coding: the draw.

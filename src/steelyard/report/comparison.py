@@ -15,6 +15,7 @@ from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.multiplicity import all_pairs_note
 from steelyard.analysis.numbers import p_text, score_phrase, score_title
 from steelyard.analysis.run_protocols import StoredRun
+from steelyard.analysis.settings import short_digests
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.numbers import MISSING, interval_text, one_line, run_labels, signed_text, value_text
 from steelyard.report.regressions import gives_verdicts, regressions_lines
@@ -224,6 +225,7 @@ def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_ter
                 _differences(pair),
                 *([regressions_lines(runs, pair)] if on_terminal and runs and pair.regressions else []),
                 _other_scores(pair, title),
+                _turns(pair, title),
                 _costs(pair, title),
             ]
         ),
@@ -244,7 +246,7 @@ def settings_section(pair: PairComparison) -> Section:
     """For a page a line for each setting in which the runs differ, of prompts the changed words; empty of none."""
     notes = [
         Sentence(
-            one_line(setting.marked or f"{setting.before} → {setting.after}", _MOST_MARKED),
+            one_line(setting.marked or short_digests(f"{setting.before} → {setting.after}"), _MOST_MARKED),
             "fact",
             setting.key,
             changes=setting.excerpt,
@@ -304,8 +306,12 @@ def _with_unread(meaning: str, unread: int) -> str:
 def _differences(pair: PairComparison) -> Section:
     """The difference over all pairs, over those that both answered, and by group."""
     difference, both = pair.headline, pair.answered_both
-    rows = [_difference_row("all pairs", difference, strong=True)]
-    if both.n != difference.n:
+    conversations = pair.by_conversation
+    name = "all pairs" if conversations is None else "all turns (decides)"
+    rows = [_difference_row(name, difference, strong=True)]
+    if conversations is not None:
+        rows.append(_difference_row("means of conversations", conversations))
+    if both.n != (conversations or difference).n:
         rows.append(_difference_row("answered by both", both))
     rows += [_difference_row(group.group, group) for group in pair.groups]
     columns = (
@@ -359,27 +365,69 @@ def _method(pair: PairComparison) -> str:
 
 def _other_scores(pair: PairComparison, title: str) -> Section:
     """The further scores; the pairs are counted where they are not the headline's, else the changes."""
-    scores = [other for other in pair.scores if other.difference.n]
+    compared = [other for other in pair.scores if other.difference.n]
+    scores = [other for other in compared if not _is_zero(other.difference)]
     others = any(other.difference.n != pair.n_paired for other in scores)
+    changed = any(other.difference.improved is not None for other in scores)
     columns = (
+        *_score_columns(pair),
+        TableColumn("changes", media=frozenset() if not changed else HTML if others else HTML | TERMINAL),
+        TableColumn("n", short="pairs", media=EVERYWHERE if others else PAGES),
+    )
+    rows = tuple(_other_score_row(other.score, other.difference) for other in scores)
+    corrected = dict.fromkeys(other.difference.adjustment for other in scores if other.difference.adjustment)
+    note = f"p is corrected: {', '.join(corrected)}." if corrected else ""
+    zeros = ", ".join(score_phrase(other.score) for other in compared if _is_zero(other.difference))
+    empty = ", ".join(score_phrase(other.score) for other in pair.scores if not other.difference.n)
+    without = [
+        f"mean 0 in both runs: {zeros}" if zeros else "",
+        f"no sample with a value in both runs: {empty}" if empty else "",
+    ]
+    over = "; changes are improvements and regressions" if changed else ""
+    table = SectionTable(columns, rows, f"Other scores over the samples of both runs{over}")
+    notes = (*sentences([note], media=HTML), *sentences(without))
+    return Section(f"{title}: other scores", table, notes=notes)
+
+
+def _score_columns(pair: PairComparison) -> tuple[TableColumn, ...]:
+    return (
         TableColumn("score", "name"),
         TableColumn("baseline"),
         TableColumn("other"),
         TableColumn("difference", short="diff"),
         TableColumn(_level(pair), "interval"),
         TableColumn("p"),
-        TableColumn("changes", media=HTML if others else HTML | TERMINAL),
-        TableColumn("n", short="pairs", media=EVERYWHERE if others else PAGES),
     )
-    rows = tuple(_other_score_row(other.score, other.difference) for other in scores)
-    corrected = dict.fromkeys(other.difference.adjustment for other in scores if other.difference.adjustment)
-    note = f"p is corrected: {', '.join(corrected)}." if corrected else ""
-    empty = ", ".join(score_phrase(other.score) for other in pair.scores if not other.difference.n)
-    without = f"no sample with a value in both runs: {empty}" if empty else ""
-    caption = "Other scores over the samples of both runs; changes are improvements and regressions"
-    table = SectionTable(columns, rows, caption)
-    notes = (*sentences([note], media=HTML), *sentences([without]))
-    return Section(f"{title}: other scores", table, notes=notes)
+
+
+def _is_zero(difference: PairedDifference) -> bool:
+    """Whether both means are 0 and no sample changed: a row of zeros says less than the score's name among others."""
+    return difference.baseline == 0 == difference.other and not (difference.improved or difference.regressed)
+
+
+def _turns(pair: PairComparison, title: str) -> Section:
+    """The scores of single turns over the conversations of both runs."""
+    compared = [turn for turn in pair.turns if turn.difference.n]
+    columns = (
+        *_score_columns(pair),
+        TableColumn("conclusion", "text"),
+        TableColumn("conversations", short="conv."),
+    )
+    rows = tuple(
+        (
+            *_other_score_row(turn.score, turn.difference)[:6],
+            *text_row(_VERDICTS[turn.verdict], f"{turn.difference.n:,}"),
+        )
+        for turn in compared
+    )
+    caption = "Means over all turns of the conversations that both runs have; intervals and tests by conversation"
+    corrected = dict.fromkeys(turn.difference.adjustment for turn in compared if turn.difference.adjustment)
+    left_out = max((turn.left_out_errors + turn.left_out_not_applicable for turn in compared), default=0)
+    notes = [
+        *([f"p is corrected: {', '.join(corrected)}."] if corrected else []),
+        *([f"Conversations left out, without a scored turn in one of the runs: {left_out:,}."] if left_out else []),
+    ]
+    return Section(f"{title}: turns of conversations", SectionTable(columns, rows, caption), notes=(*sentences(notes),))
 
 
 def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell, ...]:
@@ -509,7 +557,7 @@ def _costs_per_run(comparison: Comparison) -> Section:
 
 
 def difference_chart(comparison: Comparison) -> RowChart:
-    """Every run's paired difference to the baseline with its interval; the mark is hollow where nothing is decided.
+    """Every run's paired difference to the baseline with its interval; an undecided one has a hollow mark.
 
     Args:
         comparison: one pair at least.

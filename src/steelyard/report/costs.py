@@ -21,19 +21,22 @@ def costs_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sec
         TableColumn("calls"),
         TableColumn("cached"),
         TableColumn("tokens in"),
-        TableColumn("tokens out", short="out"),
-        TableColumn("estimated"),
     ]
+    from_cache = any(stage.cached_tokens for _, stage in stages)
+    if from_cache:
+        columns.append(TableColumn("of these in the endpoint's cache", short="in its cache"))
+    columns += [TableColumn("tokens out", short="out"), TableColumn("estimated")]
     priced = any(stage.cost for _, stage in stages)
     if priced:
         columns.append(TableColumn("cost"))
-    rows = tuple(_row(label, stage, priced=priced) for label, stage in stages)
+    rows = tuple(_row(label, stage, from_cache=from_cache, priced=priced) for label, stage in stages)
     caption = "Replies by stage and their tokens; cached replies were not paid for again"
     return Section("Cost by stage", SectionTable(tuple(columns), rows, caption), key="costs")
 
 
-def _row(label: str, stage: StageCost, *, priced: bool) -> tuple[TableCell, ...]:
-    counts = (stage.calls, stage.from_journal, stage.input_tokens, stage.output_tokens, stage.estimated)
+def _row(label: str, stage: StageCost, *, from_cache: bool, priced: bool) -> tuple[TableCell, ...]:
+    counts = [stage.calls, stage.from_journal, stage.input_tokens, *([stage.cached_tokens] if from_cache else [])]
+    counts += [stage.output_tokens, stage.estimated]
     cost = text_row(stage.cost or "?") if priced else ()
     return (*text_row(label, stage.stage, *(f"{n:,}" for n in counts)), *cost)
 

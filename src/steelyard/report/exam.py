@@ -2,7 +2,7 @@
 
 exam_section         all of it
 position_sentence    whether recall depends on the letter of the key
-macro_sentences      both averages of a score with groups that is no exam
+macro_sentences      both averages of a score with groups that is not an exam
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ from steelyard.report.export_table import ExportTable, labels_by_record
 from steelyard.types import Failure, Label, Note, Record, Reply, Score, ScoreInfo
 
 _BYTE_ORDER_MARK = "\ufeff"
+_CSV_ROWS: Final = 200
+"""Rows of one piece: each takes a turn of a server's loop, which costs as much as some rows."""
 _PARQUET_ROWS: Final = 5_000
 """Rows of one row group, which is what is held in memory at once."""
 
@@ -61,9 +63,9 @@ def jsonl(run: StoredRun, *, records: Iterable[Record] | None = None) -> Iterato
 
 
 def csv(run: StoredRun, *, raw: bool = False, records: Iterable[Record] | None = None) -> Iterator[str]:
-    r"""Lines of a CSV file, a header first, line ends included: write them as UTF-8 without changing line ends.
+    r"""A CSV file in pieces of whole lines, a header first: write them as UTF-8 without changing line ends.
 
-    The first line begins with a byte order mark, by which spreadsheets know the encoding. A cell that a spreadsheet
+    The first piece begins with a byte order mark, by which spreadsheets know the encoding. A cell that a spreadsheet
     would take for a formula begins with an apostrophe.
 
     Args:
@@ -73,9 +75,10 @@ def csv(run: StoredRun, *, raw: bool = False, records: Iterable[Record] | None =
     """
     write = _raw_cell if raw else csv_cell
     table = ExportTable.of(run)
-    yield _BYTE_ORDER_MARK + _line([write(name) for name in table.names])
-    for cells in table.rows(records):
-        yield _line([write(value) for value in cells])
+    yield _BYTE_ORDER_MARK + _lines([[write(name) for name in table.names]])
+    rows = table.rows(records)
+    while block := list(islice(rows, _CSV_ROWS)):
+        yield _lines([write(value) for value in cells] for cells in block)
 
 
 def _plain_score(score: Score, info: ScoreInfo | None) -> dict[str, Any]:
@@ -95,9 +98,9 @@ def _raw_cell(value: Any) -> str:
     return writable(cell_text(value))
 
 
-def _line(cells: Sequence[str]) -> str:
+def _lines(rows: Iterable[Sequence[str]]) -> str:
     buffer = io.StringIO(newline="")
-    writer(buffer).writerow(cells)
+    writer(buffer).writerows(rows)
     return buffer.getvalue()
 
 

@@ -101,7 +101,7 @@ def labels_by_record(run: StoredRun) -> dict[tuple[str, int], list[Label]]:
 def score_names(run: StoredRun) -> list[str]:
     """Every score of a run: those its scorers announce, then others that records have."""
     announced = [name for name in run.manifest.get("scores", ()) if name]
-    return list(dict.fromkeys([*announced, *(row.name for row in run.score_rows() if row.name)]))
+    return list(dict.fromkeys([*announced, *run.scored_names()]))
 
 
 def _tokens(record: Record, replies: Sequence[Reply]) -> list[int | None]:

@@ -18,6 +18,7 @@ from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import SteelyardError
 from steelyard.report.section import PAGES, TERMINAL, Section, Sentence, Tone, non_empty, sentences
 from steelyard.store import Run, Store
+from steelyard.store.judge_panels import jury_scores_of
 from steelyard.store.open_store import exists
 
 if TYPE_CHECKING:
@@ -29,12 +30,21 @@ _STATES: Final[Mapping[RuleState, str]] = {
     "fails": "do not hold",
     "undecided": "cannot be decided",
     "broken": "say nothing, as their runs are not finished",
+    "unlabelled": "say nothing without labels of people",
+}
+_OF_ONE: Final[Mapping[RuleState, str]] = {
+    **_STATES,
+    "holds": "holds",
+    "fails": "does not hold",
+    "broken": "says nothing, as its run is not finished",
+    "unlabelled": "says nothing without labels of people",
 }
 _TONES: Final[Mapping[RuleState, Tone]] = {
     "holds": "good",
     "fails": "bad",
     "undecided": "unclear",
     "broken": "bad",
+    "unlabelled": "bad",
 }
 
 
@@ -54,7 +64,7 @@ def gate_of(runs: Sequence[Run], summaries: Sequence[RunSummary]) -> GateVerdict
         for pair in zip(runs, summaries, strict=True)
         for key, comparison in _compared(gate, *pair).items()
     }
-    announced = {run.id: run.manifest.get("scores", ()) for run in runs}
+    announced = {run.id: (*run.manifest.get("scores", ()), *jury_scores_of(run)) for run in runs}
     return judge_gate(rules, summaries, compared=compared, announced=announced)
 
 
@@ -93,17 +103,25 @@ def _compared(gate: GateRules, run: Run, summary: RunSummary) -> dict[tuple[str,
         return {(run.id, score): None for score in scores}
     if why := unfit_baseline(held):
         return {(run.id, score): why for score in scores}
+    juries = jury_scores_of(run)
     sides = (baseline, run), (held, summary)
-    return {(run.id, score): _pair(*sides, score) for score in scores}
+    return {(run.id, score): _pair(*sides, score, of_jury=score in juries) for score in scores}
 
 
 def _pair(
-    runs: tuple[Run | BaselineFile, Run], summaries: tuple[RunSummary, RunSummary], score: str
+    runs: tuple[Run | BaselineFile, Run], summaries: tuple[RunSummary, RunSummary], score: str, *, of_jury: bool
 ) -> PairComparison | str:
     from steelyard.analysis.comparison import compare  # few suites have a baseline
 
+    sides: Iterable[Any] = runs
+    if of_jury:
+        from steelyard.store.jury_run import JuryRun, with_juries
+
+        # A baseline file holds the scores of its jury.
+        sides = (run if isinstance(run, BaselineFile) else JuryRun(run) for run in runs)
+        summaries = (with_juries(summaries[0]), with_juries(summaries[1]))
     try:
-        return compare(*runs, score=score, summaries=summaries).pairs[0]
+        return compare(*sides, score=score, summaries=summaries).pairs[0]
     except SteelyardError as error:
         return str(error)
 
@@ -134,8 +152,9 @@ def _on_terminal(gate: GateVerdict) -> Section:
         for result in shown
     )
     counts = Counter(result.state for result in gate.results)
-    words = ", ".join(f"{n} {_STATES[state]}" for state, n in sorted(counts.items()))
+    words = ", ".join(f"{n} {(_OF_ONE if n == 1 else _STATES)[state]}" for state, n in sorted(counts.items()))
     count = f"gate: of {len(gate.results)} rules {words}; --json has all"
-    tone: Tone = "bad" if counts["fails"] else "unclear" if counts["undecided"] or counts["broken"] else "good"
+    bad = counts["fails"] or counts["unlabelled"]
+    tone: Tone = "bad" if bad else "unclear" if counts["undecided"] or counts["broken"] else "good"
     notes = (Sentence(count, "conclusion", tone=tone),) if len(shown) < len(gate.results) else ()
     return Section("", notes=notes, parts=rules, media=TERMINAL)

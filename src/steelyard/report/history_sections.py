@@ -81,15 +81,20 @@ def _targets_compared(history: History) -> Section:
         TableColumn("verdict", "text"),
     )
     rows = tuple(
-        text_row(
-            _started(difference, history),
-            difference.run,
-            difference.target,
-            difference.against,
-            signed_text(difference.change.difference, share=history.share),
-            _signed_interval(difference.change.interval, history),
-            f"{difference.change.n:,}" if difference.change.paired else MISSING,
-            _WORDS[difference.change.verdict],
+        (
+            TableCell(_started(difference, history)),
+            TableCell(difference.run, link=RunLink(difference.run)),
+            TableCell(difference.target),
+            TableCell(difference.against, link=RunLink(difference.against)),
+            TableCell(
+                signed_text(difference.change.difference, share=history.share),
+                link=RunLink(difference.run, difference.against, history.score),
+            ),
+            *text_row(
+                _signed_interval(difference.change.interval, history),
+                f"{difference.change.n:,}" if difference.change.paired else MISSING,
+                _WORDS[difference.change.verdict],
+            ),
         )
         for difference in history.targets_compared
     )
@@ -110,11 +115,13 @@ def history_title(history: History) -> str:
 
 
 def _chart(history: History) -> Section:
-    note = (
-        "Points are means, bars and bands their 95 % CI. A dashed line: other samples from here on. Numbers above the "
-        "plot are those of the notes."
-    )
-    return Section("Over time", chart=history_chart(history), notes=(Sentence(note),), key="chart", media=HTML)
+    chart = history_chart(history)
+    note = "Points are means, bars and bands their 95 % CI."
+    if any(point.new_samples for point in chart.points):
+        note += " A dashed line: other samples from here on."
+    if any(point.notes for point in chart.points):
+        note += " Numbers above the plot are those of the notes."
+    return Section("Over time", chart=chart, notes=(Sentence(note),), key="chart", media=HTML)
 
 
 def _runs(history: History) -> Section:
@@ -132,7 +139,8 @@ def _runs(history: History) -> Section:
     rows = tuple(_row(run, history) for run in history.runs)
     method = change_method(history)
     any_verdict = any(run.change and run.change.verdict for run in history.runs)
-    caption = f"{history_title(history)} of every run. Change: against the previous run of the same target."
+    over = ", over all turns of its conversations" if history.over_turns else ""
+    caption = f"{history_title(history)} of every run{over}. Change: against the previous run of the same target."
     older = (
         f"and {history.older} older ones: --last {history.older + len(history.runs)} shows all" if history.older else ""
     )
@@ -241,6 +249,7 @@ def _notes(history: History) -> Section:
             f"{note.text} ({note.author}, {note.at:%Y-%m-%d %H:%M}, on {run.target} of {run.day})",
             "fact",
             f"{number}. {run.run}",
+            link=RunLink(run.run),
         )
         for number, run, note in _numbered_notes(history)
     )

@@ -255,7 +255,7 @@ def _has_narrow_table(section: Section) -> bool:
 
 def _for_page(table: SectionTable) -> SectionTable:
     """The columns that a page shows; a histogram of several runs has a row per run."""
-    shown = table.within("html").without_zeros()
+    shown = table.within("html").without_zeros().without_empty()
     return shown.on_its_side() if shown.layout == "histogram" else shown
 
 

@@ -1,4 +1,4 @@
-"""The section on a judge held to people's labels: the corrected figure, agreement, errors, and what is needed."""
+"""The section on a judge compared with people's labels: the corrected figure, agreement, errors, and what is needed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _COEFFICIENTS: Final = {
 
 
 def held_to_people_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """Every labelled score of each run, held to people's labels; empty where nobody labelled a score.
+    """Every labelled score of each run, compared with people's labels; empty where nobody labelled a score.
 
     Args:
         summaries: of the runs.
@@ -71,7 +71,9 @@ def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> I
     name = score_phrase(found.score)
     title = f"{name}: labels and corrected figure{of_run}"
     if found.problem:
-        yield Section(title, notes=(Sentence(f"{name} cannot be held to the labels: {found.problem}", "warning"),))
+        yield Section(
+            title, notes=(Sentence(f"{name} cannot be compared with the labels: {found.problem}", "warning"),)
+        )
         return
     yield Section(title, _corrected(found, f"{name}{of_run}"), notes=tuple(_notes(found)))
     if found.judged is not None:
@@ -101,7 +103,8 @@ def _corrected(found: JudgeAgreement, name: str) -> SectionTable | None:
     judge = (
         TableCell("as judged"),
         TableCell(value_text(corrected.raw, share=found.share), value=corrected.raw),
-        *text_row(MISSING, counted(found.verdicts, "verdict")),
+        TableCell(interval_text(corrected.raw_interval, share=found.share) or MISSING),
+        TableCell(counted(found.verdicts, "verdict")),
     )
     people = (
         TableCell("corrected by labels"),
@@ -127,7 +130,7 @@ def _notes(found: JudgeAgreement) -> Iterator[Sentence]:
         yield needed_sentence(found.needed, f"for a half-width of {_reach(found.half_width, share=found.share)}")
     if found.both < FEWEST:
         both = counted(found.both, "record")
-        yield Sentence(f"{both} with a verdict and a label; agreement is told from {FEWEST} on")
+        yield Sentence(f"{both} with a verdict and a label; agreement is shown from {FEWEST} on")
     yield from sentences(found.warnings, "warning")
 
 
@@ -199,8 +202,8 @@ def _ceiling(found: JudgeAgreement) -> Iterator[Sentence]:
         return
     alpha = found.people.alpha
     limits = interval_text(alpha.interval, share=False)
-    value = value_text(alpha.value, share=False) if alpha.value is not None else alpha.reason
-    text = f"alpha {value}{f' ({limits})' if limits else ''}, {counted(alpha.n, 'record')}"
+    value = f"alpha {value_text(alpha.value, share=False)}" if alpha.value is not None else f"no alpha: {alpha.reason}"
+    text = f"{value}{f' ({limits})' if limits else ''}, {counted(alpha.n, 'record')}"
     yield Sentence(text, "fact", "People among themselves")
     for pair in found.people.pairs:
         if pair.n:

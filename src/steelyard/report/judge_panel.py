@@ -1,4 +1,4 @@
-"""The sections on several judges of one thing: each one's agreement and cost, how they differ, and their checks."""
+"""What pages say of the judges of a run: their agreement and cost, how they differ, their checks, and their replies."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from steelyard.report.section import (
     TableCell,
     TableColumn,
     non_empty,
+    sentences,
     text_row,
 )
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from steelyard.stats.intervals import Interval
     from steelyard.stats.rating_bootstrap import Coefficient
 
+_FREE: Final = "free text"
+"""How the form of a reply begins that was not held to a JSON schema."""
 _VOTES: Final = {
     "majority": "what most judges say",
     "mean": "the mean of the judges",
@@ -57,46 +60,73 @@ def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
         of_run: what is added to headings where there are several runs.
     """
     name = score_phrase(panel.thing)
-    yield Section(f"{name}: judges{of_run}", _judges(panel), notes=tuple(_notes(panel)))
+    yield Section(f"{name}: judges{of_run}", _judges(panel, f"{name}{of_run}"), notes=tuple(_notes(panel)))
     if panel.differences:
-        yield Section(f"{name}: judge against judge{of_run}", _differences(panel), notes=tuple(_conclusions(panel)))
+        table = _differences(panel, f"{name}{of_run}")
+        yield Section(f"{name}: judge against judge{of_run}", table, notes=tuple(_conclusions(panel)))
 
 
-def checks_section(checks: Sequence[JudgeCheck]) -> Section:
-    """What moves the verdicts of judges beside the answer; empty without checks."""
+def checks_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+    """What moves the verdicts of the judges of each run beside the answer; empty where no run has such figures.
+
+    Args:
+        summaries: of the runs.
+        labels: what the page calls each run.
+    """
+    several = len(summaries) > 1
+    parts = [
+        _checks(summary.checks, label if several else "") for summary, label in zip(summaries, labels, strict=True)
+    ]
+    return Section("Checks of the judges", parts=non_empty(parts), key="judge_checks")
+
+
+def _checks(checks: Sequence[JudgeCheck], run: str) -> Section:
+    """A row per figure, by check; then what each check is, and why some have no figure."""
+    of_things = ", ".join(score_phrase(thing) for thing in dict.fromkeys(each.thing for each in checks) if thing)
+    title = f"{of_things}{f' ({run})' if run and of_things else run}"
     columns = (
-        TableColumn("check", "name"),
+        TableColumn("check", "name", f"{title}: check" if title else ""),
         TableColumn("judge", "text"),
         TableColumn("figure"),
         TableColumn("95 % CI", "interval"),
         TableColumn("n"),
-        TableColumn("what it is", "remark"),
     )
+    names = dict.fromkeys(check.name for check in checks)
+    figures = [check for name in names for check in checks if check.name == name and check.value is not None]
+    if not figures:
+        return Section("")
     rows = tuple(
         (
             TableCell(check.name),
             TableCell(check.judge),
-            TableCell(_figure(check), value=check.value),
-            *text_row(
-                interval_text(check.interval, share=check.share) or MISSING,
-                f"{check.n:,}",
-                f"no figure: {check.reason}" if check.reason else check.meaning,
-            ),
+            TableCell(_figure(check), check.about, value=check.value),
+            *text_row(interval_text(check.interval, share=check.share) or MISSING, f"{check.n:,}"),
         )
-        for check in checks
+        for check in figures
     )
-    return Section("Checks of the judges", SectionTable(columns, rows), key="judge_checks")
+    said = [Sentence(meaning, "fact", name) for name, meaning in {each.name: each.meaning for each in figures}.items()]
+    return Section(title, SectionTable(columns, rows), notes=(*said, *_without_figure(checks)))
+
+
+def _without_figure(checks: Sequence[JudgeCheck]) -> Iterator[Sentence]:
+    """Why a check has no figure, of all judges with the same reason together."""
+    judges: dict[tuple[str, str], list[str]] = {}
+    for check in checks:
+        if check.value is None:
+            judges.setdefault((check.name, check.reason), []).append(check.judge)
+    for (name, reason), of in judges.items():
+        every = len({check.judge for check in checks if check.name == name}) == len(of)
+        whose = "" if every else f" of {', '.join(of)}"
+        yield Sentence(f"No figure for {name}{whose}: {reason}")
 
 
 def _figure(check: JudgeCheck) -> str:
-    if check.value is None:
-        return MISSING
-    return value_text(check.value, share=True) if check.share else signed_text(check.value, share=False)
+    return value_text(check.value, share=True) if check.share else signed_text(check.value or 0.0, share=False)
 
 
-def _judges(panel: JudgePanel) -> SectionTable:
+def _judges(panel: JudgePanel, name: str) -> SectionTable:
     jury = any(judge.with_jury for judge in panel.judges)
-    columns = [TableColumn("judge", "name"), TableColumn("mean")]
+    columns = [TableColumn("judge", "name", f"{name}: judge"), TableColumn("mean")]
     if panel.against:
         columns += [
             TableColumn("close to people", short="close"),
@@ -119,7 +149,8 @@ def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool) -> Iterator[Tab
     found = judge.agreement
     share = found.share
     yield TableCell(judge.name, strong=judge.is_jury)
-    yield TableCell(value_text(judge.mean, share=share and _is_share(found.scale)), value=judge.mean)
+    raw = found.corrected.raw_interval if found.corrected else None
+    yield _with_interval(judge.mean, raw, share=share and _is_share(found.scale))
     if labelled:
         yield _with_interval(*((judge.right.value, judge.right.interval) if judge.right else (None, None)), share=True)
         kappa = _kappa(judge)
@@ -163,15 +194,16 @@ def _notes(panel: JudgePanel) -> Iterator[Sentence]:
         yield Sentence(f"{_VOTES[panel.vote]}{why}", "fact", "Jury")
     elif panel.vote_reason:
         yield Sentence(f"no jury: {panel.vote_reason}", "warning")
+    yield from sentences((panel.few_votes_note, panel.divided_note), "warning")
     if not panel.against:
         yield Sentence("Nobody labelled these answers: which judge is closest to people is not known")
     elif not panel.differences and panel.reason:
         yield Sentence(panel.reason)
 
 
-def _differences(panel: JudgePanel) -> SectionTable:
+def _differences(panel: JudgePanel, name: str) -> SectionTable:
     columns = (
-        TableColumn("judges", "name"),
+        TableColumn("judges", "name", f"{name}: judges"),
         TableColumn("closer to people by", short="closer by"),
         TableColumn(f"{level_text(panel.level)} CI, all together", "interval", short="CI, all"),
         TableColumn("n"),
@@ -207,7 +239,7 @@ def _conclusions(panel: JudgePanel) -> Iterator[Sentence]:
 
 def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
     """What the jury gains over its best member, and at what cost."""
-    jury = next((judge for judge in panel.judges if judge.is_jury), None)
+    jury = panel.jury
     members = [judge for judge in panel.judges if not judge.is_jury and judge.right and judge.right.value is not None]
     if jury is None or not members:
         return
@@ -222,3 +254,10 @@ def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
     gain = f"{signed_text(sign * pair.value, share=True)} points{between}"
     text = f"{gain} over its best member, {best.name}{times}{verdict}"
     yield Sentence(text, "fact", "Jury", tone="good" if gains else "unclear")
+
+
+def reply_form_texts(summary: RunSummary) -> Iterator[str]:
+    """Which verdicts came in free text though a JSON schema was to hold them, and why."""
+    for score, forms in summary.reply_forms.items():
+        total = counted(sum(forms.values()), "verdict")
+        yield from (f"{score}: {n:,} of {total} in {form}" for form, n in forms.items() if form.startswith(_FREE))

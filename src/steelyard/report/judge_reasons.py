@@ -35,6 +35,8 @@ _LABELS: Final = re.compile(
     r"|\b([AB])(?= (?:and|or|over|than|to) [AB]\b)|(?<=\b[AB] and )([AB])\b|(?<=\b[AB] or )([AB])\b"
 )
 """A letter alone is replaced only where it cannot be the article "A" or a letter of something else."""
+_BEGINS: Final = re.compile(r"\A([AB]):")
+"""How a measure that compared two answers says which it prefers."""
 _TIE: Final = "a tie"
 
 
@@ -68,7 +70,7 @@ def preference_reason(score: Score, sides: Sequence[str]) -> str:
     orders = score.detail.get("orders")
     known = [order for order in orders if isinstance(order, Mapping)] if isinstance(orders, list | tuple) else []
     if not known:
-        return score.reason
+        return _BEGINS.sub(lambda match: f"{sides['AB'.index(match[1])]}:", score.reason)
     if score.outcome != "scored":
         failed = next((order for order in known if order.get("outcome") == score.outcome), known[0])
         return _reason_of(failed, sides) or score.reason
@@ -77,6 +79,15 @@ def preference_reason(score: Score, sides: Sequence[str]) -> str:
     where = "in both orders" if len(known) > 1 else _first_shown(known[0], sides)
     reason = _reason_of(known[0], sides)
     return f"{_preferred(known[0], sides)} {where}{f': {reason}' if reason else ''}"
+
+
+def preferred_name(verdict: str, sides: Sequence[str]) -> str:
+    """A verdict about two answers with the system's name for A or B; other verdicts as they are.
+
+    >>> preferred_name("B", ("glm", "qwen")), preferred_name("tie", ("glm", "qwen"))
+    ('qwen', 'tie')
+    """
+    return sides["AB".index(verdict)] if verdict in {"A", "B"} else verdict
 
 
 def _reason_of(order: Mapping[str, Any], sides: Sequence[str]) -> str:

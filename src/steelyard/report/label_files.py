@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from csv import writer
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, cast, get_args
 
@@ -24,6 +25,7 @@ from steelyard.types import Label, LabelKind
 COLUMNS: Final = ("run", "sample", "repeat", "name", "kind", "scale", "value", "author", "at")
 REQUIRED: Final = ("sample", "name", "value", "author")
 _SCALE: Final = re.compile(r"'?(-?[\d.e]+)-(-?[\d.e]+)")
+_NOT_FINITE: Final = re.compile(r"\s*'?[+-]?(?:nan|inf|infinity)\s*", re.IGNORECASE)
 _EXPECTED: Final = "sample, name, value and author of an export of labels"
 
 
@@ -96,6 +98,7 @@ def read_labels(run: Run, path: Path) -> list[Label]:
             row = {name: "" if cell is None and name != "value" else cell for name, cell in cells.items()}
             _check_run(row, run)
             value = row["value"] if is_json else _decoded("" if row["value"] is None else row["value"])
+            _refuse_infinite(value, is_text=row.get("kind") == "text")
             name = sample_id(str(row["sample"]), positions, run)
             labels.append(Label(name, str(row["name"]), value, _author(row["author"]), *_about(row)))
         except (ConfigError, DataError) as error:
@@ -103,6 +106,17 @@ def read_labels(run: Run, path: Path) -> list[Label]:
     if not labels:
         raise DataError(f"{path.name}: it holds no label")
     return labels
+
+
+def _refuse_infinite(value: Any, *, is_text: bool) -> None:
+    """NaN would be stored as nothing, which withdraws a label, and `nan` as a text that rates nothing.
+
+    Raises:
+        DataError: it is NaN or infinite, however it is spelt; a remark may consist of such a word.
+    """
+    is_number = isinstance(value, float) and not isfinite(value)
+    if is_number or (isinstance(value, str) and not is_text and _NOT_FINITE.fullmatch(value)):
+        raise DataError(f"value is {value}; expected a finite number, a text or another plain value")
 
 
 def _check_run(row: Mapping[str, Any], run: Run) -> None:
@@ -118,6 +132,8 @@ def _about(row: Mapping[str, Any]) -> tuple[datetime, int, LabelKind, tuple[floa
         low, high = _ends(row["scale"]) if row.get("scale") else (0.0, 0.0)
     except ValueError as error:
         raise DataError(f"{error}; expected repeat as a number, at as ISO 8601, scale as 1-5") from error
+    if not (isfinite(low) and isfinite(high)):
+        raise DataError(f"scale goes from {low} to {high}; expected two finite numbers")
     kind = str(row.get("kind") or "")
     if kind not in get_args(LabelKind):
         raise DataError(f"kind is {kind!r}; expected {', '.join(filter(None, get_args(LabelKind)))}")

@@ -57,7 +57,7 @@ def _free(name: str, taken: Iterable[str]) -> str:
 
 
 def _in_file_name(text: str) -> str:
-    """A text without the characters that a file's name may not have; "." and ".." are no name either."""
+    """A text without the characters that a file's name may not have; "." and ".." are not names either."""
     return "".join(mark if mark.isalnum() or mark in "-_.[]=," else "_" for mark in text).lstrip(".") or "_"
 
 

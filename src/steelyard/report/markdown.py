@@ -45,7 +45,7 @@ _MARKS: Final = {
     "fact": "- ",
     "item": "- ",
 }
-_STATES: Final = {"holds": "✅", "fails": "❌", "undecided": "❔", "broken": "⚠️"}
+_STATES: Final = {"holds": "✅", "fails": "❌", "undecided": "❔", "broken": "⚠️", "unlabelled": "⚠️"}
 _BEFORE: Final = ("alarm", "conclusion", "warning", "rule")
 """Kinds of sentences shown above the table."""
 
@@ -151,7 +151,7 @@ def _note_text(note: Sentence) -> str:
     if note.kind == "conclusion":
         return f"**{text}**"
     if note.kind == "rule":
-        return f"{_STATES[note.term]} {note.term}: {text}"
+        return f"{_STATES[note.term]} {text}"  # the sentence itself says whether the rule holds
     if note.kind == "alarm" and note.term:
         return f"**{note.term}.** {text}"
     return f"{_cut(note.term, 80)}: {text}" if note.term else text

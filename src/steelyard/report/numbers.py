@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.intervals import Mean
@@ -12,6 +12,10 @@ from steelyard.analysis.numbers import score_phrase, score_title
 from steelyard.analysis.summary_values import Consistency, RunSummary, ScoreSummary
 from steelyard.report.section import TableCell
 from steelyard.stats.intervals import Interval
+from steelyard.types import ScoreInfo
+
+if TYPE_CHECKING:
+    from steelyard.store import Run
 
 MISSING: Final = "–"
 """Shown where there is no number; never 0."""
@@ -29,6 +33,24 @@ def value_text(value: float | None, *, share: bool) -> str:
     if value is None:
         return MISSING
     return f"{100 * value:.1f} %" if share else f"{value:.2f}"
+
+
+def record_value_text(value: float, info: ScoreInfo | None) -> str:
+    """A score of one record: a share in percent, as its mean is; anything else with at most four digits.
+
+    A score with a threshold may be 0 or 1 in every record, which says right or wrong and is not a share.
+
+    >>> record_value_text(1 / 6, ScoreInfo("recall", (0, 1))), record_value_text(1.0, ScoreInfo("recall", (0, 1)))
+    ('16.7 %', '100.0 %')
+    >>> record_value_text(1.0, ScoreInfo("right", (0, 1), threshold=0.5))
+    '1'
+    >>> record_value_text(4.25, ScoreInfo("rating", (1, 5)))
+    '4.25'
+    """
+    if info is None or info.range != (0.0, 1.0) or not 0 <= value <= 1:
+        return f"{value:.4g}"
+    is_verdict = info.threshold is not None and value in {0.0, 1.0}
+    return f"{value:g}" if is_verdict else value_text(value, share=True)
 
 
 def interval_text(interval: Interval | None, *, share: bool) -> str:
@@ -101,7 +123,7 @@ def count_cell(score: ScoreSummary, *, rate: bool = True) -> TableCell:
     Args:
         score: of a run or a group.
         rate: whether the score is 0 or 1 in all cells that stand next to each other: a share that happens to be 1
-            throughout one run or group is no count there.
+            throughout one run or group is not a count there.
     """
     n, passed = score.headline.n, passed_count(score) if rate else None
     return TableCell(f"{n:,}") if passed is None else TableCell(f"{passed:,} of {n:,}", short=f"{passed:,}/{n:,}")
@@ -128,8 +150,11 @@ SAME_QUESTION: Final = frozenset({"result", "ex_bird", "ex_qatch", "ex_spider", 
 
 def one_line(text: str, most: int) -> str:
     """A text on one line, cut at its end to `most` characters."""
-    text = " ".join(text.split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    # Of an output of 1 MB its beginning alone is taken apart: 20 ms for all of it, and a page shows 50.
+    line = " ".join(text[: 4 * most].split())
+    if len(line) <= most:  # a short text, or one that begins with blanks
+        line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def counted(n: int, noun: str) -> str:
@@ -225,9 +250,9 @@ def damaged_records(summary: RunSummary) -> str:
     )
 
 
-def unfinished(summary: RunSummary) -> str:
+def unfinished(run: RunSummary | Run) -> str:
     """The state of an unfinished run with its counts; "" where it is finished."""
-    if summary.state == "finished":
+    if run.state == "finished":
         return ""
-    done = f"{summary.done:,} of {counted(summary.planned, 'record')}"
-    return f"{summary.target}: this run is {summary.state} — {done} done, {counted(summary.errors, 'error')}."
+    done = f"{run.done:,} of {counted(run.planned, 'record')}"
+    return f"{run.target}: this run is {run.state} — {done} done, {counted(run.errors, 'error')}."

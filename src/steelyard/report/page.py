@@ -15,7 +15,7 @@ from steelyard.report.costs import cached_sentence, costs_section, saved_calls
 from steelyard.report.exam import exam_section
 from steelyard.report.gate import gate_section
 from steelyard.report.judge_agreement import held_to_people_section
-from steelyard.report.judge_panel import panels_section
+from steelyard.report.judge_panel import checks_section, panels_section
 from steelyard.report.numbers import run_labels
 from steelyard.report.people_labels import labels_section
 from steelyard.report.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
@@ -36,6 +36,8 @@ from steelyard.report.section import (
 )
 from steelyard.report.standings import standings_section
 from steelyard.report.targets import alarms_section, run_remarks, targets_section
+from steelyard.report.turns import turns_section
+from steelyard.store.labels import JUDGES
 
 if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison
@@ -45,21 +47,37 @@ if TYPE_CHECKING:
 # terminal shows the end of what was printed.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     "terminal": (
-        *("answers", "targets", "alarms", "scores", "agreement", "held_to_people", "panels", "labels", "exam", "costs"),
+        *(
+            "answers",
+            "targets",
+            "alarms",
+            "scores",
+            "turns",
+            "agreement",
+            "held_to_people",
+            "judge_checks",
+            "panels",
+            "labels",
+            "exam",
+            "costs",
+        ),
         "groups",
         *("further_groups", "breakdowns", "preferences", "standings", "comparison", "gate"),
     ),
     "markdown": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "agreement"),
-        *("held_to_people", "panels", "groups"),
+        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "turns"),
+        *("panels", "agreement", "held_to_people", "judge_checks", "groups"),
         *("regressions", "wrong_results", "labels", "exam", "comparison", "costs", "breakdowns"),
         *("further_histograms", "further_groups"),
     ),
     "html": (
         *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "comparison", "groups"),
-        *("scores", "agreement", "held_to_people", "panels", "labels", "exam", "further_groups", "breakdowns", "costs"),
+        *("scores", "turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam"),
+        *("further_groups", "breakdowns", "costs"),
     ),
 }
+_OF_JUDGES: Final = ("panels", "judge_checks", "held_to_people")
+"""What a comment on a run of judges begins with: the run was made for it, and a comment may be cut at its end."""
 BEFORE_SAMPLES: Final = frozenset({"alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets"})
 """Sections that a page shows before its table of samples."""
 
@@ -112,6 +130,11 @@ class ReportContent:
         return [at for at, run in enumerate(self.runs) if run.id not in judging and not only_answers(run.manifest)]
 
     @property
+    def only_judges(self) -> bool:
+        """Whether every run judges the answers of another one."""
+        return all(getattr(run, "kind", "") == JUDGES for run in self.runs)
+
+    @property
     def score(self) -> str:
         """The score that the page is about; "" where there is none."""
         if self.comparison:
@@ -133,6 +156,9 @@ def report_sections(content: ReportContent, medium: Medium, *, chance: float | N
         chance: the share that guessing reaches; None where that is not known.
     """
     order = _ORDERS[medium]
+    if medium == "markdown" and content.only_judges:
+        first = ("alarms", "gate", *_OF_JUDGES)
+        order = (*first, *(key for key in order if key not in first))
     by_key = {section.key: section for section in _sections(content, chance, order)}
     return tuple(by_key[key] for key in order if by_key[key])
 
@@ -178,8 +204,10 @@ def _sections(content: ReportContent, chance: float | None, wanted: Container[st
             baseline=content.comparison.baseline.run if content.comparison else "",
         ),
         scores_section(summaries, names),
+        turns_section(content.summaries, labels),
         agreement_section(content.summaries, labels),
         held_to_people_section(content.summaries, labels),
+        checks_section(content.summaries, labels),
         panels_section(content.summaries, labels),
         _regressions(content) if "regressions" in wanted else Section(""),
         further_histograms_section(summaries),

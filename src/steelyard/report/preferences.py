@@ -17,6 +17,7 @@ from steelyard.analysis.preferences_wording import absent_text, limits, percent,
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
+from steelyard.report.judge_panel import reply_form_texts
 from steelyard.report.numbers import MISSING, counted, kind_text
 from steelyard.report.section import (
     HTML,
@@ -39,7 +40,12 @@ if TYPE_CHECKING:
 _MOST_IN_FULL: Final = 3
 """Pairs beyond this many are lines of a table on a terminal: ten targets against each other fit a screen or two."""
 _SIDES: Final = {"A": "a", "B": "b"}
-_JUDGES: Final = {"judge": "a judge", "lexical": "likeness to the reference", "people": "people"}
+_JUDGES: Final = {
+    "judge": "a judge",
+    "jury": "the jury of all judges",
+    "lexical": "likeness to the reference",
+    "people": "people",
+}
 _SEQUENCES: Final = (
     "(used: samples of a pair that --stop-when-decided may end early; its interval is a confidence sequence)"
 )
@@ -78,6 +84,7 @@ def preferences_section(judged: Sequence[Preferences]) -> Section:
                 Section(
                     "", notes=tuple(sentences(warnings, "warning")), media=MARKDOWN | TERMINAL if many else MARKDOWN
                 ),
+                Section("", notes=tuple(_whose(judged)), media=MARKDOWN),
                 _positions(judged),
                 *(_pair(preferences, in_full=not many) for preferences in judged),
                 Section("", chart=win_rate_chart(judged), media=HTML),
@@ -153,8 +160,7 @@ def _pair(preferences: Preferences, *, in_full: bool) -> Section:
         preferences: a judging run.
         in_full: whether a terminal has room for it.
     """
-    by = f" by {_JUDGES.get(preferences.by, preferences.by)}" if preferences.by else ""
-    judged = f"{counted(preferences.tally.judged, 'pair')} judged{by}"
+    judged = f"{counted(preferences.tally.judged, 'pair')} judged{_judged_by(preferences)}"
     concluded = Sentence(preferences.sentence, "conclusion", media=TERMINAL)
     media = HTML | TERMINAL if in_full else HTML
     groups = _groups(preferences)
@@ -171,6 +177,20 @@ def _pair(preferences: Preferences, *, in_full: bool) -> Section:
         media=media,
     )
     return Section("", parts=non_empty([bar, _in_comment(groups, preferences.title)]))
+
+
+def _judged_by(preferences: Preferences) -> str:
+    """Who judged; of several judges, each of which has a score of its own, the one whose preferences these are."""
+    judge = preferences.score.removeprefix("preference_")
+    if preferences.by == "judge" and judge != preferences.score:
+        return f" by the judge {judge}"
+    return f" by {_JUDGES.get(preferences.by, preferences.by)}" if preferences.by else ""
+
+
+def _whose(judged: Sequence[Preferences]) -> Iterator[Sentence]:
+    """Whose preferences a comment shows, where several judged or people did."""
+    whose = dict.fromkeys(_judged_by(preferences) for preferences in judged)
+    yield from (Sentence(f"Judged{who}") for who in whose if who not in {"", " by a judge"})
 
 
 def _in_comment(groups: Section, title: str) -> Section:
@@ -224,7 +244,7 @@ def _rate_rows(preferences: Preferences) -> Iterator[tuple[TableCell, ...]]:
     if preferences.tally.failed:
         yield _rate("no answer as loss", "the same with a missing answer as a loss", preferences.losses)
     if preferences.bounds:
-        name = TableCell("bounds", "whatever the missing verdicts are worth", "bounds")
+        name = TableCell("bounds", "whatever values the missing verdicts have", "bounds")
         yield (name, *text_row("", limits(preferences.bounds), f"{preferences.tally.judged:,}", ""))
 
 
@@ -259,6 +279,10 @@ def _left_out(preferences: Preferences) -> tuple[str, ...]:
     return tuple(texts)
 
 
+def _points(interval: Interval) -> str:
+    return " to ".join(f"{100 * end:+.1f}" for end in interval)
+
+
 def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
     """Position bias as (name, figure): how often the answer shown first won, and consistency over both orders."""
     won = f"{bias.first_won:,} of {counted(bias.first_won + bias.second_won, 'verdict')}"
@@ -267,11 +291,12 @@ def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
         return (("shown first won", f"{percent(bias.first_rate, 1)} ({won}{interval}, {p_equals(bias.p)})"),)
     first, second = f"{bias.favours_first:,}", f"{bias.favours_second:,}"
     points = MISSING if bias.bias is None else f"{100 * bias.bias:+.1f} points"
+    within = f"95 % CI {_points(bias.bias_interval)}; " if bias.bias_interval else ""
     test = f", {p_equals(bias.p)}" if bias.p is not None else ""
     return (
         ("same in both orders", f"{percent(bias.consistency, 1)} of {counted(bias.n, 'pair')}"),
         ("shown first won", f"{percent(bias.first_rate, 1)} ({won})"),
-        ("bias to the first", f"{points} (disagreements for the first {first}, for the second {second}{test})"),
+        ("bias to the first", f"{points} ({within}disagreements for the first {first}, for the second {second}{test})"),
     )
 
 
@@ -313,7 +338,7 @@ def _short(interval: Interval | None) -> str:
 
 
 def answers_section(runs: Sequence[tuple[str, RunSummary]], reasons: Sequence[str]) -> Section:
-    """Runs that answered, or judged answers: they have no mean of their own, and that is no fault.
+    """Runs that answered, or judged answers: they have no mean of their own, and that is not a fault.
 
     Args:
         runs: what the page calls each, and its summary.
@@ -337,7 +362,8 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]], reasons: Sequence[st
     ]
     caption = "Runs that answered or judged; they have no scores of their own"
     table = SectionTable(columns, rows, caption)
-    return Section("Answers", table, notes=tuple(sentences(unparsed)), key="answers", media=HTML | TERMINAL)
+    forms = [f"{summary.target}: {text}" for _, summary in runs for text in reply_form_texts(summary)]
+    return Section("Answers", table, notes=tuple(sentences([*unparsed, *forms])), key="answers", media=HTML | TERMINAL)
 
 
 def _answers_row(label: str, summary: RunSummary, reason: str) -> tuple[TableCell, ...]:

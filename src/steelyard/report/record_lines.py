@@ -7,25 +7,29 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
+from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_conversation
 from steelyard.prompts.agent_messages import tool_call as plain_call
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.numbers import counted, kind_text
-from steelyard.report.sample_evidence import sources_in
+from steelyard.report.sample_evidence import passage_matches, source_label, sources_in
 from steelyard.report.sql_results import sql_lines
 from steelyard.types import Label, Note, Output, Record, Score
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_PASSAGE: Final = 2_000
+"""Characters of a retrieved passage; the sample's page shows it whole."""
 
 
-def sample_lines(record: Record, sides: Sequence[str] = ()) -> Iterator[str]:
+def sample_lines(record: Record, sides: Sequence[str] = (), *, passages: bool = False) -> Iterator[str]:
     """Question, reference, reply and scores; the right options have a star, scores with one reason share a line.
 
     Args:
         record: of any run.
         sides: names of the two sides of a judging run; empty for any other run.
+        passages: whether the texts of retrieved passages follow, for a sample that is looked at by itself.
     """
     repeat = f" (repeat {record.repeat})" if record.repeat else ""
     yield f"{in_short(record.sample.id, 80)}{repeat}  {in_short(input_text(record.sample.input), 300)}"
@@ -43,6 +47,7 @@ def sample_lines(record: Record, sides: Sequence[str] = ()) -> Iterator[str]:
         yield f"  reply: {in_short(record.output.value, 400) or '(empty)'}"
         yield from _steps(record.output)
         yield from _retrieved(record.output)
+        yield from _passages(record, record.output) if passages else ()
     yield from sql_lines(record)
     explained = [replace(score, reason=preference_reason(score, sides)) if sides else score for score in record.scores]
     for _, together in groupby(explained, lambda score: score.reason or score.name):
@@ -66,7 +71,7 @@ def _value_text(score: Score) -> str:
         kind = score.detail.get("kind")
         return f"{score.outcome.replace('_', ' ')}{f', {kind_text(cell_text(kind))}' if kind else ''}"
     detail = score.detail
-    parts = [cell_text(detail[key]) for key in ("how", "fallback") if detail.get(key) not in {None, ""}]
+    parts = [cell_text(detail[key]) for key in ("how", "fallback", "asked_for") if detail.get(key) not in {None, ""}]
     parts += [f"flip rate {detail['flip_rate']:.2g}"] if isinstance(detail.get("flip_rate"), float) else []
     return ", ".join([f"{score.value:.4g}", *parts])
 
@@ -101,6 +106,17 @@ def _retrieved(output: Output) -> Iterator[str]:
     )
     known = "; ".join(source for source in origins if source)
     yield f"  retrieved: {counted(len(output.contexts), 'passage')}{f', {in_short(known, 200)}' if known else ''}"
+
+
+def _passages(record: Record, output: Output) -> Iterator[str]:
+    """Each passage: where it is from, whether it was expected and by what it matches, and its text."""
+    sources = sources_in(output.metadata)
+    ways = passage_matches(record, output) if sources_in(record.sample.metadata) else ()
+    for at, text in enumerate(output.contexts):
+        origin = in_short(source_label(sources[at]), 200) if at < len(sources) else ""
+        way = ways[at] if at < len(ways) and ways[at] in WAYS else ""
+        about = [part for part in (origin, f"expected, by {way}" if way else "") if part]
+        yield f"    {at + 1}. {'; '.join(about)}{': ' if about else ''}{in_short(text, _PASSAGE) or '(empty)'}"
 
 
 def in_short(value: Any, most: int) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison
@@ -19,6 +21,8 @@ from steelyard.types import Record
 
 _MOST: Final = 10
 """Samples that a comment or a terminal names; the page's table of samples has all."""
+_MOST_ANSWERS: Final = 5
+"""Different answers of the repeats of one sample that are written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +32,11 @@ class ChangedSample:
     Args:
         sample: its id.
         change: `regression` (the baseline solved it, the other run did not) or `improvement`.
-        before: the baseline's answer: the letters or verdict that were parsed, else why nothing was; likewise `after`.
+        before: the baseline's answer: the letters or verdict that were parsed, else why nothing was; of several
+            repeats as `repeats_text` has them. Likewise `after`.
         question: the sample's input as text.
         key: its reference as text; "" where it has none.
-        reason: of the score of the other run's record.
+        reason: of the score of the other run's record; of several repeats that of the first that shows the change.
     """
 
     sample: str
@@ -84,36 +89,48 @@ def changed_samples(runs: Sequence[StoredRun], pair: PairComparison, *, most: in
     ]
 
 
-def _records_of(runs: Sequence[StoredRun], ident: str, samples: set[str]) -> dict[str, Record]:
-    """Sample's id -> its first repeat."""
+def _records_of(runs: Sequence[StoredRun], ident: str, samples: set[str]) -> dict[str, list[Record]]:
+    """Sample's id -> its repeats."""
     run = next(run for run in runs if run.id == ident)
-    records: dict[str, Record] = {}
+    records: dict[str, list[Record]] = {}
     for record in run.records_of(samples):
-        records.setdefault(record.sample.id, record)
+        records.setdefault(record.sample.id, []).append(record)
     return records
 
 
 def _changed(
-    records: tuple[Record, Record], name: str, change: Literal["regression", "improvement"], sides: Sequence[str]
+    repeats: tuple[Sequence[Record], Sequence[Record]],
+    name: str,
+    change: Literal["regression", "improvement"],
+    sides: Sequence[str],
 ) -> ChangedSample:
-    before, after = records
-    sample = before.sample
+    before, after = repeats
+    sample = before[0].sample
+    scores = [score for record in after for score in record.scores if score.name == name]
+    shows_change = (score for score in scores if score.passed is (change == "improvement"))
+    score = next(shows_change, scores[0] if scores else None)
+    reason = "" if score is None else preference_reason(score, sides) if sides else score.reason
     return ChangedSample(
         sample.id,
         change,
-        _answer(before, name),
-        _answer(after, name),
+        repeats_text(_answer(record, name) for record in before),
+        repeats_text(_answer(record, name) for record in after),
         input_text(sample.input),
         "" if sample.reference is None else input_text(sample.reference),
-        next(
-            (
-                preference_reason(score, sides) if sides else score.reason
-                for score in after.scores
-                if score.name == name
-            ),
-            "",
-        ),
+        reason,
     )
+
+
+def repeats_text(texts: Iterable[str]) -> str:
+    """What the repeats of a sample say, in their order; the same text once, with how many say it.
+
+    >>> repeats_text(["maybe", "yes", "maybe"]), repeats_text(["yes"])
+    ('2 × maybe · yes', 'yes')
+    """
+    counts = Counter(texts)
+    shown = [f"{n} × {text}" if n > 1 else text for text, n in islice(counts.items(), _MOST_ANSWERS)]
+    others = len(counts) - len(shown)
+    return " · ".join([*shown, f"and {counted(others, 'other')}"] if others else shown)
 
 
 def _answer(record: Record, name: str) -> str:

@@ -6,24 +6,39 @@ text nodes only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypedDict, TypeGuard
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, WAYS
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
+from steelyard.prompts.trajectory import TURNS
 from steelyard.report.numbers import kind_text
 from steelyard.report.sql_results import sql_json
 from steelyard.types import Output, Record, Sample, Score
 
-STEPS: Final = ("trace", "claims", "contexts", "guidelines")
-"""Keys of a score's detail that list a judge's single decisions."""
-_ONCE: Final = frozenset({"verdict_like", *STEPS})
+STEPS: Final = ("trace", "claims", "contexts", "guidelines", TURNS)
+"""Keys of a score's detail that list a judge's single decisions, or those on the turns of a conversation."""
+_ONCE: Final = frozenset({"verdict_like", *STEPS} - {TURNS})
 """Keys that several scores of one judge share; a page shows them with the first score only."""
-JUDGED: Final = _ONCE | {"how", "repeats", "sd", "flip_rate", "mass", "distribution", "fallback", "bounds"}
+JUDGED: Final = _ONCE | {
+    TURNS,
+    "how",
+    "repeats",
+    "sd",
+    "flip_rate",
+    "mass",
+    "distribution",
+    "fallback",
+    "bounds",
+    "asked_for",
+}
 """Keys of a score's detail that say how a judge computed it."""
 EVIDENCE: Final = ("judged", "failed", "sources", "messages", "sql")
 """Columns that a page has only where a record has something in them."""
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{16,64}")
 
 WordIndex = Callable[[str], int]
 """A text -> its index among the page's words."""
@@ -161,10 +176,12 @@ def sources_in(metadata: Mapping[str, Any]) -> list[Any]:
 
 
 def source_label(source: Any) -> str:
-    """Where a passage is from, in words.
+    """Where a passage is from, in words; beside them the beginning of an id that is a digest.
 
     >>> source_label({"id": "7f", "document": "handbook.pdf", "page": 3, "start": 100, "end": 400})
     'handbook.pdf, page 3, characters 100 to 400 (7f)'
+    >>> source_label({"id": "95ebd5674d908b5e", "document": "handbook.pdf"}), source_label("95ebd5674d908b5e")
+    ('handbook.pdf (95ebd567)', '95ebd5674d908b5e')
     """
     if not isinstance(source, Mapping):
         return cell_text(source)
@@ -174,4 +191,5 @@ def source_label(source: Any) -> str:
     parts += [f"characters {texts['start']} to {texts['end']}"] if texts["start"] and texts["end"] else []
     if not parts:
         return texts["id"]
-    return ", ".join(parts) + (f" ({texts['id']})" if texts["id"] else "")
+    ident = texts["id"][:8] if _DIGEST.fullmatch(texts["id"]) else texts["id"]
+    return ", ".join(parts) + (f" ({ident})" if ident else "")

@@ -30,7 +30,7 @@ def pair_of(record: Record, score: Score | None, index: WordIndex, names: Sequen
         index: gives a text's index among the page's words.
         names: of the two sides, for the judge's reasons.
 
-    Returns an empty list for an output that is no pair of answers.
+    Returns an empty list for an output that is not a pair of answers.
     """
     output = record.output
     if output is None or not isinstance(output.value, Mapping) or not set(SIDES) <= output.value.keys():

@@ -389,7 +389,7 @@ def _without_shown(score: Score) -> Score:
 
 
 def _passed(score: Score | None) -> int:
-    """1 and 0 as the scorer says; -1 where it says neither: a value alone is no verdict."""
+    """1 and 0 as the scorer says; -1 where it says neither: a value alone is not a verdict."""
     return -1 if score is None or score.passed is None else int(score.passed)
 
 

@@ -500,7 +500,7 @@ def _group_cell(score: ScoreSummary | None, *, rate: bool) -> TableCell:
 
 
 def group_chart(summaries: Sequence[RunSummary], *, score: str = "") -> RowChart | None:
-    """The headline mean of every group and run with its 95 % confidence interval; None where there are no groups.
+    """The headline mean of every group and run with its 95 % confidence interval; None without groups.
 
     Args:
         summaries: one per run, at least one; a group that a run lacks has no mark there.

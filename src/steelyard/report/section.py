@@ -20,6 +20,8 @@ from steelyard.report.chart import Chart, ConditionLink
 from steelyard.types import Json
 
 Medium = Literal["terminal", "markdown", "html"]
+_NOTHING: Final = frozenset({"", "–"})
+"""Texts of a cell that say nothing."""
 EVERYWHERE: Final[frozenset[Medium]] = frozenset({"terminal", "markdown", "html"})
 PAGES: Final[frozenset[Medium]] = frozenset({"markdown", "html"})
 """Not on a terminal, whose 80 columns or 24 lines have no room for it."""
@@ -194,6 +196,23 @@ class SectionTable:
             caption=f"{self.caption}{'; ' if self.caption else ''}none: {names}",
         )
 
+    def without_empty(self) -> SectionTable:
+        """The same table without columns in which no row says anything; names, and the columns of runs, stay."""
+        if self.layout != "rows" or not self.rows:
+            return self
+        kept = [
+            at
+            for at, column in enumerate(self.columns)
+            if column.kind == "name"
+            or column.series
+            or any(row[at].text not in _NOTHING or row[at].more for row in self.rows)
+        ]
+        return replace(
+            self,
+            columns=tuple(self.columns[at] for at in kept),
+            rows=tuple(tuple(row[at] for at in kept) for row in self.rows),
+        )
+
     def on_its_side(self) -> SectionTable:
         """A histogram with a row per run and a column per value, so that it takes a line per run."""
         columns = (TableColumn("target", "name"), *(TableColumn(row[0].text) for row in self.rows))
@@ -217,6 +236,7 @@ class Sentence:
         changes: of a word diff its pieces (`same`, `removed` or `added`, text), which a page marks up; `text` has the
             same for media without markup.
         tone: whether it is good or bad news, or cannot tell; a terminal colours it.
+        link: where the term of a fact leads.
     """
 
     text: str
@@ -225,6 +245,7 @@ class Sentence:
     media: frozenset[Medium] = EVERYWHERE
     changes: tuple[tuple[str, str], ...] = ()
     tone: Tone = ""
+    link: PageLink | None = None
 
     @property
     def with_term(self) -> str:

@@ -56,7 +56,7 @@ class SqlEvidence:
     """What a record holds of its queries and their results.
 
     Args:
-        expected: the reference query in lines; () where the reference is no SQL.
+        expected: the reference query in lines; () where the reference is not SQL.
         predicted: the query of the reply in lines; () where there is none.
         reference: the reference's result; None where nothing was kept of it.
         returned: the prediction's; None where its query failed.

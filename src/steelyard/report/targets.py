@@ -10,6 +10,7 @@ from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import score_title
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.report.chart import ChartPoint, RowChart
+from steelyard.report.judge_panel import reply_form_texts
 from steelyard.report.numbers import (
     MISSING,
     applies,
@@ -241,6 +242,7 @@ def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: boo
         yield Sentence(f"{name}: {consistency_text(judged, consistency)}", media=HTML | TERMINAL)
     if summary.framework is not None:
         yield Sentence(f"{name}: {summary.framework.sentence(summary.done)}", media=HTML | TERMINAL)
+    yield from (Sentence(f"{name}: {text}") for text in reply_form_texts(summary))
 
 
 def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:

@@ -27,6 +27,9 @@ _UNBROKEN: Final = re.compile(
     r"\S*`[^`]+`\S*|\S*\bsteelyard [a-z][\w-]*(?: (?:--?[\w-]+|[A-Z][A-Z_.]*)(?![\w]))*\S*|\S*\bpip install \S+|\S+"
 )
 """Words, and commands within a sentence: in backticks, or with options and arguments in capitals."""
+_LABEL: Final = re.compile(r"(\s*)([-*\u2022] |\S{1,40}: )?")
+"""The blanks that a line begins with, and the mark of a list item or a label such as `note: `."""
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?")
 _NARROWEST: Final = 12
 """An elastic column is not made narrower than this: a terminal of fewer columns folds the lines."""
 
@@ -54,17 +57,38 @@ def print_json(value: Any) -> None:
 def say(to: Console, text: str, style: str = "") -> None:
     """A sentence that may quote anything; a command in it is never wrapped, so that it can be copied whole.
 
+    A line that begins with blanks, with the mark of a list item or with a label is wrapped below its text.
+
     Args:
-        to: the console; it colours nothing where it is no terminal, or where NO_COLOR is set.
+        to: the console; it colours nothing where it is not a terminal, or where NO_COLOR is set.
         text: what is said.
         style: its colour; "" is that of the terminal.
     """
     for line in visible(text).split("\n"):
-        if _COMMAND.search(line):
-            for part in lines_with_command(line, to.width):
-                to.print(Text(part, style), soft_wrap=True)
-        else:
-            to.print(Text(line, style))
+        wrap = lines_with_command if _COMMAND.search(line) else lines_of_text
+        for part in wrap(line, to.width):
+            to.print(Text(part, style), soft_wrap=True)
+
+
+def lines_of_text(line: str, width: int) -> list[str]:
+    """A line, wrapped between words; all but the first are indented as `say` has it.
+
+    >>> lines_of_text("note: the runs differ in the prompt", 20)
+    ['note: the runs', '  differ in the', '  prompt']
+    """
+    if cell_len(line) <= width:
+        return [line]
+    indent = _hanging_indent(line, width)
+    first = Text(line).wrap(console(), width)[0].plain.rstrip()
+    rest = Text(line[len(first) :].lstrip()).wrap(console(), width - len(indent))
+    return [first, *(f"{indent}{part.plain.rstrip()}" for part in rest)]
+
+
+def _hanging_indent(line: str, width: int) -> str:
+    """What lines behind the first begin with; nothing in a terminal that is too narrow for it."""
+    found = _LABEL.match(line)
+    blanks = len(found[1]) + (2 if found[2] else 0) if found else 0
+    return " " * blanks if width - blanks >= _NARROWEST else ""
 
 
 def lines_with_command(line: str, width: int) -> list[str]:
@@ -79,7 +103,7 @@ def lines_with_command(line: str, width: int) -> list[str]:
         return [line]
     last = _LAST_COMMAND.fullmatch(line)
     head, command = (last[1], last[2]) if last else (line, "")
-    indent = line[: len(line) - len(line.lstrip())]
+    indent, hanging = line[: len(line) - len(line.lstrip())], _hanging_indent(line, width)
     if command and not head.strip():
         return [line]
     lines: list[str] = []
@@ -87,7 +111,7 @@ def lines_with_command(line: str, width: int) -> list[str]:
         if lines and cell_len(f"{lines[-1]} {word}") <= width:
             lines[-1] += f" {word}"
         else:
-            lines += _folded(indent + word, width)
+            lines += _folded((hanging if lines else indent) + word, width)
     return [*lines, f"{indent}  {command}"] if command else lines
 
 
@@ -119,7 +143,7 @@ def table(
         rows: texts; the elastic cell may have a second part behind a line end, which keeps a line of its own.
         right: the columns that are numbers.
         elastic: the column that gives way when the lines are too long: its texts are folded, then cut in the middle.
-            Where that is not enough, the widest other texts are cut in the middle too.
+            Where that is not enough, the widest other texts are cut in the middle too, but never moments.
         lines: that a text of it may take.
         width: columns of the terminal; None is that of standard output.
     """
@@ -129,7 +153,11 @@ def table(
     # One blank between columns where two would cut the last one.
     gap = _GAP if sum(widths) - widths[elastic] + least + _GAP * (len(columns) - 1) <= width else 1
     available = width - gap * (len(columns) - 1)
-    texts = [at for at in range(len(columns)) if at not in right and at != elastic]
+    texts = [
+        at
+        for at in range(len(columns))
+        if at not in {*right, elastic} and not all(_MOMENT.fullmatch(row[at]) for row in cells)
+    ]
     # Else rich would cut the columns at the end, numbers too, without a sign.
     while texts and sum(widths) - widths[elastic] + least > available:
         widest = max(texts, key=lambda at: widths[at])

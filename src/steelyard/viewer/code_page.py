@@ -51,7 +51,7 @@ _FIELDS: Final = ("do", "name", "definition", "score", "pattern", "ignore_case")
 
 @dataclass(frozen=True, slots=True)
 class SentChange:
-    """What a reader sent of a code.
+    """A submitted form on a code.
 
     Args:
         do: what is to be done with it.
@@ -99,9 +99,10 @@ class _CodePages:
         first = request.query_params.get("from", "")
         start = int(first) if first.isdecimal() and len(first) < 9 else 0
         samples = {item.num: item.sample for item in coding.items}
-        return self._pages.page(
+        return self._pages.savable(
             request,
             "code.html.j2",
+            f"error analysis {coding.id} {code.name}",
             status=422 if fault else 200,
             coding=coding,
             code=code,
@@ -179,7 +180,7 @@ class _CodePages:
                 config = _scorer_config(self._codings.state(coding), sent)
                 write_scorer(store, coding, code, config, examples, author=author)
             case _:
-                raise HTTPException(400, f"{sent.do!r} is nothing that can be done with a code")
+                raise HTTPException(400, f"{sent.do!r} is not an action for a code")
         return code
 
     def _edit(self, coding: Coding, code: str, sent: SentChange) -> None:
@@ -204,11 +205,11 @@ class _CodePages:
     @staticmethod
     def _require_items(sent: SentChange) -> None:
         if not sent.items:
-            raise ConfigError("no note is ticked: tick those that are meant")
+            raise ConfigError("no note is ticked: tick some")
 
 
 def _digest(code: ErrorCode) -> str:
-    """What tells one name and definition from another."""
+    """A fingerprint of a name and definition."""
     return digest_of([code.name, code.definition])
 
 
@@ -239,7 +240,7 @@ def _scorer_config(state: CodingState, sent: SentChange) -> dict[str, Json]:
     name = sent.field("score")
     if sent.do == "pattern":
         if not sent.field("pattern"):
-            raise ConfigError("pattern: type a regular expression; a blank one is found in every answer")
+            raise ConfigError("pattern: type a regular expression; a blank one matches every answer")
         flags = ("ignore_case",) if sent.field("ignore_case") else ()
         ErrorPattern(name, sent.field("pattern"), flags).check()  # type: ignore[arg-type]
         return pattern_config(name, sent.field("pattern"), flags)
@@ -250,5 +251,5 @@ def _scorer_config(state: CodingState, sent: SentChange) -> dict[str, Json]:
 
 def _example(note: ErrorNote | None) -> str:
     if note is None or not note.text:
-        raise ConfigError("an example that was ticked has no note any more: look at the notes again")
+        raise ConfigError("a ticked example no longer has a note: check the notes again")
     return note.text

@@ -41,7 +41,7 @@ class CodeButton:
 
 @dataclass(frozen=True, slots=True)
 class SentNote:
-    """What a reader sent of a record.
+    """A submitted form on a record.
 
     Args:
         text: of the note.
@@ -102,7 +102,7 @@ class _RecordPages:
         state = self._codings.state(coding)
         runs = self._codings.runs(coding)
         if item.run not in runs:
-            raise ConfigError(f"the run of record {item.num} may have been deleted: nothing can be shown of it")
+            raise ConfigError(f"the run of record {item.num} may have been deleted: it cannot be shown")
         run = runs[item.run]
         note = state.notes.get(item.num)
         at = coding.items.index(item)
@@ -111,9 +111,10 @@ class _RecordPages:
             record_address(self._pages, coding, coding.items[place].num, mode) if 0 <= place < len(coding.items) else ""
             for place in (at - 1, at + 1)
         ]
-        return self._pages.page(
+        return self._pages.savable(
             request,
             "coded_record.html.j2",
+            f"error analysis {coding.id} {item.sample}",
             status=422 if fault else 200,
             coding=coding,
             item=item,
@@ -182,7 +183,7 @@ class _RecordPages:
         if sent.nothing or not (sent.code or sent.name):
             return not sent.nothing
         if not sent.text:
-            raise ConfigError("a code groups notes: say first what is wrong with this record")
+            raise ConfigError("a code groups notes: first note what is wrong with this record")
         self._assign(coding, item, sent, reader)
         return False
 
@@ -207,7 +208,7 @@ class _RecordPages:
         coding = self._codings.of(request.path_params["coding"])
         item = withdraw_note(self._store, coding, author=reader)
         if item is None:
-            raise ConfigError(f"no note of {reader} stands in this error analysis: there is nothing to withdraw")
+            raise ConfigError(f"{reader} has no note in this error analysis: there is nothing to withdraw")
         mode = reading_mode(request.query_params)
         return RedirectResponse(record_address(self._pages, coding, item, mode), 303)
 
@@ -236,7 +237,7 @@ def _written_meanwhile(note: ErrorNote | None) -> str:
 def _buttons(state: CodingState, note: ErrorNote | None) -> list[CodeButton]:
     """The codes with most notes in the order in which they were made, so that their keys seldom change; and the note's.
 
-    Others are typed by name: 500 buttons are no choice.
+    Others are typed by name: 500 buttons are not a choice.
     """
     most = {code.id for code in state.adopted[:_KEYS]}
     own = note.code if note else ""

@@ -78,7 +78,7 @@ class _CodesPages:
             )
             for coding in self._codings.all()
         ]
-        return self._pages.page(request, "codings.html.j2", codings=found)
+        return self._pages.savable(request, "codings.html.j2", "error analyses", codings=found)
 
     def overview(self, request: Request) -> Response:
         """An error analysis; of a run its newest, or the form that draws one where it is in none."""
@@ -94,9 +94,10 @@ class _CodesPages:
         state = told.page.state
         runs = self._codings.runs(coding)
         counts = state.counts
-        return self._pages.page(
+        return self._pages.savable(
             request,
             "coding.html.j2",
+            f"error analysis {coding.id}",
             coding=coding,
             state=state,
             runs=list(runs.values()),
@@ -217,13 +218,13 @@ def writer_of(request: Request, form: dict[str, str]) -> str:
     """Who sends a form: the name in it, or the one that the browser keeps.
 
     Raises:
-        ConfigError: there is none, or it is no person's.
+        ConfigError: there is none, or it is not a person's.
     """
     return checked_rater(form.get("author", "") or author_of(request))
 
 
 def scorer_words(code: ErrorCode) -> str:
-    """What has become of a code's scorer, in words; "" where it has none."""
+    """The state of a code's scorer, in words; "" without one."""
     if code.scorer is None:
         return ""
     kind = "pattern" if PATTERN in code.scorer.config else "judge"

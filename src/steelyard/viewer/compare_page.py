@@ -4,51 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.comparison import compare
+from steelyard.analysis.comparison import refuse_other_suites
 from steelyard.analysis.comparison_values import Comparison, PairComparison
 from steelyard.analysis.numbers import score_title
-from steelyard.analysis.settings import WordChange, word_changes
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.escaping import cell_text
 from steelyard.report.chart_scatter import ScatterChart
 from steelyard.report.comparison import comparison_section, settings_section
 from steelyard.report.conclusion import pair_figures
-from steelyard.report.numbers import one_line, run_labels, signed_text
-from steelyard.report.regressions import changed_samples
+from steelyard.report.numbers import run_labels, signed_text
 from steelyard.report.section import KeyFigure, Section
 from steelyard.store import Run
+from steelyard.viewer.changed_samples import ShownChange, change_columns, shown_changes
+from steelyard.viewer.free_memory import is_large
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.score_points import scatter_of
-
-_CHANGED: Final = 20
-"""Changed samples on the page; links lead to all of them."""
-_AT_ONCE: Final = 40_000
-"""Records of all runs together up to which a page waits for its comparison: some 0.2 s of CPU."""
-_INPUT: Final = 300
-_MOST_COMPARED: Final = 4_000
-"""Characters of both outputs together, up to which they are compared word by word."""
-
-
-@dataclass(frozen=True, slots=True)
-class ShownChange:
-    """A sample whose verdict changed, with both outputs as a diff of words."""
-
-    sample: str
-    other_sample: str
-    change: str
-    input: str
-    key: str
-    before: str
-    after: str
-    words: tuple[WordChange, ...]
-    reason: str
+from steelyard.viewer.side_by_side import ChangedRow, changed_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +38,7 @@ class ShownPair:
         settings: in what the runs differ.
         is_linked: whether lists of samples by outcome are about the score that is compared.
         scatter: values of every sample; None where the table of outcomes says as much.
-        changes: the first changed samples.
+        changes: the first changed samples; of several pairs these stand together, see `changed_rows`.
         versions: address of what changed between the two versions of their dataset; "" where that is not known.
     """
 
@@ -87,11 +63,12 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         refuse_unlike(runs)
         score = request.query_params.get("score") or None
         second = request.query_params.get("second", "")
+        chosen = request.query_params.getlist("columns")
         _refuse_unknown_score(runs, second)
         computed = _computed(pages, runs, score, second, wait=bool(request.query_params.get("wait")))
         if computed is None:
             return pages.page(request, "compare_waits.html.j2", runs=runs, query=request.url.query)
-        compared, shown, section = computed
+        compared, shown, section, rows = computed
         return pages.page(
             request,
             "compare.html.j2",
@@ -104,8 +81,12 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             score=compared.score,
             second=second,
             title=score_title(compared.score),
-            scores=sorted(set.intersection(*({*run.score_order} for run in runs))),
+            scores=sorted(shared := set.intersection(*({*run.score_order} for run in runs))),
+            columns=change_columns(runs, shared, chosen),
+            chosen=chosen,
             section=section,
+            rows=rows,
+            run_names=run_labels([compared.baseline, *compared.others]),
             others=[run.id for run in runs[1:]],
         )
 
@@ -127,36 +108,30 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     return [Route("/compare", comparison), Route("/compare/chosen", choose)]
 
 
-Computed = tuple[Comparison, tuple["ShownPair", ...], Section]
+Computed = tuple[Comparison, tuple["ShownPair", ...], Section, tuple[ChangedRow, ...]]
 
 
 def _computed(pages: Pages, runs: Sequence[Run], score: str | None, second: str, *, wait: bool) -> Computed | None:
     """A comparison and what is shown of it; None where it takes long, is not there yet, and nobody waits for it."""
 
     def compute() -> Computed:
-        compared = pages.kept(
-            *("comparison", runs, score),
-            lambda: compare(*runs, score=score, summaries=[pages.summary(run) for run in runs]),
-        )
+        compared = pages.comparison(runs, score)
         return compared, *_shown_all(pages, runs, compared, second)
 
     asked = ("shown comparison", runs, (score, second), compute)
-    at_once = wait or sum(run.done for run in runs) <= _AT_ONCE
+    at_once = wait or not is_large(runs)
     return pages.kept(*asked) if at_once else pages.ready(*asked)
 
 
 def refuse_unlike(runs: Sequence[Run]) -> None:
-    """Refuse runs of different suites: their scores are about different things.
+    """Refuse a run beside itself, and runs of different suites.
 
     Raises:
-        ConfigError: with the suites.
+        ConfigError: which they are.
     """
     if len(runs) < 2:
         raise ConfigError("a run cannot be compared with itself: choose another one")
-    kinds = {(run.suite, run.kind) for run in runs}
-    if len({kind for _, kind in kinds}) > 1 or len({suite for suite, _ in kinds}) > 1:
-        named = "; ".join(f"{run.target} is of suite {run.suite} ({run.kind})" for run in runs)
-        raise ConfigError(f"runs of different suites cannot be compared: {named}")
+    refuse_other_suites(runs)
 
 
 def _refuse_unknown_score(runs: Sequence[Run], second: str) -> None:
@@ -187,12 +162,13 @@ def _without_repeats(section: Section, settings: Collection[Section]) -> Section
 
 def _shown_all(
     pages: Pages, runs: Sequence[Run], compared: Comparison, second: str
-) -> tuple[tuple[ShownPair, ...], Section]:
-    """Every pair, and the section of all figures: of runs that do not change both stay the same."""
+) -> tuple[tuple[ShownPair, ...], Section, tuple[ChangedRow, ...]]:
+    """Every pair, the section of all figures, and of several pairs the changed samples of all: each stays the same."""
     figures = pair_figures(compared, run_labels([compared.baseline, *compared.others]))
     shown = (_shown(pages, runs, pair, figure, second) for pair, figure in zip(compared.pairs, figures, strict=True))
     settings = [settings_section(pair) for pair in compared.pairs]
-    return tuple(shown), _without_repeats(comparison_section(compared, runs), settings)
+    rows = changed_rows(pages, runs, compared.pairs) if len(compared.pairs) > 1 else ()
+    return tuple(shown), _without_repeats(comparison_section(compared, runs), settings), rows
 
 
 def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, figure: KeyFigure, second: str) -> ShownPair:
@@ -206,12 +182,12 @@ def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, figure: KeyF
         settings_section(pair),
         is_linked,
         scatter_of(pages, runs[0], other, pair.score, second),
-        tuple(_changes(runs, pair)),
+        shown_changes(runs, pair) if len(runs) == 2 else (),
     )
 
 
 def _versions(pages: Pages, datasets: OpenDatasets, baseline: Run, other: Run) -> str:
-    """The address of what changed between the datasets of two runs; "" where they are no versions of one."""
+    """The address of what changed between the datasets of two runs; "" where they are not versions of one."""
     before, after = datasets.of_run(baseline), datasets.of_run(other)
     if before is None or after is None or before.id != after.id or before.digest == after.digest:
         return ""
@@ -219,45 +195,8 @@ def _versions(pages: Pages, datasets: OpenDatasets, baseline: Run, other: Run) -
 
 
 def _facts(pair: PairComparison) -> Iterator[tuple[str, str]]:
-    """What the sentence does not say: where there is no evidence of a difference, it says which would be found."""
+    """Figures that the sentence omits; without evidence, the smallest difference that would be found."""
     headline = pair.headline
     if headline.detectable and pair.verdict in {"better", "worse", "inconclusive"}:
         least = signed_text(headline.detectable, share=headline.unit).lstrip("+")
         yield "smallest detectable difference", f"{least}{' points' if headline.unit else ''}"
-
-
-def _changes(runs: Sequence[Run], pair: PairComparison) -> list[ShownChange]:
-    listed = changed_samples(runs, pair, most=_CHANGED)
-    outputs = [
-        _outputs(run, {sample if run.id == pair.baseline else pair.other_ids.get(sample, sample) for sample in samples})
-        for samples in [{change.sample for change in listed}]
-        for run in runs
-        if run.id in {pair.baseline, pair.other}
-    ]
-    shown = []
-    for change in listed:
-        other = pair.other_ids.get(change.sample, change.sample)
-        before, after = outputs[0].get(change.sample, ""), outputs[1].get(other, "")
-        words = tuple(word_changes(before, after)) if len(before) + len(after) <= _MOST_COMPARED else ()
-        shown.append(
-            ShownChange(
-                change.sample,
-                other,
-                change.change,
-                one_line(change.question, _INPUT),
-                change.key,
-                change.before,
-                change.after,
-                words if before != after else (),
-                change.reason,
-            )
-        )
-    return shown
-
-
-def _outputs(run: Run, samples: set[str]) -> dict[str, str]:
-    """Sample id -> the output of its first repeat as text."""
-    texts: dict[str, str] = {}
-    for record in run.records_of(samples):
-        texts.setdefault(record.sample.id, cell_text(record.output.value) if record.output else "")
-    return texts

@@ -48,7 +48,7 @@ class CellField:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a request is about."""
+    """The dataset, version and row of a request."""
 
     dataset: NamedDataset
     version: DatasetVersion
@@ -103,7 +103,7 @@ class _RowPages:
     async def change(self, request: Request) -> Response:
         """Store what was changed in a row, or that it is retired, or that all is undone."""
         self._pages.refuse_writing()
-        form = await form_of(request)
+        form = await _sent(request)
         return await run_in_threadpool(self._change, request, form)
 
     def _change(self, request: Request, form: dict[str, str]) -> Response:
@@ -174,9 +174,10 @@ class _RowPages:
                 row.cells[at] if row and row.cells[at] is not None else like.get(column, ""), str
             )
             fields.append(CellField(name, column, text, old, now if conflict and _differ(now, text) else "", is_json))
-        return self._pages.page(
+        return self._pages.savable(
             request,
             "dataset_row.html.j2",
+            f"{asked.version.name} {ident}",
             status=422 if error else 200,
             dataset=asked.dataset,
             version=asked.version,
@@ -201,7 +202,7 @@ class _RowPages:
     async def add(self, request: Request) -> Response:
         """Store a new row."""
         self._pages.refuse_writing()
-        form = await form_of(request)
+        form = await _sent(request)
         return await run_in_threadpool(self._add, request, form)
 
     def _add(self, request: Request, form: dict[str, str]) -> Response:
@@ -249,7 +250,7 @@ class _RowPages:
             ident=ident,
             given={name: given.get(name, "") for name in (*_ORIGIN, "take")},
             record=record,
-            known=record is not None and any(row.id == record.sample.id for row in asked.file.rows),
+            known=record is not None and record.sample.id in asked.file.ids,
             has_output=record is not None and record.output is not None,
             fault=str(error) if error else "",
             author=given.get("author") or author_of(request),
@@ -260,7 +261,7 @@ class _RowPages:
         dataset, version = self._datasets.asked(request)
         file = self._datasets.file(version)
         if len(file.columns) > _MOST_COLUMNS:
-            raise ConfigError(f"{version.name} has {len(file.columns)} columns, more than a form can hold")
+            raise ConfigError(f"{version.name} has {len(file.columns)} columns, more than a form can have")
         return _Asked(dataset, version, file, self._datasets.draft(dataset, version))
 
     def _record(self, given: Mapping[str, str]) -> tuple[Run, Record]:
@@ -280,8 +281,13 @@ class _RowPages:
         return {"run": run.id, "target": run.target, "sample": record.sample.id, "repeat": record.repeat}
 
 
+async def _sent(request: Request) -> dict[str, str]:
+    """A form with the ids that its address names: hidden fields would not keep line ends and hidden characters."""
+    return {**request.query_params, **await form_of(request)}
+
+
 def _written(form: Mapping[str, str]) -> str:
-    """What somebody wrote into the fields of a row, one after another."""
+    """The submitted fields of a row, in order."""
     return "\n\n".join(text for name, text in form.items() if name.startswith(_CELL) and text.strip())
 
 
@@ -297,7 +303,7 @@ def _new_row(asked: _Asked, form: Mapping[str, str]) -> tuple[str, dict[str, Any
         ConfigError: the id cannot be one or is taken, or there is no cell.
     """
     ident = checked_row_id(form.get("id", ""))
-    if any(row.id == ident for row in asked.file.rows):
+    if ident in asked.file.ids:
         raise ConfigError(f"{asked.version.name} has a row with the id {ident} already: choose another")
     cells = _typed(asked.file, form, (None,) * len(asked.file.columns))
     filled = {column: value for column, value in cells.items() if value not in (None, "")}
@@ -328,12 +334,12 @@ def _differ(first: str, second: str) -> bool:
 
 
 def _is_there(asked: _Asked, draft: DatasetDraft, ident: str) -> bool:
-    return ident in draft.rows or any(row.id == ident for row in asked.file.rows)
+    return ident in draft.rows or ident in asked.file.ids
 
 
 def _free_id(asked: _Asked, ident: str) -> str:
     """The id of a sample; with a number where the dataset or its draft has a row of that id."""
-    taken = {row.id for row in asked.file.rows} | asked.draft.rows.keys()
+    taken = {*asked.file.ids} | asked.draft.rows.keys()
     name, count = ident, 1
     while name in taken:
         count += 1
@@ -343,8 +349,8 @@ def _free_id(asked: _Asked, ident: str) -> str:
 
 def _beside(asked: _Asked, ident: str) -> tuple[str, str]:
     """Ids of the rows of the file before and after one; "" at the ends."""
-    rows = asked.file.rows
-    at = next((place for place, row in enumerate(rows) if row.id == ident), None)
-    if at is None:
+    ids = asked.file.ids
+    if ident not in ids:
         return "", ""
-    return rows[at - 1].id if at else "", rows[at + 1].id if at + 1 < len(rows) else ""
+    at = ids.index(ident)
+    return ids[at - 1] if at else "", ids[at + 1] if at + 1 < len(ids) else ""

@@ -77,7 +77,7 @@ class _DatasetPages:
             (dataset, sum(len(self._datasets.draft(dataset, version).rows) for version in dataset.versions))
             for dataset in self._datasets.all()
         ]
-        return self._pages.page(request, "datasets.html.j2", datasets=found)
+        return self._pages.savable(request, "datasets.html.j2", "datasets", datasets=found)
 
     def rows(self, request: Request) -> Response:
         """The rows of a version, or why they cannot be shown; and its versions with their runs."""
@@ -90,9 +90,10 @@ class _DatasetPages:
             total = len(self._datasets.file(version).rows)
         except (ConfigError, DataError) as error:
             fault = str(error)
-        return self._pages.page(
+        return self._pages.savable(
             request,
             "dataset.html.j2",
+            version.name,
             dataset=dataset,
             version=version,
             given=given,
@@ -104,7 +105,7 @@ class _DatasetPages:
         )
 
     def difference(self, request: Request) -> Response:
-        """What changed between two versions."""
+        """The changes between two versions."""
         dataset, later = self._datasets.asked(request)
         later = dataset.version(request.query_params.get("b", "") or later.digest)
         asked = request.query_params.get("a", "")
@@ -114,9 +115,10 @@ class _DatasetPages:
             found = dataset_difference(self._datasets.file(earlier), self._datasets.file(later))
         except (ConfigError, DataError) as error:
             fault = str(error)
-        return self._pages.page(
+        return self._pages.savable(
             request,
             "dataset_difference.html.j2",
+            f"{earlier.name} to {later.name}",
             dataset=dataset,
             earlier=earlier,
             later=later,
@@ -126,7 +128,7 @@ class _DatasetPages:
         )
 
     def draft(self, request: Request) -> Response:
-        """What the draft changes, and the forms that save or discard it."""
+        """The changes of the draft, and the forms that save or discard it."""
         return self._draft_page(request)
 
     def _draft_page(self, request: Request, fault: str = "") -> Response:
@@ -140,9 +142,10 @@ class _DatasetPages:
             refused = unwritable(file.path)
         except (ConfigError, DataError) as error:
             refused = str(error)
-        return self._pages.page(
+        return self._pages.savable(
             request,
             "dataset_draft.html.j2",
+            f"draft of {version.name}",
             status=422 if fault else 200,
             dataset=dataset,
             version=version,
@@ -188,7 +191,7 @@ class _DatasetPages:
 
 
 def number_in(form: dict[str, str], name: str) -> int:
-    """The number of a hidden field; -1, which is no event's, where somebody made the form by hand."""
+    """The number of a hidden field; -1, which is not an event's, where somebody made the form by hand."""
     return number_of(form.get(name, ""))
 
 

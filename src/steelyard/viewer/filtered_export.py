@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from steelyard.viewer.single_file import saved_as
 
 _TOGETHER: Final = 500
 """Records that are read at a time: a file of 100,000 takes no more memory than one of 500."""
+_LINES: Final = 100
 _TYPES: Final[Mapping[str, str]] = MappingProxyType({"csv": "text/csv", "jsonl": "application/jsonl"})
 
 
@@ -31,10 +33,11 @@ def export_routes(pages: Pages) -> list[Route]:
         given = {name: request.query_params.get(name, "") for name in ("where", "search", "sort")}
         against = request.query_params.get("against", "")
         # The first page is read before anything is sent: what cannot be meant is answered by a page that says so.
-        records = _records(run, pages.run_of(against) if against else None, given)
+        search = pages.searches.found_in_all(run, given["search"]) if given["search"] else ""
+        records = _records(run, pages.run_of(against) if against else None, {**given, "search": search})
         name = f"{run.suite} {run.target} {run.id}{' filtered' if given['where'] or given['search'] else ''}"
         return StreamingResponse(
-            _lines(form)(run, records=records), media_type=_TYPES[form], headers=saved_as(f"{name}.{form}")
+            _pieces(_lines(form)(run, records=records)), media_type=_TYPES[form], headers=saved_as(f"{name}.{form}")
         )
 
     return [Route("/export/{run}/{form}", export)]
@@ -46,8 +49,16 @@ def _lines(form: str) -> Callable[..., Iterator[str]]:
     return csv if form == "csv" else jsonl
 
 
+def _pieces(lines: Iterator[str]) -> Iterator[str]:
+    """The same text in larger pieces: each takes a turn of the server's loop, 0.1 ms of CPU."""
+    while piece := "".join(islice(lines, _LINES)):
+        yield piece
+
+
 def _records(run: Run, against: Run | None, given: Mapping[str, Any]) -> Iterator[Record]:
     """All records of a list; its first page is read at once."""
+    if not any(given.values()):
+        return run.records()
     first = run.page(n=_TOGETHER, against=against, **given)
 
     def following() -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""What every request passes before a page is made: host, token, origin and size; and the headers of every answer.
+"""Checks of every request before a page is made: host, token, origin and size; and the headers of every answer.
 
 A page that is served on loopback can be asked for by any web site that the user visits. So that none can read or
 change anything (DNS rebinding, cross-site requests): the Host must be one that was named, the token must have come
@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_urlsafe
 from typing import Final
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -164,13 +164,13 @@ class RequestGuard:
         method = scope["method"]
         if len(headers.getlist("host")) != 1 or not self._access.is_host(headers["host"]):
             return _refuse(
-                403, f"the host {headers.get('host', '')!r} is not one of this viewer's: start it with --allow-host"
+                403, f"the host {headers.get('host', '')!r} is not allowed: start the viewer with --allow-host"
             )
         if method not in _ALLOWED:
             return _refuse(405, f"{method} is not a method of this viewer")
         if method not in _UNCHANGING:
             if not _is_own(headers, scope["scheme"]):
-                return _refuse(403, "only pages of this viewer may change something")
+                return _refuse(403, "only pages of this viewer may make changes")
             if not headers.get("content-length", "0").isdigit() or int(headers.get("content-length", 0)) > MOST_BYTES:
                 return _refuse(413, _TOO_LARGE)
         return self._without_token(scope, headers)
@@ -184,8 +184,9 @@ class RequestGuard:
         if scope["method"] not in _UNCHANGING or not self._access.is_token(given):
             return HTMLResponse(_UNAUTHORIZED_PAGE, 401)
         rest = urlencode([(name, value) for name, value in pairs if name != "token"])
-        # The path of our own address is used, never one that a caller could make a foreign address ("//host").
-        path = self._access.root_path + "/" + scope["path"].lstrip("/\\")
+        # The path of our own address is used, never one that a caller could make a foreign address ("//host"). An id in
+        # it may hold a question mark, and letters that no header takes.
+        path = quote(self._access.root_path + "/" + scope["path"].lstrip("/\\"))
         target = path + (f"?{rest}" if rest else "")
         if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
             answer: Response = RedirectResponse(target, 303)

@@ -15,6 +15,7 @@ from steelyard.report.chart import TimelineChart
 from steelyard.report.history_sections import history_sections, history_title
 from steelyard.report.section import RunLink, Section
 from steelyard.store.labels import read_notes
+from steelyard.viewer.named_address import given_name
 from steelyard.viewer.pages import Pages, linked_page
 
 _RUNS: Final = 50
@@ -68,7 +69,7 @@ def past_runs(pages: Pages, request: Request) -> History:
     Raises:
         ConfigError: there are none with scores.
     """
-    suite = request.path_params["suite"]
+    suite = given_name(request, "suite")
     runs = [run for run in pages.store.runs() if run.suite == suite]
     if not runs:
         raise ConfigError(f"there is no run of a suite {suite!r} in the store")
@@ -79,4 +80,8 @@ def past_runs(pages: Pages, request: Request) -> History:
     newest = found[:_RUNS][::-1]
     notes, older = read_notes(pages.store, newest), len(found) - len(newest)
     about = (score, older, sum(map(len, notes.values())))  # notes are added and never changed
-    return pages.kept("history", newest, about, lambda: history_of(newest, notes, score=score, older=older))
+
+    def compute() -> History:
+        return history_of([(run, pages.summary(run)) for run in newest], notes, score=score, older=older)
+
+    return pages.kept("history", newest, about, compute)

@@ -27,7 +27,7 @@ KEYS: Final = (
     ViewerKey("j", "next row of a table, or next sample"),
     ViewerKey("k", "previous row of a table, or previous sample"),
     ViewerKey("Enter", "open the chosen row"),
-    ViewerKey("Escape", "leave a field, close this sheet, or go back to the page above", "Esc"),
+    ViewerKey("Escape", "leave a field, close this sheet or the list of columns, or go back to the page above", "Esc"),
     ViewerKey("[", "previous run"),
     ViewerKey("]", "next run"),
     ViewerKey("1", "label: the verdict of that number; error analysis: the code", "1–9"),
@@ -42,5 +42,6 @@ KEYS: Final = (
     ViewerKey("d", "dataset: look at the draft"),
     ViewerKey("/", "search"),
     ViewerKey("f", "filter"),
+    ViewerKey("o", "run, comparison: choose the columns of the table of samples; Esc closes the list"),
     ViewerKey("?", "show this sheet"),
 )

@@ -24,6 +24,7 @@ from starlette.routing import Route
 from steelyard.analysis.numbers import score_phrase
 from steelyard.analysis.running_score import RunningScore, headline_score
 from steelyard.analysis.usage import StageCost, money_text
+from steelyard.errors import SteelyardError
 from steelyard.models.prices import units
 from steelyard.report.numbers import one_line, value_text
 from steelyard.report.progress import BudgetUse, budget_use, duration_text, rate_text, retry_text
@@ -107,7 +108,7 @@ class LiveState:
         spent: money of all runs, where there are prices; "" else.
         retries: how many attempts were sent again and why; "" where none was.
         limited: model -> attempts that its endpoint refused with 429, most first.
-        failures: target, sample and error of the last ones.
+        failures: run, sample and error of the last ones.
         endings: how the runs ended; empty as long as one is running.
         workers: the processes that share the samples; none where one process runs all.
     """
@@ -122,7 +123,7 @@ class LiveState:
     spent: str
     retries: str
     limited: Sequence[tuple[str, int]]
-    failures: Sequence[tuple[str, str, str]]
+    failures: Sequence[tuple[Run, str, str]]
     endings: Sequence[LiveEnding]
     workers: Sequence[WorkerRow] = ()
 
@@ -134,7 +135,7 @@ class LiveState:
 
 @dataclass(frozen=True, slots=True)
 class _Lasting:
-    """What does not change while a run runs, so that its manifest is read once."""
+    """The constant parts of a running run, read once from its manifest."""
 
     stages: Sequence[str]
     score: str
@@ -149,7 +150,7 @@ class _Lasting:
 
 
 class LiveWatch:
-    """What one page has seen of an evaluation so far.
+    """The progress of an evaluation that one page has seen.
 
     Args:
         store: it is read alone.
@@ -161,7 +162,7 @@ class LiveWatch:
         self._evaluation = evaluation
         self._lasting: dict[int, _Lasting] = {}
         self._seen: dict[int, list[tuple[float, int]]] = {}
-        self._failures: tuple[Counter[int], list[tuple[str, str, str]]] = Counter(), []
+        self._failures: tuple[Counter[int], list[tuple[Run, str, str]]] = Counter(), []
 
     def look(self, now: float) -> LiveState:
         """The state of all runs.
@@ -229,12 +230,12 @@ class LiveWatch:
             _cost(stages),
         )
 
-    def _last_failures(self, runs: Sequence[Run]) -> list[tuple[str, str, str]]:
+    def _last_failures(self, runs: Sequence[Run]) -> list[tuple[Run, str, str]]:
         """They are read again only when there are more: finding the last ones may take a pass over the records."""
         errors = Counter({run.num: run.errors for run in runs if run.errors})
         if errors != self._failures[0]:
             found = [
-                (run.target, record.sample.id, one_line(record.failure.message, _MESSAGE))
+                (run, record.sample.id, one_line(record.failure.message, _MESSAGE))
                 for run in runs
                 if run.errors
                 for record in run.last_failures(_FAILURES)
@@ -263,19 +264,30 @@ def live_routes(pages: Pages) -> list[Route]:
 
 
 async def _events(pages: Pages, request: Request, run: Run) -> AsyncIterator[str]:
-    watch, before = LiveWatch(pages.store, run.evaluation), ""
+    watch, before, trouble = LiveWatch(pages.store, run.evaluation), "", ""
     yield ": open\n\n"  # the page is connected before the first look at the store
     while not await request.is_disconnected():
         began = time.monotonic()
-        state = await run_in_threadpool(watch.look, began)
-        text = pages.text(request, "live_rows.html.j2", live=state)
+        state, fault = await run_in_threadpool(_looked, watch, began)
+        if fault != trouble:
+            trouble = fault
+            yield f"event: trouble\ndata: {fault}\n\n"
+        text = before if state is None else pages.text(request, "live_rows.html.j2", live=state)
         if text != before:
             before = text
             yield "".join(f"data: {line}\n" for line in text.splitlines()) + "\n"
-        if state.ended:
+        if state is not None and state.ended:
             yield "event: ended\ndata: ended\n\n"
             return
         await asyncio.sleep(max(_LEAST_S, _SHARE * (time.monotonic() - began)))
+
+
+def _looked(watch: LiveWatch, now: float) -> tuple[LiveState | None, str]:
+    """The state of all runs, or why the store cannot be read now: the page stays open until it can be again."""
+    try:
+        return watch.look(now), ""
+    except SteelyardError as error:
+        return None, one_line(f"The store cannot be read: {error}", _MESSAGE)
 
 
 def _states(runs: Sequence[Run]) -> list[str]:
@@ -301,7 +313,9 @@ def _by_fault(consumed: Consumption) -> Counter[str]:
 
 def _tokens(stages: Sequence[StageCost]) -> str:
     given, got = sum(stage.input_tokens for stage in stages), sum(stage.output_tokens for stage in stages)
-    return f"{given:,} in, {got:,} out" if given or got else ""
+    cached = sum(stage.cached_tokens for stage in stages)
+    of_these = f" ({cached:,} in the endpoint's cache)" if cached else ""
+    return f"{given:,} in{of_these}, {got:,} out" if given or got else ""
 
 
 def _cost(stages: Sequence[StageCost]) -> str:

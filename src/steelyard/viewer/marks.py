@@ -41,12 +41,12 @@ def _change(action: str, tag: str) -> MarkChange:
         case "untag":
             return MarkChange(remove=(tag,))
         case _:
-            raise HTTPException(400, f"{action!r} is nothing that can be done with a run's marks")
+            raise HTTPException(400, f"{action!r} is not an action for marks of a run")
 
 
 def _mark(pages: Pages, chosen: list[str], change: MarkChange) -> None:
     if not chosen:
-        raise ConfigError("no run is chosen: tick the runs that are meant")
+        raise ConfigError("no run is chosen: tick some")
     runs = [pages.run_of(ident) for ident in dict.fromkeys(chosen)]
     if change.baseline and len({(run.suite, run.kind) for run in runs}) < len(runs):
         raise ConfigError("a suite has one baseline, and several of the chosen runs are of one suite")

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from steelyard.errors import SteelyardError
 from steelyard.store.labels import add_note
 from steelyard.viewer.pages import Pages, form_of
 
@@ -24,10 +25,14 @@ def note_routes(pages: Pages) -> list[Route]:
 
     async def add(request: Request) -> Response:
         pages.refuse_writing()
-        run = await run_in_threadpool(pages.run, request)
         form = await form_of(request)
-        text, author = form.get("text", ""), form.get("author", "").strip()
-        await run_in_threadpool(add_note, pages.store, run, text, author=author, at=datetime.now(UTC))
+        # Browsers send each line end as two characters, and count it as one.
+        text, author = form.get("text", "").replace("\r\n", "\n"), form.get("author", "").strip()
+        try:
+            run = await run_in_threadpool(pages.run, request)
+            await run_in_threadpool(add_note, pages.store, run, text, author=author, at=datetime.now(UTC))
+        except SteelyardError as error:
+            return await run_in_threadpool(pages.unplaced, request, error, text)
         answer = RedirectResponse(pages.address(f"/run/{run.id}") + "#notes", 303)
         remember_author(answer, request, author, path=pages.address("/"))
         return answer

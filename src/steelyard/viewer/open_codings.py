@@ -78,11 +78,11 @@ class OpenCodings:
         return kept[1]
 
     def state(self, coding: Coding) -> CodingState:
-        """What people have done with it until now."""
+        """The events of the analysis so far."""
         return read_coding(self._store, coding)
 
     def described(self, coding: Coding) -> DescribedCoding:
-        """What its pages tell, computed once while nothing changes."""
+        """The figures of its pages, computed once while nothing changes."""
         state, runs = self.state(coding), len(self._pages.store.runs())
         kept = self._described.get(coding.id)
         if kept is None or kept[0] is not state or kept[1] != runs:

@@ -1,4 +1,4 @@
-"""What all pages share: the store, the templates, addresses, and pages that say what went wrong."""
+"""Shared parts of all pages: the store, the templates, addresses, and pages that say what went wrong."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.convertors import Convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from steelyard.analysis.comparison import compare
+from steelyard.analysis.numbers import score_title
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import visible
@@ -22,12 +24,18 @@ from steelyard.report.html import section_environment
 from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.store import Run, Store, read_marks
 from steelyard.store.marks import baselines
+from steelyard.store.raters import raters_state
+from steelyard.viewer.background_search import BackgroundSearch
+from steelyard.viewer.free_memory import give_back, is_large
 from steelyard.viewer.keys import KEYS
+from steelyard.viewer.named_address import named_address, sample_address, short_name
 from steelyard.viewer.run_figures import BaselineDifference, FigureCache, state_of
-from steelyard.viewer.single_file import saved_as, style, without_links
+from steelyard.viewer.single_file import saved_as, style, to_be_read
 
 if TYPE_CHECKING:
     import jinja2
+
+    from steelyard.analysis.comparison_values import Comparison
 
 _HTMX: Final = (
     "extensions:'hx-csp,sse', includeIndicatorCSS:false, defaultTimeout:60000"
@@ -40,7 +48,9 @@ _PATIENCE_S: Final = 0.2
 _KEPT: Final = 1000
 """Summaries that are kept."""
 _COMPUTED: Final = 12
-"""Comparisons and histories that are kept: one of two runs of 100,000 samples takes a second, and some megabytes."""
+"""Comparisons and histories that are kept."""
+_RECORDS: Final = 1_000_000
+"""Records of the runs that they were computed of, together: of 100,000 whose verdict changed, the ids take 7 MB."""
 T = TypeVar("T")
 
 
@@ -74,7 +84,8 @@ class Pages:
         self._root_path = root_path
         self._summaries: dict[str, tuple[tuple[object, ...], RunSummary]] = {}
         self._target_tags: dict[str, Mapping[str, str]] = {}
-        self.figures = FigureCache()
+        self.figures = FigureCache(keep=not read_only)
+        self.searches = BackgroundSearch(store, read_only=read_only)
         self._computed: dict[tuple[Hashable, ...], Future[Any]] = {}
         self._lock = Lock()
         self._computing = ThreadPoolExecutor(1, thread_name_prefix="comparisons")
@@ -82,11 +93,12 @@ class Pages:
 
     def summary(self, run: Run) -> RunSummary:
         """The summary of a run; that of a run which does not change is computed once."""
-        key = (run.state, run.done, run.scoring_version)
+        raters = raters_state(run)
+        key = (run.state, run.done, run.scoring_version, *raters)
         kept = self._summaries.get(run.id)
         if kept is None or kept[0] != key:
-            # Of a large run the list has the same already.
-            summary = run.summary() if run.is_looked_through else self.figures.summary(run)
+            # Of a large run without labels the list has the same already.
+            summary = run.summary() if run.is_looked_through else self.figures.summary(run, raters)
             self._summaries[run.id] = kept = key, summary
             while len(self._summaries) > _KEPT:
                 self._summaries.pop(next(iter(self._summaries)), None)
@@ -117,13 +129,25 @@ class Pages:
         """
         future, is_mine = self._future((name, about, *map(state_of, runs)))
         if is_mine:
+            if is_large(runs):
+                give_back(())  # what other threads have freed is of no use to this one
             try:
                 future.set_result(compute())
             except BaseException as error:
                 self._forget(future)
                 future.set_exception(error)
                 raise
+            finally:
+                if is_large(runs):
+                    give_back(runs)
         return cast("T", future.result())
+
+    def comparison(self, runs: Sequence[Run], score: str | None) -> Comparison:
+        """The runs against the first of them, on a score; None is the headline."""
+        return self.kept(
+            *("comparison", runs, score),
+            lambda: compare(*runs, score=score, summaries=[self.summary(run) for run in runs]),
+        )
 
     def ready(self, name: str, runs: Sequence[Run], about: Hashable, compute: Callable[[], T]) -> T | None:
         """The same if it is there; else it is computed in a thread of its own, for the next who asks.
@@ -145,6 +169,7 @@ class Pages:
     def close(self) -> None:
         """Compute nothing more."""
         self.figures.close()
+        self.searches.close()
         self._computing.shutdown(wait=False, cancel_futures=True)
 
     def _future(self, key: tuple[Hashable, ...]) -> tuple[Future[Any], bool]:
@@ -153,25 +178,31 @@ class Pages:
             future = self._computed.get(key)
             if future is not None:
                 return future, False
+            # What is still computed stays, since somebody waits for it under its key.
+            done = [of for of, kept in self._computed.items() if kept.done()]
+            while done and (len(self._computed) >= _COMPUTED or self._records + _records(key) > _RECORDS):
+                del self._computed[done.pop(0)]
             self._computed[key] = future = Future()
-            while len(self._computed) > _COMPUTED:
-                self._computed.pop(next(iter(self._computed)))
             return future, True
+
+    @property
+    def _records(self) -> int:
+        return sum(map(_records, self._computed))
 
     def _forget(self, future: Future[Any]) -> None:
         """Let what failed be computed again: a database may have been busy."""
         with self._lock:
             self._computed = {key: kept for key, kept in self._computed.items() if kept is not future}
 
-    def address(self, path: str, **query: str | int | None) -> str:
-        """The address of a page; parts of the query that are None or "" are left out."""
-        given = {name: value for name, value in query.items() if value not in (None, "")}
-        return self._root_path + path + (f"?{urlencode(given)}" if given else "")
+    def address(self, path: str, **query: str | int | Sequence[str] | None) -> str:
+        """The address of a page; parts of the query that are None or empty are left out, a list gives one each."""
+        given = {name: value for name, value in query.items() if value not in (None, "", (), [])}
+        return self._root_path + path + (f"?{urlencode(given, doseq=True)}" if given else "")
 
     @staticmethod
-    def query(**given: str) -> str:
-        """A query string of what is given."""
-        return urlencode(given)
+    def query(**given: str | Sequence[str]) -> str:
+        """A query string of what is given; each of several has a part of its own."""
+        return urlencode(given, doseq=True)
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
         """A template as an answer.
@@ -184,28 +215,28 @@ class Pages:
         """
         return HTMLResponse(self.text(request, template, **values), status)
 
-    def savable(self, request: Request, template: str, name: str, **values: Any) -> Response:
+    def savable(self, request: Request, template: str, name: str, *, status: int = 200, **values: Any) -> Response:
         """A template as an answer, or as one file where the address says `save=page`.
 
         Args:
             request: as for `page`.
-            template: its name; it leaves out what needs a viewer where `saved` is true.
+            template: its name; it leaves out what needs a viewer where `saved` is true, and `read_only` is then too.
             name: of the file, without its ending.
+            status: as for `page`.
             values: what the template shows.
         """
         if not asks_for_file(request):
-            return self.page(request, template, **values)
+            query = urlencode([*request.query_params.multi_items(), ("save", "page")])
+            return self.page(request, template, status=status, save_query=query, **values)
         text, digest = style()
-        page = self.text(request, template, saved=True, style=text, style_hash=digest, **values)
-        return HTMLResponse(without_links(page), headers=saved_as(f"{name}.html"))
+        page = self.text(request, template, saved=True, read_only=True, style=text, style_hash=digest, **values)
+        return HTMLResponse(to_be_read(page), headers=saved_as(f"{name}.html"))
 
     def text(self, request: Request, template: str, **values: Any) -> str:
         """A template as text."""
         return self._environment.get_template(template).render(
             nonce=request.state.nonce,
-            read_only=self.read_only,
-            part=request.headers.get("hx-request-type") == "partial",
-            **{"saved": False, **values},
+            **{"saved": False, "save_query": "", "read_only": self.read_only, **values},
         )
 
     def load(self, template: str) -> None:
@@ -238,27 +269,38 @@ class Pages:
             HTTPException: 403.
         """
         if self.read_only:
-            raise HTTPException(403, "this viewer was started with --read-only: it writes nothing")
+            raise HTTPException(403, "this viewer was started with --read-only: it does not write")
 
     def error(self, request: Request, error: Exception) -> Response:
-        """What a user did, or the store holds, that no page can be made of."""
+        """A request or stored state that no page can show."""
         if request.method == "POST":
-            self.store.renew_writer()
-            status, title = (422 if isinstance(error, ConfigError) else 500), "This was not done"
-        else:
-            status, title = (404 if isinstance(error, ConfigError) else 500), "This cannot be shown"
-        return self.page(request, "error.html.j2", status=status, title=title, text=str(error))
+            return self.unplaced(request, error, "")
+        status = 404 if isinstance(error, ConfigError) else 500
+        return self._failed(request, status, "This cannot be shown", str(error))
 
-    def unplaced(self, request: Request, error: ConfigError | DataError, typed: str) -> Response:
+    def unplaced(self, request: Request, error: Exception, typed: str) -> Response:
         """What was typed has no place any more: why, and the text, so that nothing is lost."""
-        return self.page(request, "error.html.j2", status=422, title="This was not done", text=str(error), typed=typed)
+        self.store.renew_writer()
+        status = 422 if isinstance(error, ConfigError | DataError) else 500
+        return self._failed(request, status, "This was not done", str(error), typed)
 
     def refused(self, request: Request, error: Exception) -> Response:
         """An address that is none of ours, or what may not be done."""
         status = error.status_code if isinstance(error, HTTPException) else 404
         text = error.detail if isinstance(error, HTTPException) else ""
         title = "There is no such page" if status == 404 else "This is not done"
-        return self.page(request, "error.html.j2", status=status, title=title, text=text)
+        return self._failed(request, status, title, text)
+
+    def _failed(self, request: Request, status: int, title: str, text: str, typed: str = "") -> Response:
+        """What went wrong, as a page; where htmx asks for a part of one, as a sentence in the place of that part."""
+        is_part = request.headers.get("hx-request-type") == "partial"
+        template = "error_part.html.j2" if is_part else "error.html.j2"
+        return self.page(request, template, status=status, title=title, text=text, typed=typed)
+
+
+def _records(key: Sequence[Any]) -> int:
+    """Of the runs that a key of what was computed names, see `state_of`."""
+    return sum(state[2] for state in key[2:])
 
 
 def asks_for_file(request: Request) -> bool:
@@ -270,7 +312,7 @@ async def form_of(request: Request) -> dict[str, str]:
     """The fields of a form that was sent; of a field that was sent twice, the last.
 
     Raises:
-        HTTPException: 400, what was sent is no form.
+        HTTPException: 400, what was sent is not a form.
     """
     return dict(await fields_of(request))
 
@@ -279,7 +321,7 @@ async def fields_of(request: Request) -> list[tuple[str, str]]:
     """The fields of a form that was sent, in order: boxes of one name are a field each.
 
     Raises:
-        HTTPException: 400, what was sent is no form.
+        HTTPException: 400, what was sent is not a form.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
         raise HTTPException(400, "a form is expected")
@@ -312,7 +354,7 @@ def linked_page(address: Callable[..., str], link: PageLink) -> str:
     if isinstance(link, ConditionLink):
         return address(f"/run/{link.run}", where=link.where) + "#samples-title"
     if isinstance(link, RecordLink):
-        return address(f"/run/{link.run}/s/{quote(link.sample, safe='')}")
+        return sample_address(address, link.run, link.sample)
     if isinstance(link, RunLink):
         compared = address("/compare", a=link.against, b=link.run, score=link.score)
         return compared if link.against else address(f"/run/{link.run}")
@@ -321,6 +363,15 @@ def linked_page(address: Callable[..., str], link: PageLink) -> str:
 
 def _environment(address: Callable[..., str], static: Callable[[str], str]) -> jinja2.Environment:
     environment = section_environment("steelyard.viewer", link_address=partial(linked_page, address))
-    globals_: Mapping[str, Any] = {"address": address, "static": static, "keys": KEYS, "htmx": _HTMX}
+    globals_: Mapping[str, Any] = {
+        "address": address,
+        "named_address": partial(named_address, address),
+        "sample_address": partial(sample_address, address),
+        "static": static,
+        "keys": KEYS,
+        "htmx": _HTMX,
+    }
     environment.globals.update(globals_)
+    environment.filters["score_title"] = score_title
+    environment.filters["short_name"] = short_name
     return environment

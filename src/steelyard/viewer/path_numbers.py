@@ -11,11 +11,11 @@ from starlette.convertors import Convertor, register_url_convertor
 
 _DIGITS: Final = 18
 _NO_NUMBER: Final = -1
-"""Counts of rows begin with 1, so this is no row's."""
+"""Counts of rows begin with 1, so this is not a row's."""
 
 
 class PathNumber(Convertor[int]):
-    """A part of an address that is a row's number, as in `/i/{item:number}`; a longer one is no page."""
+    """A part of an address that is a row's number, as in `/i/{item:number}`; a longer one is not a page."""
 
     regex = f"[0-9]{{1,{_DIGITS}}}"
 

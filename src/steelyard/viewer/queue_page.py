@@ -91,15 +91,16 @@ class _QueuePages:
     def listed(self, request: Request) -> Response:
         """The list of queues."""
         found = [(queue, read_progress(self._store, queue)[0]) for queue in queues(self._store)]
-        return self._pages.page(request, "queues.html.j2", queues=found)
+        return self._pages.savable(request, "queues.html.j2", "queues", queues=found)
 
     def overview(self, request: Request) -> Response:
         """How far a queue is, and where labelling begins."""
         queue = self._queue(request)
         progress, verdicts = read_progress(self._store, queue)
-        return self._pages.page(
+        return self._pages.savable(
             request,
             "queue.html.j2",
+            f"queue {queue.design.title}",
             queue=queue,
             drawn=_drawn(queue.design),
             progress=progress,
@@ -127,9 +128,10 @@ class _QueuePages:
         order = rater_order(queue, item, rater)
         blind = BlindRecord.of(queue.design, item, record, order)
         said = given_verdict(self._store, queue, item, rater, order)
-        return self._pages.page(
+        return self._pages.savable(
             request,
             "queue_item.html.j2",
+            f"queue {queue.design.title} {item.num}",
             queue=queue,
             record=blind,
             turns=turns_of(blind.input) if is_messages(blind.input) else [],

@@ -1,9 +1,9 @@
-"""What the list says of a run's result, cost and time: computed once, by one thread, while pages wait a bounded time.
+"""What the list says of a run's result, cost and time: read from the store, or computed by one thread.
 
-The first look at a store has to summarize up to 50 runs, and of a run of 100,000 samples that alone takes the better
-part of a second; its comparison with a baseline of that size takes some. So one thread computes, newest run first, and
-a page waits two seconds for it: what is not there by then is fetched by the page when it is. A finished run does not
-change, and neither does its difference to another finished one, so each is computed once for the life of the viewer.
+Figures are stored when an evaluation ends, so that the first look at a store reads them. What is not there (of a run
+that is running or was killed, of an older store, of a baseline that was pinned since) one thread computes, newest run
+first, and stores where the viewer may write; a page waits an instant for it, and fetches what is not there by then when
+it is. A finished run does not change, and neither does its difference to another finished one.
 """
 
 from __future__ import annotations
@@ -12,19 +12,31 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.analysis.comparison import headline_difference
-from steelyard.analysis.comparison_values import Verdict
-from steelyard.analysis.summary_values import RunSummary
 from steelyard.analysis.usage import money_text
-from steelyard.errors import ConfigError, SteelyardError
+from steelyard.errors import SteelyardError
 from steelyard.report.numbers import interval_text, signed_text, value_text
 from steelyard.store import Run
-from steelyard.store.latency import Latency, read_latency
+from steelyard.store.computed import ComputedOf, CountedRun, read_computed
+from steelyard.store.list_figures import (
+    HeadlineDifference,
+    ListFigures,
+    compute_difference,
+    compute_figures,
+    difference_to,
+    figures_of_list,
+)
+from steelyard.store.stored_summary import kept_summary
+from steelyard.viewer.free_memory import give_back, is_large
 
-PATIENCE_S: Final = 2.0
-"""How long a page waits for figures that were never computed."""
+if TYPE_CHECKING:
+    from steelyard.analysis.comparison_values import Verdict
+    from steelyard.analysis.summary_values import RunSummary
+    from steelyard.store.latency import Latency
+
+PATIENCE_S: Final = 0.1
+"""How long a page waits for figures that were never computed: of ten small runs they are there by then."""
 _MOST_KEPT: Final = 5_000
 _MOST_SUMMARIES: Final = 200
 
@@ -84,9 +96,14 @@ class BaselineDifference:
 
 
 class FigureCache:
-    """Computes figures and differences, each once, in a thread of its own."""
+    """Figures and differences of runs, each read or computed once; one thread of its own computes.
 
-    def __init__(self) -> None:
+    Args:
+        keep: whether what is computed is stored with its runs.
+    """
+
+    def __init__(self, *, keep: bool = False) -> None:
+        self._keep = keep
         self._summaries: dict[Hashable, RunSummary] = {}
         # One summary at a time: two requests for the same run would compute it twice, and need the memory of two.
         self._lock = Lock()
@@ -112,13 +129,17 @@ class FigureCache:
         Args:
             runs: in the order in which they are computed.
             baselines: (suite, kind) -> the pinned baseline.
-            patience_s: how long to wait for what was never computed.
+            patience_s: how long to wait for what is not stored and was never computed.
         """
+        against = {run.id: baselines[run.suite, run.kind] for run in runs if self.compares(run, baselines)}
+        keys = {run.id: _difference_key(against[run.id], run) for run in runs if run.id in against}
+        self._read_stored(
+            {state_of(run): figures_of_list(run) for run in runs},
+            {keys[run.id]: difference_to(against[run.id], run) for run in runs if run.id in against},
+        )
         figures = {run.id: self._future(state_of(run), self._figures, run) for run in runs}
         compared = {
-            run.id: self._future((baseline.id, baseline.scoring_version, *state_of(run)), self._against, baseline, run)
-            for run in runs
-            if self.compares(run, baselines) and (baseline := baselines.get((run.suite, run.kind)))
+            run.id: self._future(keys[run.id], self._against, against[run.id], run) for run in runs if run.id in against
         }
         wait([*figures.values(), *compared.values()], timeout=patience_s)
         there = {ident: future.result() for ident, future in figures.items() if future.done()}
@@ -132,6 +153,25 @@ class FigureCache:
         baseline = baselines.get((run.suite, run.kind))
         return baseline is not None and baseline.id != run.id and run.state == "finished"
 
+    def _read_stored(self, figures: Mapping[Hashable, ComputedOf], differences: Mapping[Hashable, ComputedOf]) -> None:
+        """Take what is stored of all that was neither read nor computed yet."""
+        asked = {key: of for key, of in [*figures.items(), *differences.items()] if key not in self._futures}
+        if not asked:
+            return
+        with next(iter(asked.values())).runs[0].store.reading() as connection:
+            found = read_computed(connection, asked)
+        for key, plain in found.items():
+            *_, run = asked[key].runs
+            try:
+                if key in figures:
+                    shown: object = figures_of(run, ListFigures.of_json(plain))
+                else:
+                    shown = _shown_difference(asked[key].runs[0], HeadlineDifference.of_json(plain))
+            except (TypeError, ValueError):
+                continue  # of another version: it is computed
+            self._futures[key] = future = Future[Any]()
+            future.set_result(shown)
+
     def _future(self, key: Hashable, compute: Callable[..., Any], *runs: Run) -> Future[Any]:
         future = self._futures.pop(key, None)
         if future is None:
@@ -141,60 +181,66 @@ class FigureCache:
             self._futures.pop(next(iter(self._futures)), None)
         return future
 
-    def summary(self, run: Run) -> RunSummary:
-        """The summary of a run, computed once, without looking for damage in every body."""
+    def summary(self, run: Run, raters: tuple[Hashable, ...] = ()) -> RunSummary:
+        """The summary of a run, computed once, without looking for damage in every body.
+
+        Args:
+            run: of which.
+            raters: the state of labels that it is to count; a list shows none of them.
+        """
         with self._lock:
-            key = state_of(run)
+            key = (*state_of(run), *raters)
             found = self._summaries.get(key)
             if found is None:
-                self._summaries[key] = found = run.quick_summary()
+                self._summaries[key] = found = kept_summary(run) if self._keep else run.quick_summary()
+                if is_large([run]):
+                    give_back([run])
                 while len(self._summaries) > _MOST_SUMMARIES:
                     self._summaries.pop(next(iter(self._summaries)))
             return found
 
     def _figures(self, run: Run) -> RunFigures:
         try:
-            return figures_of(run, self.summary(run), read_latency(run.store, run, run.done))
+            return figures_of(run, compute_figures(run, self.summary, keep=self._keep))
         except SteelyardError as error:
             return RunFigures(fault=str(error))
 
     def _against(self, baseline: Run, run: Run) -> BaselineDifference:
         try:
-            return _difference(baseline, run, (self.summary(baseline), self.summary(run)))
+            return _shown_difference(baseline, compute_difference(baseline, run, self.summary, keep=self._keep))
         except SteelyardError as error:
             return BaselineDifference(baseline.id, None, reason=str(error))
 
 
 def state_of(run: Run) -> tuple[Hashable, ...]:
     """What the figures of a run depend on; by its id, since SQLite gives the number of a deleted run to the next."""
-    return run.id, run.state, run.done, run.scoring_version
+    return run.id, run.state, run.done, run.scoring_version, run.errors, run.replies, run.seconds
 
 
-def figures_of(run: Run, summary: RunSummary, latency: Latency | None) -> RunFigures:
+def _difference_key(baseline: Run, run: Run) -> Hashable:
+    return (baseline.id, baseline.scoring_version, *state_of(run))
+
+
+def figures_of(run: CountedRun, values: ListFigures) -> RunFigures:
     """The figures of a run as text."""
-    score = summary.score(summary.primary)
-    mean = score.headline if score else None
-    share = bool(score and score.is_share)
     return RunFigures(
-        score=summary.primary,
-        headline=value_text(mean.value, share=share) if mean else "",
-        interval=interval_text(mean.interval, share=share) if mean else "",
-        cost=cost_text(summary),
-        tokens=f"{summary.input_tokens:,} tokens in, {summary.output_tokens:,} out" if run.replies else "",
-        latency=f"{seconds_text(latency.p50)} / {seconds_text(latency.p95)}" if latency else "",
-        latency_of=_latency_of(latency) if latency else "",
+        score=values.score,
+        headline=value_text(values.value, share=values.is_share) if values.score else "",
+        interval=interval_text(values.interval, share=values.is_share),
+        cost=cost_text(values.money),
+        tokens=f"{values.input_tokens:,} tokens in, {values.output_tokens:,} out" if run.replies else "",
+        latency=f"{seconds_text(values.latency.p50)} / {seconds_text(values.latency.p95)}" if values.latency else "",
+        latency_of=_latency_of(values.latency) if values.latency else "",
     )
 
 
-def cost_text(summary: RunSummary) -> str:
-    """What all replies of a run cost at the prices of the day; "" where some stage that asked has no price."""
-    asked = [stage for stage in summary.stages if stage.calls]
-    if not asked or any(stage.money is None for stage in asked):
-        return ""
-    sums: dict[str, float] = {}
-    for stage in asked:
-        sums[stage.currency] = sums.get(stage.currency, 0.0) + (stage.money or 0.0)
-    return " + ".join(money_text(amount, currency) for currency, amount in sums.items())
+def cost_text(money: Mapping[str, float]) -> str:
+    """The cost of all replies of a run, by currency; "" where it is not known.
+
+    >>> cost_text({"USD": 1.5, "EUR": 0.25})
+    '1.50 USD + 0.25 EUR'
+    """
+    return " + ".join(money_text(amount, currency) for currency, amount in money.items())
 
 
 def _latency_of(latency: Latency) -> str:
@@ -217,21 +263,13 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
-def _difference(baseline: Run, run: Run, summaries: tuple[RunSummary, RunSummary]) -> BaselineDifference:
-    name = summaries[0].primary
-    sides = [summary.score(name) for summary in summaries]
-    if None in sides or not name:
-        return BaselineDifference(baseline.id, None, reason=f"the run has no score {name}, the baseline's headline")
-    try:
-        headline, verdict = headline_difference((baseline, run), summaries, name)
-    except ConfigError as error:
-        return BaselineDifference(baseline.id, None, reason=str(error))
-    if headline.difference is None:
-        return BaselineDifference(baseline.id, None, reason="the runs share no sample with that score")
-    interval = headline.interval
+def _shown_difference(baseline: CountedRun, difference: HeadlineDifference) -> BaselineDifference:
+    if difference.verdict is None:
+        return BaselineDifference(baseline.id, None, reason=difference.reason)
+    interval, share = difference.interval, difference.is_share
     return BaselineDifference(
         baseline.id,
-        verdict,
-        signed_text(headline.difference, share=headline.unit),
-        " to ".join(signed_text(end, share=headline.unit) for end in interval) if interval else "",
+        difference.verdict,
+        signed_text(difference.value, share=share),
+        " to ".join(signed_text(end, share=share) for end in interval) if interval else "",
     )

@@ -52,7 +52,7 @@ class MarkedRun:
 
     @property
     def text(self) -> str:
-        """What a word is looked for in, in small letters."""
+        """The text that words are searched in, in lower case."""
         tags = map("=".join, self.target_tags.items())
         return " ".join([self.run.id, self.run.suite, self.run.target, self.state, *tags, *self.marks.tags]).lower()
 
@@ -86,7 +86,8 @@ def filtered(listed: Iterable[MarkedRun], text: str, now: datetime) -> list[Mark
 
     Args:
         listed: all runs.
-        text: parts joined by `and`; what has no sign and is no word of the filter has to occur in the run's id, suite,
+        text: parts joined by `and`; what has no sign and is not a word of the filter has to occur in the run's id,
+        suite,
             target, state or tags, word by word. "" is all.
         now: ages are up to this moment.
 
@@ -115,7 +116,7 @@ def _test_of(part: ConditionPart, target_tags: Collection[str], now: datetime) -
         known = [*_TEXTS, *_NUMBERS, *target_tags]
         raise ConfigError(f"runs have no {name!r}{did_you_mean(name, known)}")
     if sign not in {"=", "!="}:
-        raise ConfigError(f"{name}{sign}{part.value}: texts are equal or not, so write = or !=")
+        raise ConfigError(f"{name}{sign}{part.value}: texts can only be compared by = or !=")
     return lambda each: (part.value in each.texts(name)) == (sign == "=")
 
 
@@ -128,7 +129,7 @@ def _number(part: ConditionPart) -> float:
 
 
 def completions(listed: Iterable[MarkedRun]) -> list[str]:
-    """What a part of a filter may be or begin with, for the list that opens while somebody types."""
+    """Completions of a part of a filter, for the list that opens while somebody types."""
     everything = list(listed)
     tags = sorted({tag for each in everything for tag in each.marks.tags})
     target_tags = sorted({pair for each in everything for pair in each.target_tags.items()})

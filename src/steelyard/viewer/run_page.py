@@ -3,48 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from steelyard.analysis.conditions import CHANGES, LABEL, OF_RECORD, OUTCOME_WORDS, WORDS, quoted_value
-from steelyard.analysis.judging_manifest import is_judging, sides_of
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.judging_manifest import is_judging
 from steelyard.analysis.preferences import preferences
+from steelyard.analysis.preferences_values import SIDES
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
 from steelyard.report.conclusion import VERDICT_WORDS, preference_figures, run_figure
 from steelyard.report.html import contents_of
-from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.numbers import kind_text, one_line, unfinished, value_text
+from steelyard.report.numbers import one_line, unfinished, value_text
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
-from steelyard.report.sample_evidence import verdict_name
 from steelyard.report.section import KeyFigure, Section
 from steelyard.store import Run
-from steelyard.store.marks import marks_of
-from steelyard.types import Label, Record, Score
+from steelyard.store.marks import baseline_refusal, marks_of
+from steelyard.types import Label, Record
+from steelyard.viewer.compare_page import refuse_unlike
+from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.notes import author_of
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
+from steelyard.viewer.record_verdicts import Cell, VerdictWords, counted_cells
 from steelyard.viewer.run_figures import BaselineDifference
+from steelyard.viewer.sample_columns import SampleColumn, sample_columns
 
 _ROWS: Final = 50
-"""Records on a page of samples."""
-_MOST_RECORDS: Final = 1_000
-"""That the store reads for one page."""
+"""Records on a page of samples, and those of the last sample that are left."""
 _QUERY: Final = ("where", "search", "sort", "after", "before", "against")
 """What an address may say of the samples that are shown."""
 _INPUT: Final = 160
 """Characters of an input, an output and a reason in a row; the sample's own page shows them whole."""
 _OUTPUT: Final = 120
+_ANSWER: Final = 55
+"""Likewise of each answer of a pair."""
 _MOST_GROUPS: Final = 100
 """Groups among the completions of a filter."""
 _MOST_LABELS: Final = 50
@@ -60,23 +62,18 @@ _NOT_HERE: Final = frozenset({"conclusion", "targets"})
 
 @dataclass(frozen=True, slots=True)
 class SampleRow:
-    """A sample in the table; repeats of it on one page stand in one row.
+    """A sample in the table, with those of its repeats that the list has.
 
     Args:
         id: of the sample.
-        group: its group.
-        input: the beginning of its input.
-        outputs: the beginning of each different output, and how many repeats have it, most first.
-        verdicts: likewise its state (for the colour), value and the reason of the first such repeat.
-        query: of the sample's address: the list and its place in it.
+        cells: per shown column its texts, likewise: the state of a score (for the colour), the text, and the reason
+            of the first such repeat; state and reason are "" where there are none.
+        address: of the sample's page, with the list and the place in it.
     """
 
     id: str
-    group: str
-    input: str
-    outputs: tuple[tuple[str, int], ...]
-    verdicts: tuple[tuple[tuple[str, str, str], int], ...]
-    query: str
+    cells: tuple[tuple[tuple[Cell, int], ...], ...]
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +101,14 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
 
     def run(request: Request) -> Response:
         found = pages.run(request)
+        if "awaited" in request.query_params and pages.searches.is_awaited(found):
+            return Response(status_code=204)  # htmx asks again
         given = {name: request.query_params.get(name, "") for name in _QUERY}
+        chosen = request.query_params.getlist("columns")
         summary = pages.summary(found)
+        columns = sample_columns(summary, tuple(found.score_order), chosen)
         try:
-            samples = _samples(pages, found, given)
+            samples = _samples(pages, found, given, SampleView(columns, chosen, VerdictWords.of(found, summary)))
             fault = ""
         except ConfigError as error:
             samples, fault = None, str(error)
@@ -116,13 +117,14 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             "given": given,
             "samples": samples,
             "fault": fault,
-            "score": score_title(summary.primary),
+            "columns": columns,
+            "chosen": chosen,
         }
         if request.headers.get("hx-target", "").endswith("#samples"):
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
         pairwise, difference = pairwise_of(found, summary), pages.difference(found)
         sections, remarks = run_sections(found, summary, pairwise), found.remarks()
-        return pages.page(
+        page = pages.page(
             request,
             "run.html.j2",
             pairwise=bool(pairwise.preferences),
@@ -135,10 +137,11 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             contents=contents_of(
                 [Section("Samples", key="samples-title"), *sections, Section("Notes", key="notes-title")]
             ),
-            words=_completions(found, groups, remarks.labels, compared=bool(given["against"])),
+            words=_completions(found, groups, found.labels(), compared=bool(given["against"])),
             marks=marks_of(pages.store, found.num),
+            no_baseline=baseline_refusal(found),
             difference=difference,
-            beside=_beside(pages, found),
+            beside=runs_beside(pages, found),
             others=_others(pages, found),
             summary=summary,
             notes=remarks.notes,
@@ -146,13 +149,27 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             author=author_of(request),
             **part,
         )
+        page.background = BackgroundTask(pages.searches.prepare, found)
+        return page
 
     return [Route("/run/{run}", run)]
 
 
 @dataclass(frozen=True, slots=True)
+class SampleView:
+    """Which columns the list of samples shows, which of them the address names, and how scores are said."""
+
+    columns: tuple[SampleColumn, ...]
+    chosen: Sequence[str]
+    words: VerdictWords
+
+
+@dataclass(frozen=True, slots=True)
 class SampleList:
-    """A page of samples: its rows, how many match in all, what lies beside it, and what to know of the search."""
+    """A page of samples: its rows, how many match in all, what lies beside it, and what to know of the search.
+
+    `awaited` is the query of the same page as it is once the index of the search is there; "" where it is.
+    """
 
     rows: tuple[SampleRow, ...]
     total: int
@@ -160,97 +177,88 @@ class SampleList:
     before: str
     query: str
     note: str
+    awaited: str
 
 
-def _samples(pages: Pages, run: Run, given: Mapping[str, str]) -> SampleList:
+def _samples(pages: Pages, run: Run, given: Mapping[str, str], view: SampleView) -> SampleList:
     against = pages.run_of(given["against"]) if given["against"] else None
-    # Repeats of a sample stand in one row, so a page ends with the last repeat of one.
-    repeats = max(1, int(run.manifest.get("options", {}).get("repeats", 1)))
+    if against is not None:
+        refuse_unlike(list({each.id: each for each in (against, run)}.values()))
+    found = pages.searches.found(run, given["search"]) if given["search"] else None
     page = run.page(
         given["after"],
-        min(_MOST_RECORDS, max(1, _ROWS // repeats) * repeats),
+        _ROWS,
         before=given["before"],
         where=given["where"],
-        search=given["search"],
+        search=found or "",
         sort=given["sort"],
         against=against,
+        by_sample=True,
     )
-    kept = {name: given[name] for name in ("where", "search", "sort", "against") if given[name]}
+    kept: dict[str, str | Sequence[str]] = {
+        name: given[name] for name in ("where", "search", "sort", "against") if given[name]
+    }
+    kept["columns"] = view.chosen
     rows: dict[str, list[Record]] = {}
     places: dict[str, str] = {}
     for record, (no, repeat) in zip(page.records, page.places, strict=True):
         rows.setdefault(record.sample.id, []).append(record)
         places.setdefault(record.sample.id, f"{no}.{repeat}")
-    primary = str(run.manifest.get("primary", ""))
-    sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
     return SampleList(
-        tuple(_row(records, primary, sides, pages.query(**kept, at=places[ident])) for ident, records in rows.items()),
+        tuple(
+            _row(records, view, sample_address(pages.address, run.id, ident, **kept, at=places[ident]))
+            for ident, records in rows.items()
+        ),
         page.total or 0,
         page.after,
         page.before,
         pages.query(**kept),
         page.note,
+        pages.query(**kept, after=given["after"], before=given["before"], awaited="1") if found and found.grows else "",
     )
 
 
-def _row(records: list[Record], primary: str, sides: tuple[str, ...], query: str) -> SampleRow:
-    first = records[0]
-    return SampleRow(
-        first.sample.id,
-        first.sample.group,
-        one_line(input_text(first.sample.input), _INPUT),
-        tuple(Counter(_output(record) for record in records).most_common()),
-        _verdicts([_verdict(record, primary, sides) for record in records]),
-        query,
-    )
+def _row(records: list[Record], view: SampleView, address: str) -> SampleRow:
+    shown = (column for column in view.columns if column.shown)
+    cells = (counted_cells(_cell(record, column, view.words) for record in records) for column in shown)
+    return SampleRow(records[0].sample.id, tuple(cells), address)
 
 
-def _verdicts(verdicts: Sequence[tuple[str, str, str]]) -> tuple[tuple[tuple[str, str, str], int], ...]:
-    """Each different state and value with the reason of the first repeat that has it, and how many have it."""
-    first: dict[tuple[str, str], str] = {}
-    for state, value, reason in verdicts:
-        first.setdefault((state, value), reason)
-    times = Counter((state, value) for state, value, _ in verdicts)
-    return tuple(((state, value, first[state, value]), n) for (state, value), n in times.most_common())
+def _cell(record: Record, column: SampleColumn, words: VerdictWords) -> Cell:
+    """State, text and reason of one record in a column."""
+    if column.score:
+        return words.cell(record, column.score)
+    sample = record.sample
+    match column.key:
+        case "group":
+            return "", sample.group, ""
+        case "input":
+            return "", one_line(input_text(sample.input), _INPUT), ""
+        case "reference":
+            return "", "" if sample.reference is None else one_line(cell_text(sample.reference), _OUTPUT), ""
+        case "seconds":
+            return "", f"{record.seconds:.3g}", ""
+    return "", _output(record, words.sides), ""
 
 
-def _output(record: Record) -> str:
+def _output(record: Record, sides: tuple[str, ...]) -> str:
+    """The beginning of the output; of a judged pair of both answers, each behind its target."""
     if record.output is None:
         return ""
-    return one_line(cell_text(record.output.value), _OUTPUT)
-
-
-def _verdict(record: Record, primary: str, sides: tuple[str, ...]) -> tuple[str, str, str]:
-    """State, value and reason of the run's main score."""
-    score = next((score for score in record.scores if score.name == primary), None)
-    if score is None:
-        failure = record.failure
-        return ("error", "error", one_line(failure.message, _OUTPUT)) if failure else ("missing", "no score", "")
-    reason = preference_reason(score, sides) if sides else score.reason
-    return _state(score), _value(score), one_line(reason, _OUTPUT)
-
-
-def _state(score: Score) -> str:
-    if score.outcome != "scored" or score.passed is None:
-        return score.outcome
-    return "right" if score.passed else "wrong"
-
-
-def _value(score: Score) -> str:
-    """The name of the verdict where there is one, else the value."""
-    if score.value is None or verdict_name(score):
-        return verdict_name(score) or kind_text(score.outcome)
-    if score.passed is not None and score.value in {0.0, 1.0}:
-        return "✓ right" if score.passed else "✗ wrong"
-    return f"{score.value:.4g}"
+    value = record.output.value
+    if sides and isinstance(value, Mapping):
+        return " · ".join(
+            f"{name}: {one_line(cell_text(value.get(side)), _ANSWER)}" for name, side in zip(sides, SIDES, strict=True)
+        )
+    return one_line(cell_text(value), _OUTPUT)
 
 
 def _cards(run: Run, summary: RunSummary) -> Iterator[CountCard]:
     """Only what there is: a card of a zero says nothing."""
     score = summary.score(summary.primary)
     name = summary.primary
-    if not is_judging(run.manifest) and (wrong := run.page(n=1, where="wrong").total):
-        yield CountCard("wrong", wrong, "wrong", is_doubt=False)
+    if not is_judging(run.manifest):
+        yield from _wrong_cards(run, name)
     counts = (
         ("unparsed", score.unparsed if score else 0, f"{name} = unparsed"),
         ("refused", score.refused if score else 0, f"{name} = refused"),
@@ -258,6 +266,21 @@ def _cards(run: Run, summary: RunSummary) -> Iterator[CountCard]:
         ("errors", summary.errors, "errors"),
     )
     yield from (CountCard(title, count, where) for title, count, where in counts if count)
+
+
+def _wrong_cards(run: Run, name: str) -> Iterator[CountCard]:
+    """What is wrong by the main score, which the figure above is of, apart from what is wrong by any other."""
+    wrong = run.page(n=1, where="wrong").total or 0
+    info = run.score_infos.get(name)
+    by_main, where = wrong, "wrong"
+    if wrong and len(run.score_order) > 1 and info is not None and info.threshold is not None:
+        condition = f"{name} {'>' if info.lower_is_better else '<'} {info.threshold:g}"
+        count = run.page(n=1, where=condition).total or 0
+        by_main, where = (count, condition) if count != wrong else (wrong, "wrong")
+    if by_main:
+        yield CountCard("wrong", by_main, where, is_doubt=False)
+    if wrong != by_main:
+        yield CountCard("wrong in any score", wrong, "wrong", is_doubt=False)
 
 
 def _groups(summary: RunSummary) -> list[GroupLink]:
@@ -275,7 +298,7 @@ def _groups(summary: RunSummary) -> list[GroupLink]:
 
 
 def _completions(run: Run, groups: Sequence[GroupLink], labels: Sequence[Label], *, compared: bool) -> list[str]:
-    """What a part of a condition may be or begin with: words, names of scores and of what records have, groups."""
+    """Completions of a part of a condition: words, names of scores and of other fields, groups."""
     return [
         *WORDS,
         *(CHANGES if compared else ()),
@@ -311,9 +334,15 @@ def _others(pages: Pages, run: Run) -> list[tuple[str, str]]:
     ]
 
 
-def _beside(pages: Pages, run: Run) -> tuple[str, str]:
-    """Ids of the runs before and after this one; "" at the ends."""
+def runs_beside(pages: Pages, run: Run) -> tuple[str, str]:
+    """Ids of the runs before and after this one; "" at the ends.
+
+    Raises:
+        ConfigError: it was deleted while its page was made.
+    """
     ids = [each.id for each in reversed(pages.store.runs())]
+    if run.id not in ids:
+        raise ConfigError(f"run {run.id} was deleted meanwhile")
     at = ids.index(run.id)
     return ids[at - 1] if at else "", ids[at + 1] if at + 1 < len(ids) else ""
 
@@ -353,5 +382,9 @@ def key_figures(
 
 
 def pairwise_of(run: Run, summary: RunSummary) -> Pairwise:
-    """What a judging run says of its pair; nothing of any other run, and before its first record."""
-    return Pairwise((preferences(run, summary=summary),)) if is_judging(run.manifest) and summary.done else NO_PAIRS
+    """The conclusion of a judging run on its pair; nothing for other runs, and before the first record."""
+    if not is_judging(run.manifest) or not summary.done:
+        return NO_PAIRS
+    from steelyard.store.jury_run import JuryRun
+
+    return Pairwise((preferences(JuryRun(run), summary=summary),))

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from steelyard.analysis.numbers import score_title
 from steelyard.errors import ConfigError
 from steelyard.store import Run
-from steelyard.store.marks import NO_MARKS, RunMarks, baselines, read_marks
+from steelyard.store.marks import NO_MARKS, RunMarks, baseline_refusal, baselines, read_marks
 from steelyard.viewer.pages import Pages, asks_for_file
 from steelyard.viewer.run_figures import PATIENCE_S, VERDICTS, BaselineDifference, RunFigures
 from steelyard.viewer.run_filter import STATES, MarkedRun, completions, filtered
@@ -41,6 +41,7 @@ class RunRow:
         computing: whether the difference is not computed yet.
         age: since its start.
         started: the moment.
+        no_baseline: why it cannot be pinned as a baseline; "" where it can.
     """
 
     run: Run
@@ -52,6 +53,7 @@ class RunRow:
     computing: bool
     age: str
     started: str
+    no_baseline: str
 
 
 def runs_routes(pages: Pages) -> list[Route]:
@@ -76,6 +78,9 @@ def runs_routes(pages: Pages) -> list[Route]:
             "title": score_title(next(iter(scores))) if len(scores) == 1 else "Score",
             "several": len(scores) > 1,
             "costs": any(row.figures.cost for row in rows if row.figures),
+            "has_baseline": any(row.marks.baseline or row.difference or row.computing for row in rows),
+            "has_errors": any(row.run.errors for row in rows),
+            "has_tags": any(row.marks.tags or row.target_tags or row.marks.archived for row in rows),
             "groups": _groups(rows, grouped=bool(given["group"])),
             "given": given,
             "verdicts": VERDICTS,
@@ -146,6 +151,7 @@ def _rows(
             pages.figures.compares(each.run, pinned) and each.run.id not in differences,
             age_text(now - each.run.created),
             each.run.created.isoformat(timespec="seconds"),
+            baseline_refusal(each.run),
         )
         for each in shown
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,7 +20,9 @@ from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.prompts.conversation import input_text, is_messages
 from steelyard.prompts.message_parts import without_files
-from steelyard.report.numbers import kind_text
+from steelyard.prompts.trajectory import TURNS
+from steelyard.report.judge_reasons import preference_reason, preferred_name
+from steelyard.report.numbers import kind_text, record_value_text
 from steelyard.report.progress import fault_text
 from steelyard.report.sample_evidence import (
     JUDGED,
@@ -36,14 +37,19 @@ from steelyard.report.sample_evidence import (
 from steelyard.report.sample_table import key_of
 from steelyard.report.sql_results import SqlEvidence, sql_evidence
 from steelyard.store import Run
-from steelyard.types import Message, Record, Reply, Score
+from steelyard.store.pages import cursor
+from steelyard.types import Message, Record, Reply, Score, ScoreInfo
+from steelyard.viewer.named_address import given_name, sample_address
 from steelyard.viewer.pages import Pages
+from steelyard.viewer.sample_opinions import sample_opinions
+from steelyard.viewer.side_by_side import outputs_beside
 
 _STEP_NAMES: Final[Mapping[str, str]] = {
     "trace": "Steps of the judge",
     "claims": "Claims",
     "contexts": "Contexts judged",
     "guidelines": "Guidelines",
+    TURNS: "Turns",
 }
 _APART: Final = frozenset(
     {"letters", "status", "rule", "span", "confidence", "kind", "label", "results", "differences", "columns"}
@@ -51,8 +57,6 @@ _APART: Final = frozenset(
 """Keys of a score's detail that are shown in words or elsewhere."""
 _MOST_COMPARED: Final = 4_000
 """Characters of reference and output together, up to which they are compared word by word."""
-_REPEATS_PASSED: Final = 101
-"""Records that are read to find the next sample: a sample has at most 100 repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,29 +153,36 @@ class ShownRecord:
     metadata: tuple[tuple[str, str], ...]
     seconds: str
 
+    @property
+    def shares_words(self) -> bool:
+        """Whether reference and output have a word in common: else one would only stand after the other."""
+        return any(change.kind == "same" and any(map(str.isalnum, change.text)) for change in self.changes)
+
 
 def sample_routes(pages: Pages) -> list[Route]:
     """The route of the page."""
 
     def sample(request: Request) -> Response:
         run = pages.run(request)
-        ident = request.path_params["sample"]
+        ident = given_name(request, "sample")
         place, records = _records(run, ident, request.query_params.get("at", ""))
         return pages.savable(
             request,
             "sample.html.j2",
             f"{run.suite} {run.target} {ident}",
             run=run,
-            beside=_beside(pages, request, run, ident, place),
+            beside=_beside(pages, request, run, place),
             query=_list_query(pages, request),
+            outputs=outputs_beside(pages, run, records, request.query_params.get("against", "")),
             **read_sample(run, records),
+            **sample_opinions(run, ident),
         )
 
     return [Route("/run/{run}/s/{sample:any}", sample)]
 
 
 def read_sample(run: Run, records: Sequence[Record]) -> dict[str, Any]:
-    """What `sample_body.html.j2` shows.
+    """The values that `sample_body.html.j2` shows.
 
     Args:
         run: of the records.
@@ -201,7 +212,10 @@ _OF_LIST: Final = ("where", "search", "sort", "against")
 
 
 def _list_query(pages: Pages, request: Request) -> str:
-    return pages.query(**{name: value for name in _OF_LIST if (value := request.query_params.get(name))})
+    kept: dict[str, str | Sequence[str]] = {
+        name: value for name in _OF_LIST if (value := request.query_params.get(name))
+    }
+    return pages.query(**kept, columns=request.query_params.getlist("columns"))
 
 
 def _records(run: Run, ident: str, at: str) -> tuple[str, list[Record]]:
@@ -221,46 +235,43 @@ def _records(run: Run, ident: str, at: str) -> tuple[str, list[Record]]:
     return str(place), [record for _, record in run.records_between(place, place)]
 
 
-def _beside(pages: Pages, request: Request, run: Run, ident: str, at: str) -> tuple[str, str]:
-    """Addresses of the samples before and after this one in the list that it was opened from; "" at the ends.
-
-    A sample may stand in a list several times, once for each repeat: `at` says at which place the reader is.
-    """
+def _beside(pages: Pages, request: Request, run: Run, at: str) -> tuple[str, str]:
+    """Addresses of the samples before and after this one in the list that it was opened from; "" at the ends."""
     chosen = {name: request.query_params.get(name, "") for name in _OF_LIST}
+    columns = request.query_params.getlist("columns")
     try:
-        before = _neighbour(pages, run, ident, {**chosen, "before": at})
-        return before, _neighbour(pages, run, ident, {**chosen, "after": at})
+        before = _neighbour(pages, run, {**chosen, "before": at}, columns)
+        return before, _neighbour(pages, run, {**chosen, "after": at}, columns)
     except ConfigError:  # a condition that was typed wrong: the list says so, and the sample is shown all the same
         return "", ""
 
 
-def _neighbour(pages: Pages, run: Run, ident: str, chosen: Mapping[str, str]) -> str:
-    """The address of the nearest other sample in a direction of a list; "" at its end.
+def _neighbour(pages: Pages, run: Run, chosen: Mapping[str, str], columns: Sequence[str]) -> str:
+    """The address of the next sample in a direction of a list; "" at its end.
 
     Args:
         pages: make addresses.
         run: whose samples.
-        ident: of the sample that is shown.
         chosen: what the list is of, and `before` or `after` with the place from where.
+        columns: that the list shows.
     """
     against = pages.run_of(chosen["against"]) if chosen["against"] else None
     kept = {name: chosen[name] for name in _OF_LIST}
-    for n in (1, _REPEATS_PASSED):
-        page = run.page(
-            chosen.get("after", ""),
-            n,
-            before=chosen.get("before", ""),
-            where=chosen["where"],
-            search=chosen["search"],
-            sort=chosen["sort"],
-            against=against,
-            count=False,
-        )
-        nearest = list(zip(page.records, page.places, strict=True))[:: -1 if "before" in chosen else 1]
-        for record, (no, repeat) in nearest:
-            if record.sample.id != ident:
-                return pages.address(f"/run/{run.id}/s/{quote(record.sample.id, safe='')}", **kept, at=f"{no}.{repeat}")
-    return ""
+    page = run.page(
+        chosen.get("after", ""),
+        1,
+        before=chosen.get("before", ""),
+        where=chosen["where"],
+        search=pages.searches.found(run, chosen["search"]) if chosen["search"] else "",
+        sort=chosen["sort"],
+        against=against,
+        count=False,
+        by_sample=True,
+    )
+    if not page.records:
+        return ""
+    at = cursor(page.places[0])
+    return sample_address(pages.address, run.id, page.records[0].sample.id, **kept, columns=columns, at=at)
 
 
 def _shown(record: Record, sides: Sequence[str], run: Run) -> ShownRecord:
@@ -285,7 +296,7 @@ def _shown(record: Record, sides: Sequence[str], run: Run) -> ShownRecord:
         tuple(word_changes(reference, text))
         if comparable and not sql and len(reference) + len(text) <= _MOST_COMPARED
         else (),
-        tuple(_said_once(map(_score, scores))),
+        tuple(_said_once(_score(score, run.score_infos.get(score.name), sides) for score in scores)),
         sql,
         _messages(output.metadata if output else {}),
         tuple(_passages(record)),
@@ -315,7 +326,7 @@ def _span(score: Score | None, text: str) -> tuple[int, int]:
 
 
 def _answers(record: Record, sides: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Both answers of a judged pair by the names of their targets; () where the output is no pair."""
+    """Both answers of a judged pair by the names of their targets; () where the output is not a pair."""
     value = record.output.value if record.output else None
     if not sides or not isinstance(value, Mapping):
         return ()
@@ -339,13 +350,14 @@ def _options(records: Sequence[Record]) -> list[ShownOption]:
     ]
 
 
-def _score(score: Score) -> ShownScore:
+def _score(score: Score, info: ScoreInfo | None, sides: Sequence[str]) -> ShownScore:
     detail = score.detail
+    verdict = preferred_name(verdict_name(score), sides) if sides else verdict_name(score)
     reading = [
         f"read {cell_text(detail['letters'])}" if detail.get("letters") else "",
         f"by the rule “{kind_text(cell_text(detail['rule']))}”" if detail.get("rule") else "",
         cell_text(detail.get("confidence")),
-        verdict_name(score),
+        "" if sides else verdict,
     ]
     rest = {key: value for key, value in detail.items() if key not in _APART | JUDGED and value not in (None, "", [])}
     steps = tuple(
@@ -354,12 +366,14 @@ def _score(score: Score) -> ShownScore:
         if isinstance(entries := detail.get(key), list) and entries
     )
     state = score.outcome if score.outcome != "scored" or score.passed is None else "right" if score.passed else "wrong"
-    value = kind_text(score.outcome) if score.value is None else f"{score.value:.4g}"
+    value = kind_text(score.outcome) if score.value is None else record_value_text(score.value, info)
+    if sides and verdict:
+        value = verdict
     return ShownScore(
         score_title(score.name),
         state,
         value,
-        score.reason,
+        preference_reason(score, sides) if sides else score.reason,
         ", ".join(filter(None, reading)),
         "; ".join(_how(detail)),
         steps,
@@ -380,7 +394,7 @@ def _said_once(scores: Iterable[ShownScore]) -> Iterator[ShownScore]:
 
 
 def _kept(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What a scorer or a target kept, name by name; flags as words."""
+    """The details of a scorer or a target by name; flags as words."""
     return tuple((key.replace("_", " "), _in_words(value)) for key, value in values.items())
 
 
@@ -395,7 +409,7 @@ def _in_words(value: Any) -> str:
 
 def _how(detail: Mapping[str, Any]) -> Iterator[str]:
     """How a judge computed a score, in phrases."""
-    for key in ("how", "fallback"):
+    for key in ("how", "fallback", "asked_for"):
         if detail.get(key) not in (None, "", "single"):
             yield cell_text(detail[key])
     if isinstance(repeats := detail.get("repeats"), list):
@@ -404,7 +418,7 @@ def _how(detail: Mapping[str, Any]) -> Iterator[str]:
         if isinstance(detail.get(key), int | float):
             yield f"{name} {detail[key]:.2f}"
     if isinstance(bounds := detail.get("bounds"), list):
-        yield f"between {' and '.join(map(cell_text, bounds))} whatever the missing verdicts are worth"
+        yield f"between {' and '.join(map(cell_text, bounds))} whatever values the missing verdicts have"
     if detail.get("verdict_like"):
         yield "the answer holds text that looks like a verdict"
 
@@ -424,7 +438,7 @@ def turns_of(value: Any) -> list[Turn]:
 
 
 def _messages(metadata: Mapping[str, Any]) -> tuple[Turn, ...]:
-    """What an agent said and called."""
+    """The messages and calls of an agent."""
     messages = metadata.get(MESSAGES)
     return tuple(_turn(message) for message in messages) if is_answered_conversation(messages) else ()
 

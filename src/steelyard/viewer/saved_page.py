@@ -6,12 +6,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.comparison import compare
 from steelyard.errors import ConfigError
 from steelyard.report.gate import gate_of
 from steelyard.report.html import html_history, html_report
 from steelyard.store import Run
 from steelyard.viewer.compare_page import refuse_unlike
+from steelyard.viewer.free_memory import give_back, is_large
 from steelyard.viewer.history_page import past_runs
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.run_page import pairwise_of
@@ -27,22 +27,28 @@ def saved_routes(pages: Pages) -> list[Route]:
             raise ConfigError("name a run to save: /save?run=ID")
         runs = [pages.run_of(ident) for ident in dict.fromkeys(wanted)]
         score = request.query_params.get("score") or None
-        return _file(_report(pages, runs, score), f"{runs[0].suite} {' '.join(run.target for run in runs)}")
+        if is_large(runs):
+            give_back(())  # what was computed before is of no use to this
+        try:
+            page = _report(pages, runs, score)
+        finally:
+            if is_large(runs):
+                give_back(runs)
+        return _file(page, f"{runs[0].suite} {' '.join(run.target for run in runs)}")
 
     def history(request: Request) -> Response:
         past = past_runs(pages, request)
         return _file(html_history(past), f"{past.suite} history")
 
-    return [Route("/save", report), Route("/save/history/{suite:path}", history)]
+    return [Route("/save", report), Route("/save/history/{suite:any}", history)]
 
 
 def _report(pages: Pages, runs: list[Run], score: str | None) -> str:
-    summaries = [pages.summary(run) for run in runs]
     if len(runs) > 1:
         refuse_unlike(runs)
-        return html_report(runs, compare(*runs, score=score, summaries=summaries))
-    (run,), (summary,) = runs, summaries
-    return html_report(runs, gate=gate_of(runs, summaries), pairwise=pairwise_of(run, summary))
+        return html_report(runs, pages.comparison(runs, score))
+    (run,), summary = runs, pages.summary(runs[0])
+    return html_report(runs, gate=gate_of(runs, [summary]), pairwise=pairwise_of(run, summary))
 
 
 def _file(page: str, name: str) -> Response:

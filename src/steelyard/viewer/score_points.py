@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from statistics import fmean
 from typing import Final
-from urllib.parse import quote
 
 from steelyard.analysis.numbers import score_title
 from steelyard.report.chart_scatter import MOST_LINKED, ScatterChart, ScatterPoint
 from steelyard.store import Run
+from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.pages import Pages
 
 _MOST_SAMPLES: Final = 20_000
@@ -70,7 +70,7 @@ def _means(run: Run, score: str, ids: Mapping[int, str]) -> dict[str, float]:
 def _points(pages: Pages, run: Run, pairs: Mapping[str, tuple[float, float]], baseline: str) -> Iterator[ScatterPoint]:
     linked = len(pairs) <= MOST_LINKED
     for ident, (x, y) in pairs.items():
-        link = pages.address(f"/run/{run.id}/s/{quote(ident, safe='')}", against=baseline) if linked else ""
+        link = sample_address(pages.address, run.id, ident, against=baseline) if linked else ""
         yield ScatterPoint(x, y, f"{ident}: {x:.4g}, {y:.4g}", link)
 
 

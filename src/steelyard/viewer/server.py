@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -23,26 +24,12 @@ from starlette.routing import Route
 
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
-from steelyard.viewer.code_page import code_routes
-from steelyard.viewer.coded_record_page import coded_record_routes
-from steelyard.viewer.codes_page import codes_routes
-from steelyard.viewer.compare_page import compare_routes
-from steelyard.viewer.datasets_page import dataset_routes
-from steelyard.viewer.delete_page import delete_routes
-from steelyard.viewer.filtered_export import export_routes
-from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, kept_token, new_token
-from steelyard.viewer.history_page import history_routes
-from steelyard.viewer.live_page import live_routes
-from steelyard.viewer.marks import mark_routes
-from steelyard.viewer.notes import note_routes
-from steelyard.viewer.open_codings import OpenCodings
-from steelyard.viewer.open_datasets import OpenDatasets
+from steelyard.viewer.free_memory import share_memory_of_threads
+from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, host_name, kept_token, new_token
+from steelyard.viewer.late_routes import SharedReadings, late_routes
 from steelyard.viewer.pages import AnyText, Pages
-from steelyard.viewer.queue_page import queue_routes
-from steelyard.viewer.run_page import run_routes
 from steelyard.viewer.runs_page import runs_routes
-from steelyard.viewer.sample_page import sample_routes
-from steelyard.viewer.saved_page import saved_routes
+from steelyard.viewer.temporary_folder import delete_left_folders
 from steelyard.viewer.warm_up import warm_up
 
 if TYPE_CHECKING:
@@ -60,6 +47,11 @@ _FILES: Final = {
 }
 """Every file that is served, and the (folder, file) that it is made of: nothing else is, whatever an address says."""
 DEFAULT_PORT: Final = 7533
+_PREFIX: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)+")
+_OWN_PATHS: Final = frozenset(
+    {"codes", "compare", "data", "export", "history", "live", "marks", "queue", "run", "save", "static"}
+)
+"""First parts of paths. Of `/run/ID` behind the prefix `/run` nobody could say whether the prefix was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +82,31 @@ class ViewerOptions:
     token_file: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.root_path and (not self.root_path.startswith("/") or self.root_path.endswith("/")):
+        if self.root_path and not _PREFIX.fullmatch(self.root_path):
             raise ConfigError(
-                f"--root-path {self.root_path!r}: a path such as /steelyard is expected, without a slash at its end"
+                f"--root-path {self.root_path!r}: a path such as /steelyard is expected, of letters, digits and -._~, "
+                "without a slash at its end"
             )
+        if self.root_path[1:] in _OWN_PATHS:
+            raise ConfigError(
+                f"--root-path {self.root_path!r}: the viewer has pages of its own at this path, and some proxies "
+                "remove the prefix: choose another one"
+            )
+        for host in self.hosts:
+            if not host or host_name(host) != host.lower():
+                raise ConfigError(
+                    f"--allow-host {host!r}: a host name such as eval.example.org is expected, without scheme, port "
+                    "and path; every port is allowed"
+                )
         if self.host in {"0.0.0.0", "::"} and not self.hosts:  # noqa: S104  # refused, not bound
             raise ConfigError(
-                f"--host {self.host} listens on every interface: name the host that browsers will ask for "
+                f"--host {self.host} listens on every interface: give the host name that browsers use "
                 "with --allow-host NAME"
             )
 
     @property
     def access(self) -> Access:
-        """What the guard checks."""
+        """The settings of the guard."""
         named = {host.lower() for host in self.hosts}
         own = f"[{self.host}]" if ":" in self.host else self.host
         token = self.token or (kept_token(self.token_file) if self.token_file else new_token())
@@ -119,32 +123,18 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
     """
     register_url_convertor("any", AnyText())
     pages = Pages(store, root_path=access.root_path, read_only=read_only, static=_static_address)
-    datasets = OpenDatasets(pages)
-    codings = OpenCodings(pages)
+    shared = SharedReadings(pages)
     routes = [
         *runs_routes(pages),
-        *live_routes(pages),
-        *run_routes(pages, datasets),
-        *sample_routes(pages),
-        *note_routes(pages),
-        *mark_routes(pages),
-        *delete_routes(pages),
-        *compare_routes(pages, datasets),
-        *history_routes(pages),
-        *saved_routes(pages),
-        *export_routes(pages),
-        *queue_routes(pages),
-        *dataset_routes(pages, datasets),
-        *codes_routes(pages, codings),
-        *coded_record_routes(pages, codings),
-        *code_routes(pages, codings),
+        *late_routes(pages, shared),
         Route("/static/{digest}/{name}", _static),
     ]
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await warm_up(pages)
-        await run_in_threadpool(pages.figures.later, codings.prepare)
+        await run_in_threadpool(pages.figures.later, shared.prepare)
+        await run_in_threadpool(pages.figures.later, delete_left_folders)
         yield
         pages.close()
 
@@ -185,6 +175,7 @@ def serve(options: ViewerOptions, *, started: Callable[[str], None]) -> None:
     """
     import uvicorn
 
+    share_memory_of_threads()
     access = options.access
     with Store(options.store) as store:
         app = viewer_app(store, access, read_only=options.read_only)

@@ -13,8 +13,9 @@ from importlib.resources import files
 from typing import Final
 from urllib.parse import quote
 
+_FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
 _LINK: Final = re.compile(r'(<a\b[^>]*?) href="[^"#][^"]*"')
-"""Of markup alone: what is shown as text has no `<`."""
+"""Both of markup alone: what is shown as text has no `<`."""
 
 
 @cache
@@ -25,13 +26,13 @@ def style() -> tuple[str, str]:
     return text, f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def without_links(page: str) -> str:
-    """A page whose links to other pages are text.
+def to_be_read(page: str) -> str:
+    """A page without forms, whose links to other pages are text.
 
-    >>> without_links('<p><a class="x" href="/run/1">one</a> <a href="#top">up</a></p>')
+    >>> to_be_read('<p><a class="x" href="/run/1">one</a> <a href="#top">up</a></p>')
     '<p><a class="x">one</a> <a href="#top">up</a></p>'
     """
-    return _LINK.sub(r"\1", page)
+    return _LINK.sub(r"\1", _FORM.sub("", page))
 
 
 def saved_as(name: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What the first pages need, done when the server is up: nobody who opens the list or a run then waits for it.
+"""Preparations for the first pages, done when the server is up: nobody who opens the list or a run then waits for it.
 
 Of two runs of 100,000 samples, the first look at the list took 0.7 s of CPU, most of it for the runs' summaries, and
 the first look at a run 0.24 s. Comparisons and indexes of search are left alone: they take seconds and memory that
@@ -32,5 +32,6 @@ def _prepare(pages: Pages) -> None:
     shown = [run for run in pages.store.runs() if not (run.num in marks and marks[run.num].archived)][:_RUNS]
     for run in shown[:1]:
         run.page(n=1, where="wrong")  # loads what reads pages
+        pages.summary(run)  # and what reads stored summaries
     # This is the thread that computes them: they are queued, and waiting for them would be for ever.
     pages.figures.of(shown, pages.baselines(), patience_s=0)

@@ -1,6 +1,6 @@
 // Steps of judges, messages of agents, retrieved passages, failed scores; every text is shown as a text node.
 
-const STEPS = { trace: "Steps of the judge", claims: "Claims", contexts: "Contexts judged", guidelines: "Guidelines" };
+const STEPS = { trace: "Steps of the judge", claims: "Claims", contexts: "Contexts judged", guidelines: "Guidelines", turns: "Turns" };
 const LONG_REASON = 200;
 
 function judgedEntry(run, record, name) {
@@ -77,7 +77,7 @@ function spreadOf(details) {
     const shares = Object.entries(details.distribution).map(([value, share]) => `${value}: ${percent(share)}`);
     parts.push(`probabilities ${shares.join(", ")}`);
   }
-  if (Array.isArray(details.bounds)) parts.push(`between ${details.bounds.map(textOf).join(" and ")} whatever the missing verdicts are worth`);
+  if (Array.isArray(details.bounds)) parts.push(`between ${details.bounds.map(textOf).join(" and ")} whatever values the missing verdicts have`);
   return parts;
 }
 

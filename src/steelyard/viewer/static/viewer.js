@@ -23,10 +23,27 @@
     if (key === "Enter") return false; // the focused link follows by itself
     for (const element of document.querySelectorAll("[data-key]")) {
       if (element.dataset.key !== key) continue;
-      if (element.matches("input, select, textarea")) element.focus(); else element.click();
+      if (element.matches("input, select, textarea")) element.focus();
+      else if (element.matches(".picker > summary")) openPicker(element.parentElement);
+      else element.click();
       return true;
     }
     return false;
+  }
+
+  function openPicker(picker) {
+    picker.open = true;
+    picker.scrollIntoView({ block: "nearest" });
+    picker.querySelector("input").focus();
+  }
+
+  // Escape closes an open picker before it leaves the page, which would lose what was ticked in it.
+  function closePicker() {
+    const picker = document.querySelector(".picker[open]");
+    if (!picker) return false;
+    picker.open = false;
+    picker.querySelector("summary").focus();
+    return true;
   }
 
   document.addEventListener("keydown", (event) => {
@@ -46,7 +63,7 @@
       if (event.key === "?") sheet().close();
       return; // the browser closes a dialog on Escape
     }
-    if (press(event.key)) event.preventDefault();
+    if ((event.key === "Escape" && closePicker()) || press(event.key)) event.preventDefault();
   });
 
   document.addEventListener("click", (event) => {
@@ -58,11 +75,16 @@
   // Browsers let pages copy on this machine and over TLS alone.
   if (navigator.clipboard) for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
 
+  // A value in quotation marks, which may hold an "and" and whose end may not be typed yet, or an "and" between parts.
+  const AND = /[=<>]\s*(?:"[^"]*"|'[^']*')(?=\s+and\s|\s*$)|[=<>]\s*(?:"[^"]*|'[^']*)$|\s+and\s+/gi;
+  const beginOfLast = (filter) =>
+    [...filter.matchAll(AND)].filter(([text]) => !/^[=<>]/.test(text)).map(({ index, 0: text }) => index + text.length).at(-1) ?? 0;
+
   // A list of completions fits a whole field; a filter is parts joined by "and", of which the last is being typed.
   document.addEventListener("input", (event) => {
     const field = event.target;
     if (!(field instanceof HTMLInputElement) || field.dataset.completes === undefined) return;
-    const before = field.value.match(/^.*\sand\s+/i)?.[0] ?? "";
+    const before = field.value.slice(0, beginOfLast(field.value));
     for (const option of field.list.options) {
       option.dataset.part ??= option.value;
       if (option.value !== before + option.dataset.part) option.value = before + option.dataset.part;
@@ -73,7 +95,18 @@
   let ticked = [];
   const boxes = () => [...document.querySelectorAll("#runs input[name=run]")];
   document.addEventListener("htmx:before:swap", () => { ticked = boxes().filter((box) => box.checked).map((box) => box.value); });
-  document.addEventListener("htmx:after:swap", () => { for (const box of boxes()) box.checked = ticked.includes(box.value); });
+  document.addEventListener("htmx:after:swap", () => { for (const box of boxes()) box.checked = ticked.includes(box.value); offerPin(); });
+
+  // A run that cannot be a baseline is not offered to be pinned: the reason stands in place of the button.
+  function offerPin() {
+    const reason = document.getElementById("no-baseline");
+    if (!reason) return;
+    reason.textContent = boxes().find((box) => box.checked && box.dataset.noBaseline)?.dataset.noBaseline ?? "";
+    reason.hidden = !reason.textContent;
+    document.querySelector(".chosen button[value=pin]").hidden = !reason.hidden;
+  }
+  document.addEventListener("change", offerPin);
+  offerPin(); // a browser that goes back ticks again what was ticked
 
   // A server that was stopped or started again with another token: say so where the page is, and keep what is shown.
   const say = (text) => {
@@ -85,6 +118,7 @@
   const refused = "The viewer was started again. Open the address that it printed.";
   document.addEventListener("htmx:sse:error", (event) => say(event.detail.status === 401 ? refused : lost));
   document.addEventListener("htmx:sse:after:connection", () => say(""));
+  document.addEventListener("trouble", (event) => say(event.detail.data)); // the viewer answers, and cannot read its store
   document.addEventListener("htmx:error", (event) => {
     say(lost);
     // The extension connects again only what was connected once: not where the server went while the page opened.

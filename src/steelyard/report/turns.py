@@ -1,0 +1,100 @@
+"""The section on the single turns of conversations: each score over all turns, and by the turn's number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from steelyard.analysis.numbers import score_title
+from steelyard.report.numbers import interval_text, value_text
+from steelyard.report.section import (
+    HTML,
+    PAGES,
+    Section,
+    SectionTable,
+    Sentence,
+    TableCell,
+    TableColumn,
+    non_empty,
+    text_row,
+)
+
+if TYPE_CHECKING:
+    from steelyard.analysis.summary_values import RunSummary, ScoreSummary, TurnSummary
+
+_MOST_TURNS: Final = 12
+"""Turn numbers that a table shows; there are few conversations with more."""
+
+
+def turns_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+    """The rates over all turns of each run; empty where no run has scores of turns.
+
+    Args:
+        summaries: of the runs.
+        labels: what the page calls each run.
+    """
+    by_score: dict[str, list[tuple[str, TurnSummary]]] = {}
+    for summary, label in zip(summaries, labels, strict=True):
+        for each in summary.turns:
+            by_score.setdefault(each.score.name, []).append((label, each))
+    parts = []
+    for score, found in by_score.items():
+        title, note = score_title(score), Sentence(_NOTE, "note", media=PAGES)
+        parts.append(Section(f"{title}: all turns", _all_turns(score, found), notes=(note,)))
+        parts += [
+            Section(f"{title} by turn: {label}", _by_turn(each.by_turn[:_MOST_TURNS]), notes=_rest(each), media=HTML)
+            for label, each in found
+            if len(each.by_turn) > 1
+        ]
+    return Section("Turns of conversations", parts=non_empty(parts), key="turns")
+
+
+_NOTE: Final = "Intervals treat the turns of a conversation, and its repeats, as dependent."
+
+
+def _all_turns(score: str, found: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
+    columns = (
+        TableColumn("target", "name", score),
+        TableColumn("mean"),
+        TableColumn("95 % CI", "interval"),
+        TableColumn("turns"),
+        TableColumn("conversations", short="conv."),
+        TableColumn("not applicable", short="n/a", count=True),
+        TableColumn("unparsed", count=True),
+        TableColumn("refused", count=True),
+        TableColumn("errors", count=True),
+    )
+    rows = []
+    for name, each in found:
+        mean, *rest = _row(name, each.score)
+        rows.append((mean, *rest[:3], TableCell(f"{each.conversations:,}", value=each.conversations), *rest[3:]))
+    return SectionTable(columns, tuple(rows), "Means over all turns")
+
+
+def _by_turn(scores: Sequence[ScoreSummary]) -> SectionTable:
+    columns = (
+        TableColumn("turn", "name"),
+        TableColumn("mean"),
+        TableColumn("95 % CI", "interval"),
+        TableColumn("conversations"),
+        TableColumn("not applicable", count=True),
+        TableColumn("unparsed", count=True),
+        TableColumn("refused", count=True),
+    )
+    return SectionTable(columns, tuple(_row(score.group, score)[:-1] for score in scores))
+
+
+def _row(name: str, score: ScoreSummary) -> tuple[TableCell, ...]:
+    mean, share = score.headline, score.is_share
+    return (
+        TableCell(name),
+        TableCell(value_text(mean.value, share=share), strong=True, value=mean.value),
+        *text_row(interval_text(mean.interval, share=share)),
+        TableCell(f"{mean.n:,}", value=mean.n),
+        *text_row(*(f"{n:,}" for n in (score.not_applicable, score.unparsed, score.refused, score.errors))),
+    )
+
+
+def _rest(each: TurnSummary) -> tuple[Sentence, ...]:
+    more = len(each.by_turn) - _MOST_TURNS
+    return (Sentence(f"{more} later turns are not shown.", "note"),) if more > 0 else ()

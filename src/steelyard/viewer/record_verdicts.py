@@ -1,0 +1,97 @@
+"""What a score says of a record, as a cell of a table shows it: its colour, its value, and why; repeats together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.analysis.judging_manifest import is_judging, sides_of
+from steelyard.analysis.summary_values import RunSummary
+from steelyard.report.judge_reasons import preference_reason, preferred_name
+from steelyard.report.numbers import kind_text, one_line, record_value_text
+from steelyard.report.sample_evidence import verdict_name
+from steelyard.store import Run
+from steelyard.types import Record, Score, ScoreInfo
+
+_REASON: Final = 120
+"""Characters of a reason; the sample's own page shows it whole."""
+
+Cell = tuple[str, str, str]
+"""State for the colour ("" of what is no score), text, and the reason ("" where there is none)."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictWords:
+    """How the scores of one run are said.
+
+    Args:
+        sides: both targets of a run that judges pairs; empty of others.
+        infos: what scorers declare of their scores.
+        verdicts: scores whose only values are 0 and 1: of a rating from 1 to 5, or of a count, a value of 1 must be
+            shown as such.
+    """
+
+    sides: tuple[str, ...]
+    infos: Mapping[str, ScoreInfo]
+    verdicts: frozenset[str]
+
+    @classmethod
+    def of(cls, run: Run, summary: RunSummary) -> VerdictWords:
+        """Those of a run."""
+        infos = run.score_infos
+        ranges = {name: infos[name].range if name in infos else None for name in run.score_order}
+        verdicts = frozenset(
+            name
+            for name, limits in ranges.items()
+            if limits in {None, (0.0, 1.0)} and (score := summary.score(name)) is not None and score.binary
+        )
+        return cls(_sides(run), infos, verdicts)
+
+    @classmethod
+    def plain(cls, run: Run) -> VerdictWords:
+        """Those of a run whose summary is not at hand: the value of every score is said."""
+        return cls(_sides(run), run.score_infos, frozenset())
+
+    def cell(self, record: Record, name: str) -> Cell:
+        """State, value and reason of a score of a record."""
+        score = next((score for score in record.scores if score.name == name), None)
+        if score is None:
+            failure = record.failure
+            return ("error", "error", one_line(failure.message, _REASON)) if failure else ("missing", "no score", "")
+        reason = preference_reason(score, self.sides) if self.sides else score.reason
+        return score_state(score), self._value(score), one_line(reason, _REASON)
+
+    def _value(self, score: Score) -> str:
+        """The name of the verdict where there is one, else the value."""
+        if score.value is None or verdict_name(score):
+            verdict = verdict_name(score) or kind_text(score.outcome)
+            return preferred_name(verdict, self.sides) if self.sides else verdict
+        if score.passed is not None and score.name in self.verdicts:
+            return "✓ right" if score.passed else "✗ wrong"
+        return record_value_text(score.value, self.infos.get(score.name))
+
+
+def _sides(run: Run) -> tuple[str, ...]:
+    return tuple(sides_of(run.manifest)) if is_judging(run.manifest) else ()
+
+
+def score_state(score: Score) -> str:
+    """Right or wrong where the scorer said so, else the outcome."""
+    if score.outcome != "scored" or score.passed is None:
+        return score.outcome
+    return "right" if score.passed else "wrong"
+
+
+def counted_cells(cells: Iterable[Cell]) -> tuple[tuple[Cell, int], ...]:
+    """Each different state and text with the reason of the first repeat that has it, and how many have it.
+
+    They stay in the order of the records, in every column of a row, so that outputs stand beside their own verdicts.
+    """
+    listed = tuple(cells)
+    first: dict[tuple[str, str], str] = {}
+    for state, text, reason in listed:
+        first.setdefault((state, text), reason)
+    times = Counter((state, text) for state, text, _ in listed)
+    return tuple(((state, text, first[state, text]), n) for (state, text), n in times.items())

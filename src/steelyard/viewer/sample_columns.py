@@ -1,0 +1,82 @@
+"""The columns of a table of samples: which there are, and which of them are shown.
+
+An address names the columns that a reader chose (`columns=input&columns=score.f1`); without any, those are shown that
+say something about this run: a column that is empty or zero for every record waits in the picker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from steelyard.analysis.numbers import score_title
+from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+
+SCORE: Final = "score."
+"""Before the name of a score, which may be `input` too."""
+_MOST_AT_FIRST: Final = 3
+"""Further scores that are shown at first: more would push the output off a screen of 1280 pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleColumn:
+    """A column of the table of samples beside the sample's id, which every table has.
+
+    Args:
+        key: of the column in an address.
+        title: its heading.
+        shown: whether the table has it.
+        empty: why it says nothing about this run, in words for the picker; "" where it does.
+    """
+
+    key: str
+    title: str
+    shown: bool
+    empty: str = ""
+
+    @property
+    def score(self) -> str:
+        """The score whose values stand in it; "" for a column that is none."""
+        return self.key.removeprefix(SCORE) if self.key.startswith(SCORE) else ""
+
+
+def sample_columns(summary: RunSummary, scores: Collection[str], chosen: Sequence[str]) -> tuple[SampleColumn, ...]:
+    """All columns that the table of a run can have, in order.
+
+    Args:
+        summary: of the run.
+        scores: of the run, in the order that its scorers declared.
+        chosen: keys of the columns that a reader chose; what the run does not have is passed over, and none at all
+            means those that are shown at first.
+    """
+    has_groups = any(score.group for groups in summary.groups.values() for score in groups)
+    others = [name for name in scores if name != summary.primary]
+    empty = {name: _why_empty(summary.score(name)) for name in others}
+    at_first = [name for name in others if not empty[name]][:_MOST_AT_FIRST]
+    columns = (
+        SampleColumn("group", "Group", has_groups, "" if has_groups else "empty"),
+        SampleColumn("input", "Input", shown=True),
+        SampleColumn("reference", "Reference", shown=False),
+        SampleColumn("output", "Output", shown=True),
+        SampleColumn(f"{SCORE}{summary.primary}", score_title(summary.primary), shown=True),
+        *(SampleColumn(f"{SCORE}{name}", score_title(name), name in at_first, empty[name]) for name in others),
+        SampleColumn("seconds", "Seconds", shown=False),
+    )
+    return as_chosen(columns, chosen)
+
+
+def as_chosen(columns: tuple[SampleColumn, ...], chosen: Collection[str]) -> tuple[SampleColumn, ...]:
+    """The columns with those shown that a reader chose; as they are where nothing of it is one of them."""
+    if not {column.key for column in columns} & {*chosen}:
+        return columns
+    return tuple(SampleColumn(each.key, each.title, each.key in chosen, each.empty) for each in columns)
+
+
+def _why_empty(score: ScoreSummary | None) -> str:
+    if score is None or not score.scored + score.unparsed + score.refused:
+        return "no value"
+    # A mean of 0 says that all are 0 only where none can be below it.
+    never_below = score.binary or (score.scale is not None and score.scale[0] >= 0)
+    is_zero = score.scored == score.n and score.answered.value == 0
+    return "all 0" if never_below and is_zero else ""

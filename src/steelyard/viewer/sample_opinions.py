@@ -1,0 +1,78 @@
+"""Labels of people on a sample, and verdicts of other runs on the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from steelyard.analysis.numbers import score_title
+from steelyard.escaping import cell_text
+from steelyard.report.numbers import kind_text
+from steelyard.store import Run
+from steelyard.store.related_runs import labels_of_sample, related_runs
+from steelyard.types import Label, Score
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLabel:
+    """A label on a record: its name, value, author and time."""
+
+    name: str
+    value: str
+    author: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherVerdicts:
+    """The verdict of another run about the same answers on this sample.
+
+    Args:
+        name: of the run: its suite and target.
+        run: its id.
+        verdicts: each score, its value or outcome, and the reason; of several repeats all. Empty of a run that only
+            answered.
+    """
+
+    name: str
+    run: str
+    verdicts: tuple[tuple[str, str, str], ...]
+
+
+def sample_opinions(run: Run, sample: str) -> Mapping[str, Any]:
+    """Values that `sample_body.html.j2` shows beside a run's own scores of a sample.
+
+    Args:
+        run: that is shown.
+        sample: its id.
+    """
+    by_repeat: dict[int, list[ShownLabel]] = {}
+    for label in labels_of_sample(run, sample):
+        by_repeat.setdefault(label.repeat, []).append(_shown(label))
+    others = [_other(other, sample) for other in related_runs(run)]
+    return {"labels": by_repeat, "others": [other for other in others if other is not None]}
+
+
+def _other(run: Run, sample: str) -> OtherVerdicts | None:
+    """What another run has of a sample, if only its answer; None where it has no record of it."""
+    records = run.records_of([sample])
+    if not records:
+        return None
+    verdicts = tuple(_verdict(score) for record in records for score in record.scores)
+    return OtherVerdicts(f"{run.suite} {run.target} {run.id}", run.id, verdicts)
+
+
+def _shown(label: Label) -> ShownLabel:
+    name = score_title(label.name)
+    return ShownLabel(name, _value(label), label.author, label.at.strftime("%Y-%m-%d"))
+
+
+def _value(label: Label) -> str:
+    """A number as people write it: 2 where the label holds 2.0."""
+    return f"{label.value:.4g}" if isinstance(label.value, float) else cell_text(label.value)
+
+
+def _verdict(score: Score) -> tuple[str, str, str]:
+    value = kind_text(score.outcome) if score.value is None else f"{score.value:.4g}"
+    return score_title(score.name), value, score.reason
