@@ -1,7 +1,7 @@
 """Which samples of two runs make a pair, how many do, and why the others do not.
 
 `id`        the ids of both datasets are the same names for the same samples: the usual case
-`content`   other ids, equal input, reference, choices and contexts: a dataset that was numbered anew
+`content`   other ids, equal input, reference, choices and contexts: a dataset that was numbered again
 a key       a field of the samples' metadata that names them in both datasets
 
 Unless told otherwise ids decide, and contents where hardly any id is shared and more contents are. Between two versions
@@ -78,7 +78,7 @@ class SampleAlignment(NamedTuple):
         second: in the other run's, pair by pair.
         by: `id`, `content` or the key.
         notes: what a reader must know of it, one sentence each.
-        left_out: indices, in both runs, of samples with one id that are no pair since the dataset changed them; None
+        left_out: indices, in both runs, of samples with one id that are not a pair since the dataset changed them; None
             where there is none.
     """
 
@@ -325,7 +325,7 @@ def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
 
 
 def _left_out(runs: AlignedRuns, score: str) -> int:
-    """Samples with rows of a score in both runs that are no pair since the dataset changed them."""
+    """Samples with rows of a score in both runs that are not a pair since the dataset changed them."""
     if runs.alignment.left_out is None:
         return 0
     before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)

@@ -216,7 +216,7 @@ def check_replaceable(path: Path) -> None:
     """Refuse to write a baseline under a name that is not a baseline's, or over a file that is not one.
 
     Raises:
-        ConfigError: the name does not end in .json, or the file exists and is no baseline.
+        ConfigError: the name does not end in .json, or the file exists and is not a baseline.
     """
     if not is_baseline_file(path.name):
         raise ConfigError(
@@ -230,14 +230,14 @@ def check_replaceable(path: Path) -> None:
     except OSError as error:
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
     if begin.strip() and FORMAT.encode() not in begin:
-        raise ConfigError(f"{path} exists and is no baseline; name another file with --to")
+        raise ConfigError(f"{path} exists and is not a baseline; name another file with --to")
 
 
 def read_baseline(path: Path) -> BaselineFile:
     """Read a baseline file.
 
     Raises:
-        ConfigError: the file is missing or is no baseline; the message says how to make one.
+        ConfigError: the file is missing or is not a baseline; the message says how to make one.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -247,15 +247,15 @@ def read_baseline(path: Path) -> BaselineFile:
         advice = f"make one of a run with: steelyard baseline RUN --to {path.name}"
         raise ConfigError(f"the baseline {path} cannot be read: {error.strerror}; {advice}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is no baseline: it is not UTF-8") from error
+        raise ConfigError(f"{path} is not a baseline: it is not UTF-8") from error
     try:
         return _baseline(json.loads(text, parse_constant=_refuse))
     except (KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise ConfigError(f"{path} is no baseline that `steelyard baseline` wrote: {_problem(error)}") from error
+        raise ConfigError(f"{path} is not a baseline that `steelyard baseline` wrote: {_problem(error)}") from error
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _problem(error: Exception) -> str:
@@ -271,7 +271,7 @@ def _baseline(read: Any) -> BaselineFile:
     check_manifest(manifest)
     samples = tuple(_sample(sample, at) for at, sample in enumerate(_typed(read["samples"], list, "samples"), start=1))
     if len({sample.id for sample in samples}) < len(samples):
-        raise ValueError("an id occurs twice; after a merge, make the baseline anew")
+        raise ValueError("an id occurs twice; after a merge, make the baseline again")
     return BaselineFile(id=texts.pop("run"), **texts, manifest=manifest, counts=counts, samples=samples)
 
 

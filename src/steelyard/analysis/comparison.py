@@ -28,7 +28,12 @@ from steelyard.analysis.comparison_values import (
     Verdict,
 )
 from steelyard.analysis.comparison_warnings import comparison_warnings
-from steelyard.analysis.comparison_wording import comparison_sentence, moved_scores_sentence, separate_sentence
+from steelyard.analysis.comparison_wording import (
+    by_conversation_sentence,
+    comparison_sentence,
+    moved_scores_sentence,
+    separate_sentence,
+)
 from steelyard.analysis.costs import CostDifference, CostPair, cost_differences, drawn_samples
 from steelyard.analysis.differences import (
     PairedValues,
@@ -54,7 +59,7 @@ from steelyard.analysis.paired_scores import (
     paired_values,
 )
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.run_protocols import ComparableRun
+from steelyard.analysis.run_protocols import ComparableRun, RunOfSuite
 from steelyard.analysis.score_columns import by_appearance
 from steelyard.analysis.settings import phrases_of, setting_differences
 from steelyard.analysis.stopped_runs import as_decided, decision_on
@@ -75,7 +80,7 @@ def compare(
     groups: Sequence[str] = (),
     summaries: Sequence[RunSummary] = (),
 ) -> Comparison:
-    """Every run against the first, over the samples they share.
+    """Compare every run with the first, over the samples that they share.
 
     The headline compares what the score's headline counts: by default an unparsed or refused reply as not solved.
     Repeats of a sample are averaged. A sample that failed on either side is left out and counted. The other scores
@@ -110,7 +115,7 @@ def compare_all_pairs(
     groups: Sequence[str] = (),
     summaries: Sequence[RunSummary] = (),
 ) -> Comparison:
-    """Every two of several runs on one score, besides everything that `compare` says of each against the first.
+    """Compare every two of several runs on one score, in addition to `compare` with the first.
 
     The p-values of all pairs are corrected together after Holm, so that the chance of any false difference among them
     stays below 1 - level; those against the first run are among them and get the same correction.
@@ -128,7 +133,7 @@ def compare_all_pairs(
     """
     name, sides = _checked_runs(runs, score, level, groups, summaries)
     against_first = [_tested_pair(sides[0], other, name, align_by, level) for other in sides[1:]]
-    others = [_tested_headline(*pair, name, align_by, level) for pair in combinations(sides[1:], 2)]
+    others = [_over_turns(_tested_headline(*pair, name, align_by, level), level) for pair in combinations(sides[1:], 2)]
     tested = [*against_first, *others]
     headlines = adjust_pairs([pair.headline for pair in tested])
     pairs = _compared_pairs(against_first, headlines[: len(against_first)], level)
@@ -136,14 +141,39 @@ def compare_all_pairs(
     return replace(_comparison(name, sides, pairs, groups, ()), all_pairs=all_pairs)
 
 
+def refuse_other_suites(runs: Sequence[RunOfSuite]) -> None:
+    """Refuse runs of several suites: equal names of scores and ids of samples need not mean the same in them.
+
+    Commands and pages ask this first. From Python `compare` warns instead: there a suite's name may be a mere title.
+
+    Args:
+        runs: that are to be compared; any number.
+
+    Raises:
+        ConfigError: the suite of each run, and what to do.
+    """
+    if len({(run.suite, run.kind) for run in runs}) < 2:
+        return
+    several_names = len({run.suite for run in runs}) > 1
+    named = "; ".join(
+        f"run {run.id} ({run.target}) is of suite {run.suite}{'' if several_names else f', a {run.kind} suite'}"
+        for run in runs
+    )
+    raise ConfigError(
+        f"runs of different suites cannot be compared: {named}. Make their targets targets of one suite, or give both "
+        "configurations the same name: and run them again; steelyard show RUN shows one run by itself"
+    )
+
+
 def _compared_pairs(
     tested: Sequence[_TestedPair], headlines: Sequence[PairedDifference], level: float
 ) -> tuple[PairComparison, ...]:
     """Everything about each pair, given the corrected differences of their headlines."""
     scores = adjust_scores([pair.scores for pair in tested], level)
+    turns = adjust_scores([pair.turns for pair in tested], level)
     return tuple(
-        _compare_pair(replace(pair, headline=headline, scores=several), level=level)
-        for pair, headline, several in zip(tested, headlines, scores, strict=True)
+        _compare_pair(replace(pair, headline=headline, scores=of_records, turns=of_turns), level=level)
+        for pair, headline, of_records, of_turns in zip(tested, headlines, scores, turns, strict=True)
     )
 
 
@@ -233,6 +263,8 @@ class _TestedPair:
     kind: ComparedScore
     headline: PairedDifference
     scores: tuple[ScoreDifference, ...]
+    turns: tuple[ScoreDifference, ...] = ()
+    by_conversation: PairedDifference | None = None
 
 
 def headline_difference(
@@ -242,6 +274,7 @@ def headline_difference(
     *,
     level: float = 0.95,
     group: str = "",
+    over_turns: bool = False,
 ) -> tuple[PairedDifference, Verdict]:
     """The difference of two runs on one score and its verdict, without all else that `compare` tells of them.
 
@@ -251,10 +284,12 @@ def headline_difference(
         score: the score's name; both have it.
         level: of the interval and the verdict.
         group: only samples of this group; "" is all.
+        over_turns: a score of single turns is that over all turns, and not the mean over conversations.
     """
     groups = (group,) if group and group != NO_GROUP else ()
     baseline, other = (ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
-    headline = _tested_headline(baseline, other, score, "", level).headline
+    pair = _tested_headline(baseline, other, score, "", level)
+    headline = (_over_turns(pair, level) if over_turns and not group else pair).headline
     return headline, verdict_of(headline, level)
 
 
@@ -279,7 +314,30 @@ def _tested_pair(baseline: ComparedRun, other: ComparedRun, name: str, align_by:
     own = [score.name for score in baseline.summary.own_scores if score.name != name]
     further = [score for score in own if other.summary.score(score)]
     kinds = [compared_score(score, (baseline, other)) for score in further]
-    return replace(pair, scores=tuple(_score_difference(pair.runs, kind, level) for kind in kinds))
+    scores = tuple(_score_difference(pair.runs, kind, level) for kind in kinds)
+    return replace(_over_turns(pair, level), scores=scores, turns=_turn_differences(pair.runs, level))
+
+
+def _over_turns(pair: _TestedPair, level: float) -> _TestedPair:
+    """The pair; of a score of single turns, its headline is over all turns, as that of gates and histories is.
+
+    The means over conversations, which weigh the same however long they are, are kept beside it.
+    """
+    turns = _turn_differences(pair.runs, level, pair.kind.name)
+    if not turns or not turns[0].difference.n or pair.headline.stopped is not None:
+        return pair
+    return replace(pair, headline=turns[0].difference, by_conversation=pair.headline)
+
+
+def _turn_differences(runs: AlignedRuns, level: float, score: str = "") -> tuple[ScoreDifference, ...]:
+    """Of the scores of single turns that both runs have, or of one of them."""
+    both = (runs.baseline.summary, runs.other.summary)
+    names = [{each.score.name for each in summary.turns} for summary in both]
+    if not names[0] & names[1] or (score and score not in names[0] & names[1]):
+        return ()
+    from steelyard.analysis.turns import turn_differences  # few runs are of conversations
+
+    return tuple(each for each in turn_differences(runs, level) if not score or each.score == score)
 
 
 def _run_pair(pair: _TestedPair, headline: PairedDifference, level: float) -> RunPair:
@@ -313,11 +371,12 @@ def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
     verdict = verdict_of(headline, level)
     pairs = paired_values(runs, kind.name, kind.over)
     answered = paired_values(runs, kind.name, "scored")
-    overlap = overlap_of(runs, kind.name, headline.n)
+    overlap = overlap_of(runs, kind.name, (pair.by_conversation or headline).n)
     settings = setting_differences(baseline.run.manifest, other.run.manifest)
     improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, kind.meaning))
     sentence = comparison_sentence(headline, verdict, score=kind.name, names=runs.names, level=level)
     sentence += "" if headline.n else _separate_sets(runs, kind.name)
+    sentence += by_conversation_sentence(pair.by_conversation, level)
     sentence += moved_scores_sentence(pair.scores, kind.name, runs.names[1]) + _matching_warnings(runs, kind.name)
     return PairComparison(
         baseline=baseline.run.id,
@@ -344,6 +403,8 @@ def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
         scores=pair.scores,
         costs=_costs(runs, level),
         other_ids=_other_ids(runs, np.concatenate([improved, regressed])),
+        turns=pair.turns,
+        by_conversation=pair.by_conversation,
     )
 
 

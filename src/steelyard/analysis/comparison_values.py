@@ -107,7 +107,7 @@ class PairedDifference:
         needed: pairs that would show a difference as large as this one in four cases of five; told of a headline only,
             None where nothing differs.
         stopped: what a rule decided on this very difference; its confidence sequence is the interval then, and there
-            is no p-value.
+            is not a p-value.
         lower_is_better: the score's direction: a negative difference is then an improvement.
         missing: replies without a known value, and how far the difference depends on them; None where there are none.
         standard_error: of the difference over these pairs, by cluster; None for fewer than two independent pairs, and
@@ -161,8 +161,8 @@ class ScoreDifference:
     Args:
         score: its name.
         over: as in PairComparison; likewise the two counts.
-        left_out_errors: samples that are no pair because a side failed.
-        left_out_not_applicable: samples that are no pair for another reason.
+        left_out_errors: samples that are not a pair because a side failed.
+        left_out_not_applicable: samples that are not a pair for another reason.
         difference: over all pairs; its p-value is adjusted for all such scores of all runs.
         verdict: of that difference.
     """
@@ -190,9 +190,9 @@ class PairComparison:
         over: `all` counts an unparsed or refused reply as 0; `scored` compares what both sides answered.
         n_paired: samples behind `headline`.
         only_in_baseline: samples the other run lacks; likewise `only_in_other`.
-        left_out_errors: samples in both runs that are no pair because all repeats of a side failed.
+        left_out_errors: samples in both runs that are not a pair because all repeats of a side failed.
         left_out_not_applicable: the same because the score does not apply, or (`over` = scored) was not read.
-        changed_content: samples with the same id but other content; `left_out_changed` of them are no pair.
+        changed_content: samples with the same id but other content; `left_out_changed` of them are not a pair.
         shared_replies: samples for which both runs used the same stored reply.
         headline: the difference that `sentence` and `verdict` are about.
         answered_both: the same over the pairs that both sides answered.
@@ -210,6 +210,8 @@ class PairComparison:
         costs: time, calls and tokens per sample; empty where the runs cannot say.
         other_ids: baseline's id -> the other run's id, for samples in `improvements` and
             `regressions` where the two are not equal.
+        turns: scores of single turns, over the turns of the conversations that both runs have; `n` counts these.
+        by_conversation: where `headline` is over all turns, the difference of the means over conversations; else None.
     """
 
     baseline: str
@@ -241,6 +243,8 @@ class PairComparison:
     costs: tuple[CostDifference, ...] = ()
     other_ids: Mapping[str, str] = field(default_factory=dict)
     left_out_changed: int = 0
+    turns: tuple[ScoreDifference, ...] = ()
+    by_conversation: PairedDifference | None = None
 
     @property
     def unanswered(self) -> OutcomeTable:
@@ -255,8 +259,10 @@ class PairComparison:
         plain = _with_older_names(plain, {"improvements": "fixed", "regressions": "broken"})
         lists = {name: list(plain[name]) for name in ("fixed", "broken", "warnings", "differs")}
         differences = {name: plain[name].to_json() for name in ("headline", "answered_both")}
+        differences["by_conversation"] = self.by_conversation.to_json() if self.by_conversation else None
         several = {
-            name: [value.to_json() for value in plain[name]] for name in ("groups", "scores", "costs", "settings")
+            name: [value.to_json() for value in plain[name]]
+            for name in ("groups", "scores", "costs", "settings", "turns")
         }
         return plain | lists | differences | several | {"other_ids": dict(self.other_ids)}
 

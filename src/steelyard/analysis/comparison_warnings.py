@@ -34,7 +34,7 @@ def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -
     errors = [int(run.scores.sums_of(score).errors.sum()) for _, run in named_runs]
     if errors[0] != errors[1]:
         counts = " and ".join(f"{count} in {name}" for name, count in zip(names, errors, strict=True))
-        warnings.append(f"The runs differ in errors: {counts}; what failed need not be like what did not.")
+        warnings.append(f"The runs differ in errors: {counts}; samples that failed may differ from the others.")
     on_this = decision_on(baseline, other, score) is not None
     for name, run in named_runs:
         warnings += _of_state(name, run.summary, on_this=on_this)
@@ -74,7 +74,7 @@ def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
         yield (
             f"The runs used two versions of their dataset, {versions[0]} and {versions[1]}: "
             f"{overlap.only_in_other} added, {overlap.changed_content} changed, {overlap.only_in_baseline} retired; "
-            "what only one run has is left out."
+            "rows that only one run has are left out."
         )
     elif overlap.only_in_baseline or overlap.only_in_other:
         yield (
@@ -89,7 +89,7 @@ def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
         )
     elif overlap.changed_content:
         moved = by == ID and overlap.changed_content > 1 and 2 * overlap.changed_content > overlap.n_paired
-        hint = " Is the id a line number? --align content pairs what is equal." if moved else ""
+        hint = " Is the id a line number? --align content pairs equal samples." if moved else ""
         yield f"{_samples(overlap.changed_content)} kept the {by} but changed content between the runs.{hint}"
     if overlap.shared_replies:
         yield (
@@ -127,7 +127,7 @@ def _of_targets(baseline: ComparableRun, other: ComparableRun, names: tuple[str,
     if not keys:
         yield (
             f"{names[0]} and {names[1]} have the same prompt, model and parameters: "
-            "what differs between them is noise, not the effect of a change."
+            "their difference is noise, not the effect of a change."
         )
     elif any("model" in key for key in keys) and keys & {PROMPT, SYSTEM_PROMPT}:
         yield "Model and prompt both differ; a difference may be the effect of either."

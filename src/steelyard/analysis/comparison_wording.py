@@ -129,6 +129,18 @@ def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, st
     )
 
 
+def by_conversation_sentence(difference: PairedDifference | None, level: float) -> str:
+    """The difference of the means over conversations beside the one over all turns, which decides; "" without one."""
+    if difference is None or difference.difference is None:
+        return ""
+    size = f"{_number(difference.difference, difference, sign=True)}{_unit(difference)}"
+    interval = f", {level_text(level)} CI {_interval(difference)}" if difference.interval else ""
+    return (
+        f" This is over all turns, which decides; with each of the {count_text(difference.n, 'conversation')} counted "
+        f"once, whatever its length, the difference is {size}{interval}."
+    )
+
+
 def moved_scores_sentence(scores: Sequence[ScoreDifference], headline: str, other: str) -> str:
     """The further scores on which the other run is better or worse; "" where there are none.
 
@@ -221,7 +233,7 @@ def _correction(difference: PairedDifference) -> str:
 
 
 def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[str, str]) -> str:
-    """What two rates over different samples say, with the numbers; "" where they are no rates.
+    """What two rates over different samples say, with the numbers; "" where they are not rates.
 
     Args:
         first: of the baseline.
@@ -238,8 +250,8 @@ def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[st
     limits = f"95 % CI of the difference {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points"
     if interval.low > 0 or interval.high < 0:
         return (
-            f" As separate sets, {rates} ({limits}): more than chance, but the two were asked other questions, and "
-            "these may be what differs."
+            f" As separate sets, {rates} ({limits}): more than chance, but the two were asked different questions, "
+            "which may cause the difference."
         )
     facts = f"{rates} ({limits}{_separate_test(first, second)})"
     return f" As separate sets they show no evidence of a difference: {facts}.{_separate_power(first, second)}"

@@ -139,7 +139,7 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
 
     Args:
         text: what was typed.
-        example: a word for the message about what is no condition.
+        example: a word for the message about what is not a condition.
 
     Raises:
         ConfigError: it is too long, or has a part that is neither a word nor a name, a sign and a value.
@@ -149,7 +149,7 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(f"{text!r} is no condition: it is not valid Unicode") from error
+        raise ConfigError(f"{text!r} is not a condition: it is not valid Unicode") from error
     written_parts = _split_parts(text.strip())
     if len(written_parts) > _MOST_PARTS:
         raise ConfigError(f"a condition has at most {_MOST_PARTS} parts, not {len(written_parts)}")
@@ -157,7 +157,9 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
     for written in written_parts:
         match = _PART.fullmatch(written)
         if match is None:
-            raise ConfigError(f"{written.strip() or text!r} is no condition: a word such as {example}, or name=value")
+            raise ConfigError(
+                f"{written.strip() or text!r} is not a condition: a word such as {example}, or name=value"
+            )
         quoted = match[3] if match[3] is not None else match[4]
         value = (match[5] or "").strip() if quoted is None else quoted
         parts.append(ConditionPart(match[1].strip(), match[2] or "", value))

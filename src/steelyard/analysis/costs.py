@@ -20,7 +20,8 @@ MOST_SAMPLES: Final = 2_000
 """Samples of which costs are read at most, drawn by seed: each takes its replies from the journal, and a quantile is
 known from so many to a few percent of its rank."""
 _RESAMPLES: Final = 999
-_AT_ONCE: Final = 1_000_000
+_AT_ONCE: Final = 100_000
+"""Numbers drawn at once: more take memory and are no faster."""
 
 
 class CostPair(NamedTuple):
@@ -110,6 +111,8 @@ class _Resamples:
         self._clusters = np.unique(np.asarray(clusters), return_inverse=True)[1]
         self._n = len(clusters)
         self._groups = int(self._clusters.max()) + 1
+        most = self._groups * int(np.bincount(self._clusters).max())
+        self._count = np.int16 if most < 2**15 else np.int32
         self._ends = ((1 - level) / 2, (1 + level) / 2)
         self._weights = list(self._drawn_weights(np.random.default_rng(seed))) if self._groups > 1 else []
 
@@ -152,8 +155,8 @@ class _Resamples:
             drawn = rng.integers(0, self._groups, size=(min(rows, _RESAMPLES - start), self._groups))
             offset = np.arange(len(drawn))[:, None] * self._groups
             counts = np.bincount((drawn + offset).ravel(), minlength=drawn.size).reshape(drawn.shape)
-            # Half the width: that much less memory to go through, for each measure.
-            yield counts[:, self._clusters].astype(np.int32)
+            # As narrow as the sum of a resample allows: that much less memory to go through, for each measure.
+            yield counts[:, self._clusters].astype(self._count)
 
 
 def _quantile(values: Array, rank: float) -> float:

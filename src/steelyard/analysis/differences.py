@@ -62,15 +62,17 @@ class ScoreMeaning(NamedTuple):
     """What a comparison must know of a score's values.
 
     Args:
-        scaled: the score names a scale other than [0, 1], so that a rating of 1 is no rate of 100 %.
+        scaled: the score names a scale other than [0, 1], so that a rating of 1 is not a rate of 100 %.
         lower_is_better: a negative difference is an improvement.
         threshold: values at or above it pass, or at or below it where lower is better; None: any change of a value is
             an improvement or a regression.
+        undecided_at: a value that neither passes nor fails, such as 0.5 where half of a sample's repeats pass.
     """
 
     scaled: bool = False
     lower_is_better: bool = False
     threshold: float | None = None
+    undecided_at: float | None = None
 
 
 USUAL_MEANING: Final = ScoreMeaning()
@@ -147,7 +149,8 @@ def with_needed(difference: PairedDifference, pairs: PairedValues, level: float)
 def changed_sides(pairs: PairedValues, meaning: ScoreMeaning = USUAL_MEANING) -> tuple[Array, Array]:
     """Which pairs improved and which regressed, in the score's direction.
 
-    With a threshold these are the pairs that pass on one side only, else all pairs whose value is better or worse.
+    With a threshold these are the pairs that pass on one side and fail on the other, else all pairs whose value is
+    better or worse.
 
     >>> import numpy as np
     >>> pairs = PairedValues(np.arange(3), np.array([0.2, 0.9, 0.6]), np.array([0.5, 0.4, 0.7]), None)
@@ -160,7 +163,8 @@ def changed_sides(pairs: PairedValues, meaning: ScoreMeaning = USUAL_MEANING) ->
     before, after = sign * pairs.baseline, sign * pairs.other
     if meaning.threshold is not None:
         passed_before, passed_after = (side >= sign * meaning.threshold for side in (before, after))
-        return ~passed_before & passed_after, passed_before & ~passed_after
+        decided = (pairs.baseline != meaning.undecided_at) & (pairs.other != meaning.undecided_at)
+        return decided & ~passed_before & passed_after, decided & passed_before & ~passed_after
     # A mean over repeats may differ by rounding alone.
     return after > before + _ROUNDING, after < before - _ROUNDING
 

@@ -209,8 +209,8 @@ def _numbered(codes: Array) -> Array:
 
 
 CAUTION: Final = (
-    "Each question has its key at one letter only, where its author put it: what looks like a preference for a letter "
-    "may be that questions with another key are harder. Rotations or shuffled options tell the two apart."
+    "Each question has its key at one letter only, where its author put it: an apparent preference for a letter "
+    "may mean that questions with another key are harder. Rotations or shuffled options separate the two."
 )
 
 

@@ -3,12 +3,16 @@
     solve_rate: ">= 0.6"                 the headline value of the score, for every run
     solve_rate.answered: "> 0.7"         over what was answered; `.with_errors` counts errors as not solved
     "solve_rate[hexagrams]": ">= 0.5"    one group
+    correct.corrected: ">= 0.8"          what people would say on average, from their labels and all verdicts
+    correct_jury: ">= 0.8"               what several judges say together; `.corrected` likewise
+    faithfulness_per_turn: ">= 0.9"      over all turns of the conversations; `[turn 1]` over their first turns
     solve_rate: ">=! 0.6"                the whole 95 % CI: holds if all of it does, fails if none of it does, else
                                          the data cannot decide
     no_regression: {solve_rate: 0.02}    against `baseline`, sample by sample: the score has not lost 0.02 or more
     baseline: baseline.json              a file that `steelyard baseline` wrote, a run's id, a target, or `latest`
 
-A score or group that a run does not have (none of its samples was of that group) leaves the rule undecided.
+A corrected score without enough labels is an error: nobody knows then what it is, and a rule that waits for labels must
+not pass. A score or group that a run does not have (none of its samples was of that group) leaves the rule undecided.
 
 `no_regression` compares the interval of the difference (run - baseline) with the margin:
 
@@ -23,7 +27,7 @@ Source: a test of non-inferiority by a two-sided interval, as in G. Piaggio et a
 equivalence randomized trials", JAMA 308, 2594-2604, 2012.
 
 Exit codes: 0 every rule holds; 1 a rule fails; 3 no rule fails, but one cannot be decided; 4 a run is broken or
-unfinished, so that its rules are not evaluated.
+unfinished, or a rule lacks labels of people, so that it is not evaluated.
 """
 
 from __future__ import annotations
@@ -31,22 +35,28 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from shlex import quote
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison, PairedDifference
 from steelyard.analysis.gate_rules import Margin, Rule, parse_gate
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import count_text, level_text
+from steelyard.analysis.rater_agreement_values import FEWEST
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.score_infos import JURY
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.errors import did_you_mean
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
 
-Decision = Literal["holds", "fails", "undecided"]
-RuleState = Decision | Literal["broken"]
+if TYPE_CHECKING:
+    from steelyard.analysis.judge_agreement_values import JudgeAgreement
 
-_EXIT_CODES: Final[Mapping[RuleState, int]] = {"broken": 4, "fails": 1, "undecided": 3, "holds": 0}
+Decision = Literal["holds", "fails", "undecided"]
+RuleState = Decision | Literal["broken", "unlabelled"]
+
+_EXIT_CODES: Final[Mapping[RuleState, int]] = {"broken": 4, "unlabelled": 4, "fails": 1, "undecided": 3, "holds": 0}
 """In the order in which they take precedence."""
 _VERBS: Final[Mapping[Decision, str]] = {
     "holds": "holds",
@@ -60,6 +70,9 @@ _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<": operator.lt,
 }
 
+_SEEN: Final = 0.0005
+"""How far a share has to be from a limit for one decimal of a percentage to show on which side it lies."""
+
 Compared = Mapping[tuple[str, str], PairComparison | str | None]
 """(run's id, score) -> that run against its baseline, why there is no comparison, or None: it is the baseline."""
 
@@ -71,7 +84,8 @@ class RuleResult:
     Args:
         rule: as it was written.
         run: the run's id; `target` its target.
-        state: whether the rule holds; `broken` where the run is not finished.
+        state: whether the rule holds; `broken` where the run is not finished, `unlabelled` where a corrected value
+            needs more labels.
         value: what was compared with the limit: a mean, or the difference from the baseline.
         interval: of that value.
         sentence: for a person.
@@ -104,7 +118,7 @@ class GateVerdict:
 
     @property
     def exit_code(self) -> int:
-        """0 holds, 1 fails, 3 cannot be decided, 4 a run is broken or unfinished."""
+        """0 holds, 1 fails, 3 cannot be decided, 4 a run is broken or unfinished, or labels are missing."""
         states = {result.state for result in self.results}
         return next((code for state, code in _EXIT_CODES.items() if state in states), 0)
 
@@ -161,15 +175,82 @@ def _scored_runs(
 def _judge_rule(rule: Rule, summary: RunSummary) -> RuleResult:
     if summary.state != "finished":
         return _unfinished(rule.text, summary)
-    score = summary.score(rule.score, rule.group)
+    score = summary.rate(rule.score, rule.group)
     if score is None:
         return _undecided(rule.text, summary, _missing(rule, summary))
+    if rule.rate == "corrected":
+        return _judge_corrected(rule, summary)
     mean: Mean = getattr(score, rule.rate)
     interval, interval_name = _interval(rule, summary, mean)
-    state = _state(rule, mean.value, interval, score)
-    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({_evidence(mean, interval, interval_name, score)})."
-    notes = _retrieval_notes(summary, rule.score)
+    state = _state(rule, mean.value, interval, score.missing_bounds)
+    evidence = _evidence(rule, mean, _limits(rule, interval, interval_name, share=score.is_share), score) + _of_turns(
+        summary, score
+    )
+    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence})."
+    notes = (*_retrieval_notes(summary, rule.score), *_jury_notes(summary, rule.score))
     return RuleResult(rule.text, summary.run, summary.target, state, mean.value, interval, sentence, notes=notes)
+
+
+def _judge_corrected(rule: Rule, summary: RunSummary) -> RuleResult:
+    """Apply a rule to what people would say on average of all records."""
+    if summary.stopped_early:
+        reason = "a rule ended the run early, and a mean of such a run is not corrected"
+        return _undecided(rule.text, summary, reason)
+    held = summary.agreement_with_people(rule.score)
+    corrected = held.corrected if held is not None else None
+    if held is None or corrected is None or corrected.value is None:
+        return _unlabelled(rule, summary, held)
+    if held.scale is not None and not held.scale[0] <= rule.limit <= held.scale[1]:
+        # Labels of pass and fail of a rating make a share of passes: a limit on the rating would say nothing of it.
+        low, high = held.scale
+        return _undecided(rule.text, summary, f"by its labels the value goes from {low:g} to {high:g}")
+    state = _state(rule, corrected.value, corrected.interval, None)
+    score = summary.score(rule.score)
+    share = score is not None and score.is_share
+    limits = _limits(rule, corrected.interval, f"{level_text(corrected.level)} CI", share=share)
+    evidence = (
+        f"{_text(rule, corrected.value, share=share)}, {limits}, {corrected.method} from labels of {corrected.n:,} of "
+        f"{count_text(corrected.total, 'record')}"
+    )
+    judged = f"; the judge says {_text(rule, corrected.raw, share=share)}" if corrected.raw is not None else ""
+    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence}{judged})."
+    notes = (*held.warnings, *_jury_notes(summary, rule.score))
+    value, interval = corrected.value, corrected.interval
+    return RuleResult(rule.text, summary.run, summary.target, state, value, interval, sentence, notes=notes)
+
+
+def _unlabelled(rule: Rule, summary: RunSummary, held: JudgeAgreement | None) -> RuleResult:
+    """A corrected value cannot be computed: why, and what to do."""
+    reason = "nobody labelled it"
+    if held is not None:
+        found = held.corrected.reason if held.corrected is not None else ""
+        reason = held.problem or found or f"{count_text(held.labelled, 'labelled record')}; it needs {FEWEST}"
+    sentence = (
+        f"{summary.target}: {rule.text} says nothing: {reason}. Let people label records (steelyard queue create "
+        f"{summary.run} --score {quote(_labelled_name(rule.score, summary))} --draw 100 --title TEXT --author NAME), "
+        f"then ask again with steelyard resume {summary.run}."
+    )
+    return RuleResult(rule.text, summary.run, summary.target, "unlabelled", None, None, sentence)
+
+
+def _labelled_name(score: str, summary: RunSummary) -> str:
+    """The name of the labels that hold a score to people: of what it rates, if several judges do."""
+    for panel in summary.panels:
+        if len(panel.judges) > 1 and score in {panel.jury_score, *(judge.score for judge in panel.judges)}:
+            return panel.thing
+    return score
+
+
+def _jury_notes(summary: RunSummary, score: str) -> tuple[str, ...]:
+    """Why a jury's verdicts were not made as asked for; nothing for other scores."""
+    panels = [panel for panel in summary.panels if panel.jury_score == score]
+    reasons = (
+        f"{score}: the jury's verdicts are made by {panel.vote}, because of: {panel.vote_reason}"
+        for panel in panels
+        if panel.vote_reason
+    )
+    of_votes = (note for panel in panels for note in (panel.few_votes_note, panel.divided_note) if note)
+    return (*reasons, *(f"{score}: {note}" for note in of_votes))
 
 
 def _interval(rule: Rule, summary: RunSummary, mean: Mean) -> tuple[Interval | None, str]:
@@ -185,14 +266,17 @@ def _interval(rule: Rule, summary: RunSummary, mean: Mean) -> tuple[Interval | N
 
 
 def _missing(rule: Rule, summary: RunSummary) -> str:
-    known = [score.name for score in summary.scores]
+    known = [score.name for score in (*summary.scores, *summary.jury_scores)]
+    if rule.score not in known and rule.score.endswith(f"_{JURY}") and summary.stopped_early:
+        return "a rule ended the run early, and the jury of such a run has no verdict"
     if rule.score not in known:
         return f"the run has no score {rule.score!r}{did_you_mean(rule.score, known)}"
-    groups = [group.group for group in summary.groups.get(rule.score, ())]
+    of_juries = (score for score in summary.jury_scores if score.name == rule.score and score.group)
+    groups = [group.group for group in (*summary.groups.get(rule.score, ()), *of_juries)]
     return f"the run has no group {rule.group!r}{did_you_mean(rule.group, groups)}"
 
 
-def _state(rule: Rule, value: float | None, interval: Interval | None, score: ScoreSummary) -> Decision:
+def _state(rule: Rule, value: float | None, interval: Interval | None, bounds: Interval | None) -> Decision:
     holds = _HOLDS[rule.operator]
     if value is None:
         return "undecided"
@@ -202,21 +286,48 @@ def _state(rule: Rule, value: float | None, interval: Interval | None, score: Sc
     if interval is None:
         return "undecided"
     # Every operator is monotone, so an interval satisfies or violates it as a whole when both its ends do.
-    ends = [holds(end, rule.limit) for end in (*interval, *(score.missing_bounds or ()))]
+    ends = [holds(end, rule.limit) for end in (*interval, *(bounds or ()))]
     if all(ends):
         return "holds"
     return "undecided" if any(ends) else "fails"
 
 
-def _evidence(mean: Mean, interval: Interval | None, interval_name: str, score: ScoreSummary) -> str:
+def _evidence(rule: Rule, mean: Mean, limits: str, score: ScoreSummary) -> str:
     if mean.value is None:
         return "nothing was scored"
-    limits = "no interval" if interval is None else f"{interval_name} {interval.low:.4g} to {interval.high:.4g}"
     missing = ""
     if score.missing_bounds:
-        low, high = score.missing_bounds
-        missing = f", {low:.4g} to {high:.4g} with {count_text(score.missing_verdicts, 'reply')} without a verdict"
-    return f"{mean.value:.4g}, {limits}{missing}, n={mean.n}"
+        bounds = _text(rule, *score.missing_bounds, share=score.is_share)
+        missing = f", {bounds} with {count_text(score.missing_verdicts, 'reply')} without a verdict"
+    return f"{_text(rule, mean.value, share=score.is_share)}, {limits}{missing}, n={mean.n}"
+
+
+def _of_turns(summary: RunSummary, score: ScoreSummary) -> str:
+    """What a rate over turns is over; "" of any other."""
+    turns = next((each for each in summary.turns if score is each.score and score.scored), None)
+    return "" if turns is None else f" turns of {count_text(turns.conversations, 'conversation')}"
+
+
+def _limits(rule: Rule, interval: Interval | None, name: str, *, share: bool) -> str:
+    return "no interval" if interval is None else f"{name} {_text(rule, *interval, share=share)}"
+
+
+def _text(rule: Rule, *values: float, share: bool) -> str:
+    """A mean, or the ends of an interval, as pages show them."""
+    numbers = " to ".join(_number(value, rule.limit, share=share) for value in values)
+    return f"{numbers} %" if share else numbers
+
+
+def _number(value: float, limit: float, *, share: bool) -> str:
+    """A value as pages show it, in percent where it is a share; with more digits where one would hide its side.
+
+    >>> _number(1 / 6, 0.6, share=True), _number(0.5996, 0.6, share=True), _number(3.456, 3, share=False)
+    ('16.7', '59.96', '3.456')
+    """
+    if not share:
+        return f"{value:.4g}"
+    hides = 0 < abs(value - limit) < _SEEN
+    return f"{100 * value:.6g}" if hides else f"{100 * value:.1f}"
 
 
 def judge_margin(margin: Margin, summary: RunSummary, pair: PairComparison | str) -> RuleResult:
@@ -255,7 +366,9 @@ def _difference(margin: Margin, pair: PairComparison) -> PairedDifference | str:
     if margin.group:
         groups = {group.group: group for group in pair.groups}
         return groups.get(margin.group) or f"no pair is of group {margin.group!r}{did_you_mean(margin.group, groups)}"
-    return pair.answered_both if margin.answered else pair.headline
+    if margin.answered:
+        return pair.answered_both
+    return next((each.difference for each in pair.turns if each.score == margin.score), pair.headline)
 
 
 def _incomparable(summary: RunSummary, pair: PairComparison) -> str:
@@ -282,11 +395,11 @@ def _margin_state(margin: float, difference: PairedDifference) -> tuple[Decision
     with_missing = f"; with {count_text(missing.n, 'reply')} without a verdict" if missing else ""
     if low > -margin:
         if least <= -margin:
-            return "undecided", f"{with_missing} the loss may be {_signed(-least).lstrip('+')}"
+            return "undecided", f"{with_missing} the loss may be {_size(-least, difference)}"
         return "holds", "; there is a loss, and it is within the margin" if high < 0 else ""
     if high < 0:
         return ("undecided", f"{with_missing} there may be no loss") if most >= 0 else ("fails", "")
-    return "undecided", f"; a loss of {margin:g} is compatible with them, and so is none"
+    return "undecided", f"; a loss of {_size(margin, difference)} is compatible with them, and so is none"
 
 
 def _gain(interval: Interval, difference: PairedDifference) -> Interval:
@@ -299,19 +412,28 @@ def _difference_text(difference: PairedDifference, level: float) -> str:
         return "no pair"
     limits = "no interval, as these pairs say nothing about the spread"
     if difference.interval:
-        low, high = map(_signed, difference.interval)
+        low, high = (_signed(end, share=difference.unit) for end in difference.interval)
         limits = f"{level_text(level)} CI {low} to {high}"
     pairs = f"{difference.n} pair{'' if difference.n == 1 else 's'}"
-    return f"difference {_signed(difference.difference)}, {limits}, {pairs}"
+    size = f"{_signed(difference.difference, share=difference.unit)}{' points' if difference.unit else ''}"
+    return f"difference {size}, {limits}, {pairs}"
 
 
 def _left_out(pair: PairComparison) -> str:
     alone = pair.only_in_baseline + pair.only_in_other
-    return f"; {alone} sample{' is' if alone == 1 else 's are'} in one of the two alone" if alone else ""
+    return f"; {alone} sample{' is' if alone == 1 else 's are'} in only one of the two" if alone else ""
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.4g}" if value else "0"
+def _signed(value: float, *, share: bool) -> str:
+    if not value:
+        return "0"
+    return f"{100 * value:+.3g}" if share else f"{value:+.4g}"
+
+
+def _size(loss: float, difference: PairedDifference) -> str:
+    """How large a loss is, in points where the score is a share."""
+    size = _signed(loss, share=difference.unit).lstrip("+")
+    return f"{size} {'point' if size == '1' else 'points'}" if difference.unit else size
 
 
 def _margin_result(
@@ -332,7 +454,7 @@ def _margin_result(
         interval=difference.interval if difference else None,
         sentence=f"{summary.target}: {margin.text} {_VERBS[state]} against {against}: {evidence}.",
         baseline=pair.baseline,
-        notes=(*_retrieval_notes(summary, margin.score), *pair.warnings),
+        notes=(*_retrieval_notes(summary, margin.score), *_jury_notes(summary, margin.score), *pair.warnings),
     )
 
 

@@ -10,17 +10,23 @@ from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
 
-Rate = Literal["headline", "answered", "with_errors"]
+Rate = Literal["headline", "answered", "with_errors", "corrected"]
 
 NO_REGRESSION: Final = "no_regression"
 BASELINE: Final = "baseline"
-"""The two keys of a gate that are no scores."""
+"""The two keys of a gate that are not scores."""
 
-_NAME: Final = re.compile(r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors))?(?:\[(?P<group>[^\[\]]+)\])?")
+_NAME: Final = re.compile(
+    r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors|corrected))?(?:\[(?P<group>[^\[\]]+)\])?"
+)
 _BOUND: Final = re.compile(
     r"\s*(?P<operator>>=|<=|>|<)(?P<whole>!?)\s*(?P<limit>[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*", re.IGNORECASE
 )
-_RATES: Final[Mapping[str, Rate]] = {"answered": "answered", "with_errors": "with_errors"}
+_RATES: Final[Mapping[str, Rate]] = {
+    "answered": "answered",
+    "with_errors": "with_errors",
+    "corrected": "corrected",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +95,13 @@ def parse_rule(name: str, bound: Any) -> Rule:
     True
     """
     left = _left(name)
+    if left["rate"] == "corrected" and left["group"]:
+        raise ConfigError(f"gate: {name}: a score is corrected by labels over the whole run, not over a group")
     right = _BOUND.fullmatch(bound) if isinstance(bound, str) else None
     if right is None:
         raise ConfigError(
-            f"gate: {name}: {bound!r} is no rule; write an operator (>=, >, <=, <; with ! for the whole interval) and "
-            f'a number, such as ">= 0.6" or ">=! 0.6"'
+            f"gate: {name}: {bound!r} is not a rule; write an operator (>=, >, <=, <; with ! for the whole interval) "
+            f'and a number, such as ">= 0.6" or ">=! 0.6"'
         )
     return Rule(
         text=f"{name.strip()} {bound.strip()}",
@@ -110,16 +118,16 @@ def parse_margin(name: str, margin: Any) -> Margin:
     """One entry of `no_regression`.
 
     Raises:
-        ConfigError: no score is named, its rate is none that two runs are compared by, or the margin is no loss.
+        ConfigError: no score is named, its rate is none that two runs are compared by, or the margin is not a loss.
 
     >>> parse_margin("solve_rate[hexagrams]", 0.02).text
     'no_regression solve_rate[hexagrams] 0.02'
     """
     left = _left(name)
-    if left["rate"] == "with_errors" or (left["rate"] and left["group"]):
+    if left["rate"] in {"with_errors", "corrected"} or (left["rate"] and left["group"]):
         raise ConfigError(
             f"gate: {NO_REGRESSION}: {name}: runs are compared by a score, by its .answered and by its [group]; "
-            "not by .with_errors, and not by two of these at once"
+            "not by .with_errors or .corrected, and not by two of these at once"
         )
     if isinstance(margin, bool) or not isinstance(margin, int | float) or not math.isfinite(margin):
         raise ConfigError(
@@ -144,7 +152,7 @@ def parse_gate(gate: Mapping[str, Any]) -> GateRules:
     margins, baseline = gate.get(NO_REGRESSION), gate.get(BASELINE)
     check_together(gate)
     if margins is not None and not isinstance(margins, Mapping):
-        raise ConfigError(f"gate: {NO_REGRESSION}: {margins!r} is no mapping; {_EXAMPLE}")
+        raise ConfigError(f"gate: {NO_REGRESSION}: {margins!r} is not a mapping; {_EXAMPLE}")
     return GateRules(
         tuple(parse_rule(name, bound) for name, bound in gate.items() if name not in {NO_REGRESSION, BASELINE}),
         tuple(parse_margin(name, margin) for name, margin in (margins or {}).items()),
@@ -182,7 +190,7 @@ def _left(name: str) -> re.Match[str]:
     left = _NAME.fullmatch(name.strip())
     if left is None:
         raise ConfigError(
-            f"gate: {name!r} names no score; write its name, with .answered or .with_errors and a [group] after it "
-            f"where wanted: solve_rate.answered[hexagrams]"
+            f"gate: {name!r} names no score; write its name, with .answered, .with_errors or .corrected and a "
+            f"[group] after it where wanted: solve_rate.answered[hexagrams]"
         )
     return left

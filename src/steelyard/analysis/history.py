@@ -165,6 +165,7 @@ class History:
         runs: oldest first.
         older: runs that came before these and are not shown.
         targets_compared: runs of the other targets compared with those of one target; empty where there is one target.
+        over_turns: whether it is a score of single turns, whose values are over all turns of each run.
     """
 
     suite: str
@@ -174,6 +175,7 @@ class History:
     runs: tuple[PastRun, ...]
     older: int
     targets_compared: tuple[TargetDifference, ...] = ()
+    over_turns: bool = False
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -188,7 +190,7 @@ class History:
 
 
 def history_of(
-    runs: Sequence[ComparableRun],
+    runs: Sequence[tuple[ComparableRun, RunSummary]],
     notes: Mapping[str, tuple[Note, ...]],
     *,
     score: str = "",
@@ -196,10 +198,10 @@ def history_of(
     older: int = 0,
     against: str = "",
 ) -> History:
-    """The history of runs.
+    """Compare each run of a suite with the previous run of its target.
 
     Args:
-        runs: oldest first, at least one.
+        runs: oldest first, at least one, each with its summary.
         notes: run's id -> its notes.
         score: "" is the headline of the newest run that has one.
         group: "" is all samples.
@@ -210,20 +212,22 @@ def history_of(
     Raises:
         ConfigError: no run has such a score or group, or is of the target `against`.
     """
-    summaries = [run.summary() for run in runs]
+    summaries = [summary for _, summary in runs]
     name = score or next((summary.primary for summary in reversed(summaries) if summary.primary), "")
     _check(summaries, name, group)
     before: dict[str, tuple[ComparableRun, RunSummary]] = {}
     past = []
-    for run, summary in zip(runs, summaries, strict=True):
+    for run, summary in runs:
         earlier = before.get(run.target)
         past.append(_past(run, summary, earlier, (name, group), notes.get(run.id, ())))
         before[run.target] = (run, summary)
-    if against and against not in {run.target for run in runs}:
-        raise ConfigError(f"no run is of target {against!r}{did_you_mean(against, {run.target for run in runs})}")
-    compared = _targets_compared(list(zip(runs, summaries, strict=True)), (name, group), against)
+    targets = {run.target for run, _ in runs}
+    if against and against not in targets:
+        raise ConfigError(f"no run is of target {against!r}{did_you_mean(against, targets)}")
+    compared = _targets_compared(runs, (name, group), against)
     shares = [summary.score.is_share for summary in past if summary.score]
-    return History(runs[-1].suite, name, group, all(shares), tuple(past), older, compared)
+    over_turns = not group and any(turns.score.name == name for summary in summaries for turns in summary.turns)
+    return History(runs[-1][0].suite, name, group, all(shares), tuple(past), older, compared, over_turns=over_turns)
 
 
 def _targets_compared(
@@ -281,7 +285,7 @@ def _past(
         done=summary.done,
         planned=summary.planned,
         created=summary.created,
-        score=summary.score(*shown),
+        score=summary.rate(*shown),
         samples=int(_samples(run).get("n") or 0),
         digest=str(_samples(run).get("digest") or ""),
         change=_change((run, summary), before, shown) if before else None,
@@ -314,11 +318,12 @@ def _change(
 ) -> RunChange | None:
     (run, summary), (earlier, earlier_summary) = now, before
     name, group = shown
-    score, earlier_score = summary.score(name, group), earlier_summary.score(name, group)
+    score, earlier_score = summary.rate(name, group), earlier_summary.rate(name, group)
     if score is None or earlier_score is None or score.headline.value is None or earlier_score.headline.value is None:
         return RunChange(earlier.id, None, None, 0, "", paired=False)
     if max(summary.done, earlier_summary.done) <= PAIRED_RECORDS:
-        paired, verdict = headline_difference((earlier, run), (earlier_summary, summary), name, group=group)
+        both, sides = (earlier, run), (earlier_summary, summary)
+        paired, verdict = headline_difference(both, sides, name, group=group, over_turns=True)
         if paired.n:
             return RunChange(earlier.id, paired.difference, paired.interval, paired.n, verdict, paired=True)
     difference = score.headline.value - earlier_score.headline.value

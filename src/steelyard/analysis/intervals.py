@@ -84,9 +84,9 @@ class Intervals:
     """Which kind of 95 % CI a run's summary shows, for rates and for other means.
 
     Args:
-        rates: of a rate over independent samples: `wilson`; `clopper_pearson` where the level must be guaranteed for
-            every rate, at the price of width; `jeffreys` where it is to be kept on average. A rate in clusters gets
-            Wilson's interval with the effective number of samples, whatever is asked for here.
+        rates: of a rate over independent samples: `wilson`; `clopper_pearson`, which never covers less than 95 % and is
+            wider; or `jeffreys`, which covers 95 % on average. A rate in clusters gets Wilson's interval with the
+            effective number of samples in any case.
         means: of any other score, by cluster: `t`; or resampled, `bootstrap` (percentile) or `bca` (for skewed values
             and dozens of samples). With `t` a score of 0, 1/2 and 1 alone gets the score interval with ties as half.
     """

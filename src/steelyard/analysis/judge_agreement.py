@@ -1,4 +1,4 @@
-"""A judge held to people's labels: how far it agrees with them, and the mean that people would give.
+"""A judge compared with people's labels: how far it agrees with them, and the mean that people would give.
 
 The people of a record are one rater: of categories what most of them say, of ratings their mean. The judge's figure
 over all records is then corrected by what people say of the labelled ones (`stats.corrected`).
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -25,7 +25,7 @@ from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.rater_agreement import agreement_of_ratings, clusters_of_records, label_number
 from steelyard.analysis.rater_agreement_values import FEWEST
 from steelyard.analysis.score_columns import CODES, ScoreColumns
-from steelyard.analysis.score_infos import rated_thing
+from steelyard.analysis.score_infos import rated_thing, scores_rating
 from steelyard.types import Label, ScoreInfo
 
 if TYPE_CHECKING:
@@ -52,37 +52,47 @@ def judge_agreements(  # noqa: PLR0913  # what was scored, what was labelled and
     against: str = "",
     half_width: float | None = None,
 ) -> tuple[JudgeAgreement, ...]:
-    """Every score of a run that people labelled, held to their labels.
+    """Every score of a run that people labelled, compared with their labels.
 
     Args:
         columns: of the run.
         infos: what its scorers declared.
         labels: those that count; labels of models, remarks and letters of exams are left out.
         draw: how the labelled records were drawn; None: nothing is known, and nothing said.
-        score: only this one.
-        against: labels of this name; "" takes those with the name of the score, or of what it rates.
+        score: only this one, or those that rate the thing of this name.
+        against: labels of this name; "" takes those with the name of the score, or of what it rates; where there are
+            none, those of the first other score that rates the same thing.
         half_width: wanted of a corrected mean; None is 0.05 of the score's range.
     """
     by_name = labels_by_people(labels)
     found = []
-    for name in (score,) if score else columns.scores:
+    for name in scores_rating(score, infos, columns.scores) if score else columns.scores:
         info = infos.get(name)
         if info is not None and info.exam:
             continue
-        names = (against,) if against else dict.fromkeys((name, rated_thing(info, name)))
-        said = [label for of_name in names if of_name != ANSWER for label in by_name.get(of_name, ())]
-        if said:
+        said = by_name.get(against, []) if against else _labels_of(name, infos, columns.scores, by_name)
+        if said and said[0].name != ANSWER:
             found.append(
                 agreement_with_people(JudgedScore.of(columns, name, info), said, draw or LabelDraw(), half_width)
             )
     return tuple(found)
 
 
+def _labels_of(
+    score: str, infos: Mapping[str, ScoreInfo], scores: Collection[str], by_name: Mapping[str, list[Label]]
+) -> list[Label]:
+    """What people say of what a score rates, whichever judge's score they were asked about."""
+    thing = rated_thing(infos.get(score), score)
+    own = [label for name in dict.fromkeys((score, thing)) if name != ANSWER for label in by_name.get(name, ())]
+    others = (by_name[name] for name in scores if name in by_name and rated_thing(infos.get(name), name) == thing)
+    return own or next(others, [])
+
+
 def labels_by_people(labels: Iterable[Label]) -> dict[str, list[Label]]:
     """Name -> the labels that a score may be held to: not those of models, remarks, or letters of exams."""
     by_name: dict[str, list[Label]] = {}
     for label in labels:
-        if label.kind not in {"cannot_tell", "text", "choice", "preference"} and not label.author.startswith(_MODEL):
+        if label.kind not in {"cannot_tell", "text", "choice"} and not label.author.startswith(_MODEL):
             by_name.setdefault(label.name, []).append(label)
     return by_name
 
@@ -127,7 +137,7 @@ class _Said(NamedTuple):
 def agreement_with_people(
     judged: JudgedScore, labels: Sequence[Label], draw: LabelDraw, half_width: float | None = None
 ) -> JudgeAgreement:
-    """One score held to people's labels.
+    """One score compared with people's labels.
 
     Args:
         judged: the score.
@@ -158,9 +168,10 @@ def agreement_with_people(
         share=all(0 <= value <= 1 for value in (*labelled.values(), *_given(judged.verdicts.values()))),
         problem=problem,
     )
-    if problem or not labelled:
+    if problem:
         return blank
-    return _with_figures(blank, judged, said, draw, half_width)
+    blank = replace(blank, warnings=tuple(_warnings(blank, said, kept, draw)))
+    return blank if not labelled else _with_figures(blank, judged, said, draw, half_width)
 
 
 def _given(verdicts: Iterable[float | None]) -> list[float]:
@@ -187,19 +198,13 @@ def _comparable(judged: JudgedScore, labels: Sequence[Label], said: _Said) -> tu
     """The judge's verdicts on the scale of the labels, or why there are none."""
     name, info = score_phrase(judged.score), judged.info
     if not any(said.by_rater.values()):
-        return judged, f"the labels {labels[0].name!r} are no numbers, passes or fails, so that they rate no score"
-    scales = {label.scale for label in labels if label.scale}
-    limits = info.range if info else None
-    if limits and (other := next((scale for scale in scales if scale != limits), None)):
-        return judged, (
-            f"the labels go from {other[0]:g} to {other[1]:g} and {name} from {limits[0]:g} to {limits[1]:g}: label on "
-            "the scale of the score"
-        )
-    if len(scales) > 1:
-        return judged, "the labels have different scales: label all records on one"
+        return judged, f"the labels {labels[0].name!r} are not numbers, passes or fails, so that they rate no score"
+    values = {value for of in said.by_rater.values() for value in of.values()}
     # A pass says nothing of how high a rating is, also of one from 0 to 1: only a threshold makes both one scale.
-    people_binary = all(value in {0.0, 1.0} for of in said.by_rater.values() for value in of.values())
-    rated = any(label.kind == "scale" for label in labels)
+    people_binary = values <= {0.0, 1.0}
+    rated = any(label.kind in {"scale", "preference"} for label in labels)
+    if problem := _scale_problem(judged, labels, () if people_binary and not rated else values):
+        return judged, problem
     if rated or not people_binary or set(_given(judged.verdicts.values())) <= {0.0, 1.0}:
         return judged, ""
     if info is None or info.threshold is None:
@@ -209,6 +214,19 @@ def _comparable(judged: JudgedScore, labels: Sequence[Label], said: _Said) -> tu
         for place, verdict in judged.verdicts.items()
     }
     return judged._replace(verdicts=passed), ""
+
+
+def _scale_problem(judged: JudgedScore, labels: Sequence[Label], ratings: Iterable[float]) -> str:
+    """Why ratings are not on the scale of a score; "" where they are, as far as it is known."""
+    name, limits = score_phrase(judged.score), judged.info.range if judged.info else None
+    scales = {label.scale for label in labels if label.scale}
+    if not limits:
+        return "the labels have different scales: label all records on one" if len(scales) > 1 else ""
+    told = f"{name} goes from {limits[0]:g} to {limits[1]:g}: label on the scale of the score"
+    if other := next((scale for scale in scales if scale != limits), None):
+        return f"the labels go from {other[0]:g} to {other[1]:g}, and {told}"
+    outside = [value for value in ratings if not limits[0] <= value <= limits[1]]
+    return f"a label is {max(outside, key=abs):g}, and {told}" if outside else ""
 
 
 def _with_figures(
@@ -237,7 +255,6 @@ def _with_figures(
         corrected=corrected_mean(data, scale=limits),
         half_width=wanted,
         needed=labels_for_half_width(data, wanted) if wanted else None,
-        warnings=tuple(_warnings(blank, said, draw)),
         data=data,
         places=tuple(judged.verdicts),
     )
@@ -319,7 +336,7 @@ def _equal_share(
     return Mean(math.fsum(equal) / len(equal), wilson_clustered(equal, clusters=units), len(equal))
 
 
-def _warnings(blank: JudgeAgreement, said: _Said, draw: LabelDraw) -> Iterable[str]:
+def _warnings(blank: JudgeAgreement, said: _Said, labels: Sequence[Label], draw: LabelDraw) -> Iterable[str]:
     picked = sum(place not in draw.weights for place in said.together)
     if picked and blank.labelled < blank.records:
         yield (
@@ -336,7 +353,13 @@ def _warnings(blank: JudgeAgreement, said: _Said, draw: LabelDraw) -> Iterable[s
         )
     if blank.elsewhere:
         yield f"{count_text(blank.elsewhere, 'label')} on records that have no such score."
+    if unread := sum(label_number(label.value) is None for label in labels):
+        yield (
+            f"{count_text(unread, 'label')} rate nothing: neither a number nor a pass or a fail."
+            if unread > 1
+            else ("1 label rates nothing: it is neither a number nor a pass or a fail.")
+        )
     if blank.tied:
         yield f"People are evenly divided on {count_text(blank.tied, 'record')}: these are left out."
-    if len(blank.raters) < 2:
+    if len(blank.raters) == 1:
         yield "One person labelled: how far people agree among themselves is not known."

@@ -1,4 +1,4 @@
-"""What is known of a judge held to people's labels: agreement, error rates, the corrected mean. Values only."""
+"""What is known of a judge compared with people's labels: agreement, error rates, the corrected mean. Values only."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class GroupAgreement:
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """A score of a judge held to people's labels.
+    """A score of a judge compared with people's labels.
 
     Args:
         score: the judge's.
@@ -163,7 +163,8 @@ def corrected_json(found: CorrectedMean) -> dict[str, Json]:
     """Plain JSON, every field by its name but `influence`."""
     names = ("value", "method", "why", "raw", "n", "total", "clusters", "level", "reason")
     return {name: getattr(found, name) for name in names} | {
-        "interval": list(found.interval) if found.interval else None
+        "interval": list(found.interval) if found.interval else None,
+        "raw_interval": list(found.raw_interval) if found.raw_interval else None,
     }
 
 

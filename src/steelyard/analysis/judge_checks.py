@@ -1,7 +1,7 @@
 """Checks of judges on a run's own records: do length, family or an instruction in the answer move their verdicts?
 
-Each is one figure with an interval, or a reason why there is none. Position, the bias of judges that see two answers,
-is measured where pairs are judged in both orders (`preferences`).
+Each is one figure with an interval, or a reason why there is none. The position of an answer is looked at of judges
+that see two of them.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.judge_agreement import JudgedScore
 from steelyard.analysis.judge_agreement_values import JudgeAgreement, RecordPlace
 from steelyard.analysis.judge_panel_values import CheckName, JudgeCheck
+from steelyard.analysis.numbers import count_text
 from steelyard.analysis.rater_agreement_values import FEWEST
+from steelyard.analysis.score_infos import rated_thing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 _MOST_PAIRED: Final = 2000
 """Labelled records whose pairs are looked at; more add nothing but time."""
+_CANARY: Final = "of answers that could be rated higher, rated higher with an instruction to the judge in them"
 _FAMILIES: Final[Mapping[str, str]] = {
     "chatgpt": "gpt", "o1": "gpt", "o3": "gpt", "o4": "gpt", "gemma": "gemini", "codellama": "llama", "chatglm": "glm",
     "mixtral": "mistral", "ministral": "mistral", "codestral": "mistral", "qwq": "qwen", "sonnet": "claude",
@@ -41,9 +44,10 @@ class CheckedJudge:
 
     Args:
         score: its verdicts.
-        agreement: that score held to people's labels.
+        agreement: that score compared with people's labels.
         model: name of its model; "" where it has none.
         flips: record -> share of its repeats that differ from the most frequent verdict; empty where it was asked once.
+        places: of a judge of pairs, record -> the place that its verdicts favour, see `preferences.favoured_place`.
     """
 
     name: str
@@ -51,6 +55,12 @@ class CheckedJudge:
     agreement: JudgeAgreement
     model: str = ""
     flips: Mapping[RecordPlace, float] = field(default_factory=dict)
+    places: Mapping[RecordPlace, int] = field(default_factory=dict)
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether it prefers one of two answers."""
+        return self.score.info is not None and self.score.info.rates == "preference"
 
 
 class CanaryVerdicts(NamedTuple):
@@ -74,17 +84,34 @@ class CanaryVerdicts(NamedTuple):
 def judge_checks(
     judges: Sequence[CheckedJudge], lengths: Mapping[RecordPlace, int], *, target_model: str = ""
 ) -> tuple[JudgeCheck, ...]:
-    """Length, self-preference, repeat consistency and use of the scale, of each judge.
+    """Length, position, self-preference, repeat consistency and use of the scale, of each judge.
 
     Args:
         judges: of the same records.
-        lengths: record -> characters of the answer.
+        lengths: record -> characters of the answer; of a pair those of A less those of B.
         target_model: name of the model that answered; "" where it is not known.
     """
     checks = []
     for judge in judges:
-        checks += [_length(judge, lengths), _repeats(judge), _scale_use(judge)]
+        checks += [_length(judge, lengths), *([_position(judge)] if judge.of_pairs else [])]
+        checks += [_repeats(judge), _scale_use(judge)]
     return (*checks, *_self_preference(judges, target_model))
+
+
+def paired_places(judge: CheckedJudge) -> list[RecordPlace]:
+    """The labelled records with a verdict whose answers are compared by length."""
+    verdicts = _verdicts(judge.score)
+    return [place for place in _labels(judge.agreement) if place in verdicts][:_MOST_PAIRED]
+
+
+def no_canary(judge: str, reason: str) -> JudgeCheck:
+    """The check of a judge by instructions in answers, where there was none.
+
+    Args:
+        judge: its name.
+        reason: why not.
+    """
+    return JudgeCheck(judge, "injection canary", None, None, 0, _CANARY, reason)
 
 
 def canary_check(judge: str, found: CanaryVerdicts) -> JudgeCheck:
@@ -94,8 +121,6 @@ def canary_check(judge: str, found: CanaryVerdicts) -> JudgeCheck:
         judge: its name.
         found: of its verdicts.
     """
-    name: CheckName = "injection canary"
-    meaning = "of answers that could be rated higher, rated higher with an instruction to the judge in them"
     sign = -1 if found.lower_is_better else 1
     raised: dict[RecordPlace, float] = {}
     for place, injected in found.injected.items():
@@ -105,8 +130,8 @@ def canary_check(judge: str, found: CanaryVerdicts) -> JudgeCheck:
         # A judge that gives no verdict on it was not talked round.
         raised[place] = float(injected is not None and sign * injected > sign * clean)
     if not raised:
-        return JudgeCheck(judge, name, None, None, 0, meaning, "no answer with an instruction could be rated higher")
-    return _share(judge, name, raised, found.clusters, meaning)
+        return no_canary(judge, "no answer with an instruction could be rated higher")
+    return _share(judge, "injection canary", raised, found.clusters, _CANARY)
 
 
 def _share(
@@ -156,21 +181,42 @@ def _scale_use(judge: CheckedJudge) -> JudgeCheck:
     if not verdicts:
         return JudgeCheck(judge.name, "scale use", None, None, 0, meaning, "it gave no verdict")
     ((most, _),) = Counter(verdicts.values()).most_common(1)
-    meaning = f"of all verdicts, the most frequent one, {most:g}; {len(set(verdicts.values()))} different"
     same = {place: float(verdict == most) for place, verdict in verdicts.items()}
-    return _share(judge.name, "scale use", same, judge.score.clusters, meaning)
+    found = _share(judge.name, "scale use", same, judge.score.clusters, meaning)
+    return replace(found, about=f"{most:g}; {count_text(len(set(verdicts.values())), 'value')}")
 
 
 def _repeats(judge: CheckedJudge) -> JudgeCheck:
-    meaning = "of repeated verdicts on one answer, those that differ from the most frequent one"
+    what = "pair in one order" if judge.of_pairs else "answer"
+    meaning = f"of repeated verdicts on one {what}, those that differ from the most frequent one"
     if not judge.flips:
-        reason = "it was asked once for each answer; judge: {repeats: 3} asks again"
+        reason = f"it has no two verdicts on one {what}; judge: {{repeats: 3}} asks three times"
         return JudgeCheck(judge.name, "repeat consistency", None, None, 0, meaning, reason)
     return _share(judge.name, "repeat consistency", judge.flips, judge.score.clusters, meaning)
 
 
+def _position(judge: CheckedJudge) -> JudgeCheck:
+    """Which place a judge of pairs favours: pairs whose verdicts favour the first less those that favour the second.
+
+    Of pairs shown in both orders these are the disagreements, which a fair judge has in either direction alike; of one
+    order that was drawn at random, all verdicts.
+
+    Source: the figure after L. Zheng et al. 2023, as in `preferences`.
+    """
+    from steelyard.analysis.preferences import place_interval
+
+    meaning = "pairs on which it favours the answer shown first, less those on which it favours the second; 0 is fair"
+    ways = list(judge.places.values())
+    if not ways:
+        reason = "no pair has a verdict"
+        return JudgeCheck(judge.name, "position", None, None, 0, meaning, reason, share=False)
+    interval = place_interval(ways, _units(judge.places, judge.score.clusters))
+    value = (ways.count(1) - ways.count(-1)) / len(ways)
+    return JudgeCheck(judge.name, "position", value, interval, len(ways), meaning, share=False)
+
+
 def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeCheck:
-    """Of two answers that people rate alike, how much oftener the longer one gets the higher verdict.
+    """Of two answers that people rate alike, how much more often the longer one gets the higher verdict.
 
         d = sum_ij sign(len_i - len_j) sign(v_i - v_j) / sum_ij 1        over pairs of equal label and unequal length
 
@@ -181,9 +227,11 @@ def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeChe
     """
     import numpy as np
 
-    meaning = "of two answers with the same label, how much oftener the longer is rated higher than lower"
+    meaning = "of two answers with the same label, how much more often the longer is rated higher than lower"
+    if judge.of_pairs:
+        meaning = "of two pairs with the same label, how much more often the one with the longer A is judged more for A"
     labels, verdicts = _labels(judge.agreement), _verdicts(judge.score)
-    places = [place for place in labels if place in verdicts and place in lengths][:_MOST_PAIRED]
+    places = [place for place in paired_places(judge) if place in lengths]
     if len(places) < FEWEST:
         reason = f"{len(places)} labelled answers with a verdict; it needs {FEWEST}"
         return JudgeCheck(judge.name, "length", None, None, len(places), meaning, reason, share=False)
@@ -236,22 +284,23 @@ def _self_preference(judges: Sequence[CheckedJudge], target_model: str) -> Itera
     meaning = "how much higher it rates this target than the judges of other families do, on the same answers"
     family = model_family(target_model)
     families = {judge.name: model_family(judge.model) for judge in judges}
-    others = [judge for judge in judges if families[judge.name] and families[judge.name] != family]
     own = [judge for judge in judges if family and families[judge.name] == family]
-    reason = ""
-    if not family:
-        reason = "the model of the target is not named"
-    elif not own:
-        reason = f"no judge is of the target's family ({family})"
-    elif not others:
-        reason = f"no judge is of another family than the target's ({family})"
+    if len(judges) == 1 and not own:
+        return
+    rivals = {
+        judge.name: [
+            other for other in judges if families[other.name] not in {"", family} and _same_thing(judge, other)
+        ]
+        for judge in own
+    }
+    reason = _no_self_preference(family, families, rivals)
     if reason:
         yield JudgeCheck("all", "self-preference", None, None, 0, meaning, reason, share=False)
         return
     from steelyard.stats.intervals import mean_interval
 
-    for judge in own:
-        verdicts, theirs = _verdicts(judge.score), [_verdicts(other.score) for other in others]
+    for judge in (each for each in own if rivals[each.name]):
+        verdicts, theirs = _verdicts(judge.score), [_verdicts(other.score) for other in rivals[judge.name]]
         places = [place for place in verdicts if all(place in other for other in theirs)]
         if len(places) < FEWEST:
             reason = f"{len(places)} answers that all judges gave a verdict on; it needs {FEWEST}"
@@ -263,3 +312,26 @@ def _self_preference(judges: Sequence[CheckedJudge], target_model: str) -> Itera
         interval = mean_interval(apart, clusters=_units(places, judge.score.clusters), scale=scale)
         value = math.fsum(apart) / len(apart)
         yield JudgeCheck(judge.name, "self-preference", value, interval, len(places), meaning, share=False)
+
+
+def _no_self_preference(family: str, families: Mapping[str, str], rivals: Mapping[str, Sequence[CheckedJudge]]) -> str:
+    """Why there is no such figure; "" where there is one.
+
+    Args:
+        family: of the target.
+        families: judge -> its family; "" where it is not known.
+        rivals: judge of the target's family -> judges of other families that rate the same thing.
+    """
+    if not family:
+        return "the model of the target is not named"
+    if any(rivals.values()):
+        return ""
+    known = "" if all(families.values()) else "; the models of some judges are not known"
+    if not rivals:
+        return f"no judge is of the target's family ({family}){known}"
+    return f"no judge is of another family than the target's ({family}){known}"
+
+
+def _same_thing(first: CheckedJudge, second: CheckedJudge) -> bool:
+    things = [rated_thing(judge.score.info, judge.score.score) for judge in (first, second)]
+    return things[0] == things[1]

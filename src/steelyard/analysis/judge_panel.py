@@ -1,4 +1,4 @@
-"""Several judges held to the same labels: which comes closest to people, and which is the cheapest that is not worse.
+"""Several judges compared with the same labels: which is closest to people, and the cheapest not worse.
 
 All judges are compared on the same labelled records. The intervals of all pairs hold together (Bonferroni), so that a
 judge may be picked after looking at them: the best of several is partly the luckiest.
@@ -16,9 +16,10 @@ from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judge_agreement import JudgedScore, agreement_with_people
 from steelyard.analysis.judge_agreement_values import JudgeAgreement, LabelDraw, RecordPlace
 from steelyard.analysis.judge_panel_values import JudgeDifference, JudgePanel, PanelJudge
-from steelyard.analysis.jury import JuryVote, jury_verdicts
+from steelyard.analysis.jury import JuryVote, few_votes, jury_verdicts, no_jury
 from steelyard.analysis.numbers import count_text
 from steelyard.analysis.rater_agreement_values import FEWEST
+from steelyard.analysis.score_infos import JURY, jury_score
 from steelyard.types import Label
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-JURY: Final = "jury"
 MARGIN: Final = 0.05
 
 
@@ -60,11 +60,11 @@ def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, a
         labels: of people, of one name; without any there are only the judges and their jury.
         draw: how the labelled records were drawn.
         costs: judge -> what it cost; without it nothing is known of costs.
-        vote: of the jury of all judges; "" is no jury.
+        vote: of the jury of all judges; "" is not a jury.
         margin: by how much a judge may be worse and is still called not worse; of 1.
         level: at which the intervals of all pairs hold together.
 
-    What cannot be compared, or voted on, is no error: the panel says why.
+    What cannot be compared, or voted on, is not an error: the panel says why.
     """
     draw, costs = draw or LabelDraw(), costs or {}
     members = [
@@ -97,11 +97,10 @@ def _with_jury(
     agreed: Callable[[JudgedScore], JudgeAgreement],
 ) -> JudgePanel:
     """The panel with its jury, which costs what all members cost."""
-    if len(judged) < 2:
-        return replace(panel, vote_reason="a jury has two judges or more")
-    if len({score.info.range if score.info else None for score in judged.values()}) > 1:
-        return replace(panel, vote_reason="the judges of a jury rate on one scale, and these have different ones")
+    if why := no_jury([score.info.range if score.info else None for score in judged.values()]):
+        return replace(panel, vote_reason=why)
     found = jury_verdicts({name: score.verdicts for name, score in judged.items()}, vote)
+    few = few_votes([score.verdicts for score in judged.values()])
     jury = next(iter(judged.values()))._replace(score=JURY, verdicts=found.verdicts)
     members = [replace(judge, with_jury=_with_verdicts(judged[judge.name].verdicts, jury)) for judge in panel.judges]
     money = [judge.money for judge in members if judge.money is not None]
@@ -112,7 +111,16 @@ def _with_jury(
         members[0].currency,
     )
     chair = replace(_panel_judge(JURY, jury, agreed(jury), cost), score="", is_jury=True)
-    return replace(panel, judges=(*members, chair), vote=found.vote, vote_reason=found.why)
+    return replace(
+        panel,
+        judges=(*members, chair),
+        vote=found.vote,
+        vote_reason=found.why,
+        jury_score=jury_score(panel.thing),
+        verdicts=found.verdicts,
+        few_votes=len(few),
+        divided=sum(said is None and place not in few for place, said in found.verdicts.items()),
+    )
 
 
 def _with_verdicts(verdicts: Mapping[RecordPlace, float | None], jury: JudgedScore) -> Mean | None:
@@ -253,7 +261,7 @@ def _cheapest_not_worse(
 ) -> tuple[str, str]:
     """The cheapest judge whose every difference to another lies above -margin, or why there is none."""
     if len(judges) < 2:
-        return "", "there is one judge alone"
+        return "", "there is only one judge"
     priced = all(judge.money is not None for judge in judges)
     for judge in sorted(judges, key=lambda each: (each.money or 0.0) if priced else each.tokens):
         if all(low > -margin for low in _lower_limits(judge.name, differences)):

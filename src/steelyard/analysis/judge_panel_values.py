@@ -1,14 +1,15 @@
-"""Several judges held to the same labels: each one's agreement and cost, and how they differ. Values only."""
+"""Several judges compared with the same labels: each one's agreement and cost, and how they differ. Values only."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from steelyard.analysis.intervals import Mean
 
 if TYPE_CHECKING:
-    from steelyard.analysis.judge_agreement_values import JudgeAgreement
+    from steelyard.analysis.judge_agreement_values import JudgeAgreement, RecordPlace
     from steelyard.analysis.jury import JuryVote
     from steelyard.stats.intervals import Interval
     from steelyard.types import Json
@@ -23,7 +24,7 @@ class PanelJudge:
     Args:
         name: of the judge.
         score: that holds its verdicts; "" of a jury.
-        agreement: that score held to people's labels; counts alone where there are none.
+        agreement: that score compared with people's labels; counts alone where there are none.
         mean: of its verdicts.
         with_jury: the share of records on which it says what the jury says; None without a jury, and of the jury.
         right: how close it comes to people on the labelled records, 1 being equal: of passes and fails the share of
@@ -98,6 +99,8 @@ class JudgeCheck:
         meaning: what the figure is, as a clause.
         reason: why there is no figure; "" where there is one.
         share: whether it is a share, which is shown in percent.
+        about: what else to know of the figure, as a phrase.
+        thing: what the judge rates; "" where it is not said.
     """
 
     judge: str
@@ -108,17 +111,19 @@ class JudgeCheck:
     meaning: str
     reason: str = ""
     share: bool = True
+    about: str = ""
+    thing: str = ""
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
-        names = ("judge", "name", "value", "n", "meaning", "reason", "share")
+        names = ("judge", "name", "value", "n", "meaning", "reason", "share", "about", "thing")
         plain: dict[str, Json] = {name: getattr(self, name) for name in names}
         return plain | {"interval": list(self.interval) if self.interval else None}
 
 
 @dataclass(frozen=True, slots=True)
 class JudgePanel:
-    """Several judges of the same answers, held to the same labels.
+    """Several judges of the same answers, compared with the same labels.
 
     Args:
         thing: what they judge.
@@ -132,7 +137,11 @@ class JudgePanel:
         vote: how the jury's verdicts were made; "" without a jury.
         vote_reason: why not as asked for, or why there is no jury; "" where there is nothing to say.
         level: at which all intervals of `differences` hold together.
-        checks: see `JudgeCheck`.
+        jury_score: name of the jury's score in gates and summaries; "" without a jury.
+        verdicts: record -> the jury's verdict, see `jury.JuryVerdicts`; empty without a jury. None where more than
+            half of the members gave no verdict: one of three is not a jury.
+        few_votes: records on which fewer than two members, or fewer than half of them, gave a verdict.
+        divided: records on which enough members gave a verdict and no one had the most votes.
     """
 
     thing: str
@@ -145,14 +154,51 @@ class JudgePanel:
     vote: JuryVote | Literal[""] = ""
     vote_reason: str = ""
     level: float = 0.95
-    checks: tuple[JudgeCheck, ...] = ()
+    jury_score: str = ""
+    verdicts: Mapping[RecordPlace, float | None] = field(default_factory=dict)
+    few_votes: int = 0
+    divided: int = 0
+
+    @property
+    def few_votes_note(self) -> str:
+        """That members gave too few verdicts, as a sentence; "" where they gave enough."""
+        if not self.few_votes:
+            return ""
+        return (
+            f"on {self.few_votes:,} of {len(self.verdicts):,} records fewer than two of the jury's "
+            f"{len(self.judges) - 1} members, or fewer than half of them, gave a verdict"
+        )
+
+    @property
+    def divided_note(self) -> str:
+        """That votes were even, as a sentence; "" where none were."""
+        if not self.divided:
+            return ""
+        of = f"{self.divided:,} of {len(self.verdicts):,} records"
+        return f"on {of} no verdict had the most votes, so that the jury has none"
+
+    @property
+    def jury(self) -> PanelJudge | None:
+        """What all judges say together; None where there is no jury."""
+        return next((judge for judge in self.judges if judge.is_jury), None)
 
     def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        names = ("thing", "against", "margin", "chosen", "reason", "vote", "vote_reason", "level")
+        """Plain JSON, every field by its name but `verdicts`."""
+        names = (
+            "thing",
+            "against",
+            "margin",
+            "chosen",
+            "reason",
+            "vote",
+            "vote_reason",
+            "level",
+            "jury_score",
+            "few_votes",
+            "divided",
+        )
         plain: dict[str, Json] = {name: getattr(self, name) for name in names}
         return plain | {
             "judges": [judge.to_json() for judge in self.judges],
             "differences": [difference.to_json() for difference in self.differences],
-            "checks": [check.to_json() for check in self.checks],
         }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.score_columns import CODES, ScoreColumns
-from steelyard.analysis.score_infos import rated_thing
+from steelyard.analysis.score_infos import rated_thing, scores_rating
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.types import ScoreInfo
 
@@ -33,7 +33,7 @@ def judge_uncertainty(
     Args:
         columns: of a run.
         infos: what its scorers declared.
-        scores: in the order in which they are tried; "" is passed over.
+        scores: or what several judges rate, in the order in which they are tried; "" is passed over.
 
     Returns:
         The score, and the uncertainty of each of its records.
@@ -43,7 +43,7 @@ def judge_uncertainty(
     """
     names = [name for name in dict.fromkeys(scores) if name]
     for name in names:
-        if name not in columns.scores:
+        if not scores_rating(name, infos, columns.scores):
             raise ConfigError(f"there is no score {name!r}{did_you_mean(name, columns.scores)}")
         if known := _uncertainty(columns, infos, rated_thing(infos.get(name), name)):
             return name, known

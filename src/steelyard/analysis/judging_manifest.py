@@ -1,10 +1,11 @@
-"""What a manifest tells of pairs: whether its run judges pairs of answers, of which sides, and by which score."""
+"""What a manifest tells of judging: who judges and how; of pairs of answers, which sides and by which score."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from steelyard.analysis.score_infos import jury_score
 from steelyard.errors import ConfigError
 
 
@@ -23,7 +24,7 @@ def sides_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
     """What the two sides of a judging run are called.
 
     Raises:
-        ConfigError: it is no judging run.
+        ConfigError: it is not a judging run.
     """
     if not is_judging(manifest):
         raise ConfigError("this run judges no pairs of answers: preferences are read of a run of the suite pairwise")
@@ -33,6 +34,31 @@ def sides_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def score_of(manifest: Mapping[str, Any]) -> str:
-    """The preference among a run's scores: the one of that name, else its headline."""
+    """The preference among a run's scores: the one of that name, else that of its jury, else its headline."""
     scores = manifest.get("scores") or ["preference"]
-    return "preference" if "preference" in scores else str(manifest.get("primary") or scores[0])
+    if "preference" in scores:
+        return "preference"
+    headline = str(manifest.get("primary") or scores[0])
+    declared = (manifest.get("score_infos") or {}).get(headline) or {}
+    of_jury = jury_score(declared.get("rates") or headline)
+    return of_jury if of_jury in scores else headline
+
+
+def judge_of(described: Any) -> Mapping[str, Any]:
+    """The judge in a manifest's entry of a scorer, or of the scorer that it scores by; empty without one.
+
+    >>> judge_of({"correctness": {"judge": {"name": "strict"}}})
+    {'name': 'strict'}
+    """
+    fields = next(iter(described.values()), None) if isinstance(described, Mapping) else None
+    if not isinstance(fields, Mapping):
+        return {}
+    if "judge" not in fields:
+        return judge_of(fields.get("scorer"))
+    judge = fields["judge"]
+    return judge if isinstance(judge, Mapping) else {}
+
+
+def has_structured_judge(manifest: Mapping[str, Any]) -> bool:
+    """Whether a judge of a run asks for its verdicts as JSON."""
+    return any(judge_of(described).get("structured") for described in manifest.get("scorers", {}).values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from steelyard.analysis.judge_agreement_values import RecordPlace
@@ -32,7 +32,8 @@ class JuryVerdicts(NamedTuple):
     """The verdicts of a jury.
 
     Args:
-        verdicts: of every record that a member was asked about; None where no member gave one, or votes are even.
+        verdicts: of every record that a member was asked about; None where fewer than half of the members gave one, or
+            votes are even: one of three is not a jury.
         vote: how they were made.
         why: why they were not made as asked for, as a clause; "" where they were.
         consensus: with the errors of each member; None for other votes.
@@ -47,8 +48,8 @@ class JuryVerdicts(NamedTuple):
 def jury_verdicts(members: Mapping[str, Verdicts], vote: JuryVote) -> JuryVerdicts:
     """The verdicts of a jury, from those of its members.
 
-    A member without a verdict on a record does not vote on it. The mean of passes and fails would be a share and not a
-    verdict, so that these are voted on.
+    A member without a verdict on a record does not vote on it, and where fewer than half of them vote there is none.
+    The mean of passes and fails would be a share and not a verdict, so that these are voted on.
 
     Args:
         members: judge -> its verdicts, two judges or more.
@@ -57,12 +58,20 @@ def jury_verdicts(members: Mapping[str, Verdicts], vote: JuryVote) -> JuryVerdic
     >>> jury_verdicts({"a": {("1", 0): 1.0}, "b": {("1", 0): 0.0}, "c": {("1", 0): 1.0}}, "dawid_skene")[1:3]
     ('majority', '1 record with a verdict of every judge, fewer than 100')
     """
+    found = _voted(members, vote)
+    votes = few_votes(list(members.values()))
+    thin = {place for place, count in votes.items() if 2 * count < len(members)}
+    return found._replace(verdicts={place: None if place in thin else said for place, said in found.verdicts.items()})
+
+
+def _voted(members: Mapping[str, Verdicts], vote: JuryVote) -> JuryVerdicts:
+    """The verdicts, however few members voted."""
     places = dict.fromkeys(place for verdicts in members.values() for place in verdicts)
     given = {place: _given(members, place) for place in places}
     binary = all(value in {0.0, 1.0} for values in given.values() for value in values)
     if vote == "mean":
         if binary:
-            why = "the verdicts are pass or fail, of which the mean would be a share"
+            why = "the verdicts are pass or fail, so their mean would be a share"
             return JuryVerdicts({place: _majority(values) for place, values in given.items()}, "majority", why)
         means = {place: math.fsum(values) / len(values) if values else None for place, values in given.items()}
         return JuryVerdicts(means, "mean")
@@ -78,6 +87,30 @@ def jury_verdicts(members: Mapping[str, Verdicts], vote: JuryVote) -> JuryVerdic
         return JuryVerdicts(majority, "majority", "the estimate of the judges' errors did not settle")
     consensus = dict(zip(places, (_number(value) for value in found.verdicts()), strict=True))
     return JuryVerdicts(consensus, "dawid_skene", "", found)
+
+
+def no_jury(ranges: Collection[tuple[float, float] | None]) -> str:
+    """Why judges are not a jury, as a clause; "" where they are one.
+
+    Args:
+        ranges: of the score of each judge; None where it is not known.
+    """
+    if len(ranges) < 2:
+        return "a jury has two judges or more"
+    if len(set(ranges)) > 1:
+        return "the judges of a jury rate on one scale, and these have different ones"
+    return ""
+
+
+def few_votes(members: Sequence[Verdicts]) -> dict[RecordPlace, int]:
+    """Record -> how many members gave a verdict, where fewer than two did or fewer than half of them.
+
+    >>> few_votes([{("1", 0): 1.0}, {("1", 0): None}, {("1", 0): None}])
+    {('1', 0): 1}
+    """
+    places = dict.fromkeys(place for verdicts in members for place in verdicts)
+    votes = {place: sum(verdicts.get(place) is not None for verdicts in members) for place in places}
+    return {place: count for place, count in votes.items() if count < 2 or 2 * count < len(members)}
 
 
 def _number(value: object) -> float | None:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any, Final, Literal, get_args
 
 from steelyard.analysis.judging_manifest import is_judging, score_of
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.score_infos import scores_rating
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.replies.clean import fold
 from steelyard.types import LabelKind, Sample, ScoreInfo
@@ -103,7 +104,7 @@ class LabelForm:
         else:
             value = text.strip() or None
         if value is None:
-            raise ConfigError(f"{text[:40]!r} is no verdict: type {self.hint(len(sample.choices))}")
+            raise ConfigError(f"{text[:40]!r} is not a verdict: type {self.hint(len(sample.choices))}")
         return value
 
     def _rating(self, typed: str) -> float | None:
@@ -167,7 +168,7 @@ def label_form(
     Args:
         manifest: of the run.
         infos: what the run's scorers declared, by score.
-        score: the score that is labelled; "" is the run's headline.
+        score: the score that is labelled, or what several judges rate; "" is the run's headline.
         kind: another kind than the score's: `pass_fail`, `scale:1-5`, `choice`, `preference` or `text`.
 
     Raises:
@@ -178,9 +179,12 @@ def label_form(
     >>> label_form({}, {"cell_recall": ScoreInfo("cell_recall", (0.0, 1.0))})
     LabelForm(kind='pass_fail', name='verdict', counted=False, scale=None)
     """
-    if score and score not in infos:
+    named = scores_rating(score, infos) if score else [_headline(manifest, infos)]
+    if not named:
         raise ConfigError(f"the run has no score {score!r}{did_you_mean(score, infos)}")
-    own = form_of_score(manifest, infos, score or _headline(manifest, infos))
+    own = next(filter(None, (form_of_score(manifest, infos, name) for name in named)), None)
+    if own is not None and score not in {"", *named}:
+        own = replace(own, name=score)
     if not kind:
         return own or LabelForm("pass_fail", _UNCOUNTED["pass_fail"])
     kind, scale = _parsed_kind(kind)

@@ -10,7 +10,7 @@ from steelyard.analysis.alignment import AlignedRuns, ComparedRun
 from steelyard.analysis.comparison_values import MissingVerdicts
 from steelyard.analysis.differences import PairedValues, ScoreMeaning
 from steelyard.analysis.histograms import UNIT
-from steelyard.analysis.score_infos import score_infos
+from steelyard.analysis.score_infos import parts_right_from_wrong, score_infos
 from steelyard.analysis.summary_values import Over
 from steelyard.stats.intervals import Interval
 
@@ -44,10 +44,11 @@ def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
     infos = [info for run in runs if (info := score_infos(run.run.manifest).get(name)) is not None]
     scale = next((score.scale for score in scores if score.scale), None)
     threshold = next((info.threshold for info in infos if info.threshold is not None), None)
-    if threshold is None and all(score.binary for score in scores):
-        # The mean of a 0/1 score over repeats passes where most repeats do.
-        threshold = _MAJORITY
-    meaning = ScoreMeaning(scale is not None, any(info.lower_is_better for info in infos), threshold)
+    lower = any(info.lower_is_better for info in infos)
+    meaning = ScoreMeaning(scale is not None or any(info.unbounded for info in infos), lower, threshold)
+    if all(score.binary for score in scores) and parts_right_from_wrong(threshold, lower_is_better=lower):
+        # A sample passes where most of its repeats do, whatever the threshold of one, and fails where most fail.
+        meaning = meaning._replace(threshold=_MAJORITY, undecided_at=_MAJORITY)
     ends = scale or (UNIT if all(score.is_share for score in scores) else None)
     return ComparedScore(name, scores[0].over if scores else "all", meaning, ends)
 

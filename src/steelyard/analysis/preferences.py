@@ -13,7 +13,7 @@ the first-shown rate, so that a half is fair whatever the share of ties.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
@@ -41,7 +41,7 @@ from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import NO_GROUP, RunSummary, ScoreSummary
 from steelyard.stats.binomial import binomial_test
 from steelyard.stats.intervals import Interval, wilson, wilson_clustered
-from steelyard.stats.paired import sign_flip
+from steelyard.stats.paired import newcombe_clustered, newcombe_paired, sign_flip
 from steelyard.stats.power import detectable_win_rate
 from steelyard.types import ScoreInfo
 
@@ -78,7 +78,8 @@ class _Directions:
 class _PositionCounts:
     """Counts, pair by pair, which position won."""
 
-    swapped: int = 0
+    swapped: list[int] = field(default_factory=list)
+    swapped_units: list[str] = field(default_factory=list)
     consistent: int = 0
     won: list[int] = field(default_factory=lambda: [0, 0])
     disagreements: _Directions = field(default_factory=_Directions)
@@ -93,16 +94,13 @@ class _PositionCounts:
             label: what came of them.
             unit: what the pair is independent of others by.
         """
-        verdicts = [
-            order for order in orders if isinstance(order, Mapping) and order.get("outcome", "scored") == "scored"
-        ]
-        if not verdicts:
+        verdicts, way = _with_verdict(orders), favoured_place(orders)
+        if way is None:
             return
         slots = [order.get("slot") for order in verdicts]
-        leaning = slots.count(1) - slots.count(2)
-        way = (leaning > 0) - (leaning < 0)
         if {order.get("shown") for order in verdicts} >= {"AB", "BA"}:
-            self.swapped += 1
+            self.swapped.append(way if label == "inconsistent" else 0)
+            self.swapped_units.append(unit)
             self.won[0] += slots.count(1)
             self.won[1] += slots.count(2)
             if label == "inconsistent":
@@ -120,10 +118,11 @@ class _PositionCounts:
         """
         if self.swapped:
             directions = self.disagreements
-            first, n = directions.first, self.swapped
-            won = self.won
+            first, n = directions.first, len(self.swapped)
+            second, won = len(directions.ways) - first, self.won
+            limits = place_interval(self.swapped, self.swapped_units)
             return PositionBias(
-                "both", n, self.consistent, won[0], won[1], first, len(directions.ways) - first, directions.p
+                "both", n, self.consistent, won[0], won[1], first, second, directions.p, bias_interval=limits
             )
         if self.singles:
             directions = self.single
@@ -132,6 +131,46 @@ class _PositionCounts:
             second = len(directions.ways) - first
             return PositionBias("one", self.singles, None, first, second, 0, 0, directions.p, interval)
         return None
+
+
+def place_interval(ways: Sequence[int], units: Sequence[Hashable]) -> Interval:
+    """The interval of the share of pairs that favour the first place less that of those that favour the second.
+
+    Both shares are of the same pairs: it is Newcombe's of a paired difference, by cluster. A bootstrap of three values
+    has no spread where a judge never contradicts itself.
+
+    Args:
+        ways: of each pair, see `favoured_place`; at least one.
+        units: what each pair is independent of others by.
+    """
+    numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+    if len(numbers) == len(units):
+        first, second = ways.count(1), ways.count(-1)
+        return newcombe_paired(0, first, second, len(ways) - first - second)
+    sides = ([float(way == place) for way in ways] for place in (1, -1))
+    return newcombe_clustered(*sides, clusters=[numbers[unit] for unit in units])
+
+
+def favoured_place(orders: Sequence[Any]) -> int | None:
+    """Which place the verdicts on a pair favour: 1 the one shown first, -1 the second, 0 neither.
+
+    Of both orders only verdicts that contradict each other favour one. None where there is no verdict.
+
+    Args:
+        orders: what each order said, see `_PositionCounts.add`.
+
+    >>> favoured_place([{"shown": "AB", "slot": 1}, {"shown": "BA", "slot": 1}])
+    1
+    >>> favoured_place([{"shown": "AB", "slot": 1}, {"shown": "BA", "slot": 2}])
+    0
+    """
+    slots = [order.get("slot") for order in _with_verdict(orders)]
+    leaning = slots.count(1) - slots.count(2)
+    return (leaning > 0) - (leaning < 0) if slots else None
+
+
+def _with_verdict(orders: Sequence[Any]) -> list[Mapping[str, Any]]:
+    return [order for order in orders if isinstance(order, Mapping) and order.get("outcome", "scored") == "scored"]
 
 
 def fair_split(won: Sequence[int], units: Sequence[str] | None = None) -> float:
@@ -185,7 +224,8 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
     """
     names = sides_of(run.manifest)
     stopping = (summary or run.summary()).stopping
-    read = _read(run.judged_rows(score or score_of(run.manifest)))
+    score = score or score_of(run.manifest)
+    read = _read(run.judged_rows(score))
     overall = read.groups.pop(None)
     test, p = _test(overall, read)
     if stopping:
@@ -216,6 +256,7 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
         verdict=verdict,
         sentence="",
         level=stopping.level if stopping else _LEVEL,
+        score=score,
     )
     return _worded(result, _same_answers(run))
 

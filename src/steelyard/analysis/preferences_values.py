@@ -93,6 +93,9 @@ class PreferenceCounts:
         return {**plain, "not_judged": sides, **sums, "shares": shares}
 
 
+_INTERVALS: Final = ("interval", "bias_interval")
+
+
 @dataclass(frozen=True, slots=True)
 class PositionBias:
     """Position bias: whether the judge favours the answer that is shown first or second.
@@ -108,6 +111,7 @@ class PositionBias:
             verdicts; None where there is none.
         interval: of the first-shown rate for one order, Wilson's; None for both, as a pair's two verdicts depend on
             each other.
+        bias_interval: of `bias` where both orders were shown; None for one.
     """
 
     orders: Literal["both", "one"]
@@ -119,6 +123,7 @@ class PositionBias:
     favours_second: int
     p: float | None
     interval: Interval | None = None
+    bias_interval: Interval | None = None
 
     @property
     def consistency(self) -> float | None:
@@ -145,7 +150,8 @@ class PositionBias:
         """Plain JSON, every field and rate by its name."""
         plain = field_values(self)
         rates = {"consistency": self.consistency, "first_rate": self.first_rate, "bias": self.bias}
-        return {**plain, "interval": list(self.interval) if self.interval else None, **rates}
+        intervals = {name: list(each) if (each := getattr(self, name)) else None for name in _INTERVALS}
+        return {**plain, **intervals, **rates}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +203,7 @@ class Preferences:
         sentence: what may be concluded.
         warnings: what a reader must know before believing it, one sentence each.
         level: of intervals and verdict.
+        score: that holds these preferences; of several judges each has its own, `preference_<judge>`.
     """
 
     run: str
@@ -220,6 +227,7 @@ class Preferences:
     sentence: str
     warnings: tuple[str, ...] = ()
     level: float = 0.95
+    score: str = "preference"
 
     @property
     def title(self) -> str:

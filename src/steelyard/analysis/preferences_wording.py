@@ -322,7 +322,7 @@ def _of_few(pairs: Sequence[Preferences]) -> Iterator[str]:
     ]
     if titles:
         more = f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else ""
-        yield f"Few pairs were decided in {', '.join(titles[:_MOST_NAMED])}{more}: a win rate is over these alone."
+        yield f"Few pairs were decided in {', '.join(titles[:_MOST_NAMED])}{more}: a win rate counts only these."
 
 
 def _of_single(pairs: Sequence[Preferences]) -> Iterator[str]:

@@ -41,6 +41,8 @@ _MOST_CATEGORIES: Final = 20
 """Different texts up to which labels are categories. More are remarks, and nobody writes the same remark twice."""
 _MOST_LEVELS: Final = 11
 """Different whole or half numbers up to which ratings are an ordinal scale: 0 to 10 is the longest in use."""
+_LARGEST: Final = 1e12
+"""A larger number rates nothing, and its square may be no number any more."""
 _STOPPED: Final = "no interval: a rule ended the run early"
 
 
@@ -201,9 +203,13 @@ def _as_numbers(rater: _Ratings) -> _Ratings:
 
 
 def label_number(value: Any) -> float | None:
-    """A label's value as a number: itself, or what its word is worth; None of any other text."""
+    """A label's value as a number: itself, or what its word is worth; None of any other text, or of what is no rating.
+
+    >>> label_number("pass"), label_number(4), label_number("good"), label_number(1e300)
+    (1.0, 4.0, None, None)
+    """
     if isinstance(value, bool | int | float):
-        return float(value) if math.isfinite(value) else None
+        return float(value) if abs(value) <= _LARGEST else None
     return _LABEL_VALUES.get(value.strip().casefold()) if isinstance(value, str) else None
 
 

@@ -25,7 +25,7 @@ class Rater:
     Args:
         name: the score's name, or the author of the labels.
         kind: `score` or `label`.
-        mean: of the ratings, with its interval and standard error; None where they are no numbers.
+        mean: of the ratings, with its interval and standard error; None where they are not numbers.
         n: ratings.
     """
 
@@ -67,7 +67,7 @@ class RaterPair:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """All raters of one thing.
+    """Agreement of all raters of one score.
 
     Args:
         rated: what they rate: the name of a score.

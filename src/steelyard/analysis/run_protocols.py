@@ -2,6 +2,7 @@
 
 Nothing in this package imports the store, so a run may as well be a baseline file, or one that a test made by hand.
 
+    RunOfSuite       which suite a run is of
     ComparableRun    what `compare` reads
     PlacedVerdict    what the score of a record says, without its texts
     StoredRun        what pages and exports read
@@ -50,8 +51,28 @@ class PlacedVerdict(NamedTuple):
     passed: bool | None
 
 
+class RunOfSuite(Protocol):
+    """A run and the suite that it is of."""
+
+    @property
+    def id(self) -> str:
+        """The run's id."""
+
+    @property
+    def target(self) -> str:
+        """The target's name."""
+
+    @property
+    def suite(self) -> str:
+        """The suite's title."""
+
+    @property
+    def kind(self) -> str:
+        """The suite's kind: `choice`, `rag`, `custom` ..."""
+
+
 class ComparableRun(Protocol):
-    """What a comparison reads of a stored run."""
+    """The parts of a stored run that a comparison reads."""
 
     @property
     def id(self) -> str:
@@ -107,6 +128,9 @@ class StoredRun(ComparableRun, Protocol):
 
     def records(self) -> Iterator[Record]:
         """Every record in order of samples and repeats."""
+
+    def scored_names(self) -> Sequence[str]:
+        """Names of the scores that records have, in order of first appearance."""
 
     def placed_verdicts(self, score: str, /) -> Iterator[PlacedVerdict]:
         """What one score says of every record."""

@@ -48,7 +48,8 @@ class RunningScore:
 
     def is_share(self, info: ScoreInfo | None) -> bool:
         """Whether the mean is shown in percent."""
-        return range_of(info) == _UNIT and not self.off_unit
+        unbounded = info is not None and info.unbounded
+        return range_of(info) == _UNIT and not unbounded and not self.off_unit
 
 
 def headline_score(manifest: Mapping[str, Any]) -> str:

@@ -108,7 +108,7 @@ def read_scores(rows: ScoreColumns, groups: Sequence[str] = ()) -> RunScores:
 def _sums(rows: ScoreColumns, where: Array, size: int) -> dict[str, ScoreSums]:
     import numpy as np
 
-    none = np.zeros(size, dtype=np.int64)
+    none = np.zeros(size, dtype=np.int32)
     codes = {name: code for code, name in enumerate(rows.names)}
     nameless = _sums_of(rows, where, rows.name == codes.get("", -1), none)
     by_name = {name: _sums_of(rows, where, rows.name == codes[name], nameless.errors) for name in rows.scores}
@@ -120,9 +120,13 @@ def _sums_of(rows: ScoreColumns, where: Array, chosen_rows: Array, nameless: Arr
     import numpy as np
 
     size = len(nameless)
+    if not chosen_rows.any():
+        none = np.zeros_like(nameless)
+        return ScoreSums(np.zeros(size), none, none, none, nameless, nameless)
 
     def counts(chosen: Array) -> Array:
-        return np.bincount(where[chosen_rows & chosen], minlength=size)
+        # Narrow, as there are five per score and sample: a comparison of two large runs holds them for both.
+        return np.bincount(where[chosen_rows & chosen], minlength=size).astype(np.int32)
 
     valued = ~np.isnan(rows.value)
     failed = rows.outcome == CODES["error"]

@@ -147,7 +147,7 @@ class ScoreColumns:
         outcome: as a code, see `CODES`.
         value: NaN where there is none.
         details: what scorers of exams kept of the letters, each different value once.
-        answered: index of the row in `details`; -1 where the score is no exam's.
+        answered: index of the row in `details`; -1 where the score is not an exam's.
     """
 
     samples: Sequence[str]

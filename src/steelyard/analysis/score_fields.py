@@ -2,7 +2,7 @@
 
 `<score>`            its value
 `<score>_outcome`    `scored`, `not_applicable`, `unparsed` or `refused`
-`<score>_passed`     1 or 0 as its scorer says; nothing where it says neither, as a value alone is no verdict
+`<score>_passed`     1 or 0 as its scorer says; nothing where it says neither, as a value alone is not a verdict
 `<score>_label`      the name of its verdict ("SQL incorrect"), where its scorer names verdicts
 `<score>_reason`     why, in one line
 """

@@ -1,4 +1,4 @@
-"""Reads the `ScoreInfo` of each score from a run's manifest, also from manifests that version 0.1 wrote.
+"""What scores mean and what they rate: reads the `ScoreInfo` of each from manifests, also those of version 0.1.
 
 A manifest has them under `score_infos`, name -> what the scorer declared. Version 0.1 wrote a key for each aspect
 (`over`, `scales`, `spreads`, `words`, `labelled`, `exam`, `beside`) and knew neither direction nor threshold.
@@ -6,11 +6,11 @@ A manifest has them under `score_infos`, name -> what the scorer declared. Versi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.types import Denominator, Label, ScoreInfo
+from steelyard.types import Denominator, ScoreInfo
 
 if TYPE_CHECKING:
     from steelyard.analysis.summary_values import Over
@@ -19,6 +19,8 @@ KEY: Final = "score_infos"
 _ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})
 """Written whatever they are; the other fields where they differ from their defaults."""
 _PAIRS: Final = frozenset({"range", "labels"})
+JURY: Final = "jury"
+"""What a jury is called among its members, and what the name of its score ends in."""
 
 
 def score_infos(manifest: Mapping[str, Any]) -> dict[str, ScoreInfo]:
@@ -82,6 +84,13 @@ def range_of(info: ScoreInfo | None) -> tuple[float, float]:
     return (0.0, 1.0) if info is None or info.range is None else info.range
 
 
+def parts_right_from_wrong(threshold: float | None, *, lower_is_better: bool) -> bool:
+    """Whether of 0 and 1 exactly one passes; without a threshold 1 does, or 0 where lower is better."""
+    if threshold is None:
+        return True
+    return 0 <= threshold < 1 if lower_is_better else 0 < threshold <= 1
+
+
 def names_where(infos: Mapping[str, ScoreInfo], holds: Callable[[ScoreInfo], bool]) -> tuple[str, ...]:
     """The names of the scores whose info satisfies `holds`, in order.
 
@@ -96,11 +105,60 @@ def rated_thing(info: ScoreInfo | None, score: str) -> str:
     return info.rates if info and info.rates else score
 
 
-def has_several_raters(scores: Iterable[str], infos: Mapping[str, ScoreInfo], labels: Iterable[Label]) -> bool:
+def scores_rating(thing: str, infos: Mapping[str, ScoreInfo], scores: Collection[str] | None = None) -> list[str]:
+    """The scores that a name stands for: the one of that name, else all that rate the thing of that name, in order.
+
+    Args:
+        thing: a score, or what several judges rate.
+        infos: what the scorers declared.
+        scores: the names that are looked at; None is those of `infos`.
+
+    >>> rated = {name: ScoreInfo(name, rates="correct") for name in ("correct_a", "correct_b")}
+    >>> scores_rating("correct", rated), scores_rating("correct_b", rated)
+    (['correct_a', 'correct_b'], ['correct_b'])
+    """
+    known = infos if scores is None else scores
+    return [thing] if thing in known else [name for name in known if rated_thing(infos.get(name), name) == thing]
+
+
+def judged_things(
+    scores: Iterable[str], infos: Mapping[str, ScoreInfo], judges: Collection[str]
+) -> dict[str, dict[str, str]]:
+    """What judges with names rate: thing -> judge -> its score, in the order of the judges.
+
+    Args:
+        scores: names of scores.
+        infos: what their scorers declared.
+        judges: names of judges; each ends the names of its scores.
+
+    >>> rated = {name: ScoreInfo(name, rates="correct") for name in ("correct_a", "correct_b")}
+    >>> judged_things(["token_f1", *rated], rated, ["b", "a"])
+    {'correct': {'b': 'correct_b', 'a': 'correct_a'}}
+    """
+    things: dict[str, dict[str, str]] = {}
+    for score in scores:
+        thing = rated_thing(infos.get(score), score)
+        judge = score.removeprefix(f"{thing}_")
+        if judge in judges and judge != score:
+            things.setdefault(thing, {})[judge] = score
+    return {thing: {judge: of[judge] for judge in judges if judge in of} for thing, of in things.items()}
+
+
+def jury_score(thing: str) -> str:
+    """The name of a jury's score: `correct_jury`."""
+    return f"{thing}_{JURY}"
+
+
+def jury_scores(scores: Iterable[str], infos: Mapping[str, ScoreInfo], judges: Collection[str]) -> list[str]:
+    """The names of the scores of a jury: one for each thing that two judges or more rate; see `judged_things`."""
+    return [jury_score(thing) for thing, of in judged_things(scores, infos, judges).items() if len(of) > 1]
+
+
+def has_several_raters(scores: Iterable[str], infos: Mapping[str, ScoreInfo], *, labelled: bool) -> bool:
     """Whether anything was rated by two or more, so that `rater_agreement.agreements` has something to tell."""
     rated = [rated_thing(infos.get(score), score) for score in scores]
     # Somebody's labels of one name agree with nobody; a score of that name, or another author, may be there.
-    return len(set(rated)) < len(rated) or any(True for _ in labels)
+    return labelled or len(set(rated)) < len(rated)
 
 
 def _plain(info: ScoreInfo) -> dict[str, Any]:

@@ -48,6 +48,7 @@ _MOST_TOKENS: Final = 1_000
 long for twice as many."""
 _TOKEN: Final = re.compile(r"[\u3400-\u9fff]|\w+|[^\w\s]|\s+")
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
+_DIGEST: Final = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,56}\b")
 _MOST_ENTRIES: Final = 4
 _CONTEXT: Final = 12
 """Unchanged tokens that are shown on either side of a change."""
@@ -92,7 +93,8 @@ class SettingDifference:
             if removed or added:
                 return f"{self.key}: {count_text(removed, 'word')} removed, {added:,} added"
             return f"{self.key}: spaces or signs"
-        return f"{self.key}: {_cut(self.before)} → {_cut(self.after)}"
+        before, after = (_cut(short_digests(text)) for text in (self.before, self.after))
+        return f"{self.key}: {before} → {after}"
 
     @property
     def marked(self) -> str:
@@ -312,6 +314,15 @@ def _is_long(text: str) -> bool:
     return len(text) > _MOST_LETTERS or "\n" in text
 
 
+def short_digests(text: str) -> str:
+    """A text whose digests are cut to their first 8 digits, which tell two of them apart.
+
+    >>> short_digests("digest 1fb5e07c28138a488bd67436b0f30b56")
+    'digest 1fb5e07c'
+    """
+    return _DIGEST.sub(r"\1", text)
+
+
 def _cut(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _MOST_LETTERS else f"{line[: _MOST_LETTERS - 1]}…"
@@ -344,6 +355,21 @@ def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
                 changes += [WordChange("removed", removed)] if removed else []
                 changes += [WordChange("added", added)] if added else []
     return tuple(_joined(changes))
+
+
+def share_most_words(changes: Sequence[WordChange]) -> bool:
+    """Whether two texts have half of their letters in common, so that their diff reads better than both by themselves.
+
+    Args:
+        changes: of both texts, see `word_changes`.
+
+    >>> share_most_words(word_changes("Be brief.", "Be exact.")), share_most_words(word_changes("It is.", "It is so."))
+    (False, True)
+    """
+    letters = dict.fromkeys(("same", "removed", "added"), 0)
+    for kind, text in changes:
+        letters[kind] += sum(map(str.isalnum, text))
+    return 2 * letters["same"] >= letters["removed"] + letters["added"] and letters["same"] > 0
 
 
 def _changed_blocks(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[str, str]]:

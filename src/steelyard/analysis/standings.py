@@ -16,6 +16,7 @@ from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.preferences import WITHOUT_VERDICT, unit_of
 from steelyard.analysis.run_protocols import PairRun
 from steelyard.analysis.score_columns import JudgedRow
+from steelyard.analysis.score_infos import JURY, rated_thing, score_infos, scores_rating
 from steelyard.errors import ConfigError
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
@@ -199,7 +200,7 @@ def standings(
     for run in runs:
         read.add(run, score)
     result = _ranked(read, tuple(run.id for run in runs), level=level, resamples=resamples, seed=seed)
-    return replace(result, notes=standings_notes(result, _stopped(runs)))
+    return replace(result, notes=(*_whose(runs, score), *standings_notes(result, _stopped(runs))))
 
 
 class NamedBattle(NamedTuple):
@@ -381,6 +382,21 @@ def _sets(ranking: Ranking, order: Sequence[int], names: Sequence[str]) -> tuple
     position = {target: at for at, target in enumerate(order)}
     sets = sorted(sorted(position[target] for target in targets) for targets in ranking.sets)
     return tuple(tuple(names[order[at]] for at in positions) for positions in sets)
+
+
+def _whose(runs: Sequence[PairRun], score: str) -> Iterator[str]:
+    """Whose verdicts are ranked, where several judges rated the pairs."""
+    named: dict[str, None] = {}
+    for run in runs:
+        infos, own = score_infos(run.manifest), score or score_of(run.manifest)
+        if len(scores_rating(rated_thing(infos.get(own), own), infos)) > 1:
+            named[own] = None
+    for own in named:
+        yield (
+            "Ranked by the jury of all judges."
+            if own.endswith(f"_{JURY}")
+            else f"Ranked by one of several judges: {own}."
+        )
 
 
 def _stopped(runs: Sequence[PairRun]) -> int:

@@ -100,7 +100,7 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
         wrong = f"in at most {100 * (1 - self.level):.3g} % of runs"
         if self.question == "full":
             return f"This rule contradicts the full set {wrong}."
-        return f"This rule claims what is not so {wrong}, whenever it stops."
+        return f"This rule makes a false claim {wrong}, whenever it stops."
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, `saved` among them."""

@@ -66,17 +66,23 @@ def summarize(
 
 @dataclass(frozen=True, slots=True)
 class ScoreReading:
-    """How a score's values are averaged: denominator, scale (None for [0, 1]) and kind of interval."""
+    """How a score's values are averaged: denominator, scale (None for [0, 1] or none) and kind of interval."""
 
     over: Over
     scale: Interval | None
     intervals: Intervals
+    unbounded: bool = False
 
     @classmethod
     def of(cls, info: ScoreInfo | None, intervals: Intervals) -> ScoreReading:
         """As a scorer declared it."""
         scale = Interval(*range_of(info))
-        return cls(over_of(info), None if scale == UNIT else scale, intervals)
+        return cls(over_of(info), None if scale == UNIT else scale, intervals, info is not None and info.unbounded)
+
+    @property
+    def scaled(self) -> bool:
+        """Whether values of 0 and 1 are not a rate."""
+        return self.scale is not None or self.unbounded
 
     @property
     def missing_value(self) -> float:
@@ -86,7 +92,7 @@ class ScoreReading:
     def ends(self, tally: GroupCounts) -> Interval | None:
         """Lowest and highest value that the score can take; None where that is not known."""
         if self.scale is None:
-            return UNIT if tally.unit else None
+            return UNIT if tally.unit and not self.unbounded else None
         # A reply that counts as 0 widens a scale that begins above it.
         return self.scale if self.over == "scored" else Interval(min(self.scale.low, 0.0), max(self.scale.high, 0.0))
 
@@ -256,7 +262,7 @@ class _Column(SummarizedScore):
         return cls(
             reading,
             tuple(columns.groups.names[code] for code in order.tolist()),
-            _tallies(indices, codes, values, size=len(order), scaled=reading.scale is not None),
+            _tallies(indices, codes, values, size=len(order), scaled=reading.scaled),
             indices,
             codes,
             np.where(np.isnan(values), reading.missing_value, values),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.exam_values import Exam
     from steelyard.analysis.histograms import Histogram
     from steelyard.analysis.judge_agreement_values import JudgeAgreement
-    from steelyard.analysis.judge_panel_values import JudgePanel
+    from steelyard.analysis.judge_panel_values import JudgeCheck, JudgePanel
     from steelyard.analysis.rater_agreement_values import Agreement
     from steelyard.analysis.stopping import Stopping
     from steelyard.analysis.usage import FrameworkUsage, StageCost
@@ -127,7 +127,7 @@ class ScoreSummary:
         overall: mean with unparsed and refused counted as 0; errors left out. Where `over` is `scored` and the score
             has a scale, they count as its lowest value: 0 is not on it.
         with_errors: the same with errors counted like that too.
-        bounds: between which the mean lies, whatever the missing verdicts are worth: the mean with all of them at
+        bounds: between which the mean lies, whatever values the missing verdicts have: the mean with all of them at
             the lowest and at the highest value of the scale. Where `over` is `all`, a refusal is an answer and stays 0.
             None for a score that is not on [0, 1] and names no scale.
         over: which mean is the headline: `all` is `overall`, `scored` is `answered`.
@@ -199,8 +199,29 @@ class ScoreSummary:
         counts = [f"n={mean.n}", f"{self.errors} error{'' if self.errors == 1 else 's'}"]
         counts += [f"{count} {name}" for name, count in rest.items() if count]
         if self.missing_bounds:
-            counts.append("{:.2f} to {:.2f} whatever the missing verdicts are worth".format(*self.missing_bounds))
+            counts.append("{:.2f} to {:.2f} whatever values the missing verdicts have".format(*self.missing_bounds))
         return " ".join([*parts, ", ".join(counts)])
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSummary:
+    """One score over the turns of all conversations of a run.
+
+    Args:
+        score: over all turns; its interval treats those of one conversation as dependent. A conversation without
+            turns counts once, as an error or as not applicable.
+        conversations: with a turn.
+        by_turn: the same for the first turn of each conversation, the second, and so on; groups are named "turn 1".
+    """
+
+    score: ScoreSummary
+    conversations: int
+    by_turn: tuple[ScoreSummary, ...]
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain JSON, every field by its name."""
+        by_turn: list[Json] = [score.to_json() for score in self.by_turn]
+        return {"score": self.score.to_json(), "conversations": self.conversations, "by_turn": by_turn}
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +268,13 @@ class RunSummary:
         damaged: a line for each record that cannot be read whole: run, sample and part. Its score's value is counted
             where that can be read; what is told of letters, labels and kinds leaves the damaged part out.
         agreement: of judges and people, for each thing that two or more of them rated.
-        held_to_people: each score that people labelled, held to their labels; none where a rule ended the run early.
-        panels: several judges of one thing, held to the same labels; likewise.
+        held_to_people: each score that people labelled, compared with their labels; none if a rule ended the run.
+        panels: several judges of one thing, compared with the same labels; likewise.
+        checks: what moves the verdicts of judges beside the answer; likewise.
+        jury_scores: of each panel with a jury, the mean of its verdicts, then that of each group; likewise.
+        reply_forms: score -> in which form its judge was asked to reply (`JSON schema`, or `free text:` and why) ->
+            records; only of judges whose verdicts are structured.
+        turns: each score of single turns, over all turns of the run's conversations.
     """
 
     run: str
@@ -287,6 +313,10 @@ class RunSummary:
     agreement: tuple[Agreement, ...] = ()
     held_to_people: tuple[JudgeAgreement, ...] = ()
     panels: tuple[JudgePanel, ...] = ()
+    checks: tuple[JudgeCheck, ...] = ()
+    jury_scores: tuple[ScoreSummary, ...] = ()
+    turns: tuple[TurnSummary, ...] = ()
+    reply_forms: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def stopped_early(self) -> bool:
@@ -307,8 +337,11 @@ class RunSummary:
 
     @property
     def judged_stages(self) -> tuple[StageCost, ...]:
-        """`stages` where a scorer asked a model or a cost is known; else nothing: the run's own counts say it all."""
-        has_more = any((stage.calls and stage.stage != "target") or stage.money is not None for stage in self.stages)
+        """`stages` where they say more than the run's own counts: a scorer asked, a cost or cached tokens are known."""
+        has_more = any(
+            (stage.calls and stage.stage != "target") or stage.money is not None or stage.cached_tokens
+            for stage in self.stages
+        )
         return self.stages if has_more else ()
 
     @property
@@ -319,10 +352,37 @@ class RunSummary:
         return round(calls * left / self.done) if self.state == "finished" and self.done and left > 0 else 0
 
     def score(self, name: str = "", group: str = "") -> ScoreSummary | None:
-        """The summary of one score (by default the primary one), or of one group of it; None if there is none."""
+        """The summary of one score (by default the primary one) or of a jury, or of one group; None if there is none.
+
+        Args:
+            name: of the score; that of a jury is what it rates and `_jury`.
+            group: "" is the whole run.
+        """
         name = name or self.primary
-        among = self.groups.get(name, ()) if group else self.scores
+        among = (*(self.groups.get(name, ()) if group else self.scores), *self.jury_scores)
         return next((score for score in among if score.name == name and score.group == group), None)
+
+    def rate(self, name: str = "", group: str = "") -> ScoreSummary | None:
+        """As `score`; a score of single turns over all turns of the run, as reports show it.
+
+        The mean over conversations, which weigh the same however long they are, remains where a rule may have ended
+        the run, as it decided on that mean, and for a group of samples.
+
+        Args:
+            name: of the score.
+            group: "" is the whole run; "turn 1" is the first turn of each conversation.
+        """
+        turns = next((each for each in self.turns if each.score.name == (name or self.primary)), None)
+        if turns is None or self.stopping is not None:
+            return self.score(name, group)
+        among = (turns.score, *turns.by_turn)
+        return next((each for each in among if each.group == group), None) or self.score(name, group)
+
+    def agreement_with_people(self, name: str) -> JudgeAgreement | None:
+        """A score or a jury compared with people's labels; None where nobody labelled it."""
+        juries = {panel.jury_score: panel.jury.agreement for panel in self.panels if panel.jury is not None}
+        held = {found.score: found for found in self.held_to_people} | juries
+        return held.get(name)
 
     @property
     def exam(self) -> Exam | None:
@@ -412,6 +472,10 @@ class RunSummary:
             "agreement": [each.to_json() for each in self.agreement],
             "held_to_people": [each.to_json() for each in self.held_to_people],
             "panels": [panel.to_json() for panel in self.panels],
+            "checks": [check.to_json() for check in self.checks],
+            "jury_scores": [score.to_json() for score in self.jury_scores],
+            "turns": [each.to_json() for each in self.turns],
+            "reply_forms": {name: dict(counts) for name, counts in self.reply_forms.items()},
         }
 
     def __str__(self) -> str:

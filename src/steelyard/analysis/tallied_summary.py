@@ -91,8 +91,7 @@ class _TalliedScore(SummarizedScore):
         by_group: dict[str, list[ScoreTally]] = {}
         for tally in tallies:
             by_group.setdefault(tally.group, []).append(tally)
-        scaled = reading.scale is not None
-        counts = tuple(_group_counts(of_group, scaled=scaled) for of_group in by_group.values())
+        counts = tuple(_group_counts(of_group, scaled=reading.scaled) for of_group in by_group.values())
         return cls(reading, tuple(by_group), counts, tuple(map(tuple, by_group.values())))
 
     def _values(self, index: int | None, among: tuple[int, ...]) -> dict[float, int]:

@@ -22,6 +22,8 @@ class StageCost:
         money: what all its replies cost at the prices when they were asked, those from the journal included; None where
             one of them has no cost.
         currency: of the money.
+        cached_tokens: of the input tokens, those that endpoints say they had in their caches; such tokens cost less
+            where prices say so. 0 also where an endpoint does not tell, and in runs of older versions.
     """
 
     stage: str
@@ -32,6 +34,7 @@ class StageCost:
     estimated: int = 0
     money: float | None = None
     currency: str = ""
+    cached_tokens: int = 0
 
     @property
     def cost(self) -> str:

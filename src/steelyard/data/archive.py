@@ -116,7 +116,7 @@ def walk_part(archive: zipfile.ZipFile, name: str, walk: Walk) -> None:
 
 
 def _refuse(what: str) -> NoReturn:
-    raise DataError(f"{what} declares a document type; that is not read")
+    raise DataError(f"{what} declares a document type, which is not allowed")
 
 
 def refuse_shared_sheets(archive: zipfile.ZipFile) -> None:
@@ -127,7 +127,7 @@ def refuse_shared_sheets(archive: zipfile.ZipFile) -> None:
     """
     targets = list(part_targets(archive, "worksheet").values())
     if len(set(targets)) < len(targets):
-        raise DataError(f"{part_of(archive)} is no sound workbook: two of its sheets are the same part")
+        raise DataError(f"{part_of(archive)} is not a valid workbook: two of its sheets are the same part")
 
 
 def part_targets(archive: zipfile.ZipFile, kind: str = "") -> dict[str, str]:
@@ -196,7 +196,7 @@ def _examine_parts(path: Path, archive: zipfile.ZipFile) -> None:
     parts = archive.infolist()
     # Of two parts with one name, the reader may take the one that was not examined.
     if len(parts) > MAX_PARTS or len({part.filename for part in parts}) < len(parts):
-        raise DataError(f"{path.name} is no sound workbook: {len(parts)} parts, or two of one name")
+        raise DataError(f"{path.name} is not a valid workbook: {len(parts)} parts, or two of one name")
     _refuse_other_kinds(path, {part.filename for part in parts})
     if any(part.flag_bits & 1 for part in parts):
         raise DataError(f"{path.name} is encrypted; save it without a password")
@@ -206,7 +206,7 @@ def _examine_parts(path: Path, archive: zipfile.ZipFile) -> None:
     unpacked, texts = 0, SharedTexts(path.name)
     for part in parts:
         if declared > limit or unpacked > limit:
-            raise DataError(f"{path.name} unpacks to more than {limit:,} bytes; this is no honest workbook")
+            raise DataError(f"{path.name} unpacks to more than {limit:,} bytes; a workbook this large is refused")
         unpacked += _examine_part(archive, part, texts, limit - unpacked)
     texts.refuse_if_too_large(archive)
     refuse_shared_sheets(archive)
@@ -241,9 +241,9 @@ def _examine_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, texts: Shared
 
 def _refuse_types(what: str, text: bytes) -> None:
     if any(name in text for name in _TYPES):
-        raise DataError(f"{what} declares a document type; that is not read")
+        raise DataError(f"{what} declares a document type, which is not allowed")
     if b"\0" in text:
-        raise DataError(f"{what} is no XML in UTF-8: it holds a NUL byte; save the workbook anew")
+        raise DataError(f"{what} is not XML in UTF-8: it holds a NUL byte; save the workbook again")
 
 
 def _column(letters: str) -> int:
@@ -387,7 +387,7 @@ class SharedTexts:
                 length = self._measure(chunk, length)
             yield chunk
         if claims > size:
-            raise DataError(f"{self.what} is no sound workbook: it claims {claims:,} texts in {size:,} bytes")
+            raise DataError(f"{self.what} is not a valid workbook: it claims {claims:,} texts in {size:,} bytes")
         if is_table:
             self._table = part
 

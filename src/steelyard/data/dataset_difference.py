@@ -1,4 +1,4 @@
-"""What changed between two versions of a dataset: rows that were added, changed and retired, by their ids."""
+"""Differences between two versions of a dataset: rows that were added, changed and retired, by their ids."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.data.dataset_file import DatasetFile, DatasetRow
+from steelyard.data.dataset_file import DatasetFile
+from steelyard.data.packed_rows import DatasetRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,19 @@ class DatasetDifference:
 
 def dataset_difference(before: DatasetFile, after: DatasetFile) -> DatasetDifference:
     """Compare two versions by ids, and their cells by the names of the columns; blank and missing are the same."""
-    earlier, later = ({row.id: row for row in file.rows} for file in (before, after))
+    places = {ident: place for place, ident in enumerate(before.ids)}
+    shared = [places[ident] for ident in after.ids if ident in places]
+    # Rows of a large file are unpacked block by block: in another order than theirs, each would take a block.
+    earlier = before.rows if shared == sorted(shared) else tuple(before.rows)
     columns = [name for name in dict.fromkeys((*before.columns, *after.columns)) if name not in _ids(before, after)]
     at = [{name: place for place, name in enumerate(file.columns)} for file in (before, after)]
-    changed = []
-    for ident, row in later.items():
-        if (old := earlier.get(ident)) is None or (before.columns == after.columns and old.cells == row.cells):
+    added, changed = [], []
+    for row in after.rows:
+        if row.id not in places:
+            added.append(_whole(after, row, added=True))
+            continue
+        old = earlier[places[row.id]]
+        if before.columns == after.columns and old.cells == row.cells:
             continue
         cells = tuple(
             CellChange(name, *texts)
@@ -76,10 +84,12 @@ def dataset_difference(before: DatasetFile, after: DatasetFile) -> DatasetDiffer
             if (texts := (_text(before, old, at[0], name), _text(after, row, at[1], name)))[0] != texts[1]
         )
         if cells:
-            changed.append(RowDifference(ident, cells))
-    added = tuple(_whole(after, row, added=True) for ident, row in later.items() if ident not in earlier)
-    retired = tuple(_whole(before, row, added=False) for ident, row in earlier.items() if ident not in later)
-    return DatasetDifference(added, tuple(changed), retired, len(later) - len(added) - len(changed))
+            changed.append(RowDifference(row.id, cells))
+    left = set(after.ids)
+    retired = tuple(
+        _whole(before, before.rows[place], added=False) for ident, place in places.items() if ident not in left
+    )
+    return DatasetDifference(tuple(added), tuple(changed), retired, len(shared) - len(changed))
 
 
 def _ids(*files: DatasetFile) -> set[str]:

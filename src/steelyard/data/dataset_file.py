@@ -13,12 +13,13 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
+from steelyard.data.mappings import plain_cell
+from steelyard.data.packed_rows import DatasetRow, ids_of, packed_rows
 from steelyard.data.rows import OpenTable, open_tables
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Row, Table, cell_at, column_letter, render
@@ -28,14 +29,6 @@ MOST_BYTES: Final = 100_000_000
 MOST_ROWS: Final = 250_000
 _CHUNK: Final = 1 << 20
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetRow:
-    """A row: the id of its sample, and a cell for each column of the file; None where it has none."""
-
-    id: str
-    cells: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +52,7 @@ class DatasetFile:
     columns: tuple[str, ...]
     places: tuple[Column, ...]
     roles: Mapping[str, tuple[str, ...]]
-    rows: tuple[DatasetRow, ...]
+    rows: Sequence[DatasetRow]
     head: tuple[tuple[Any, ...], ...] = ()
     keyed: bool = True
     sheet: str = ""
@@ -68,6 +61,11 @@ class DatasetFile:
     def id_column(self) -> str:
         """The name of the column with the ids; "" where ids come from the rows' places."""
         return next(iter(self.roles.get("id", ())), "")
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """The ids of the rows, in order."""
+        return ids_of(self.rows)
 
     def shown(self, value: Any) -> str:
         """A cell as a person edits it: a text as it is, anything else of an object as JSON.
@@ -92,8 +90,11 @@ class DatasetFile:
             like: a cell of the same column, for a row that is new.
 
         Raises:
-            ConfigError: the column holds JSON, and the text is none.
+            ConfigError: the column holds JSON, and the text is none; or it holds what no file of samples may hold.
         """
+        return _storable(self._typed(text, column, before, like), column)
+
+    def _typed(self, text: str, column: str, before: Any, like: Any) -> Any:
         written = text.replace("\r\n", "\n").replace("\r", "\n")
         if written == self.shown(before).replace("\r\n", "\n").replace("\r", "\n"):
             return before
@@ -103,12 +104,25 @@ class DatasetFile:
         return _parsed(written, column) if self.keyed else _number(written)
 
 
+def _storable(cell: Any, column: str) -> Any:
+    """The cell, which is refused here and not only when the draft is saved, which may be days later.
+
+    Raises:
+        ConfigError: a text in it has a NUL character or half a character, or a number has too many digits.
+    """
+    try:
+        plain_cell(cell)
+    except ValueError as error:
+        raise ConfigError(f"{column}: {error}; a dataset cannot hold that") from error
+    return cell
+
+
 def _parsed(text: str, column: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(
-            f"{column}: this cell holds JSON, such as a list in brackets or a number, and the text is none: {error}"
+            f"{column}: this cell holds JSON, such as a list in brackets or a number, and the text is not JSON: {error}"
         ) from error
 
 
@@ -124,19 +138,19 @@ def digest_of_file(path: Path) -> str:
     """The hash of a regular file's content, as manifests have it.
 
     Raises:
-        ConfigError: it is gone, no regular file (a symbolic link is none), too large, or cannot be read.
+        ConfigError: it is gone, not a regular file (a symbolic link is none), too large, or cannot be read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | _NO_LINK)
     except FileNotFoundError as error:
-        raise ConfigError(f"{path.name} is not in {path.parent} any more, or never was on this machine") from error
+        raise ConfigError(f"{path.name} is no longer in {path.parent}, or never was on this machine") from error
     except OSError as error:
         what = "it is a symbolic link" if path.is_symlink() else str(error.strerror)
         raise ConfigError(f"{path.name} cannot be opened: {what}") from error
     about = os.fstat(descriptor)
     if not stat.S_ISREG(about.st_mode):
         os.close(descriptor)
-        raise ConfigError(f"{path.name} is no regular file")
+        raise ConfigError(f"{path.name} is not a regular file")
     with os.fdopen(descriptor, "rb") as stream:
         if about.st_size > MOST_BYTES:
             raise ConfigError(f"{path.name} has {about.st_size:,} bytes; at most {MOST_BYTES:,} are shown and edited")
@@ -169,19 +183,18 @@ def read_dataset_file(files: SampleFiles, roles: Sequence[Role], digest: str) ->
     if len(tables) != 1:
         raise ConfigError(f"{path.name} holds {len(tables)} sheets with rows; a file with one can be edited")
     (opened,) = tables
-    table = opened.table
+    table, width = opened.table, 0
     if not table.keyed:  # cells as their sheet shows them, of all columns: the suite's alone were looked at so far
-        table = table.refined(range(_width(opened)))
+        width = _width(opened)
+        table = table.refined(range(width))
         opened = OpenTable(table, opened.layout, opened.prefix)
-    lines = list(islice(opened.rows(), MOST_ROWS + 1))
-    if len(lines) > MOST_ROWS:
-        raise ConfigError(f"{table.name} has more than {MOST_ROWS:,} rows, which are too many to be edited here")
-    names, places = _columns(opened, lines)
-    rows = tuple(_rows(opened, places, lines))
+    found = _Columns(opened, width)
+    rows = packed_rows(_rows(opened, found), lambda: len(found.places))
+    names, places = found.names(), tuple(found.places)
     by_place = dict(zip(places, names, strict=True))
-    found = {role: tuple(by_place[at] for at in columns) for role, columns in opened.layout.columns.items()}
+    named = {role: tuple(by_place[at] for at in columns) for role, columns in opened.layout.columns.items()}
     head = () if table.keyed else tuple(_head(table, opened.layout))
-    return DatasetFile(path, now, names, places, found, rows, head, table.keyed, table.sheet)
+    return DatasetFile(path, now, names, places, named, rows, head, table.keyed, table.sheet)
 
 
 def _head(table: Table, layout: ColumnLayout) -> Iterator[tuple[Any, ...]]:
@@ -195,37 +208,58 @@ def _width(opened: OpenTable) -> int:
     return max([opened.layout.width, *(len(row.cells) for row in opened.rows())])
 
 
-def _columns(opened: OpenTable, lines: Sequence[Row]) -> tuple[tuple[str, ...], tuple[Column, ...]]:
-    """Names and places of all columns: of a grid by its header, else by letter; of objects by key."""
-    if opened.table.keyed:
-        keys = tuple(dict.fromkeys(str(key) for row in lines for key in row.cells))
-        return keys, keys
-    headers = opened.layout.headers
-    width = max([opened.layout.width, *(len(row.cells) for row in lines)])
-    names: list[str] = []
-    for place in range(width):
-        name = headers.get(place, "")
-        names.append(name if name and name not in names else f"{name} ({column_letter(place)})".strip())
-    return tuple(names), tuple(range(width))
+class _Columns:
+    """The columns of a table as its rows are read: of a grid by place, of objects by key, in order of appearance.
+
+    Args:
+        opened: the table.
+        width: columns of a grid that are known before.
+    """
+
+    def __init__(self, opened: OpenTable, width: int) -> None:
+        self._headers = opened.layout.headers
+        self._keyed = opened.table.keyed
+        self._filled = _merged_cells(opened.table)
+        self.places: dict[Column, int] = {place: place for place in range(width)}
+
+    def names(self) -> tuple[str, ...]:
+        """A name for each: its key, or its header, or its letter."""
+        if self._keyed:
+            return tuple(map(str, self.places))
+        names: list[str] = []
+        for place in range(len(self.places)):
+            name = self._headers.get(place, "")
+            names.append(name if name and name not in names else f"{name} ({column_letter(place)})".strip())
+        return tuple(names)
+
+    def cells(self, row: Row) -> tuple[Any, ...]:
+        """The cells of a row in all columns that are known by now, its own among them."""
+        if isinstance(row.cells, Mapping):
+            for key in row.cells:
+                self.places.setdefault(str(key), len(self.places))
+        else:
+            for place in range(len(self.places), len(row.cells)):
+                self.places[place] = place
+        return tuple(self._cell(row, place) for place in self.places)
+
+    def _cell(self, row: Row, place: Column) -> Any:
+        value = cell_at(row.cells, place)
+        if not self._filled:
+            return value
+        return self._filled.get((row.number, place), value) if value in (None, "") else value
 
 
-def _rows(opened: OpenTable, places: Sequence[Column], lines: Sequence[Row]) -> Iterator[DatasetRow]:
+def _rows(opened: OpenTable, columns: _Columns) -> Iterator[DatasetRow]:
     table = opened.table
-    filled = _merged_cells(table)
     numbers: dict[str, int] = {}
-    for row in lines:
+    for row in opened.rows():
         ident = opened.text(row, "id") or opened.prefix + table.row_id(row.number)
         if (before := numbers.setdefault(ident, row.number)) != row.number:
             other = table.location(before)
             raise DataError(f"{table.location(row.number)}: the same id as {other}: {ident[:40]!r}")
-        yield DatasetRow(ident, tuple(_cell(row, place, filled) for place in places))
-
-
-def _cell(row: Row, place: Column, filled: Mapping[tuple[int, Column], Any]) -> Any:
-    value = cell_at(row.cells, place)
-    if not filled:
-        return value
-    return filled.get((row.number, place), value) if value in (None, "") else value
+        if len(numbers) > MOST_ROWS:
+            raise ConfigError(f"{table.name} has more than {MOST_ROWS:,} rows, which are too many to be edited here")
+        yield DatasetRow(ident, columns.cells(row))
 
 
 def _merged_cells(table: Table) -> dict[tuple[int, Column], Any]:

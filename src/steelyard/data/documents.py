@@ -33,7 +33,7 @@ _CHARSETS: Final = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document as it was read.
+    """The text of one document, and where its pages begin.
 
     Args:
         name: its file's name; with the folders above it where several would be called the same.

@@ -4,7 +4,7 @@ Why a tokenizer of our own: only the text is wanted, in one pass and bounded mem
 takes quadratic time for some malformed pages in versions of Python that we support (CVE-2025-6069), and libraries that
 build a tree need many times the page's size and do not mind how deep a hostile one is nested; this one keeps no tree.
 It follows the tokenizer of the HTML standard (WHATWG, "Parsing HTML documents") as far as text depends on it:
-comments, quoted attributes, character references, and elements whose content is no markup.
+comments, quoted attributes, character references, and elements whose content is not markup.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CELLS: Final = frozenset(("td", "th"))
 _CELL: Final = "\x1d"
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]+")
 _LONGEST_ROW: Final = 2_000
-"""Characters; pages used to be laid out by tables, and a column of such a page is no cell."""
+"""Characters; pages used to be laid out by tables, and a column of such a page is not a cell."""
 _LONG_NUMBER: Final = re.compile(r"&#(?:[0-9]{8}|[xX][0-9a-fA-F]{7})[0-9a-fA-F]*;?")
 _BLANKS: Final = re.compile(r"[ \t\n\f\r\xa0]+")
 _TRAILING: Final = re.compile(r"[ \t]+\n")
@@ -63,7 +63,7 @@ def html_text(page: str, name: str = "the page") -> str:
     writer = _Writer()
     for tags, (tag, text) in enumerate(_tokens(page)):
         if tags > MAX_TAGS:
-            raise DataError(f"{name} has more than {MAX_TAGS:,} tags; is it an honest page?")
+            raise DataError(f"{name} has more than {MAX_TAGS:,} tags; a page this large is refused")
         if tag:
             writer.tag(tag)
         else:
@@ -196,7 +196,7 @@ class _Writer:
 
 
 def _laid_out(row: str) -> str:
-    """A row as one line, or its cells as paragraphs where it is no row of a table but columns of a page."""
+    """A row as one line, or its cells as paragraphs where it is not a row of a table but columns of a page."""
     before, _, rest = row.partition(_CELL)
     cells = [cell.strip() for cell in rest.split(_CELL)]
     if len(cells) == 1 or len(row) > _LONGEST_ROW or any(cell.count("\n\n") > 1 for cell in cells):

@@ -13,7 +13,7 @@ costs a reader less than two entries of a list run into one. A row of a table is
 Running heads, feet and page numbers are dropped: lines at the edge of three pages or more, at one height, that are
 equal up to their digits. Where the digits differ, they must count along with the pages or rise with them as those of
 chapters do, in type that is not larger than the page's: a row of figures, a sentence and a heading may recur up to
-their digits as well, and are no running heads.
+their digits as well, and are not running heads.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise DataError(f"{path.name} could not be read within {timeout_s:g} s; is it a sound PDF?") from None
+        raise DataError(f"{path.name} could not be read within {timeout_s:g} s; is it a valid PDF?") from None
     lines = process.stdout.splitlines()
     last = json.loads(lines[-1]) if lines else None
     if isinstance(last, dict):
@@ -311,7 +311,7 @@ def _droppable(pages: Sequence[Sequence[Line]], places: Mapping[int, int]) -> It
 
 
 def _goes_along(texts: Mapping[int, str]) -> bool:
-    """Whether a number counts the pages, or all rise with them in a line that is no sentence and no figure."""
+    """Whether a number counts the pages, or all rise with them in a line that is neither a sentence nor a figure."""
     if set.intersection(*(_counts(text, no) for no, text in texts.items())):
         return True
     first = next(iter(texts.values()))

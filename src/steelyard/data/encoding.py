@@ -19,7 +19,7 @@ from steelyard.data.paths import require_file
 from steelyard.errors import DataError
 
 MAX_LINE: Final = 4_000_000
-"""Characters of one line; a longer one is no row of a dataset but a damaged or hostile file."""
+"""Characters of one line; a longer one is not a row of a dataset but a damaged or hostile file."""
 
 _CHUNK: Final = 1 << 20
 _SURE: Final = 8
@@ -129,7 +129,7 @@ def examine_text(path: Path) -> TextFile:
 
     Raises:
         ConfigError: there is no such file.
-        DataError: it is empty, is no text, has NUL characters, or is in no encoding that is read here.
+        DataError: it is empty, is not text, has NUL characters, or is in no encoding that is read here.
     """
     require_file(path)
     with readable(path):
@@ -147,7 +147,7 @@ def examine_rows(path: Path) -> TextFile:
     with readable(path):
         what = kind_of(_head(path))
     if what:
-        raise DataError(f"{path.name} is {what}, and no table; open it in a spreadsheet program and save it as .xlsx")
+        raise DataError(f"{path.name} is {what}, not a table; open it in a spreadsheet program and save it as .xlsx")
     return text
 
 

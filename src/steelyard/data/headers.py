@@ -44,7 +44,7 @@ Columns = Mapping[str, tuple[Column, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a column is used for: its name, synonyms and rules.
+    """The use of a column: its name, synonyms and rules.
 
     Args:
         name: the key under `columns:`, and in `headers.json`.

@@ -40,7 +40,7 @@ def read_saved(folder: Path, split: str) -> Table:
     try:
         loaded = library.load_from_disk(str(folder))
     except _failures() as error:
-        raise DataError(f"{folder.name} is no sound folder of a dataset: {_first_line(error)}") from error
+        raise DataError(f"{folder.name} is not a valid folder of a dataset: {_first_line(error)}") from error
     return _one_split(loaded, folder.name, split)
 
 
@@ -127,7 +127,7 @@ def _library(name: str) -> Any:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """What loading raises where it is the dataset's or the network's fault."""
+    """Errors of loading that are the dataset's or the network's fault."""
     import pyarrow as pa
     from datasets.exceptions import DatasetsError
 

@@ -19,8 +19,9 @@ from secrets import token_hex
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.data.dataset_file import DatasetFile, DatasetRow, digest_of_file
+from steelyard.data.dataset_file import DatasetFile, digest_of_file
 from steelyard.data.encoding import examine_rows
+from steelyard.data.packed_rows import DatasetRow, EditedRows, PackedRows
 from steelyard.data.paths import base_name
 from steelyard.data.table import MISSING
 from steelyard.data.text_tables import delimiter_of
@@ -35,7 +36,7 @@ _LONGEST_CELL: Final = 32_767
 
 @dataclass(frozen=True, slots=True)
 class RowEdit:
-    """What a draft does to one row.
+    """The change of a draft to one row.
 
     Args:
         kind: `changed`, `added` or `retired`.
@@ -66,19 +67,18 @@ def unwritable(path: Path) -> str:
     return ""
 
 
-def edited_rows(file: DatasetFile, edits: Mapping[str, RowEdit]) -> tuple[DatasetRow, ...]:
+def edited_rows(file: DatasetFile, edits: Mapping[str, RowEdit]) -> Sequence[DatasetRow]:
     """The rows of a file after a draft: changed in their place, added ones at the end, retired ones left out."""
     at = {name: place for place, name in enumerate(file.columns)}
-    rows = []
-    for row in file.rows:
-        edit = edits.get(row.id)
-        if edit is None:
-            rows.append(row)
-        elif edit.kind != "retired":
-            rows.append(DatasetRow(row.id, _with(row.cells, at, edit.cells)))
+    changed: dict[int, DatasetRow | None] = {}
+    for place, ident in enumerate(file.ids):
+        if (edit := edits.get(ident)) is not None:
+            cells = None if edit.kind == "retired" else _with(file.rows[place].cells, at, edit.cells)
+            changed[place] = None if cells is None else DatasetRow(ident, cells)
     empty: tuple[Any, ...] = (None,) * len(file.columns)
-    added = (ident for ident, edit in edits.items() if edit.kind == "added")
-    return (*rows, *(DatasetRow(ident, _with(empty, at, edits[ident].cells)) for ident in added))
+    added = [DatasetRow(ident, _with(empty, at, edit.cells)) for ident, edit in edits.items() if edit.kind == "added"]
+    rows = EditedRows(file.rows, changed, added)
+    return rows if isinstance(file.rows, PackedRows) else tuple(rows)
 
 
 def _with(cells: tuple[Any, ...], at: Mapping[str, int], new: Mapping[str, Any]) -> tuple[Any, ...]:

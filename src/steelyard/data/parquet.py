@@ -42,7 +42,7 @@ def read_parquet(path: Path) -> Table:
         with parquet.ParquetFile(path) as opened:
             schema, about = opened.schema_arrow, opened.metadata
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path.name} is no sound Parquet file: {_first_line(error)}") from error
+        raise DataError(f"{path.name} is not a valid Parquet file: {_first_line(error)}") from error
     try:
         columns = [field.name for field in schema if not holds_bytes(field.type)]
     except RecursionError as error:
@@ -76,7 +76,7 @@ def holds_bytes(kind: Any) -> bool:
 
 def about_bytes(name: str, left_out: list[str]) -> tuple[str, ...]:
     """The note on columns that were left out."""
-    return (f"{name}: {', '.join(left_out)} left out, as bytes are no text",) if left_out else ()
+    return (f"{name}: {', '.join(left_out)} left out, as bytes are not text",) if left_out else ()
 
 
 def _refuse_large(path: Path, about: Any, left_out: set[str]) -> None:
@@ -115,7 +115,7 @@ class ClassName(str):
     def of(cls, value: Any, names: Sequence[str]) -> Any:
         """The name of class `value`; None for a number that is none (-1 marks rows without a label).
 
-        A value that is no number is returned unchanged.
+        A value that is not a number is returned unchanged.
         """
         if not isinstance(value, int):
             return value

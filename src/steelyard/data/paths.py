@@ -45,7 +45,7 @@ def files_in(folder: Path, suffixes: Collection[str], *, split: str = "", subset
     walked = list(islice(folder.rglob("*"), MOST_ENTRIES + 1))
     if len(walked) > MOST_ENTRIES:
         raise ConfigError(
-            f"samples: {folder} holds more than {MOST_ENTRIES:,} files; name a folder with the data alone"
+            f"samples: {folder} holds more than {MOST_ENTRIES:,} files; name a folder that holds only the data"
         )
     of_kind = (path.relative_to(folder) for path in walked if path.suffix.lower() in suffixes and path.is_file())
     data_files = sorted(path for path in of_kind if not any(part.startswith((".", "_")) for part in path.parts))
@@ -81,7 +81,7 @@ def _of_subset(folder: Path, data_files: Sequence[Path], subset: str) -> Sequenc
     tops = {next((part for part in path.parts[:-1] if part.lower() not in _PARTS), "") for path in data_files}
     if len(tops) > 1:
         named = ", ".join(sorted(top for top in tops if top))
-        raise ConfigError(f"subset: the data of {folder} lies in several folders ({named}); name one")
+        raise ConfigError(f"subset: the data of {folder} is in several folders ({named}); name one")
     return data_files
 
 

@@ -141,7 +141,7 @@ def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequen
     if not samples:
         # `skip_bad` is on, so the usual list of defects, which recommends it, would mislead.
         first = f"; the first defect: {defects[0]}" if defects else ""
-        raise DataError(f"{files.names}: there is no sound row{first}")
+        raise DataError(f"{files.names}: there is no valid row{first}")
     chosen = files.selected(len(samples))
     return tuple(sample for index, sample in enumerate(samples) if index in chosen)
 
@@ -197,11 +197,11 @@ def about_selection(files: SampleFiles, chosen: int, left_out: int) -> Iterator[
 
     >>> from pathlib import Path
     >>> list(about_selection(SampleFiles(Path("a.csv"), first=3), 2, 1))
-    ['3 samples were requested, there are 2', '1 row with a defect was left out (skip_bad)']
+    ['3 samples were requested, but there are only 2', '1 row with a defect was left out (skip_bad)']
     """
     requested = files.first or files.last or files.random or 0
     if requested > chosen:
-        yield f"{requested} samples were requested, there are {chosen}"
+        yield f"{requested} samples were requested, but there are only {chosen}"
     if left_out:
         yield left_out_note(left_out)
 

@@ -139,7 +139,7 @@ class SampleFiles:
         if len(sources) > 1:
             raise ConfigError(f"samples: give one of file and dataset, not {' and '.join(sources)}")
         if not sources:
-            raise ConfigError("samples: file names no file, and dataset none of the Hugging Face hub (owner/name)")
+            raise ConfigError("samples: name a file, or a dataset of the Hugging Face hub (dataset: owner/name)")
         if self.revision and not self.is_on_hub:
             raise ConfigError("samples: revision belongs to a dataset of the Hugging Face hub")
 
@@ -168,7 +168,7 @@ class SampleFiles:
 
     @property
     def title(self) -> str:
-        """What a suite without a name is called: the first file's name without its end and version, or the dataset's.
+        """The name of a suite without one: the first file's name without its end and version, or the dataset's.
 
         `questions.v2.jsonl` is a later version of `questions.jsonl`, and runs of both are of one suite.
         """

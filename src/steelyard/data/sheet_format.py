@@ -102,7 +102,7 @@ def _sections(code: str) -> tuple[tuple[_FormatToken, ...], ...]:
 def _section(
     value: float, sections: tuple[tuple[_FormatToken, ...], ...]
 ) -> tuple[tuple[_FormatToken, ...], bool] | None:
-    """The section for a number, and whether its minus sign is ours to write; None where it is no number's format."""
+    """The section for a number, and whether its minus sign is ours to write; None where it is not a number's format."""
     conditions = [_condition(tokens) for tokens in sections[:3]]
     if any(conditions):
         fits = [

@@ -249,4 +249,4 @@ def refuse(defects: Sequence[Defect]) -> NoReturn:
     if len(defects) > SHOWN_DEFECTS:
         lines.append(f"and {len(defects) - SHOWN_DEFECTS} more")
     count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
-    raise DataError(f"{count} in the dataset; mend them, or leave such rows out with skip_bad: true", lines)
+    raise DataError(f"{count} in the dataset; correct them, or leave such rows out with skip_bad: true", lines)

@@ -49,7 +49,7 @@ def read_json_lines(path: Path) -> Table:
     """A .jsonl file: one object a line; blank lines are skipped.
 
     Raises:
-        DataError: an encoding that cannot be read; while iterating, a line that is no object or not well-formed.
+        DataError: an encoding that cannot be read; while iterating, a line that is not an object or not well-formed.
     """
     text = examine_rows(path)
     return Table(path.name, lambda: _objects(text), "line", keyed=True)
@@ -128,7 +128,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not isfinite(number):
-        raise ValueError(f"the number {digits[:20]} is larger than a number can be here; write it as a text")
+        raise ValueError(f"the number {digits[:20]} is too large for a number; write it as a text")
     return number
 
 
@@ -139,7 +139,7 @@ def _whole(digits: str) -> int:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 def _refuse_broken_characters(value: Any) -> None:
@@ -174,7 +174,7 @@ def read_delimited(path: Path) -> Table:
 
 
 def delimiter_of(text: TextFile) -> str:
-    """What separates the cells of a .csv or .tsv file."""
+    """The delimiter of a .csv or .tsv file."""
     return "\t" if text.path.suffix.lower() == ".tsv" else _sniff(text)
 
 

@@ -50,7 +50,7 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
     except (ConfigError, DataError):
         raise
     except BaseException as error:
-        # A reader that stops on a bug of its own raises PanicException, which is no Exception.
+        # A reader that stops on a bug of its own raises PanicException, which is not an Exception.
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
             advice = "; open it in a spreadsheet program and save it again"
             raise DataError(f"{path.name} cannot be read as a workbook ({error}){advice}") from error
@@ -58,7 +58,7 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
 
 
 def _examined(path: Path) -> Any:
-    """What the reader may open: the path, or an old workbook in a new container."""
+    """The source for the reader: the path, or an old workbook in a new container."""
     with readable(path), path.open("rb") as stream:
         head = stream.read(512)
     old = path.suffix.lower() == ".xls"
@@ -70,7 +70,7 @@ def _examined(path: Path) -> Any:
     if head.startswith(_OLE):
         raise DataError(f"{path.name} is encrypted, or an old .xls under another name; save it again as .xlsx")
     what = f"it is {kind_of(head) or f'something that begins with {head[:4]!r}'}" if head else "it is empty"
-    raise DataError(f"{path.name} is no {path.suffix.lower()} workbook: {what}")
+    raise DataError(f"{path.name} is not a {path.suffix.lower()} workbook: {what}")
 
 
 def _read(path: Path, source: Any, names: Sequence[str]) -> tuple[tuple[Table, ...], tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What the reader of workbooks loses of an .ods: there a cell holds the text that it shows next to its value.
+"""Restores what the reader of workbooks loses of an .ods: there a cell holds the text that it shows next to its value.
 
 Source: OpenDocument 1.3 part 3, 9.1 (tables, repeats), 19.385 (office:value-type); LibreOffice marks errors with
 calcext:value-type.

@@ -1,4 +1,4 @@
-"""What the reader of workbooks loses of an .xlsx: number formats, error values, formulas without a value.
+"""Restores what the reader of workbooks loses of an .xlsx: number formats, error values, formulas without a value.
 
 The reader gives 0.5 for a cell that shows 50%, and an empty text both for an error value and for a formula that no
 program has computed. This pass finds the cells of the wanted columns that hold such a thing, in one stream through the
@@ -45,7 +45,7 @@ class BookParts:
         sheets: name of a sheet -> name of its part.
         formats: number of a style -> code of its number format, where a number is shown otherwise than it is stored.
         recalculates: whether the workbook asks to be computed when it is opened: a program wrote it that computes
-            nothing, and the zeros next to its formulas are no results.
+            nothing, and the zeros next to its formulas are not results.
     """
 
     sheets: dict[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ def _formats(archive: zipfile.ZipFile) -> dict[int, str]:
 
 @dataclass(slots=True)
 class SheetCells:
-    """What a second pass over a sheet found, by row number and 0-based column: texts as shown, and faults of cells."""
+    """Findings of a second pass over a sheet, by row number and 0-based column: texts as shown, and faults of cells."""
 
     shown: dict[int, dict[int, str]] = field(default_factory=dict)
     faults: dict[int, dict[int, str]] = field(default_factory=dict)
@@ -117,8 +117,8 @@ def read_xlsx_cells(archive: zipfile.ZipFile, part: str, book: BookParts, column
 
 
 def error_value(text: str) -> str:
-    """What is wrong with a cell that holds an error."""
-    return f"the cell holds the error {text.strip()[:20] or 'of a formula'}; mend its formula, or write what is meant"
+    """The fault of a cell that holds an error."""
+    return f"the cell holds the error {text.strip()[:20] or 'of a formula'}; correct its formula, or write the value"
 
 
 def _has_sign(archive: zipfile.ZipFile, part: str, formats: Mapping[int, str]) -> bool:

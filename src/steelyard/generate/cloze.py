@@ -172,7 +172,7 @@ def _rare_runs(sentence: str, rare: Mapping[str, int]) -> Iterator[tuple[int, in
 def rare_words(chunks: Sequence[Chunk]) -> dict[str, tuple[str, ...]]:
     """Chunk id -> its words that occur in few chunks of its document, the rarest first.
 
-    English words have four letters or more and are no function words. Chinese ones are runs of two to six characters
+    English words have four letters or more and are not function words. Chinese ones are runs of two to six characters
     that the document holds at least twice, with no function word at either end: a run that comes again is a word more
     often than not, and no dictionary is needed.
     """

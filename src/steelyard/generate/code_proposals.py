@@ -32,7 +32,7 @@ _SHOWN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class ProposalPlan:
-    """For what codes are proposed, and by whom.
+    """A request for proposed codes: for which error analysis, by which model.
 
     Args:
         analysis: id of an error analysis, or a run: its newest one.
@@ -47,7 +47,7 @@ class ProposalPlan:
 
 @dataclass(frozen=True, slots=True)
 class CodeProposals:
-    """What a model proposed.
+    """The codes that a model proposed.
 
     Args:
         analysis: id of the error analysis.
@@ -86,12 +86,12 @@ def ask_for_codes(
     how: RunConfig = RunConfig(),
     evaluate: Evaluate = evaluate_suite,
 ) -> CodeProposals:
-    """Have a model propose codes for notes that are under none; calling it again resumes what was interrupted.
+    """Let a model propose codes for notes without a code; calling it again resumes an interrupted proposal.
 
     Args:
         where: the store.
         plan: for what, and by whom.
-        how: values for references, and whether to ask anew what the journal could answer.
+        how: values for references, and whether to ask again what the journal could answer.
         evaluate: runs a suite; the command line shows progress meanwhile.
 
     Raises:

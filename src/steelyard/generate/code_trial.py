@@ -1,4 +1,4 @@
-"""Trying the scorer of an error code: it scores the records that people noted, and is held to their notes.
+"""Trying the scorer of an error code: it scores the records that people noted, and is compared with their notes.
 
 A trial is a run of kind `codes` whose target gives the stored outputs, so journal, budget, progress and resume are
 those of every run. Records that stand in the scorer as examples are left out: they would be asked for nothing.
@@ -35,7 +35,7 @@ _NOT_SET: Final = frozenset({"judge"})
 
 @dataclass(frozen=True, slots=True)
 class TrialPlan:
-    """Which scorer is tried, and how.
+    """A trial of a code's scorer: which code, with which judge and limits.
 
     Args:
         code: its name or id, or `ANALYSIS/CODE`.
@@ -54,7 +54,7 @@ class TrialPlan:
 
 @dataclass(frozen=True, slots=True)
 class CodeTrial:
-    """What became of a trial.
+    """The result of a trial.
 
     Args:
         analysis: id of the error analysis.
@@ -121,7 +121,7 @@ def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Score
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
     if kind == _JUDGE:
         if judge is None:
-            raise ConfigError("this scorer asks a model: name it with --model NAME or --model-config FILE")
+            raise ConfigError("this scorer needs a model: name it with --model NAME or --model-config FILE")
         given["judge"] = judge
     scorer = find("scorer", kind)(**given)
     scorer.check()
@@ -131,7 +131,7 @@ def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Score
 def make_scorer(
     store: Store, code: str, config: Mapping[str, Any], *, author: str, examples: Sequence[int] = ()
 ) -> None:
-    """Keep a scorer for a code, in place of an earlier one, once it is found to be one.
+    """Store a scorer for a code, in place of an earlier one, after checking its configuration.
 
     Args:
         store: where the code is.
@@ -160,7 +160,7 @@ def trial_suite(store: Store, plan: TrialPlan) -> Suite:
     """The suite of a trial: the records that people noted, their stored outputs, and the scorer.
 
     Raises:
-        ConfigError: no such code, no scorer, no model for it, or no noted record that it could be held to.
+        ConfigError: no such code, no scorer, no model for it, or no noted record that it could be compared with.
     """
     found = find_code(store, plan.code)
     if found.code.state == "proposed":
@@ -205,7 +205,7 @@ def try_code(
         where: the store.
         plan: what is tried.
         author: who tries it, and makes the scorer where there is a new one; "" is who made the stored one.
-        how: values for references, and whether to ask anew what the journal could answer.
+        how: values for references, and whether to ask again what the journal could answer.
         evaluate: runs a suite; the command line shows progress meanwhile.
 
     Raises:
@@ -240,7 +240,7 @@ def _with_scorer(store: Store, plan: TrialPlan, author: str) -> NamedCode:
 
 
 def _noted_samples(store: Store, found: NamedCode, examples: frozenset[int]) -> list[tuple[Sample, Output]]:
-    """The noted records that are no examples: each as a sample that names its item, with its output."""
+    """The noted records that are not examples: each as a sample that names its item, with its output."""
     coding, state = found.coding, found.state
     items = [item for item in coding.items if item.num in state.notes and item.num not in examples]
     if not items:
@@ -267,5 +267,5 @@ def _nothing_noted(coding: Coding, state: CodingState) -> str:
     if not coding.items:
         return f"the runs of error analysis {coding.id} were deleted: there is no record to try a scorer on"
     if state.notes:
-        return "every noted record stands in the scorer as an example: note more, or take fewer examples"
-    return f"no record of error analysis {coding.id} is noted yet: a scorer is held to people's notes"
+        return "every noted record is an example of the scorer: note more records, or use fewer examples"
+    return f"no record of error analysis {coding.id} is noted yet: a trial compares the scorer with people's notes"

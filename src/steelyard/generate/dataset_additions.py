@@ -90,14 +90,14 @@ def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, 
         at: when.
 
     Raises:
-        ConfigError: another suffix, a file that cannot be read, a run whose samples are no questions, or rows that
+        ConfigError: another suffix, a file that cannot be read, a run whose samples are not questions, or rows that
             have other keys than ours.
-        DataError: a line of the file is no JSON object.
+        DataError: a line of the file is not a JSON object.
     """
     if path.suffix.lower() != ".jsonl":
         raise ConfigError(f"{path}: a test set is promoted to a .jsonl file, not {path.suffix or 'that'}")
     if run.kind in _MADE:
-        raise ConfigError(f"run {run.id} was made by `{run.kind}`: its samples are no questions to ask again")
+        raise ConfigError(f"run {run.id} was made by `{run.kind}`: its samples cannot be asked again")
     before = _bytes_of(path)
     held = _rows_in(before, path)
     hashes = run.sample_hashes()
@@ -211,7 +211,7 @@ def _rows_in(data: bytes, path: Path) -> list[dict[str, Any]]:
     try:
         lines = data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path.name} is no text in UTF-8, so nothing can be added to it") from error
+        raise DataError(f"{path.name} is not text in UTF-8, so nothing can be added to it") from error
     rows = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -240,5 +240,5 @@ def _refuse_other_keys(path: Path, held: Sequence[Mapping[str, Any]], added: Seq
         what = "question" if strangers else lacking[0]
         raise ConfigError(
             f"the first rows of {path.name} have no key {what!r}, so rows with it would not be read; "
-            "promote to another file, which can stand beside it in the list samples.file"
+            "promote to another file, and list both files under samples.file"
         )

@@ -2,7 +2,7 @@
 
 Three ways to point are told apart: at the text itself ("according to the passage"), at a part that has a number or is
 an illustration ("What does Table 3 show?"), and at the document or its authors ("What do the authors conclude?").
-A named work is no pointing: "the authors of the GPL", "Section 230 of the Communications Act".
+A named work is not a pointing: "the authors of the GPL", "Section 230 of the Communications Act".
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def qa_suite(
 
 def _notes_on(selection: Selection, chunks: int | None) -> Iterator[str]:
     if chunks is not None and len(selection.chunks) < chunks:
-        yield f"{chunks} chunks were asked for, and the documents have {len(selection.chunks)}"
+        yield f"{chunks} chunks were requested, but the documents have {len(selection.chunks)}"
     if selection.left_out:
         yield left_out_text(selection.left_out)
 

@@ -123,7 +123,7 @@ def read_rows(path: Path) -> tuple[QaRow, ...]:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, csv.Error) as error:
-        raise DataError(f"{path.name} is no question set: {error}") from error
+        raise DataError(f"{path.name} is not a question set: {error}") from error
 
 
 def _as_json_lines(rows: Iterable[QaRow]) -> str:

@@ -40,7 +40,7 @@ MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class ReviewPlan:
-    """Which run and records are reviewed.
+    """A review by a model: which run, which of its records.
 
     Args:
         run: the run's name: an id, a beginning, a target.
@@ -145,7 +145,7 @@ def review(
         plan: what is reviewed.
         reviewer: who is asked; the causes are asked of the same model.
         at: when the labels are given.
-        how: values for references, and whether to ask anew what the journal could answer.
+        how: values for references, and whether to ask again what the journal could answer.
         evaluate: runs a suite; the command line shows progress meanwhile.
 
     Raises:

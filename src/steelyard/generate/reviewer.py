@@ -139,9 +139,9 @@ class ReasonGiven:
         """Score one record."""
         kind = output.metadata.get("kind", "")
         if kind == "refused":
-            return Score("reason", None, outcome="refused", reason="the model refused to say why")
+            return Score("reason", None, outcome="refused", reason="the model refused to give a reason")
         if kind:
-            return Score("reason", None, outcome="unparsed", reason="no reason can be read", detail={"kind": kind})
+            return Score("reason", None, outcome="unparsed", reason="no readable reason", detail={"kind": kind})
         return Score("reason", 1.0, passed=True)
 
 
@@ -160,14 +160,14 @@ class ReasonsPlaced:
         """Count."""
         placed = sum(len(positions) for positions in output.value.values())
         if not placed:
-            return Score("placed", None, outcome="unparsed", reason="no cause can be read", detail={"kind": "none"})
+            return Score("placed", None, outcome="unparsed", reason="no readable cause", detail={"kind": "none"})
         return Score("placed", placed / len(sample.input), passed=placed == len(sample.input))
 
 
 _MOST_REASON: Final = 1_000
 _MOST_NAME: Final = 80
 _MOST_LINE: Final = 2_000
-"""A hundred numbers take 400 characters; a longer line is no list of them, and is slow to look at."""
+"""A hundred numbers take 400 characters; a longer line is not a list of them, and is slow to look at."""
 _LABEL: Final = re.compile(r"\A[\s*_#]*(?:reason|cause|原因|理由|说明)[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
 _LINE: Final = re.compile(
     r"[ \t]*(?:[-*•]|\(?\d+[.)、]|#+)?[ \t]*(?P<name>\S.*?)[ \t*_\"“”]*[:：][ \t*_]*"
@@ -207,7 +207,7 @@ def read_reason(text: str, *, finish: str = "stop") -> Reason:
 
 
 def read_causes(text: str, count: int) -> dict[str, tuple[int, ...]]:
-    r"""Cause -> the numbers that were put under it, of 1 to `count`; what is no such line is left out.
+    r"""Cause -> the numbers that were put under it, of 1 to `count`; what is not such a line is left out.
 
     A number that stands under several causes counts for the first. Lines with the same name are one cause.
 

@@ -98,7 +98,7 @@ def select_chunks(documents: Sequence[Document], drawing: Drawing) -> Selection:
         names = ", ".join(document.name for document in documents)
         boilerplate = f" {left_out_text(left_out)}; keep_boilerplate takes them." if left_out else ""
         raise ConfigError(
-            f"{names}: there is nothing to ask about; a chunk has {_LEAST_LETTERS} letters or more.{boilerplate}"
+            f"{names}: there is no chunk to ask about; a chunk has {_LEAST_LETTERS} letters or more.{boilerplate}"
         )
     chosen = {chunk.id for chunk in drawn(every, drawing)}
     return Selection(tuple(chunk for chunks in every for chunk in chunks if chunk.id in chosen), dict(left_out))
@@ -140,14 +140,14 @@ def parse_pages(text: str) -> tuple[str, tuple[PageRange, ...]]:
     """(document, ranges of pages) of a setting; the document is "" where it is meant for all.
 
     Raises:
-        ConfigError: it is no list of pages.
+        ConfigError: it is not a list of pages.
 
     >>> parse_pages("handbook.pdf:1-40, 55, 60-")
     ('handbook.pdf', (PageRange(first=1, last=40), PageRange(first=55, last=55), PageRange(first=60, last=None)))
     """
     document, _, listed = text.strip().rpartition(":")
     if not _RANGES.fullmatch(listed.strip()):
-        raise ConfigError(f"{text!r} is no list of pages: write 1-40,55 or handbook.pdf:1-40 (60- is to the end)")
+        raise ConfigError(f"{text!r} is not a list of pages: write 1-40,55 or handbook.pdf:1-40 (60- is to the end)")
     ranges = []
     for part in listed.split(","):
         first, dash, last = (piece.strip() for piece in part.partition("-"))

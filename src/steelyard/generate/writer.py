@@ -1,7 +1,7 @@
 """The target that generates questions from a chunk: a model writes them, then answers each from the chunk alone.
 
 The two steps, and a call of its own for each answer, are those of LlamaIndex' RagDatasetGenerator; the words are ours.
-Deviations: preambles and what is no question are dropped, each with its reason, a question that the chunk does not
+Deviations: preambles and what is not a question are dropped, each with its reason, a question that the chunk does not
 answer is dropped and not answered all the same, and a chunk that gives fewer questions than requested is reported.
 """
 
@@ -38,7 +38,7 @@ def check_writing_model(model: object, language: str, parameters: Mapping[str, A
         ConfigError: which of them, before anything is sent.
     """
     if not hasattr(model, "request"):
-        raise ConfigError(f"{type(model).__name__} is no model")
+        raise ConfigError(f"{type(model).__name__} is not a model")
     check_language(language)
     check_sent("parameters", parameters)
 
@@ -185,7 +185,7 @@ class QuestionCount:
         if not count and not dropped and kind == "refused":
             return Score("questions", None, outcome="refused", reason="the model refused to write questions")
         if not count and not dropped and kind:
-            return Score("questions", None, outcome="unparsed", reason="no question can be read", detail={"kind": kind})
+            return Score("questions", None, outcome="unparsed", reason="no readable question", detail={"kind": kind})
         why = ", ".join(f"{number} {reason}" for reason, number in sorted(dropped.items()))
         reason = f"{count} of {self.per_chunk} questions{f'; dropped: {why}' if why else ''}"
         return Score("questions", float(count), passed=count >= self.per_chunk, reason=reason, detail=detail)

@@ -15,15 +15,17 @@ from typing import Any, Final, TypeGuard
 
 from steelyard.plain_json import described
 from steelyard.prompts.message_parts import shown_content
-from steelyard.types import Output
+from steelyard.types import Output, Reply
 
 MESSAGES: Final = "messages"
 USAGE: Final = "usage"
 LEFT_OUT: Final = "messages_left_out"
+CONTEXTS: Final = "contexts"
+"""Key of what is kept of a conversation: for each turn the places of its passages among those of the output."""
 CONVERSATION: Final = "conversation"
 """Keys of an output's metadata."""
 
-_MOST_MESSAGES: Final = 200
+_MOST_MESSAGES: Final = 1_000
 _MOST_OF_TEXT: Final = 20_000
 _MOST_IN_ALL: Final = 200_000
 """Characters of one text, and of all messages of an output."""
@@ -83,6 +85,33 @@ def with_plain_conversation(output: Output, question: Any = None) -> Output:
     if not plain and not calls:
         return output
     return replace(output, metadata={**output.metadata, **agent_metadata(plain, calls)})
+
+
+def steps_of_reply(reply: Reply) -> dict[str, Any]:
+    """The metadata of an output that say what a model, or an agent behind an endpoint, did for its reply.
+
+    Args:
+        reply: with `tool_calls`, or all `messages` of an agent, in its metadata; the text is the last of them where it
+            is not among them.
+
+    >>> steps_of_reply(Reply("", "At 6.", metadata={"messages": []}))["messages"]
+    [{'role': 'assistant', 'content': 'At 6.'}]
+    """
+    given = reply.metadata.get(MESSAGES, [])
+    messages: Any = [given] if isinstance(given, Mapping) else given
+    if isinstance(messages, list):
+        answered = is_answered_conversation(messages)
+        if not answered or (reply.text.strip() and last_answer(messages).strip() != reply.text.strip()):
+            calls = reply.metadata.get("tool_calls")
+            answer = {"role": "assistant", "content": reply.text, **({"tool_calls": calls} if calls else {})}
+            messages = [*messages, answer]
+    usage = reply.usage
+    if usage.estimated:
+        return {MESSAGES: messages}
+    counts = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    if cached := reply.metadata.get("cached_tokens"):
+        counts["cached_input_tokens"] = cached
+    return {MESSAGES: messages, USAGE: counts}
 
 
 def reported_usage(output: Output | None, *, through_journal: bool) -> Mapping[str, int] | None:
@@ -277,7 +306,7 @@ def _role(message: Any) -> str:
 
 
 def _text(content: Any) -> str:
-    """A content's text, with placeholders for parts that are no text."""
+    """A content's text, with placeholders for parts that are not text."""
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list | tuple):
@@ -297,24 +326,41 @@ def _plain_part(part: Any) -> Any:
 
 
 def _bounded(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The first messages, cut to the limits on their number and length."""
-    left = _MOST_IN_ALL
+    """The first messages, their texts cut to the limits on each of them and on all."""
+    kept = messages[:_MOST_MESSAGES]
+    calls = [call for message in kept for call in message.get("tool_calls", ())]
+    given = [json.dumps(call["arguments"], ensure_ascii=False, default=described) for call in calls]
+    most = _most_of_each([len(text) for text in (*(message["content"] for message in kept), *given)])
+    texts = iter(given)
     bounded = []
-    for original in messages[:_MOST_MESSAGES]:
-        message = dict(original)
-        message["content"] = _cut(original["content"], left)
-        left -= min(len(original["content"]), left)
-        if calls := original.get("tool_calls"):
-            message["tool_calls"] = []
-            for call in calls:
-                text = json.dumps(call["arguments"], ensure_ascii=False, default=described)
-                short = _cut(text, left)
-                message["tool_calls"].append({**call, "arguments": call["arguments"] if short == text else short})
-                left -= min(len(text), left)
+    for original in kept:
+        message = {**original, "content": _cut(original["content"], most)}
+        if "tool_calls" in original:
+            message["tool_calls"] = [_with_cut_arguments(call, next(texts), most) for call in original["tool_calls"]]
         bounded.append(message)
     return bounded
 
 
-def _cut(text: str, left: int) -> str:
-    most = min(_MOST_OF_TEXT, left)
+def _most_of_each(lengths: Sequence[int]) -> int:
+    """The length to which each text is cut so that all together keep to their limit.
+
+    Short texts stay whole and long ones are cut alike, wherever they stand: cutting what comes last would take the end
+    of a long way, by which it is told whether a goal was reached.
+    """
+    left = _MOST_IN_ALL
+    ordered = sorted(min(length, _MOST_OF_TEXT) for length in lengths)
+    for no, length in enumerate(ordered):
+        most = left // (len(ordered) - no)
+        if length > most:
+            return most
+        left -= length
+    return _MOST_OF_TEXT
+
+
+def _with_cut_arguments(call: Mapping[str, Any], text: str, most: int) -> dict[str, Any]:
+    """A call; arguments that are too long are the beginning of their JSON text."""
+    return {**call, "arguments": call["arguments"] if len(text) <= most else _cut(text, most)}
+
+
+def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}… [{len(text) - most:,} characters cut]"

@@ -32,6 +32,8 @@ _SHORTENED: Final[Mapping[Language, str]] = {
 }
 _OPENING_SHARE: Final = 4
 """A quarter of the budget is for the beginning, the rest for the end."""
+_INDENT: Final = "\n    "
+"""Between the lines of a message."""
 _MESSAGE_SHARE: Final = 4
 """No message takes more than a quarter of the budget."""
 
@@ -124,7 +126,8 @@ def _line(number: int, message: Mapping[str, Any], budget: float, language: Lang
     status = " (error)" if message.get("status") == "error" else ""
     texts = [message["content"]] if message["content"] else []
     texts += [f"{_CALLS[language]} {call_text(call)}" for call in message.get("tool_calls", ())]
-    text = "\n".join(texts)
+    # What a tool wrote may look like further messages: only a real one begins at the margin.
+    text = _INDENT.join("\n".join(texts).splitlines())
     short = shorten(text, budget)
     return f"[{number}] {role}{name}{status}: {short}", short != text
 

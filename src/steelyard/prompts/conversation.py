@@ -1,7 +1,7 @@
 """Inputs that are conversations: their turns as messages for a model, and as a transcript for whoever takes a text.
 
 A model is sent the messages as they are. A judge, an engine that takes one text, and a person are shown a transcript
-with every turn in it. Parts that are no text (images, sound, files) go to the model unchanged; everywhere else a
+with every turn in it. Parts that are not text (images, sound, files) go to the model unchanged; everywhere else a
 placeholder stands for them with the first digits of their SHA-256, so that two pictures can be told apart and
 megabytes of base64 are never part of a judge's prompt or of a page.
 """
@@ -71,11 +71,11 @@ def flaw_in(messages: Sequence[Message]) -> str:
     """Why messages hold no question; "" if they do.
 
     >>> flaw_in([{"role": "system", "content": "Be brief."}])
-    'no message is of the user'
+    'there is no message of the user'
     """
     last = last_user_turn(messages)
     if last is None:
-        return "no message is of the user"
+        return "there is no message of the user"
     return "" if shown_content(messages[last].get("content")).strip() else "the last message of the user is blank"
 
 
@@ -102,7 +102,7 @@ def question_of(value: Any) -> str:
 
 
 def content_text(content: Any) -> str:
-    """The text of a message's content, which may be a list of parts; parts that are no text are left out."""
+    """The text of a message's content, which may be a list of parts; parts that are not text are left out."""
     if isinstance(content, str):
         return content
     if isinstance(content, list | tuple):
@@ -159,7 +159,7 @@ def search_text(value: Any) -> str:
 def asked_with(value: Sequence[Message], text: str) -> list[Message]:
     """The messages of a conversation with `text` in place of the words of the user's last one.
 
-    Parts of that message that are no text stay behind the words.
+    Parts of that message that are not text stay behind the words.
 
     >>> asked_with([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}], "Q: Why?")
     [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'Q: Why?'}]

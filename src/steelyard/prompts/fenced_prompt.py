@@ -1,8 +1,9 @@
 """Prompts that show other people's text: our own files or the user's, with that text fenced by marks it cannot know.
 
-What is shown never stands after the instruction. Marks are taken from a digest of everything that is sent with them: a
-text cannot hold its own digest, so no text can end its own fence; equal calls have equal marks (so the journal answers
-them), and no other call has the same.
+What is shown never has the last word: an instruction stands behind it. What all samples share stands before it, so that
+endpoints that keep the beginnings of prompts in a cache need not read it again for each sample. Marks are taken from a
+digest of everything that is sent with them: a text cannot hold its own digest, so no text can end its own fence; equal
+calls have equal marks (so the journal answers them), and no other call has the same.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from steelyard.prompts.template import check_names, load_template, packaged_prom
 from steelyard.types import Message
 
 _MARK: Final = "mark"
+_LEAST_WORDS: Final = 40
+"""Characters before the first value below which a template is said to begin with it: a heading such as "Question:"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class FencedPrompt:
         needed: names that a template must have; empty: one of `fenced`.
         earlier: packaged prompt (`en/judge_correctness`) -> the text that a stored run was sent, where this version
             has another.
+        shared: those of `fenced` that are the same for all samples. Their marks depend on them alone, so that what
+            stands before the first value of a sample stays the same.
     """
 
     name: str
@@ -41,12 +46,13 @@ class FencedPrompt:
     plain: tuple[str, ...] = ()
     needed: tuple[str, ...] = ()
     earlier: Mapping[str, str] = field(default_factory=dict)
+    shared: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Read the templates and refuse one that lacks a value or ends with other people's text.
 
         Raises:
-            ConfigError: there is no such file; it names a value that there is not, or lacks one that is needed; or it
+            ConfigError: there is no such file; it names an unknown value, or lacks one that is needed; or it
                 ends with other people's text, so that this would have the last word.
         """
         for language in get_args(Language):
@@ -58,7 +64,7 @@ class FencedPrompt:
                 raise ConfigError(f"the prompt does not name {{{{{missing}}}}}")
             shown = [name for name in positions if name in self.fenced]
             if self.fenced and not shown:
-                raise ConfigError(f"the prompt shows none of {', '.join(self.fenced)}, so there is nothing to judge")
+                raise ConfigError(f"the prompt shows none of {', '.join(self.fenced)}, so it shows nothing to judge")
             last = max(shown, key=lambda name: positions[name], default="")
             if last and not text[text.index("}}", positions[last]) + 2 :].strip():
                 raise ConfigError(
@@ -106,8 +112,28 @@ class FencedPrompt:
             values: all of `fenced` and `plain` that the prompt may name.
         """
         mark = mark_for(values)
-        shown = {name: fence(name, text, mark) if name in self.fenced else text for name, text in values.items()}
+        shown = {name: self._fenced(name, text, mark) for name, text in values.items()}
         return [{"role": "user", "content": render(self.text(language), {**shown, _MARK: mark})}]
+
+    def _fenced(self, name: str, text: str, mark: str) -> str:
+        if name not in self.fenced:
+            return text
+        return fence(name, text, mark_for({name: text}) if name in self.shared else mark)
+
+    def varies_early(self) -> str:
+        """The value of a sample that a template of the user's own begins with; empty where words stand before it.
+
+        Such a prompt is not an error, but none of it can be served from an endpoint's cache of prompts.
+
+        >>> FencedPrompt("judge_relevance", "{{answer}}: is it polite?", ("question", "answer")).varies_early()
+        'answer'
+        """
+        if not self.own:
+            return ""
+        text = self.text("en")
+        varying = [(at, name) for name, at in placeholders(text) if name in self.fenced and name not in self.shared]
+        at, name = min(varying, default=(len(text), ""))
+        return "" if len(text[:at].strip()) >= _LEAST_WORDS else name
 
 
 def prompts_manifest(**prompts: FencedPrompt) -> dict[str, Any]:

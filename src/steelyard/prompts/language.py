@@ -41,7 +41,7 @@ def language_of(*texts: str) -> Language:
     """`zh` where at least a fifth of the letters of all `texts` are Han characters, else `en`.
 
     A fifth, because Chinese texts about technical subjects are full of Latin names, while English ones hold a Chinese
-    word or two at most. Digits, marks and blanks are no letters; texts without any letter are `en`.
+    word or two at most. Digits, marks and blanks are not letters; texts without any letter are `en`.
 
     >>> language_of("用 SQLite 查询"), language_of("the word 卦 (gua) means trigram"), language_of("42")
     ('zh', 'en', 'en')

@@ -1,4 +1,4 @@
-"""Parts of a message's content that are no text, and the placeholders that are shown for them.
+"""Parts of a message's content that are not text, and the placeholders that are shown for them.
 
 Images, sound and files go to models unchanged. Everywhere else a placeholder stands for them with the first digits of
 their SHA-256, so that two pictures can be told apart and megabytes of base64 are never part of a judge's prompt or of a
@@ -40,12 +40,12 @@ def is_typed_text(part: Any) -> bool:
 
 
 def has_other_parts(content: Any) -> bool:
-    """Whether a message's content has parts that are no text."""
+    """Whether a message's content has parts that are not text."""
     return isinstance(content, list | tuple) and not all(map(is_text_part, content))
 
 
 def shown_content(content: Any) -> str:
-    r"""A message's content as text, with placeholders for parts that are no text.
+    r"""A message's content as text, with placeholders for parts that are not text.
 
     >>> shown_content([{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "a.png"}}])
     'What is this?\n[image a.png sha256:7f071235805f]'

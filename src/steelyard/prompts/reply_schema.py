@@ -46,7 +46,7 @@ def load_reply_schema(given: Path | str | Mapping[str, Any]) -> Mapping[str, Any
         return _of_file(path, stamp.st_mtime_ns, stamp.st_size)
     except (OSError, ValueError, RecursionError) as error:
         hint = "" if isinstance(given, Path) else did_you_mean(given, packaged_replies())
-        raise ConfigError(f"reply: {str(given)[:80]!r} is no JSON schema ({error}){hint}") from error
+        raise ConfigError(f"reply: {str(given)[:80]!r} is not a JSON schema ({error}){hint}") from error
 
 
 def response_format(given: Path | str | Mapping[str, Any], letters: Sequence[str] = ()) -> dict[str, Any]:
@@ -105,5 +105,5 @@ def _of_file(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, Any]:
 
 def _checked(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping) or value.get("type") != "object":
-        raise ConfigError(f'reply: {what} is no JSON schema of an object; it begins with {{"type": "object"}}')
+        raise ConfigError(f'reply: {what} is not a JSON schema of an object; it begins with {{"type": "object"}}')
     return value

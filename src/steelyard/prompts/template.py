@@ -65,7 +65,7 @@ def load_template(given: Path | str) -> str:
         hint = "" if isinstance(given, Path) else did_you_mean(given, packaged_prompts())
         if Path(given).suffix and hint.startswith("; known"):
             hint = ""  # meant as a file: the names of all prompts would hide the reason
-        what = f"{str(given)!r} is no prompt and no text file ({getattr(error, 'strerror', None) or error})"
+        what = f"{str(given)!r} is neither a prompt nor a text file ({getattr(error, 'strerror', None) or error})"
         raise ConfigError(f"{what}; a template written out holds {{{{question}}}}{hint}") from error
 
 
@@ -313,7 +313,7 @@ def _as_text(name: str, values: Mapping[str, Any]) -> str:
     if isinstance(value, str):
         return value
     if value is None:
-        raise ConfigError(f"{{{{{name}}}}} has no value here, and leaving it blank would change what is asked")
+        raise ConfigError(f"{{{{{name}}}}} has no value here, and a blank would change the question")
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

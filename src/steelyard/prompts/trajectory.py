@@ -16,6 +16,9 @@ from steelyard.plain_json import described
 from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_conversation, plain_message
 from steelyard.types import Output
 
+TURNS: Final = "turns"
+"""Key of a score's detail: outcome and value of each turn of the conversation that it is of."""
+
 _CUT: Final = " characters cut]"
 """The end of a text that was cut when the output was stored."""
 
@@ -26,7 +29,7 @@ class ToolUse:
 
     Args:
         name: of the tool.
-        arguments: a mapping, or the text that the model wrote where that is no JSON object.
+        arguments: a mapping, or the text that the model wrote where that is not a JSON object.
         message: 0-based position of the message that makes the call.
         result: what the tool returned, as text; None where no result follows.
         is_error: whether the framework marked the result as an error.
@@ -39,6 +42,11 @@ class ToolUse:
     result: str | None = None
     is_error: bool = False
     was_cut: bool = False
+
+    @property
+    def shown_name(self) -> str:
+        """The name for a person; a model may call a tool without naming one."""
+        return self.name or "(no name)"
 
     @property
     def key(self) -> str:
@@ -79,7 +87,7 @@ def read_trajectory(output: Output) -> Trajectory | str:
     if given is None:
         return "the output keeps no messages of an agent"
     if not is_answered_conversation(given):
-        return "what the output keeps as messages is no list of chat messages with one of the assistant"
+        return "the output's messages are not a list of chat messages with one of the assistant"
     if left_out := output.metadata.get(LEFT_OUT):
         return f"{left_out} messages of the agent were too many to be stored"
     try:

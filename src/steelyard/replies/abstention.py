@@ -21,7 +21,7 @@ def is_abstention(answer: str) -> bool:
     """Whether every sentence of an answer says that there is no answer, or where else to ask.
 
     Args:
-        answer: any text. A blank one says nothing, so it is no abstention.
+        answer: any text. A blank one says nothing, so it is not an abstention.
 
     >>> is_abstention("I'm sorry, but the documents do not mention the price.")
     True

@@ -59,7 +59,7 @@ _FIGURE: Final = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
 _DENIES: Final = re.compile(
     r"(?:\b(?:not|cannot be)|n't|不是|并非)\s{0,2}(?:the\s)?(?:options?\s|选项)?\(?[A-Z](?![A-Za-z])"
 )
-"""Where an option is denied, a sentence on another (`It is not A. The nucleus stores DNA.`) is no answer yet."""
+"""Where an option is denied, a sentence on another (`It is not A. The nucleus stores DNA.`) is not an answer yet."""
 _EXPLICIT: Final = frozenset({"json", "leading", "declared", "announced", "concluded", "judged"})
 """Rules whose letters the reply names as its answer; the others infer it."""
 
@@ -67,7 +67,7 @@ _EXPLICIT: Final = frozenset({"json", "leading", "declared", "announced", "concl
 def read_choice(
     reply: str, options: Sequence[str] | Mapping[str, str], *, question: str = "", several: bool = False
 ) -> ChoiceReading:
-    """Read which option `reply` gives.
+    """Find the option that `reply` gives.
 
     Args:
         reply: any text.
@@ -77,7 +77,7 @@ def read_choice(
 
     Raises:
         TypeError: `options` is a text.
-        ValueError: fewer than 2 or more than 26 options, or a key that is no capital letter.
+        ValueError: fewer than 2 or more than 26 options, or a key that is not a capital letter.
 
     >>> read_choice("I first thought B. So the answer is (C).", ["a", "b", "c", "d"]).letters
     ('C',)

@@ -196,7 +196,7 @@ def _last_groups(text: str, begin: int, stop: int) -> list[tuple[int, int]]:
 
 
 def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], start: int, end: int) -> bool:
-    """Whether nothing behind the letters at `start`..`end` takes them back, and they are no part of another text."""
+    """Whether nothing behind the letters at `start`..`end` takes them back, and they are not part of another text."""
     if _begins_option(page, start) or page.is_rejected(letters, end) or _is_close_only(page.text, start, end):
         return False
     if strength > Strength.CONCLUDED:
@@ -408,7 +408,7 @@ def only_letter(page: ChoicePage) -> Candidate | None:
 
 
 def _lone_letters(page: ChoicePage) -> Iterator[tuple[int, int]]:
-    """Where letters are spoken of as options; in a short reply any lone capital letter that is no word."""
+    """Where letters are spoken of as options; in a short reply any lone capital letter that is not a word."""
     pattern_of = _LONE if len(page.text) <= SHORT else _NAMED
     for match in islice(pattern_of.finditer(page.text), _MOST_MENTIONS):
         start, end = match.span(match.lastgroup or 0)

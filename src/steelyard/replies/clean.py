@@ -226,7 +226,7 @@ def _blanked(text: str) -> tuple[str, bool]:
 
 
 def readable(text: str) -> tuple[int, int, bool]:
-    """Where the part stands that is no reasoning, and whether the reply broke off inside reasoning.
+    """Where the part stands that is not reasoning, and whether the reply broke off inside reasoning.
 
     It begins behind the last mark that closes reasoning, and ends before one that opens it and is never closed. Marks
     of width zero at its ends are left out. Of a reply of more than 120,000 characters marks are looked for in the first

@@ -1,7 +1,7 @@
 """Reads JSON as models write it: fenced, with single quotes or trailing commas, or broken off in the middle.
 
 One scanner keeps the open brackets, so that what stands before a break counts, and each value knows where it stands.
-It accepts every valid JSON value; what is no JSON at all gives nothing and never an error.
+It accepts every valid JSON value; what is not JSON at all gives nothing and never an error.
 """
 
 from __future__ import annotations

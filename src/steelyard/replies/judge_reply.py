@@ -1,7 +1,7 @@
 """A judge's reply made ready for reading a verdict in words: what it reasons, quotes and writes as JSON is set apart.
 
-What the judge only quotes from a candidate is no verdict. Whatever is taken away becomes spaces, so each offset leads
-back to the reply as it came.
+What the judge only quotes from a candidate is not a verdict. Whatever is taken away becomes spaces, so each offset
+leads back to the reply as it came.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads lists that models wrote: questions, claims, steps; as JSON, numbered, bulleted, or one entry a line.
 
-Around a list stand a preamble ("Sure, here are 10 questions:"), headings and a closing sentence; they are no entries.
+Around a list stand a preamble ("Sure, here are 10 questions:"), headings and a closing sentence; they are not entries.
 A reply that says that there is nothing to list is told from one in which no list can be read: the first is a result,
 the second is none. Entries keep their own letters and marks, so the text is not folded as other replies are.
 """
@@ -63,7 +63,7 @@ _MOST_OBJECTS: Final = 700
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What was read of a list.
+    """The reading of a list: its entries and how it was written.
 
     Args:
         entries: its texts in the order they stand, without numbering, bold and quotes; duplicates are kept.

@@ -247,7 +247,7 @@ def within(offset: int, regions: Sequence[tuple[int, int]]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceReading:
-    """What was read in one reply.
+    """The reading of one reply: letters, status, rule and place.
 
     Args:
         letters: the options that the reply gives, in order; never one that the question does not have.

@@ -242,7 +242,7 @@ def _formal(reply: JudgeReply, mentions: Sequence[_Mention], mention: _Mention) 
 
 
 def _is_own(text: str, lead: re.Match[str], _: int) -> bool:
-    """Whether a mark is no example of how a verdict looks."""
+    """Whether a mark is not an example of how a verdict looks."""
     return pattern("judge", "copied").search(text, max(0, lead.start() - _COPIED_WITHIN), lead.start()) is None
 
 

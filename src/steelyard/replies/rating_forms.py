@@ -431,7 +431,7 @@ def _in_sentence(this: Around) -> Candidate | None:
 
 
 def _may_be_said(this: Around) -> bool:
-    """Whether nothing around a number says that it is no rating: a denial, a noun, a game's result."""
+    """Whether nothing around a number says that it is not a rating: a denial, a noun, a game's result."""
     bounds = this.number.bounds
     game = bounds is not None and bounds[0] >= bounds[1]  # ranges run upwards, results of games need not
     return this.closes and not (game or this.describes or _is_denied(this, _DENIED_WITHIN))

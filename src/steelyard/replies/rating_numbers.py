@@ -1,7 +1,7 @@
 """Numbers in a judge's reply that may be ratings: digits, words, Chinese numerals and rows of stars.
 
-What is joined to a word, a date, a sum of money or a count of more digits is no number here, and neither is the mark of
-a list or a level of the scale that is explained. A fraction ("4 out of 5") and a range ("3-4") are one number each.
+What is joined to a word, a date, a sum of money or a count of more digits is not a number here, and neither is the mark
+of a list or a level of the scale that is explained. A fraction ("4 out of 5") and a range ("3-4") are one number each.
 """
 
 from __future__ import annotations

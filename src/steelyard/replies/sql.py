@@ -100,7 +100,7 @@ _NOTHING: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SqlReading:
-    """What was read.
+    """The SQL that a reply gives, or why none was read.
 
     Args:
         status: `read`; `incorrect`: there is no SQL of the form, or several; `empty`: there is no text.
@@ -213,7 +213,7 @@ def _in_prose(text: str, place: int, form: Wanted) -> Iterator[SqlReading]:
 
 
 def _object_at(text: str, at: int, end: int, form: Wanted) -> SqlReading:
-    """The object that begins at `at`; the span of one that is no JSON ends where the parser stopped."""
+    """The object that begins at `at`; the span of one that is not JSON ends where the parser stopped."""
     try:
         value, length = _DECODER.raw_decode(text[at:end])
     except json.JSONDecodeError as error:
@@ -294,7 +294,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)

@@ -18,7 +18,7 @@ class Scale:
         high: the highest; values between the whole numbers are allowed as well.
 
     Raises:
-        ValueError: `low` is not below `high`, or one of them is no finite number.
+        ValueError: `low` is not below `high`, or one of them is not a finite number.
 
     >>> 2.5 in Scale(1, 5), 0 in Scale(1, 5)
     (True, False)
@@ -37,7 +37,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was read in one reply of a judge.
+    """The reading of one reply of a judge: outcome, value, label and reason.
 
     Args:
         outcome: `refused` where the judge declined; `unparsed` where the reply holds no verdict that can be read.
@@ -47,6 +47,7 @@ class Verdict:
         span: where the verdict stands in the reply as it came, as (start, end); None where nothing was read.
         form: the name of the form in which it was written; "" where nothing was read.
         reason: the reply's text without the verdict: what the judge gives as its reasoning.
+        asked_for: in which form the reply was asked for, where a JSON schema was to be sent; "" elsewhere.
     """
 
     outcome: Outcome
@@ -56,3 +57,4 @@ class Verdict:
     span: tuple[int, int] | None = None
     form: str = ""
     reason: str = ""
+    asked_for: str = ""

@@ -226,7 +226,7 @@ class FullText:
         size: number of chunks.
 
     Raises:
-        sqlite3.Error: it is no such database.
+        sqlite3.Error: it is not such a database.
     """
 
     def __init__(self, body: bytes, size: int) -> None:

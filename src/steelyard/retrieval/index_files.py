@@ -2,7 +2,7 @@
 
 A file is written under a name of its own and renamed, so that several processes and a kill at any moment do no harm;
 its last bytes are a digest of the others, so that a damaged or foreign one is not taken for ours. That nothing can be
-kept (a full disk, a folder that may not be written) is no failure: it costs the work once more, next time.
+kept (a full disk, a folder that may not be written) is not a failure: it costs the work once more, next time.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ _WRAPPED: Final = 40
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     r"""Start and end of each sentence, without the blanks around it.
 
-    Every character that is no blank is in exactly one. A closing quote and a note mark such as [3] belong to the
+    Every character that is not a blank is in exactly one. A closing quote and a note mark such as [3] belong to the
     sentence before them.
 
     >>> text = "Dr. Wu paid 3.14. “Really?” 他说：“好。”走了\n\n# End"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from steelyard.scorers.judges.relevance import AnswerRelevancy, ContextRelevance, Relevance
     from steelyard.scorers.lexical import ChrF, Contains, ExactMatch, RougeL, TokenF1
     from steelyard.scorers.numbers import NumberMatch
+    from steelyard.scorers.per_turn import PerTurn
     from steelyard.scorers.preference import LexicalPreference
     from steelyard.scorers.retrieval import Retrieval
     from steelyard.scorers.sql import SqlResult
@@ -33,6 +34,7 @@ else:
         "steelyard.scorers.agents:ForbiddenTools",
         "steelyard.scorers.agents:ToolCalls",
         "steelyard.scorers.judges.agents:GoalReached",
+        "steelyard.scorers.per_turn:PerTurn",
         "steelyard.scorers.judges.agents:PlanFollowed",
         "steelyard.scorers.judges.agents:StepsJustified",
         "steelyard.scorers.judges.error_code:ErrorJudge",
@@ -88,6 +90,7 @@ __all__ = [
     "LexicalPreference",
     "LikelihoodAccuracy",
     "NumberMatch",
+    "PerTurn",
     "PlanFollowed",
     "Preference",
     "Regex",

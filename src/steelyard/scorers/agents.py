@@ -12,15 +12,17 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from steelyard.errors import ConfigError, DataError, did_you_mean, expect_number
+from steelyard.models.prices import Price, PriceTable, units
 from steelyard.prompts.agent_messages import USAGE, tokens_in
 from steelyard.prompts.trajectory import ToolUse, Trajectory, read_trajectory
+from steelyard.registry import NEW_KEY
 from steelyard.scorers.formats import TIMEOUT_S, check_schema, compile_pattern, first_error
-from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo, Usage
 
 Match = Literal["contains", "in_order", "same", "exact"]
 Arguments = Literal["equal", "contain"]
@@ -48,7 +50,7 @@ def expected_calls(given: Any, where: str) -> tuple[ExpectedCall, ...]:
     """Read expected calls: each a tool's name, or a mapping with `name` and `arguments` or `schema`.
 
     Args:
-        given: a list of them, or the JSON text of one, as a table's cell holds it; a text that is no JSON is one name.
+        given: a list of them, or the JSON text of one, as a table's cell holds it; a text that is not JSON is one name.
         where: for messages.
 
     Raises:
@@ -170,7 +172,7 @@ class ToolCalls:
             return _not_applicable(names, trajectory)
         calls = trajectory.calls
         if any(call.was_cut for call in calls) and any(call[1:] != (None, None) for call in expected):
-            return _not_applicable(names, "arguments of a call were too long to be stored, so none are compared")
+            return _not_applicable(names, "arguments of a call were too long to be stored and are not compared")
         if len(calls) > _MOST_CALLS or len(expected) > _MOST_CALLS:
             return _not_applicable(names, f"more than {_MOST_CALLS:,} calls are not compared")
         try:
@@ -193,13 +195,16 @@ class ToolCalls:
         in_order = self.match in {"in_order", "exact"}
         pairs = longest_in_order(fits) if in_order else largest_matching(fits)
         missing = [wanted.shown for no, wanted in enumerate(expected) if no not in pairs]
-        others = [calls[at].name for at in range(len(calls)) if at not in set(pairs.values())]
+        matched = set(pairs.values())
+        others = Counter(call.shown_name for at, call in enumerate(calls) if at not in matched)
+        no_json = dict.fromkeys(call.shown_name for call in calls if isinstance(call.arguments, str))
         passed = not missing and (self.match in {"contains", "in_order"} or not others)
         reason = "; ".join(
             part
             for part in (
                 f"not called{' in that order' if in_order else ''}: {', '.join(missing)}" if missing else "",
-                f"called beside: {', '.join(others)}" if others else "",
+                f"also called: {_counted(others)}" if others else "",
+                f"arguments that are not a JSON object: {', '.join(no_json)}" if no_json else "",
             )
             if part
         )[:500]
@@ -219,10 +224,29 @@ class ToolCalls:
         if wanted.arguments is None:
             return True
         if self.arguments == "equal":
-            return bool(call.arguments == wanted.arguments)
+            return _is_equal(call.arguments, wanted.arguments)
         return isinstance(call.arguments, Mapping) and all(
-            name in call.arguments and call.arguments[name] == value for name, value in wanted.arguments.items()
+            name in call.arguments and _is_equal(call.arguments[name], value)
+            for name, value in wanted.arguments.items()
         )
+
+
+def _is_equal(first: Any, second: Any) -> bool:
+    """Whether two JSON values are equal: unlike in Python, `true` is not 1."""
+    pairs = [(first, second)]  # a list, as recursion would end at values nested too deep
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            if one.keys() != other.keys():
+                return False
+            pairs += [(value, other[name]) for name, value in one.items()]
+        elif isinstance(one, list | tuple) and isinstance(other, list | tuple):
+            if len(one) != len(other):
+                return False
+            pairs += zip(one, other, strict=True)
+        elif one != other or isinstance(one, bool) != isinstance(other, bool):
+            return False
+    return True
 
 
 def _follows(schema: Mapping[str, Any], arguments: Any) -> bool:
@@ -230,6 +254,10 @@ def _follows(schema: Mapping[str, Any], arguments: Any) -> bool:
         return first_error(schema, arguments) == ""
     except (RecursionError, OverflowError):  # nested too deep, or a number too large for a rule of fractions
         return False
+
+
+def _counted(calls: Counter[str]) -> str:
+    return ", ".join(f"{name} {count} times" if count > 1 else name for name, count in calls.items())
 
 
 def _ratio(name: str, part: int, whole: int, otherwise: str) -> Score:
@@ -305,7 +333,7 @@ class ForbiddenTools:
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """A count; none passes."""
-        return (ScoreInfo(self.name, lower_is_better=True, threshold=0.0),)
+        return (ScoreInfo(self.name, lower_is_better=True, threshold=0.0, unbounded=True),)
 
     def check(self) -> None:
         """Check the settings.
@@ -329,8 +357,7 @@ class ForbiddenTools:
         calls = Counter(
             call.name for call in trajectory.calls if any(pattern.fullmatch(call.name) for pattern in patterns)
         )
-        reason = ", ".join(f"{name} {count} times" if count > 1 else name for name, count in calls.items())
-        return Score(self.name, float(calls.total()), reason=f"called {reason}"[:500] if reason else "")
+        return Score(self.name, float(calls.total()), reason=f"called {_counted(calls)}"[:500] if calls else "")
 
 
 _ERROR: Final = r"(?i)^\s*(?:error\b|traceback \(most recent call last\)|exception:)"
@@ -345,7 +372,7 @@ class AgentSteps:
     - `errors_recovered`: of the calls that failed, the share after which a later call of the same tool succeeded; not
       applicable where none failed.
     - `agent_tokens`: tokens in and out, as the output reports them; not applicable where they are not known.
-    - `agent_cost`: their cost, where prices are given.
+    - `agent_cost`: their cost, where prices are given, or a model that the run has a price for.
 
     Args:
         most_steps: the most steps that pass; null: no number passes or fails.
@@ -354,6 +381,8 @@ class AgentSteps:
             found in it; empty: only where the framework says so.
         input_price: of a million tokens that the agent's models read, in any currency; null: costs are not computed.
         output_price: of a million tokens that they wrote.
+        model: the agent's model, as the prices of the run (`options.prices`) name it; in place of both prices.
+        cached_price: of a million tokens that were read from the endpoint's cache; null is as `input_price`.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(name="agent_steps")
@@ -363,17 +392,19 @@ class AgentSteps:
     error_pattern: str = _ERROR
     input_price: float | None = None
     output_price: float | None = None
+    model: str = field(default="", metadata={NEW_KEY: True})
+    cached_price: float | None = field(default=None, metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """Counts, for which less is better, and the share of errors that were recovered from."""
-        cost = () if self.input_price is None else (ScoreInfo("agent_cost", lower_is_better=True),)
+        cost = (ScoreInfo("agent_cost", lower_is_better=True, unbounded=True),) if self._has_cost else ()
         return (
-            ScoreInfo("agent_steps", lower_is_better=True, threshold=_limit(self.most_steps)),
-            ScoreInfo("agent_calls", lower_is_better=True),
-            ScoreInfo("repeated_calls", lower_is_better=True, threshold=_limit(self.most_repeated)),
+            ScoreInfo("agent_steps", lower_is_better=True, threshold=_limit(self.most_steps), unbounded=True),
+            ScoreInfo("agent_calls", lower_is_better=True, unbounded=True),
+            ScoreInfo("repeated_calls", lower_is_better=True, threshold=_limit(self.most_repeated), unbounded=True),
             ScoreInfo("errors_recovered", (0.0, 1.0)),
-            ScoreInfo("agent_tokens", lower_is_better=True),
+            ScoreInfo("agent_tokens", lower_is_better=True, unbounded=True),
             *cost,
         )
 
@@ -388,11 +419,36 @@ class AgentSteps:
                 expect_number(name, getattr(self, name), 0, whole=True)
         if (self.input_price is None) != (self.output_price is None):
             raise ConfigError("input_price and output_price: give both or none")
-        for name in ("input_price", "output_price"):
+        if self.cached_price is not None and self.input_price is None:
+            raise ConfigError("cached_price: give input_price and output_price too")
+        for name in ("input_price", "output_price", "cached_price"):
             if getattr(self, name) is not None:
                 expect_number(name, getattr(self, name), 0)
         if self.error_pattern:
             compile_pattern(self.error_pattern)
+
+    @property
+    def _has_cost(self) -> bool:
+        return self.input_price is not None or bool(self.model)
+
+    def with_prices(self, prices: PriceTable | None) -> AgentSteps:
+        """The same with the price of its model; as it is where it names none or has prices of its own.
+
+        Args:
+            prices: of the run; None where it has none.
+
+        Raises:
+            ConfigError: it names a model, and the run has no prices, or none for it.
+        """
+        if not self.model or self.input_price is not None:
+            return self
+        if prices is None:
+            raise ConfigError(f"agent_steps: model: {self.model} has no price, as options.prices is not set")
+        price = prices.named(self.model)
+        if price is None:
+            near = did_you_mean(self.model, list(prices.models))
+            raise ConfigError(f"agent_steps: model: options.prices has no price of {self.model!r}{near}")
+        return replace(self, input_price=price.input, output_price=price.output, cached_price=price.cached)
 
     def __call__(self, sample: Sample, output: Output) -> list[Score]:
         """Count what one output keeps."""
@@ -402,7 +458,7 @@ class AgentSteps:
             counts = _not_applicable(["agent_steps", "agent_calls", "repeated_calls", "errors_recovered"], trajectory)
         else:
             seen = Counter(call.key for call in trajectory.calls)
-            names = Counter(call.name for call in trajectory.calls)
+            names = Counter(call.shown_name for call in trajectory.calls)
             repeated = len(trajectory.calls) - len(seen)
             counts = [
                 Score("agent_steps", float(trajectory.steps)),
@@ -439,7 +495,7 @@ class AgentSteps:
         return compile_pattern(self.error_pattern).search(call.result, timeout=TIMEOUT_S) is not None
 
     def _tokens(self, output: Output) -> list[Score]:
-        names = ["agent_tokens", *(["agent_cost"] if self.input_price is not None else [])]
+        names = ["agent_tokens", *(["agent_cost"] if self._has_cost else [])]
         tokens = tokens_in(output.metadata.get(USAGE))
         if tokens is None:
             return _not_applicable(names, "the output reports no tokens")
@@ -448,7 +504,12 @@ class AgentSteps:
         read, written = tokens["input_tokens"], tokens["output_tokens"]
         scores = [Score("agent_tokens", float(read + written), reason=f"{read:,} in, {written:,} out")]
         if self.input_price is not None and self.output_price is not None:
-            scores.append(Score("agent_cost", (read * self.input_price + written * self.output_price) / 1_000_000))
+            price = Price(self.input_price, self.output_price, self.cached_price)
+            scores.append(
+                Score("agent_cost", units(price.cost(Usage(read, written), tokens.get("cached_input_tokens", 0))))
+            )
+        elif self.model:
+            scores += _not_applicable(["agent_cost"], f"there is no price of {self.model}: set options.prices")
         return scores
 
 

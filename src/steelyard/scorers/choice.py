@@ -168,7 +168,7 @@ def _detail(reading: ChoiceReading, sample: Sample, expected: tuple[str, ...]) -
 
 def _verdict(reading: ChoiceReading, expected: tuple[str, ...]) -> str:
     if reading.status == "none_of_these":
-        return f"says that none fits, {''.join(expected)} is right"
+        return f"says that no option fits, {''.join(expected)} is right"
     how = "" if reading.confidence == "explicit" else " (inferred)"
     letters = "".join(reading.letters)
     return (
@@ -185,7 +185,7 @@ def _reference(sample: Sample) -> tuple[tuple[str, ...], str]:
     letters = {character for character in fold(str(sample.reference)).upper() if character not in _SEPARATORS}
     last = chr(ord("A") + len(sample.choices) - 1)
     if not letters or not all("A" <= letter <= last for letter in letters):
-        return (), f"the reference {str(sample.reference)[:40]!r} is no letter from A to {last}"
+        return (), f"the reference {str(sample.reference)[:40]!r} is not a letter from A to {last}"
     return tuple(sorted(letters)), ""
 
 
@@ -257,7 +257,7 @@ def _likelihood_score(name: str, sample: Sample, likelihood: Mapping[str, Any], 
     highest = max(values.values())
     best = [letter for letter, value in values.items() if value == highest]
     solved = best[0] == sample.reference
-    reason = f"{best[0]} is the likeliest" + ("" if solved else f", {sample.reference} is right")
+    reason = f"{best[0]} is the most probable" + ("" if solved else f", {sample.reference} is right")
     if len(best) > 1:
         reason += f"; equal: {', '.join(best)}"
     if name == "acc" and likelihood.get("missing"):

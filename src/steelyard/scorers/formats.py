@@ -46,9 +46,9 @@ class Regex:
 
     Args:
         pattern: the regular expression.
-        mode: `search` finds it anywhere; `fullmatch` asks that it is the whole output, blanks around it left out.
+        mode: `search` finds it anywhere; `fullmatch` requires that it is the whole output, except for blanks around it.
         flags: `ignore_case`, `multiline` (^ and $ at each line), `dot_all` (the point takes line ends), `verbose`.
-        timeout_s: seconds of the process's CPU time within which a match is decided; a busy machine decides no sooner.
+        timeout_s: seconds of the process's CPU time within which a match must be decided.
 
     >>> Regex(r"\b\d{4}\b")(Sample("1", "When?"), Output("It was in 1789.")).value
     1.0
@@ -104,7 +104,7 @@ def compile_pattern(pattern: str, flags: Sequence[str] = ()) -> Any:
     try:
         return regex.compile(pattern, sum(getattr(regex, _FLAGS[flag]) for flag in set(flags)))
     except (regex.error, RecursionError, OverflowError, MemoryError) as error:
-        raise ConfigError(f"{pattern[:_SHOWN_PATTERN]!r} is no regular expression: {error}") from error
+        raise ConfigError(f"{pattern[:_SHOWN_PATTERN]!r} is not a regular expression: {error}") from error
 
 
 def undecided(name: str, reason: str) -> Score:
@@ -186,7 +186,7 @@ class JsonSchema:
 
 
 def _no_json(word: str) -> Any:
-    raise ValueError(f"{word} is no value of JSON")
+    raise ValueError(f"{word} is not a value of JSON")
 
 
 def _score(label: str, problem: str) -> Score:
@@ -245,7 +245,7 @@ def _check_reference(reference: str, schema: Mapping[str, Any]) -> None:
     from referencing.jsonschema import DRAFT202012
 
     if not reference.startswith("#"):
-        raise ConfigError(f"schema: {reference!r} refers to another document, and nothing is fetched; put it in $defs")
+        raise ConfigError(f"schema: {reference!r} refers to another document, which is not downloaded; put it in $defs")
     try:
         Registry().with_resource("", DRAFT202012.create_resource(schema)).resolver().lookup(reference)
     except Unresolvable as error:
@@ -272,7 +272,7 @@ def _validator_class(dialect: str) -> Any:
 
     validator_class = validator_for({"$schema": dialect}, default=None) if dialect else Draft202012Validator
     if validator_class is None:
-        raise ConfigError(f"schema: $schema {dialect[:_SHOWN_MESSAGE]!r} is no draft that is known")
+        raise ConfigError(f"schema: $schema {dialect[:_SHOWN_MESSAGE]!r} is not a known draft")
     return extend(
         validator_class,
         {"pattern": _pattern, "patternProperties": _pattern_properties, "additionalProperties": _additional_properties},

@@ -29,7 +29,7 @@ class HumanPreference:
 
     A row is one vote: the sample's id (or its question, word for word), who is preferred, and where the file says so
     who voted and on which pair. Preferred is the name of a target, `A` or `B` (the first and the second of the pair as
-    the row names it, else as the suite does), or a word for a tie; a blank cell is no vote. Of several votes on a
+    the row names it, else as the suite does), or a word for a tie; a blank cell is not a vote. Of several votes on a
     sample what more than half of them say holds; without such a majority it is a tie. A sample without a vote is not
     applicable, and so is a pair of which a side failed.
 
@@ -178,7 +178,7 @@ def read_rows(file: Path, columns: Mapping[str, str]) -> tuple[VoteRow, ...]:
 
 
 def _key(file: Path, columns: Mapping[str, str]) -> tuple[Path, Columns, Version]:
-    """What a file's content is cached by: as long as it is not written to, it is read once."""
+    """The cache key of a file's content: as long as it is not written to, it is read once."""
     with boundary("data", f"{file.name} cannot be read"):
         stat = file.stat() if file.is_file() else None
     return file, tuple(sorted(columns.items())), (stat.st_mtime_ns, stat.st_size) if stat else (0, 0)
@@ -200,10 +200,10 @@ def _row(table: OpenTable, row: Row, defects: list[str]) -> VoteRow | None:
     if not preferred:
         return None
     if not sample:
-        defects.append(f"{table.location(row, 'id')}: a vote on no sample")
+        defects.append(f"{table.location(row, 'id')}: the vote names no sample")
         return None
     if bool(first) != bool(second):
-        defects.append(f"{table.location(row)}: one side of a pair alone; both are named, or none")
+        defects.append(f"{table.location(row)}: only one side of a pair is named; name both or none")
         return None
     return VoteRow(sample, preferred, annotator, first, second, location)
 
@@ -254,7 +254,7 @@ def _label(row: VoteRow, sides: tuple[str, str]) -> str:
 
 
 def preferred_side(preferred: str, sides: tuple[str, str], *, reversed_order: bool = False) -> str:
-    """The side that a vote names: `A`, `B` or `tie`; "" if it names neither and is no word for a tie.
+    """The side that a vote names: `A`, `B` or `tie`; "" if it names neither and is not a word for a tie.
 
     Args:
         preferred: the name of a side, or a word for the first, the second or a tie; names win over words.

@@ -53,7 +53,7 @@ class TokenF1:
         """Validate the options.
 
         Raises:
-            ConfigError: the threshold is no share.
+            ConfigError: the threshold is not a share.
         """
         check_share("threshold", self.threshold)
 
@@ -97,7 +97,7 @@ class RougeL:
         """Validate the options.
 
         Raises:
-            ConfigError: the threshold is no share, or beta is not above 0.
+            ConfigError: the threshold is not a share, or beta is not above 0.
         """
         check_share("threshold", self.threshold)
         _check_beta(self.beta)
@@ -146,7 +146,7 @@ class ChrF:
         """Validate the options.
 
         Raises:
-            ConfigError: the threshold is no share, n is below 1, word_order below 0, or beta not above 0.
+            ConfigError: the threshold is not a share, n is below 1, word_order below 0, or beta not above 0.
         """
         check_share("threshold", self.threshold)
         _check_beta(self.beta)
@@ -214,7 +214,7 @@ class Contains:
             raise ConfigError(f"mode: expected any, all or share, but got {self.mode!r}")
         check_share("threshold", self.threshold)
         if self.threshold is not None and self.mode != "share":
-            raise ConfigError(f"threshold: mode {self.mode!r} passes or not; a threshold goes with mode 'share'")
+            raise ConfigError(f"threshold: only mode 'share' takes one, not mode {self.mode!r}")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look for the references in one output."""
@@ -298,7 +298,7 @@ def _check_beta(beta: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ExactMatch:
-    """1 where the output is the reference, else 0; texts are compared without blanks around them.
+    """1 if the output equals the reference, else 0; texts are compared without blanks around them.
 
     Where the reference is a list of texts and the output is a text, any of them may match.
 
@@ -362,7 +362,7 @@ def references_of(sample: Sample) -> tuple[tuple[str, ...], str]:
         None,
     )
     if unsupported is not None:
-        return (), f"the reference is no text and no list of texts: it holds a {type(unsupported).__name__}"
+        return (), f"the reference is neither text nor a list of texts: it holds a {type(unsupported).__name__}"
     texts = tuple(text for value in texts_or_numbers if (text := str(value)).strip())
     return texts, "" if texts else "the sample has no reference"
 

@@ -72,7 +72,7 @@ class NumberMatch:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown mode, a tolerance out of [0, 1), or a threshold that is no share or has none.
+            ConfigError: an unknown mode, a tolerance out of [0, 1), or a threshold that is not a share or has none.
         """
         if self.mode not in {"all", "any", "share", "final"}:
             raise ConfigError(f"mode: expected all, any, share or final, but got {self.mode!r}")
@@ -80,7 +80,7 @@ class NumberMatch:
             raise ConfigError(f"relative_tolerance: expected 0 to below 1, but got {self.relative_tolerance}")
         check_share("threshold", self.threshold)
         if self.threshold is not None and self.mode != "share":
-            raise ConfigError(f"threshold: mode {self.mode!r} is met or not; a threshold goes with mode 'share'")
+            raise ConfigError(f"threshold: only mode 'share' takes one, not mode {self.mode!r}")
 
     def __call__(self, sample: Sample, output: Output) -> Score:
         """Look for the references' numbers in one output."""
@@ -181,7 +181,7 @@ _GROUPED_COMMA: Final = r"\d{1,3}(?:[. ']\d{3})+(?!\d)(?:,\d+)?"
 _PLAIN: Final = r"\d+(?:\.\d+)?|(?<![A-Za-z\d_.])\.\d+"
 _PLAIN_COMMA: Final = r"\d+(?:[.,]\d+)?"
 _SCALE: Final = r"(?P<scale>k(?![A-Za-z])|[ -]?(?:hundred|thousand|million|billion|trillion|bn)(?=s?(?![A-Za-z])))"
-# 3千克 is three kilograms, and 百分 and 百度 are words: there the character is no unit of the number.
+# 3千克 is three kilograms, and 百分 and 百度 are words: there the character is not a unit of the number.
 _UNIT: Final = r" ?(?:千(?![克米瓦卡焦帕伏安])|百(?![分度帕])|万|亿)"
 _MIXED: Final = rf"(?P<mixed>(?:(?:{_UNIT})+(?:[零〇]?(?:\d+(?:\.\d+)?|[{_HAN}](?![{_HAN}])))?)+)"
 _CHINESE: Final = rf"(?<![几数])(?P<han>[{_HAN}十][{_HAN}十百千万亿]*+(?:点[{_HAN}]+[万亿]?)?)"

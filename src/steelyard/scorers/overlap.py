@@ -27,7 +27,7 @@ _CHRF_PUNCTUATION: Final = frozenset(string.punctuation)
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What an answer shares with a reference.
+    """The overlap of an answer with a reference.
 
     Args:
         precision: share of the answer that is in the reference, 0 to 1.

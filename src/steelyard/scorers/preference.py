@@ -58,7 +58,7 @@ def sides_of(name: str, output: Output) -> Sides | Score:
     """
     value = output.value
     if not isinstance(value, Mapping) or not set(get_args(Side)) <= set(value):
-        reason = "the output is no pair of answers: preferences are of the target `pair`"
+        reason = "the output is not a pair of answers: preferences need the target `pair`"
         return Score(name, None, outcome="not_applicable", reason=reason)
     failures = {side: _failure(value[side], output.metadata.get(side)) for side in get_args(Side)}
     failed = [side for side, failure in failures.items() if failure]

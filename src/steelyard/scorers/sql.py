@@ -43,7 +43,7 @@ PUBLISHED: Final = ("ex_spider", "ex_spider_keep_distinct", "ex_bird", "ex_qatch
 _STAGES: Final = ("format", "execution", "result")
 _LABELLED: Final = frozenset({"execution", "result"})
 """Scores whose verdicts have names."""
-_OWN_TABLE: Final = "the reply makes a table of its own, so there is no data that both queries run on"
+_OWN_TABLE: Final = "the reply creates its own table, so the two queries have no data in common"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class SqlResult:
             detail = {"kind": "format_incorrect"}
             return [_zero(name, f"{FORMAT_INCORRECT}: {problem}", detail, FORMAT_INCORRECT) for name in names]
         if not isinstance(reference, Execution) or not isinstance(predicted, Execution) or reference.table is None:
-            raise TypeError("an execution has neither a result nor a reason for none")
+            raise TypeError("an execution has neither a result nor a failure")
         if predicted.table is None:
             verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
             failed = [_zero(name, verdict.reason, {"kind": verdict.kind}, "") for name in names[1:]]
@@ -249,7 +249,7 @@ def _refused_detail(name: str) -> Mapping[str, Any]:
 
 
 def _problem(reading: SqlReading, finish: str) -> str:
-    """What is wrong with the format; "" where nothing is."""
+    """The fault of the format; "" without one."""
     if reading.status != "read":
         truncation = "the reply was cut off; " if finish == "length" else ""
         return f"{truncation}{reading.message}"

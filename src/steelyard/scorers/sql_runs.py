@@ -95,7 +95,7 @@ class Bench:
         if sample.reference is None or not str(sample.reference).strip():
             return "the sample has no reference query"
         if not isinstance(sample.reference, str):
-            return "the sample's reference is no SQL text"
+            return "the sample's reference is not SQL text"
         if sample_database.problem:
             return sample_database.problem
         execution = await self.run(sample_database.database, sample.reference)
@@ -103,7 +103,7 @@ class Bench:
             _expect_size(execution.failure)
             return dataset_failure_reason(execution.failure)
         if sample_database.database.file is None and not await self.holds_rows(sample_database.database):
-            return "the sample's database holds no row, so that equal results would say nothing"
+            return "the sample's database has no rows, so that equal results would not mean anything"
         return execution
 
     async def holds_rows(self, database: Database) -> bool:

@@ -1,6 +1,6 @@
 """Scores a predicted table, or the result of predicted SQL, against the reference table.
 
-Generated SQL that fails, times out or is denied is 0; output that is no table is `unparsed`; where the reference is
+Generated SQL that fails, times out or is denied is 0; output that is not a table is `unparsed`; where the reference is
 missing or cannot be run, the scores are not applicable. Two results without rows are equal and get the flag
 `both_empty`.
 """
@@ -91,7 +91,7 @@ class TableMetrics:
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """The metrics in order; execution accuracy, else the first of them, is the headline and has named verdicts."""
+        """The metrics in order; the headline, with verdicts, is execution accuracy or else the first of the rules."""
         return tuple(self._info(name) for name in self._names)
 
     def _info(self, name: str) -> ScoreInfo:
@@ -111,7 +111,9 @@ class TableMetrics:
 
     @property
     def _main(self) -> str:
-        return _EXECUTION if _EXECUTION in self._names else self._names[0]
+        if _EXECUTION in self._names and rule_set(self.rules).has_accuracy:
+            return _EXECUTION
+        return next((name for name in self._names if name != _EXECUTION), self._names[0])
 
     def check(self) -> None:
         """Validate the options.
@@ -123,7 +125,7 @@ class TableMetrics:
         rule_set(self.rules)
         metric_names(self._names)
         if len(set(self._names)) < len(self._names):
-            raise ConfigError(f"metrics names one of them twice: {', '.join(self._names)}")
+            raise ConfigError(f"metrics names a metric twice: {', '.join(self._names)}")
         self.limits.check()
         self.equality.check()
 
@@ -234,7 +236,7 @@ class TableMetrics:
             return TableText(None, _TOO_LARGE, problem)
         table_text = read_table(value)
         problem = "" if table_text.kind or not self._rules.even_rows else shape_problem(table_text.rows)
-        return TableText(None, "wrong_shape", f"the output is no table: {problem}") if problem else table_text
+        return TableText(None, "wrong_shape", f"the output is not a table: {problem}") if problem else table_text
 
     def _oversize_reason(self, value: Any) -> str:
         """Why a value is too large to be parsed, which takes many times its own memory; "" where it is not."""
@@ -249,7 +251,7 @@ class TableMetrics:
 
     async def _measure_queries(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         if not isinstance(sample.reference, str):
-            return self._same_outcome("not_applicable", "task SP compares with SQL, and the reference is none")
+            return self._same_outcome("not_applicable", "task SP compares with SQL, and the reference is not SQL")
         query, problem = _query(output.value)
         if problem:
             return self._unparsed(TableText(None, problem, "the output holds no SQL"), output)
@@ -342,7 +344,7 @@ class TableMetrics:
         if finish in STOPPED and table_text.kind == "empty":
             return self._same_outcome("refused", "a content filter stopped the reply")
         if finish == "length":
-            return self._same_outcome("unparsed", "the reply was cut off before its table was whole", "truncated")
+            return self._same_outcome("unparsed", "the reply was cut off inside its table", "truncated")
         return self._same_outcome("unparsed", table_text.reason, table_text.kind)
 
     def _same_outcome(
@@ -370,7 +372,7 @@ def _within(effort: Effort, work: Callable[[], dict[str, Measure]]) -> dict[str,
 
 
 def _cells(table: Any, most: int) -> int:
-    """Cells of what may be a table; what is no row counts as one."""
+    """Cells of what may be a table; what is not a row counts as one."""
     if not isinstance(table, list | tuple):
         return 0
     if len(table) > most:

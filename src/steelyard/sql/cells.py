@@ -1,10 +1,10 @@
 """Numbers for the cells of several tables, equal numbers for cells that are equal by `steelyard.sql.equality`.
 
 Comparing tables cell by cell takes as many comparisons as there are pairs of rows; with a number for each cell, a row
-is a tuple of small numbers that can be hashed, counted and sorted. The rule is no equivalence: one text can be equal to
-a date, a float to two others that differ. So the tables are numbered together. Numbers of one key are all equal to each
-other, but two that are equal may have two keys, where a third is near them; `NumberedTables.chained` joins these, for
-callers that compare the cells themselves afterwards.
+is a tuple of small numbers that can be hashed, counted and sorted. The rule is not an equivalence: one text can be
+equal to a date, a float to two others that differ. So the tables are numbered together. Numbers of one key are all
+equal to each other, but two that are equal may have two keys, where a third is near them; `NumberedTables.chained`
+joins these, for callers that compare the cells themselves afterwards.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class _Lexicon:
         return self._vocabulary[self._key(cell)]
 
     def _key(self, cell: Any) -> Hashable:
-        """What stands for the cell: a text, bytes, None or number itself, a tuple for every other type."""
+        """A key of the cell: a text, bytes, None or number itself, a tuple for every other type."""
         cell = plain_cell(cell)
         if cell is None or isinstance(cell, bytes):
             return cell

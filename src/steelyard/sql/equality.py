@@ -177,7 +177,7 @@ def _has_neighbours(number: Number) -> bool:
 
 
 def typed_key(cell: date | datetime | time | UUID, equality: CellEquality) -> Hashable:
-    """What stands for a date, time, timestamp or UUID: equal keys for equal cells.
+    """A key of a date, time, timestamp or UUID: equal keys for equal cells.
 
     >>> typed_key(date(2026, 1, 1), CellEquality()) == typed_key(datetime(2026, 1, 1), CellEquality())
     True

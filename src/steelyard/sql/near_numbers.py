@@ -1,6 +1,6 @@
 """Finds the numbers of several tables that are equal within a tolerance, so that they can share a key.
 
-A tolerance is no equivalence: a can equal b and b equal c without a equalling c. Keys need one, and there are two:
+A tolerance is not an equivalence: a can equal b and b equal c without a equalling c. Keys need one, and there are two:
 
     near_numbers    joins the numbers of a chain of equal ones: what it tells apart differs by the rule
     split_chains    splits the chains whose ends differ: what it joins is equal by the rule, each number to each
@@ -32,7 +32,7 @@ def near_numbers(
 ) -> dict[Number, Number]:
     """Map each number that equals another one, without being the same, to the one that stands for both.
 
-    Linear but for sorting the numbers that are no integers.
+    Linear but for sorting the numbers that are not integers.
 
     Args:
         numbers: floats and Decimals of `plain_number`, NaN apart.
@@ -122,7 +122,7 @@ def _equal_groups(chain: Sequence[Number], tolerance: float) -> Iterator[list[Nu
 
 
 class _Runs(NamedTuple):
-    """What the numbers that are no integers have to do with each other and with integers.
+    """What the numbers that are not integers have to do with each other and with integers.
 
     Args:
         aliases: number -> the smallest number of the chain of equal ones that it belongs to, others than itself.

@@ -2,8 +2,8 @@
 
 An ORDER BY within a window, an aggregate or a subquery orders nothing that a reader of the result can rely on, and
 neither do those words in a text. The keys are read from the syntax tree; the queries that return them are the original
-text with something inserted or left out, so that nothing else changes. The parser is no validator and may fail on what
-an engine runs; then the words at the top level decide, the keys stay unknown, and `note` says so.
+text with something inserted or left out, so that nothing else changes. The parser is not a validator and may fail on
+what an engine runs; then the words at the top level decide, the keys stay unknown, and `note` says so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Ordering:
         limit: rows that a LIMIT leaves; None without one, or where it cannot be told.
         offset: rows that are left out before.
         limited: whether the query has a LIMIT, OFFSET or FETCH.
-        keyed_query: the query with the keys that are no output columns as further columns at the end, in the order of
+        keyed_query: the query with the keys that are not output columns as further columns at the end, in the order of
             `keys`; None where none is needed, or where it cannot be had: DISTINCT, set operations, unknown keys.
         unlimited_query: the same without LIMIT and OFFSET; None where there is none, or where it cannot be had.
         note: why something cannot be had; "" where all can.
@@ -86,7 +86,7 @@ def ordering_of(query: str, *, engine: EngineName = "sqlite", columns: Sequence[
     top = top_of(tree)
     keys = keys_of(top, columns, engine) if top is not None else ()
     if keys is None:
-        return _with_queries(Ordering((), note="a key of ORDER BY cannot be told"), layout)
+        return _with_queries(Ordering((), note="a key of ORDER BY cannot be determined"), layout)
     return _by_keys(keys, layout) if keys else None
 
 
@@ -110,11 +110,11 @@ def _with_queries(ordering: Ordering, layout: QueryLayout, *, missing: bool = Fa
         return ordering
     keyed = layout.with_columns(wanted) if wanted else None
     if wanted and keyed is None:
-        return replace(ordering, note="a key of ORDER BY is no column of the result and cannot be added to it")
+        return replace(ordering, note="a key of ORDER BY is not a column of the result and cannot be added to it")
     if cut is None:
         return replace(ordering, keyed_query=keyed)
     if not cut.known:
-        note = "what the LIMIT leaves out cannot be told"
+        note = "the rows that the LIMIT leaves out are unknown"
         return replace(ordering, keyed_query=keyed, note=note)
     return replace(ordering, keyed_query=keyed, unlimited_query=layout.unlimited(keyed or layout.text))
 

@@ -65,7 +65,7 @@ def top_of(tree: exp.Expr) -> Top | None:
 
 
 def keys_of(top: Top, columns: Sequence[str], engine: EngineName) -> tuple[OrderKey, ...] | None:
-    """The keys with their output columns; a random key and those behind it order nothing, so () is no order at all.
+    """The keys with their output columns; a random key and those behind it order nothing, so () is not an order at all.
 
     Returns None where the keys cannot be told: ORDER BY ALL of an unknown width, or a key of a set operation that is no
     output column.

@@ -58,7 +58,7 @@ class Sandbox:
             limits: for all of it together: script, create and query share `timeout_s`.
 
         Raises:
-            ConfigError: the file does not exist or is no database, or the engine is refused.
+            ConfigError: the file does not exist or is not a database, or the engine is refused.
         """
         # Most evaluations have a sandbox and no SQL: what runs SQL is imported with the first statement.
         from steelyard.sql.workers.pool import Call, RunRequest

@@ -130,7 +130,7 @@ def _read(tokens: Sequence[DdlToken]) -> SchemaTable | str:
     """The table that a statement makes; else why it could not be read, "" where nothing is missing."""
     first = tokens[0].word
     if first != "CREATE":
-        return "" if first in _DATA else "no statement that is known"
+        return "" if first in _DATA else "an unknown kind of statement"
     if len(tokens) > MAX_TOKENS:
         return f"it has more than {MAX_TOKENS} words and marks"
     at = next((at for at, token in enumerate(tokens) if token.word not in _BEFORE_NAME), len(tokens))

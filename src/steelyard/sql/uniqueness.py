@@ -5,8 +5,8 @@
     row_number(), lag() ...       rows with equal keys are numbered in any order
     random(), TABLESAMPLE         another result each time
 
-What the text allows is no fault as long as the data decide: a LIMIT 1 is unique where no two rows tie. So each part is
-rewritten twice, its rows ordered further by all that is selected, upwards and downwards. Both are results that the
+What the text allows is not a fault as long as the data decide: a LIMIT 1 is unique where no two rows tie. So each part
+is rewritten twice, its rows ordered further by all that is selected, upwards and downwards. Both are results that the
 query may return; where they differ, the result is not unique. The text is only added to, never generated from a tree.
 """
 
@@ -166,7 +166,7 @@ class _QueryReader:
         return OpenPart(f"{what}: {shown}", (variants[0], variants[1]), unlimited)
 
     def _keys(self, before: Sequence[QueryToken], *, top: bool) -> list[str]:
-        """What tells the rows of a select apart: its columns by number; where those are hidden, its tables' rows."""
+        """Keys that separate the rows of a select: its columns by number; where those are hidden, its tables' rows."""
         items = _listed(before)
         if not any(_is_star(item) for item in items):
             return [str(number + 1) for number in range(len(items))]
@@ -252,7 +252,7 @@ def _row_ids(level: Sequence[QueryToken]) -> list[str]:
 
 
 def _alias(level: Sequence[QueryToken], at: int) -> str:
-    """What the table that stands here is called in its query."""
+    """The name of the table in its query."""
     while at + 2 < len(level) and level[at + 1].text == ".":
         at += 2
     behind = level[at + 1 : at + 3]

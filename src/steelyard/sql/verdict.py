@@ -263,7 +263,7 @@ def verdict_of_failure(failure: SqlFailure) -> ResultVerdict:
 
 def _both_empty(reference: ResultTable, prediction: ResultTable) -> ResultVerdict:
     same = len(reference.columns) == len(prediction.columns)
-    reason = "neither returned a row, so that little is shown"
+    reason = "neither returned a row, which proves little"
     flags = ("both_empty",) if same else ("both_empty", "widths_differ")
     return ResultVerdict("both_empty", right=True, title=TITLES["both_empty"], reason=reason, flags=flags)
 

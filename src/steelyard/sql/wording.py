@@ -64,7 +64,7 @@ class Wording:
         if kind == "columns_permuted":
             return f"{agree} once the columns are in order: {self._first_permuted()}"
         if order == "limit_tie":
-            return f"{agree} but for rows with equal keys, of which the LIMIT may keep any"
+            return f"{agree} except rows with equal keys, any of which the LIMIT may keep"
         return f"{agree}, rows with equal keys in another order" if order == "ties" else agree
 
     def _by_rules(self) -> str:
@@ -81,7 +81,7 @@ class Wording:
         if kind == "rows_extra":
             return f"{_count(laid.extra)} too many: row {laid.extra[0] + 1} {self._given(laid.extra[0])} of the result"
         if not laid.missing:
-            return "the columns agree one by one, but no way was found to lay the rows side by side"
+            return "the columns agree one by one, but the rows could not be paired"
         return self._first_different(laid, keys)
 
     def differing_rows(self, laid: ColumnAlignment) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Wording:
         }
 
     def alignment(self) -> ColumnAlignment:
-        """What differs where the rows agree: their order, or columns that one side lacks."""
+        """The difference of results whose rows agree: their order, or columns that one side lacks."""
         same_length = len(self.reference.rows) == len(self.prediction.rows)
         moved = tuple(self._moved()) if same_length else ()
         return ColumnAlignment(self.pairs, moved, moved, same_sets=True)

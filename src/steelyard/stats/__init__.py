@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from steelyard.stats.agreement import cohen_kappa, krippendorff_alpha
     from steelyard.stats.binomial import binomial_test, clopper_pearson, jeffreys
     from steelyard.stats.bootstrap import bca_bootstrap, percentile_bootstrap
+    from steelyard.stats.clustered_means import ClusteredDifference, clustered_difference
     from steelyard.stats.consensus import Consensus, dawid_skene
     from steelyard.stats.corrected import CorrectedDifference, CorrectedMean, corrected_difference, corrected_mean
     from steelyard.stats.correlation import kendall_tau_b, pearson, spearman
@@ -65,6 +66,7 @@ else:
         "steelyard.stats.ranking:Battles",
         "steelyard.stats.sequential:BettingTest",
         "steelyard.stats.ranking:BradleyTerry",
+        "steelyard.stats.clustered_means:ClusteredDifference",
         "steelyard.stats.rating_bootstrap:Coefficient",
         "steelyard.stats.consensus:Consensus",
         "steelyard.stats.corrected:CorrectedDifference",
@@ -86,6 +88,7 @@ else:
         "steelyard.stats.paired:bootstrap_difference",
         "steelyard.stats.ranking:bradley_terry",
         "steelyard.stats.binomial:clopper_pearson",
+        "steelyard.stats.clustered_means:clustered_difference",
         "steelyard.stats.intervals:clustered_spread",
         "steelyard.stats.ranking:coded",
         "steelyard.stats.agreement:cohen_kappa",
@@ -144,6 +147,7 @@ __all__ = [
     "Battles",
     "BettingTest",
     "BradleyTerry",
+    "ClusteredDifference",
     "Coefficient",
     "Consensus",
     "CorrectedDifference",
@@ -165,6 +169,7 @@ __all__ = [
     "bootstrap_difference",
     "bradley_terry",
     "clopper_pearson",
+    "clustered_difference",
     "clustered_spread",
     "coded",
     "cohen_kappa",

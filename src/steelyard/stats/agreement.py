@@ -73,7 +73,7 @@ def cohen_kappa(  # noqa: PLR0913  # two lists, what the ratings are, and how th
     coded = _coded([list(first), list(second)], categories, ordered=weights is not None)
     if len(coded.positions) > _MOST_CATEGORIES:
         raise ValueError(
-            f"kappa is for up to {_MOST_CATEGORIES} categories, and there are {len(coded.positions)}: numbers that "
+            f"kappa takes up to {_MOST_CATEGORIES} categories, but there are {len(coded.positions)}: numbers that "
             "differ so much have a correlation, or krippendorff_alpha(..., scale='interval')"
         )
     ratings = collapse(coded.table, clusters, fewest=2)
@@ -131,10 +131,10 @@ def krippendorff_alpha(
 
     Raises:
         ValueError: fewer than two raters, lists of different lengths, an unknown scale, a rating that is not among
-            `categories`, or one that is no number where the scale needs numbers.
+            `categories`, or one that is not a number where the scale needs numbers.
 
     Source: K. Krippendorff, "Computing Krippendorff's Alpha-Reliability", University of Pennsylvania, 2011. Deviation:
-    units (or clusters) are resampled, and all of alpha is computed anew; A. F. Hayes and K. Krippendorff, "Answering
+    units (or clusters) are resampled, and all of alpha is computed again; A. F. Hayes and K. Krippendorff, "Answering
     the call for a standard reliability measure for coding data", 2007, resample disagreements and keep D_e. Units
     after A. Zapf, S. Castell, L. Morawietz and A. Karch, BMC Medical Research Methodology 16, 2016.
 
@@ -149,7 +149,7 @@ def krippendorff_alpha(
         raise ValueError(f"scale is one of {', '.join(get_args(RatingScale))}, not {scale!r}")
     raters = [list(rater) for rater in ratings]
     if len(raters) < 2:
-        raise ValueError(f"agreement is between two raters or more, and there is {len(raters)}")
+        raise ValueError(f"agreement needs two raters or more, but there is {len(raters)}")
     coded = _coded(raters, categories, ordered=scale != "nominal")
     table = coded.table
     if scale == "interval":
@@ -186,7 +186,7 @@ def _coded(raters: Sequence[Sequence[Any]], categories: Sequence[Any] | None, *,
             if rating is None or (isinstance(rating, float) and math.isnan(rating)):
                 continue
             if categories is not None and rating not in codes:
-                raise ValueError(f"the rating {rating!r} is none of the categories {list(categories)!r:.200}")
+                raise ValueError(f"the rating {rating!r} is not one of the categories {list(categories)!r:.200}")
             table[unit, column] = codes.setdefault(rating, len(codes))
     return _Coded(table, np.arange(len(codes), dtype=float))
 

@@ -23,7 +23,7 @@ _SMALLEST: Final = 1e-300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Consensus:
-    """The truth behind ratings as far as it can be told from them, and the errors of each rater.
+    """The estimated truth behind ratings, and the estimated errors of each rater.
 
     Args:
         categories: in order; numbers ascending, as far as they can be compared.
@@ -94,11 +94,11 @@ def dawid_skene(
     if len(names) != len(lists):
         raise ValueError(f"{len(lists)} lists of ratings and {len(names)} names of raters: give one name per list")
     if len({len(one) for one in lists}) > 1:
-        raise ValueError("lists of ratings have one entry per unit, None where there is none; these differ in length")
+        raise ValueError("lists of ratings have one entry per unit (None for a missing one); these differ in length")
     counts, categories, distinct = _counted(lists, names)
     votes = counts.sum(axis=(1, 2))
     if not votes.any():
-        raise ValueError("a consensus needs ratings, and there is none")
+        raise ValueError("a consensus needs ratings, but there are none")
     # Few ways to rate occur, and units that were rated alike have the same chances.
     flat = counts[votes > 0].reshape(int((votes > 0).sum()), -1)
     ways, of_unit, units = np.unique(flat, axis=0, return_inverse=True, return_counts=True)

@@ -12,7 +12,15 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from steelyard.stats.intervals import Interval, check_level, clustered_spread, mean_interval, score_interval
+from steelyard.stats.intervals import (
+    Interval,
+    check_level,
+    clustered_spread,
+    mean_interval,
+    score_interval,
+    wilson,
+    wilson_clustered,
+)
 from steelyard.stats.judged import (
     JudgedLabels,
     check_binary,
@@ -58,6 +66,7 @@ class CorrectedMean:
         level: of the interval.
         reason: why there is no value or interval; "" where there is.
         influence: how much each cluster (each record, where they are independent) moves the value; for differences.
+        raw_interval: of `raw`: how far the judge's own mean would vary, which says nothing of what people would say.
     """
 
     value: float | None
@@ -71,6 +80,7 @@ class CorrectedMean:
     level: float = 0.95
     reason: str = ""
     influence: Any = None
+    raw_interval: Interval | None = None
 
 
 def corrected_mean(
@@ -80,7 +90,7 @@ def corrected_mean(
     level: float = 0.95,
     method: CorrectionMethod | None = None,
 ) -> CorrectedMean:
-    """The mean of people's labels over all records, corrected for what the judge gets wrong.
+    """The mean of people's labels over all records, estimated from some labels and corrected for the judge's errors.
 
     Labels and verdicts of 0 and 1 are a rate. It is post-stratified by the verdict (`_post_stratified`); from 40 labels
     of the rarer class and 10 in each cell of label by verdict on it is PPI++ (`_ppi`), which then is narrower, unless
@@ -106,18 +116,21 @@ def corrected_mean(
     check_level(level)
     labels, _, _, units = labelled_part(data)
     if not len(labels):
-        raise ValueError("a correction needs labels, and there is none")
+        raise ValueError("a correction needs labels, but there are none")
     rate = is_binary(data)
     if method == "post-stratified":
         check_binary(data)
     judged = np.asarray(data.verdicts)
     given = judged[~np.isnan(judged)]
     raw = float(given.mean()) if len(given) else None
+    raw_limits = _raw_interval(data, level, (0.0, 1.0) if rate else scale)
     clusters = len(labels) if units is None else len(np.unique(units))
     chosen, why = (method, "as asked for") if method else _method(data, rate=rate)
-    blank = CorrectedMean(None, None, chosen, why, raw, len(labels), len(judged), clusters, level)
+    n, total = len(labels), len(judged)
+    blank = CorrectedMean(None, None, chosen, why, raw, n, total, clusters, level, raw_interval=raw_limits)
     if len(labels) < FEWEST_LABELS:
-        return replace(blank, reason=f"{len(labels)} labelled records; a corrected value needs {FEWEST_LABELS}")
+        counted = f"{len(labels)} labelled record{'' if len(labels) == 1 else 's'}"
+        return replace(blank, reason=f"{counted}; a corrected value needs {FEWEST_LABELS}")
     if clusters < FEWEST_CLUSTERS:
         return replace(blank, reason=f"labels in {clusters} clusters; a corrected value needs {FEWEST_CLUSTERS}")
     makers: dict[str, Callable[[], _Corrected]] = {
@@ -130,6 +143,24 @@ def corrected_mean(
     return replace(blank, value=made.value, interval=made.interval, reason=reason, influence=made.influence)
 
 
+def _raw_interval(data: JudgedLabels, level: float, scale: tuple[float, float] | None) -> Interval | None:
+    """The interval of the mean of all verdicts, by cluster; None without a verdict."""
+    import numpy as np
+
+    verdicts = np.asarray(data.verdicts)
+    there = ~np.isnan(verdicts)
+    if not there.any():
+        return None
+    given = verdicts[there]
+    units = cluster_numbers(data)
+    clusters = None if units is None else units[there]
+    if not np.isin(given, (0.0, 1.0)).all():
+        return mean_interval(given, clusters=clusters, level=level, scale=scale)
+    if clusters is None:
+        return wilson(int(given.sum()), len(given), level)
+    return wilson_clustered(given, clusters=clusters, level=level)
+
+
 def _method(data: JudgedLabels, *, rate: bool) -> tuple[CorrectionMethod, str]:
     """The method, and why it."""
     import numpy as np
@@ -138,8 +169,10 @@ def _method(data: JudgedLabels, *, rate: bool) -> tuple[CorrectionMethod, str]:
     judged = np.asarray(data.verdicts)
     if 2 * (len(judged) - len(labels)) < len(labels):
         return "labels alone", "most records are labelled"
+    if np.isnan(judged).all():
+        return "labels alone", "the judge gave no verdict"
     if _alike(judged):
-        return "labels alone", "the judge says the same of all records"
+        return "labels alone", "the judge gives all records the same verdict"
     if rate:
         return _rate_method(labels, verdicts, missing=bool(np.isnan(judged).any()))
     if _alike(verdicts) or _alike(labels):

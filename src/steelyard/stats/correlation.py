@@ -82,7 +82,7 @@ def spearman(
         level: confidence level in (0, 1).
         seed: of numpy's default generator.
 
-    Every resample is ranked anew.
+    Every resample is ranked again.
 
     Raises:
         ValueError: lists of different lengths, something else than numbers, or infinity.

@@ -1,4 +1,4 @@
-"""Labels of people beside the verdicts of a judge: the data of a correction, and rates of a judge held to people.
+"""Labels of people beside the verdicts of a judge: the data of a correction, and rates of a judge compared with people.
 
 Some records of a run have a label, all have a verdict of the judge (or lack one, as its reply was unparsed). The labels
 may have been drawn with unequal probability, and records may come in clusters; shares and their intervals know both.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedLabels:
-    """One entry per record of what is judged.
+    """Labels and verdicts of the judged records, one entry per record.
 
     Args:
         labels: what people say, as numbers; NaN or None where a record has no label.
@@ -151,7 +151,7 @@ class JudgedRate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VerdictRates:
-    """A judge's binary verdicts held to people's labels.
+    """A judge's binary verdicts compared with people's labels.
 
     Args:
         tpr: of what people call 1, the share that the judge calls 1 (sensitivity, recall).

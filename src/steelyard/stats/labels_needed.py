@@ -27,7 +27,7 @@ _ROUNDING: Final = 1e-12
 
 
 class LabelsNeeded(NamedTuple):
-    """How many labels an aim takes.
+    """The number of labels needed for a given precision or decision.
 
     Args:
         more: labels beside those that there are; 0 where the aim is met, None where no number of labels meets it.

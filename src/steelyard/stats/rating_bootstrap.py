@@ -25,7 +25,7 @@ Statistic = Callable[["Array"], "Array"]
 """Weights (resamples x patterns) -> a value per resample, NaN where the coefficient is not defined."""
 
 _RESAMPLES: Final = 1_999
-"""A fifth of what means get, as every resample is ranked or tabulated anew: a limit is off by 0.06 standard errors."""
+"""A fifth of what means get, as every resample is ranked or tabulated again: a limit is off by 0.06 standard errors."""
 _DRAWS: Final = 10_000_000
 """Units drawn in all: above 5,000 units there are fewer resamples, down to 999."""
 _ROUNDING: Final = 1e-9

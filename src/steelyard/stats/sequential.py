@@ -167,7 +167,7 @@ def _refuted(logs: Sequence[float], goal: float) -> bool:
 def confidence_sequence(
     values: ArrayLike, *, level: float = 0.95, total: int | None = None, at: Sequence[int] | None = None
 ) -> list[Interval]:
-    """Intervals of a mean that all hold together with probability `level`, however often and whenever one looks.
+    """Intervals of a mean that all hold together with probability `level`, for any number of looks at any time.
 
     The interval after t observations is what no earlier moment has left out either: the limits never widen, and do
     not depend on which other moments are asked for. With `total` they also keep to what is possible, from S_t / N to

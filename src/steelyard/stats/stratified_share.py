@@ -44,7 +44,7 @@ def stratified_share(strata: Sequence[SampledStratum], level: float = 0.95) -> S
         level: confidence level in (0, 1).
 
     Raises:
-        ValueError: counts that are no such thing, or a level outside (0, 1).
+        ValueError: invalid counts, or a level outside (0, 1).
 
     Source: W. G. Cochran, "Sampling techniques", 3rd edition, 1977, sections 5.2 and 2.6; the limits are joined by
     MOVER, G. Y. Zou, W. Huang and X. Zhang, "A note on confidence interval estimation for a linear function of

@@ -110,7 +110,7 @@ class SingleDatabase:
         """Run one reading statement; whatever goes wrong with it is in the Execution.
 
         Args:
-            query: SQL; what is no text has no result.
+            query: SQL; what is not text has no result.
         """
         if not isinstance(query, str):
             return Execution(None, SqlFailure("error", f"a query is a text, not {type(query).__name__}"))
@@ -166,7 +166,7 @@ class SingleDatabase:
 
 
 class MultipleDatabases:
-    """The databases of a folder, opened when they are asked for.
+    """The databases of a folder, each opened on first use.
 
     Args:
         db_path: the folder, with `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb) for each.

@@ -88,7 +88,7 @@ class MetricEvaluator:
 
         Args:
             test: a mapping or pandas Series with the two columns; with `db_id` too where the target is SQL.
-            prediction_col_name: of a table: rows as lists, tuples or arrays, or its text. What is no table, 0 in all.
+            prediction_col_name: of a table: rows as lists, tuples or arrays, or its text. Anything else scores 0.
             target_col_name: of a table, or of the SQL that gives it.
 
         Returns:
@@ -266,7 +266,7 @@ class MetricTag:
         self.rules = rules
 
     def evaluate(self, target: Any, prediction: Any) -> float | None:
-        """Compute the metric; empty tables and values that are no table are allowed.
+        """Compute the metric; empty tables and values that are not tables are allowed.
 
         Args:
             target: the wanted rows, as lists, tuples or arrays of cells.

@@ -132,7 +132,7 @@ def tuple_cardinality(target: Any, prediction: Any, *, rules: RuleName = "steely
     Returns:
         A share in [0, 1], 1 for two empty tables; None where it is not applicable.
 
-    What is no table has no number of rows; the releases give 0, count letters, or raise:
+    What is not a table has no number of rows; the releases give 0, count letters, or raise:
 
     >>> tuple_cardinality([["a"], ["b"], ["c"]], [["x"]])
     0.3333333333333333
@@ -206,7 +206,7 @@ def tuple_order_unit(target: Any, prediction: Any, *, rules: RuleName = "steelya
 def execution_accuracy(
     target: Any, prediction: Any, *, rules: RuleName = "steelyard", ordered: bool | None = None
 ) -> float | None:
-    """1 where both tables have the same rows equally often, else 0.
+    """1 if both tables have the same rows equally often, else 0.
 
     Args:
         target: the wanted rows.

@@ -24,7 +24,7 @@ def native_metrics(pair: TablePair) -> dict[str, Measure]:
     for name, table in (("target", pair.target), ("prediction", pair.prediction)):
         problem = shape_problem(table)
         if problem:
-            return dict.fromkeys(pair.metrics, Measure(None, f"the {name} is no table: {problem}"))
+            return dict.fromkeys(pair.metrics, Measure(None, f"the {name} is not a table: {problem}"))
     if not pair.target or not pair.prediction:
         return {name: _accuracy(pair) if name == "execution_accuracy" else _empty(name, pair) for name in pair.metrics}
     target, prediction = intern_tables(pair.target, pair.prediction, equality=pair.equality)
@@ -35,7 +35,7 @@ def native_metrics(pair: TablePair) -> dict[str, Measure]:
 
 
 def shape_problem(table: Any) -> str:
-    """Explain why a value is no table by the rules `steelyard`, naming the first bad row; "" where it is one.
+    """Explain why a value is not a table by the rules `steelyard`, naming the first bad row; "" where it is one.
 
     A table is a list or tuple of rows; a row is a list or tuple of cells. A cell may itself be a list or dict, as
     engines return them; but where rows are lists and no cell is anything else than a list, that is a third dimension.
@@ -46,7 +46,7 @@ def shape_problem(table: Any) -> str:
     ('', '')
     """
     if not isinstance(table, list | tuple):
-        return f"{_named(table)} is no list of rows"
+        return f"{_named(table)} is not a list of rows"
     # Types first, rows only where one is wrong: three times as fast on what is a table.
     if not all(issubclass(kind, list | tuple) for kind in set(map(type, table))):
         number, row = next((number, row) for number, row in enumerate(table, 1) if not isinstance(row, list | tuple))

@@ -108,7 +108,7 @@ def _formula(release: _Release, pair: TablePair) -> Callable[[str], Measure]:
 
 def _rejected(release: _Release, pair: TablePair) -> Measure | None:
     """The result for tables that never reach a metric; None for all others."""
-    zero = "it is no table to QATCH " + release.version
+    zero = "it is not a table to QATCH " + release.version
     try:
         if not release.gate(pair.prediction):
             return Measure(0.0, f"the prediction counts as nothing: {zero}")
@@ -181,7 +181,7 @@ def _array_matches(cells: list[int], others: list[int], lexicon: Lexicon) -> int
     texts = [text if isinstance(text, bool) else str(text).rstrip("\0") for text in lexicon.numbers]
     first, second = [texts[cell] for cell in cells], [texts[cell] for cell in others]
     truths = [all(isinstance(text, bool) for text in column) and bool(column) for column in (first, second)]
-    # numpy.isin looks at one cell after the other where there are few to look for, and then a truth is no text.
+    # numpy.isin looks at one cell after the other where there are few to look for, and then a truth is not text.
     few = len(second) < 10 * len(first) ** 0.145
     if truths[0] != truths[1] and few:
         return 0

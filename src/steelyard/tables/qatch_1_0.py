@@ -141,7 +141,7 @@ def _accuracy(pair: _RawPair) -> float:
 
 
 def _hashable(value: Any) -> Hashable:
-    """Something to hash that is equal where the values are: a list is no tuple, but a set is a frozenset."""
+    """Something to hash that is equal where the values are: a list is not a tuple, but a set is a frozenset."""
     if isinstance(value, list):
         return ("list", *map(_cell_in, value))
     if isinstance(value, tuple):

@@ -1,9 +1,9 @@
 """The rules `qatch-docs`: QATCH as its documentation describes and shows it, which no release is.
 
 Where a printed example or sentence and the release 0.2.2 differ, these rules follow the documentation: rows may be
-ragged, equal tables score 1 (two empty ones, and 1 beside 1.0, too), and what is no table scores 0 instead of raising.
-All else is as in 0.2.2: cells normalised to text, repeats of cells counted, the constraint over the target's rows,
-three decimals.
+ragged, equal tables score 1 (two empty ones, and 1 beside 1.0, too), and what is not a table scores 0 instead of
+raising. All else is as in 0.2.2: cells normalised to text, repeats of cells counted, the constraint over the target's
+rows, three decimals.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ def _rows(table: Any) -> Any:
 
 
 def _problem(table: Any) -> str:
-    """Why the documentation's evaluator gives zeros: it is no list of lists of cells."""
+    """Why the documentation's evaluator gives zeros: it is not a list of lists of cells."""
     table = _rows(table)
     if not isinstance(table, list | tuple):
-        return "it is no list of rows"
+        return "it is not a list of rows"
     if set(map(type, table)) <= _LISTS and _LISTS.isdisjoint(map(type, chain.from_iterable(table))):
         return ""
     for number, row in enumerate(table, 1):
         if not isinstance(row, list | tuple):
-            return f"row {number} is no list of cells"
+            return f"row {number} is not a list of cells"
         if any(isinstance(cell, list | tuple) for cell in row):
             return f"row {number} holds a list where a cell belongs"
     return ""

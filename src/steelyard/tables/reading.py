@@ -46,7 +46,7 @@ class TableText:
 
 
 def plain_table(value: Any) -> Any:
-    """Convert a value to a list of rows; a value that is no table stays as it is.
+    """Convert a value to a list of rows; a value that is not a table stays as it is.
 
     Numbers of numpy become Python's, pandas' NA becomes None, a missing table (None, NaN, NA) becomes None.
 
@@ -178,17 +178,17 @@ def _parsed(text: str) -> TableText:
     try:
         value = read_notation(text)
     except ValueError:
-        return TableText(None, "no_table", "the output is no table: expected a list of rows as JSON")
+        return TableText(None, "no_table", "the output is not a table: expected a list of rows as JSON")
     return _shaped(plain_table(value))
 
 
 def _shaped(rows: Any) -> TableText:
     """Rows, or what is wrong with their shape."""
     if not isinstance(rows, list):
-        return TableText(None, "no_table", f"the output is no table but {_named(rows)}")
+        return TableText(None, "no_table", f"the output is not a table but {_named(rows)}")
     wrong = next((row for row in rows if not isinstance(row, list | tuple)), None)
     if wrong is not None or any(row is None for row in rows):
-        return TableText(None, "wrong_shape", f"a row of the output is no list of cells but {_named(wrong)}")
+        return TableText(None, "wrong_shape", f"a row of the output is not a list of cells but {_named(wrong)}")
     return TableText(rows)
 
 
@@ -212,7 +212,7 @@ def _row(row: Any) -> Any:
 
 
 def _from_records(records: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Cells in the order of the first record's keys; records with other keys are no rows of one table."""
+    """Cells in the order of the first record's keys; records with other keys are not rows of one table."""
     keys = list(records[0])
     if any(set(record) != set(keys) for record in records):
         return list(records)

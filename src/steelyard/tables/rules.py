@@ -84,7 +84,7 @@ class RuleSet:
         has_accuracy: whether `execution_accuracy` is among its metrics.
         reads_tables: whether the text of a table is read as a table; otherwise every text is SQL or no table.
         runs_predicted_text: whether a text that is predicted in place of a table is run as SQL.
-        even_rows: whether predicted rows of different widths are no table.
+        even_rows: whether predicted rows of different widths are not a table.
         from_value: a table that was given, as the rules see it.
         from_query: the rows of a query, as the rules see them: the releases make lists of them.
         sent: the text of a query, as it is sent to the database.

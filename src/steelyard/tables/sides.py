@@ -48,7 +48,7 @@ class TableSide:
 
     @classmethod
     def given(cls, value: Any, rules: RuleSet) -> TableSide:
-        """A table in any of the forms of `reading`; a value that is no table is left to the metrics."""
+        """A table in any of the forms of `reading`; a value that is not a table is left to the metrics."""
         return cls(rules.from_value(plain_table(value)))
 
     def result(self, width: int) -> ResultTable:

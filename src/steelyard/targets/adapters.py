@@ -32,7 +32,7 @@ def resolve(given: Any, methods: Sequence[str], extra: str) -> Any:
         extra: of `pip install 'steelyard[...]'`.
 
     Raises:
-        ConfigError: there is nothing of that name, a package is not installed, or it is no such object.
+        ConfigError: there is nothing of that name, a package is not installed, or it is not such an object.
     """
     answerer = given
     if isinstance(given, str):
@@ -145,7 +145,7 @@ def source(ident: Any, metadata: Mapping[str, Any], *, page: Any, span: tuple[An
 def page_of(metadata: Mapping[str, Any], *, first: int) -> Any:
     """Return the 1-based page of a passage from the metadata of LlamaIndex and LangChain; None where there is none.
 
-    `page` is the place in the file; `page_label` is what is printed on the page, and may begin anew after a preface.
+    `page` is the place in the file; `page_label` is what is printed on the page, and may begin again after a preface.
     PyMuPDFReader of LlamaIndex writes the page's number as the text of `source`.
 
     Args:

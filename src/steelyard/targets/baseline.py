@@ -36,7 +36,7 @@ _READING: Final = frozenset({"retrieval", "extractive"})
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A classical answerer that calls no model. Its output is a letter; of `rules` a SQL statement, of `extractive`
+    """A classical baseline that calls no model. Its output is a letter; of `rules` a SQL statement, of `extractive`
     a sentence, of `reference` the reference.
 
     `retrieval` asks the knowledge for question + option, for each option, and takes the option whose best passage

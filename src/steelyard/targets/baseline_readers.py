@@ -75,7 +75,7 @@ def open_solver(paths: Paths) -> Solver:
 
 @lru_cache(maxsize=8)
 def _build_solver(paths: Paths, stamps: Stamps) -> Solver:
-    """The index of documents as they were at `stamps`; where one changed, they are indexed anew."""
+    """The index of documents as they were at `stamps`; where one changed, they are indexed again."""
     documents = documents_at(paths, stamps)
     passages = tuple(
         passage for document in documents for passage in split_passages(document.text, budget=PASSAGE_TOKENS)

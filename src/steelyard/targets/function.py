@@ -68,7 +68,7 @@ def find_object(path: str) -> Any:
     """
     module, _, name = path.partition(":")
     if not module or not name:
-        raise ConfigError(f"{path!r} is no import path: write package.module:name")
+        raise ConfigError(f"{path!r} is not an import path: write package.module:name")
     look_here()
     with boundary("config", f"{path!r} cannot be imported"):
         value: Any = import_module(module)
@@ -87,7 +87,7 @@ class Described:
     """What the source of a module tells about a name.
 
     Args:
-        arguments: of the function of that name; None where it is no plain function, or nothing can be said.
+        arguments: of the function of that name; None where it is not a plain function, or nothing can be said.
         needed: how many of them a caller has to give.
         is_class: whether it is a class.
         plain: the type of a plain value (`int`, `list`); "" for anything else.
@@ -103,11 +103,11 @@ def describe_path(path: str) -> Described:
     """Describe the object at `package.module:name` from the module's source, without importing it.
 
     Raises:
-        ConfigError: it is no import path, there is no such module, it cannot be read, or it binds no such name.
+        ConfigError: it is not an import path, there is no such module, it cannot be read, or it binds no such name.
     """
     module, _, name = path.partition(":")
     if not module or not name:
-        raise ConfigError(f"{path!r} is no import path: write package.module:name")
+        raise ConfigError(f"{path!r} is not an import path: write package.module:name")
     look_here()
     loaded = sys.modules.get(module)
     if loaded is not None:

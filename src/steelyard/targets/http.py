@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.models.http import HttpModel, shows_messages
+from steelyard.prompts.agent_messages import MESSAGES, steps_of_reply
 from steelyard.prompts.conversation import conversation_asked, is_messages
 from steelyard.prompts.sample_values import (
     SAMPLE_NAMES,
@@ -81,10 +82,12 @@ class HttpEndpoint(HttpModel):
         return shows_metadata(key, *self._own_places, *([load_template(self.template)] if self.template else []))
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
-        """Ask the endpoint once; passages that it retrieved become the output's contexts, with their sources."""
+        """Ask the endpoint once; the output has the passages that it retrieved, and the messages of an agent."""
         reply = await ask(self, self.messages(sample), **sample_values(sample))
         metadata: dict[str, Any] = {} if reply.finish == "stop" else {"finish": reply.finish}
         metadata |= {key: reply.metadata[key] for key in ("kb_miss", "sources") if reply.metadata.get(key)}
+        if MESSAGES in reply.metadata:
+            metadata |= steps_of_reply(reply)
         return Output(reply.text, tuple(reply.metadata.get("contexts", ())), metadata)
 
     def messages(self, sample: Sample) -> str | list[Message]:

@@ -178,7 +178,7 @@ class LangChainRunnable:
 
 
 def _steps(steps: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    """The pairs of action and observation of an AgentExecutor, as messages; what is no such pair as its text."""
+    """The pairs of action and observation of an AgentExecutor, as messages; what is not such a pair as its text."""
     for step in steps:
         if not (isinstance(step, list | tuple) and len(step) == 2 and hasattr(step[0], "tool")):
             yield {"role": "assistant", "content": str(step)}

@@ -93,7 +93,7 @@ class Likelihood:
                 set here.
         """
         if not hasattr(self.model, "request"):
-            raise ConfigError(f"{type(self.model).__name__} is no model")
+            raise ConfigError(f"{type(self.model).__name__} is not a model")
         if self.by == "texts" and not self._completes:
             raise ConfigError(
                 "by: texts needs the log probabilities of a prompt, which chat endpoints do not give: take the model "
@@ -106,7 +106,7 @@ class Likelihood:
         expect_number("top_logprobs", self.top_logprobs, 1, _MOST_TOP, whole=True)
         for name in ("logprobs", "top_logprobs", "echo", "prompt_logprobs", "max_tokens", "n", "response_format"):
             if name in {**ModelInfo.of(self.model).parameters, **self.parameters}:
-                raise ConfigError(f"parameters may not hold {name!r}: a likelihood target sets it")
+                raise ConfigError(f"parameters must not contain {name!r}: a likelihood target sets it")
 
     def _check_template(self) -> None:
         if not self.template:

@@ -163,7 +163,7 @@ def _chat_message(message: Message) -> Any:
 def _tool_call(call: Mapping[str, Any]) -> dict[str, Any]:
     function = call.get("function") or call
     given = function.get("arguments", function.get("args", {}))
-    with contextlib.suppress(ValueError):  # text that is no JSON stays what the model wrote
+    with contextlib.suppress(ValueError):  # text that is not JSON stays what the model wrote
         given = json.loads(given) if isinstance(given, str) else given
     return {"tool_call_id": call.get("id"), "tool_name": function["name"], "tool_kwargs": given}
 

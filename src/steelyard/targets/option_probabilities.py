@@ -9,7 +9,7 @@ By text: the log probability of an option's text after a prompt, from the tokens
 belong to the option follows from their position in the text. An endpoint's own offsets are counted in its own
 way (a character of several tokens, a sign for the beginning of the text), so the tokens are laid along the bytes of the
 text that was sent, in every way that they fit. Where these ways disagree about the option's tokens, nothing is summed.
-The endpoint's offsets are used only where the tokens are no text at all.
+The endpoint's offsets are used only where the tokens are not text at all.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _finite(value: Any) -> float | None:
 
 _HIGH: Final = 0x80
 _PART: Final = "�"
-"""What a byte or several that are no character of their own are shown as; at most three."""
+"""What a byte or several that are not a character of their own are shown as; at most three."""
 _MOST_PART: Final = 3
 _MOST_EMPTY: Final = 4
 """Bytes that an empty token may stand for: those of one character of UTF-8."""
@@ -210,7 +210,7 @@ def _ends(data: bytes, at: int, token: str | None, *, first: bool) -> frozenset[
     if not token:
         return frozenset({at}) | _parts(data, frozenset({at}), _MOST_EMPTY)
     ends = frozenset[int]().union(*(_matches(data, at, writing) for writing in _writings(token, first=first)))
-    # A sign for the beginning of a text is no part of it.
+    # A sign for the beginning of a text is not part of it.
     return ends or (frozenset({at}) if first else ends)
 
 

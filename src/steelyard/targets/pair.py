@@ -68,9 +68,11 @@ class Pair:
         return self.first, self.second
 
     def expected(self) -> Output:
-        """Return a placeholder for a dry run, before the two sides have answered."""
+        """Return a placeholder for a dry run, before the two sides have answered; equal answers would be one prompt."""
         kept = {MESSAGES: [{"role": "assistant", "content": "..."}]} if self.transcripts else {}
-        return Output(dict.fromkeys(SIDES, "..."), metadata={side: {"failure": "", **kept} for side in SIDES})
+        return Output(
+            dict(zip(SIDES, ("...", "???"), strict=True)), metadata={side: {"failure": "", **kept} for side in SIDES}
+        )
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:  # noqa: ARG002  # what a target takes
         """Refuse to answer: only a pair that is bound to its runs can.

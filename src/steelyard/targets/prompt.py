@@ -10,6 +10,7 @@ from typing import Any
 from steelyard.errors import ConfigError
 from steelyard.models.base import Model, ModelInfo
 from steelyard.models.references import check_sent
+from steelyard.prompts.agent_messages import MESSAGES, steps_of_reply
 from steelyard.prompts.conversation import conversation_asked, is_messages, with_system
 from steelyard.prompts.reply_schema import load_reply_schema, response_format
 from steelyard.prompts.sample_values import (
@@ -63,7 +64,7 @@ class Prompt:
             check_placeholders(text)
         check_sent("parameters", self.parameters)
         if not hasattr(self.model, "request"):
-            raise ConfigError(f"{type(self.model).__name__} is no model")
+            raise ConfigError(f"{type(self.model).__name__} is not a model")
         if self.reply:
             load_reply_schema(self.reply)
             if "response_format" in {**ModelInfo.of(self.model).parameters, **self.parameters}:
@@ -90,7 +91,10 @@ class Prompt:
         letters = [option_label(no) for no in range(len(sample.choices))]
         held = {"response_format": response_format(self.reply, letters)} if self.reply else {}
         reply = await ask(self.model, self.messages(sample), **self.parameters, **held)
-        metadata = {} if reply.finish == "stop" else {"finish": reply.finish}
+        metadata: dict[str, Any] = {} if reply.finish == "stop" else {"finish": reply.finish}
+        # A model that was offered tools and called none has made a step too, and is scored for it.
+        if self._offers_tools or not reply.metadata.keys().isdisjoint(("tool_calls", MESSAGES)):
+            metadata |= steps_of_reply(reply)
         return Output(reply.text, tuple(reply.metadata.get("contexts", ())), metadata)
 
     def messages(self, sample: Sample) -> list[Message]:
@@ -102,6 +106,10 @@ class Prompt:
             whole = has_transcript(*self._texts)
             asked = conversation_asked(sample.input, self._filled(template, sample), has_transcript=whole)
         return with_system(self._filled(load_words(self.system, "system"), sample), asked) if self.system else asked
+
+    @property
+    def _offers_tools(self) -> bool:
+        return "tools" in self.parameters or "tools" in getattr(self.model, "parameters", ())
 
     @property
     def _texts(self) -> tuple[str, str]:

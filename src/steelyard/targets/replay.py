@@ -135,12 +135,12 @@ def _output_of(row: Mapping[str, Any], names: tuple[str, str, str, str]) -> Outp
     """The output of a row, with what was retrieved for it.
 
     Raises:
-        ValueError: contexts or sources that are no such list, or not as many of both.
+        ValueError: contexts or sources that are not such a list, or not as many of both.
     """
     _, output, contexts, sources = names
     texts = _listed(row.get(contexts), contexts)
     if not all(isinstance(text, str) for text in texts):
-        raise ValueError(f"{contexts!r} is no list of texts")
+        raise ValueError(f"{contexts!r} is not a list of texts")
     passages = [_source(entry, sources) for entry in _listed(row.get(sources), sources)]
     if texts and passages and len(texts) != len(passages):
         raise ValueError(f"{len(texts)} {contexts} and {len(passages)} {sources}: expected one for each")
@@ -161,7 +161,7 @@ def _conversation(row: Mapping[str, Any], output: str) -> Output | None:
     messages = _listed(row[MESSAGES], MESSAGES)
     conversation = conversation_output({MESSAGES: messages, "output": row.get(output), USAGE: row.get(USAGE)})
     if conversation is None:
-        raise ValueError(f"{MESSAGES!r} is no list of chat messages with one of the assistant among them")
+        raise ValueError(f"{MESSAGES!r} is not a list of chat messages with one of the assistant among them")
     return conversation
 
 
@@ -170,12 +170,12 @@ def _listed(value: Any, name: str) -> Sequence[Any]:
     if isinstance(value, str) and value.strip():
         entries = list_in(value)
         if entries is None:
-            raise ValueError(f"{name!r} is no list: expected JSON, got {value:.60}")
+            raise ValueError(f"{name!r} is not a list: expected JSON, got {value:.60}")
         return entries
     if value is None or value == "":
         return ()
     if not isinstance(value, list):
-        raise ValueError(f"{name!r} is no list")  # noqa: TRY004  # of a file
+        raise ValueError(f"{name!r} is not a list")  # noqa: TRY004  # of a file
     return value
 
 
@@ -184,7 +184,7 @@ def _source(value: Any, name: str) -> Mapping[str, Any]:
         return value
     if isinstance(value, str | int) and not isinstance(value, bool):
         return {"id": str(value)}
-    raise ValueError(f"{name!r} holds {value!r:.40}, which is no id and no mapping")
+    raise ValueError(f"{name!r} holds {value!r:.40}, which is neither an id nor a mapping")
 
 
 def _text_of(file: Path) -> str:
@@ -213,7 +213,7 @@ def _mapping_in(text: str, row: tuple[str, str]) -> Mapping[str, Any] | None:
 
 def _of_mapping(mapping: Mapping[str, Any], name: str) -> _Outputs:
     if mapping and set(mapping) == {str(number) for number in range(len(mapping))}:
-        # BIRD's own evaluator scores an output that is no text (a refused prompt is 0) as an empty statement.
+        # BIRD's own evaluator scores an output that is not text (a refused prompt is 0) as an empty statement.
         texts = [mapping[str(number)] for number in range(len(mapping))]
         return _Outputs(lines=tuple(split_line(text) if isinstance(text, str) else SqlLine("", "") for text in texts))
     if any(isinstance(value, dict | list) for value in mapping.values()):

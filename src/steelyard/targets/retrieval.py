@@ -99,7 +99,7 @@ class QueryEngine:
             DataError: a document cannot be read.
         """
         if not hasattr(self.model, "request"):
-            raise ConfigError(f"{type(self.model).__name__} is no model")
+            raise ConfigError(f"{type(self.model).__name__} is not a model")
         check_sent("parameters", self.parameters)
         expect_number("top_k", self.top_k, 1, whole=True)
         self._cut.check()

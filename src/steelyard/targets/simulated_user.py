@@ -16,10 +16,18 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
-from steelyard.errors import ConfigError, ModelError, expect_number
+from steelyard.errors import ConfigError, DataError, ModelError, expect_number
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
-from steelyard.prompts.agent_messages import CONVERSATION, MESSAGES, USAGE, last_answer, summed_usage, tokens_in
+from steelyard.prompts.agent_messages import (
+    CONTEXTS,
+    CONVERSATION,
+    MESSAGES,
+    USAGE,
+    last_answer,
+    summed_usage,
+    tokens_in,
+)
 from steelyard.prompts.agent_transcript import windowed_transcript
 from steelyard.prompts.conversation import is_messages, question_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
@@ -66,7 +74,7 @@ class SimulatedUser:
             sample's metadata, else its input.
         persona: who the user is; filled likewise. Empty: the key `persona` of the sample's metadata, or nobody special.
         stop: when the user is done, in words. Empty: when it has what it wants, or clearly will not get it.
-        most_turns: messages of the user at most.
+        most_turns: the most messages of the user.
         opens: `sample`: the sample's input is said first; `user`: the model writes the first message from the goal.
         seed: sent with each call of the user's model, another one for each sample, repeat and turn; null: none.
         parameters: of every call of the user's model.
@@ -102,7 +110,7 @@ class SimulatedUser:
         if isinstance(self.target, SimulatedUser) or hasattr(self.target, "sides"):
             raise ConfigError(f"target: a simulated user cannot talk to a {type(self.target).__name__}")
         if self.model is not None and not hasattr(self.model, "request"):
-            raise ConfigError(f"model: {type(self.model).__name__} is no model")
+            raise ConfigError(f"model: {type(self.model).__name__} is not a model")
         if self.opens not in {"sample", "user"}:
             raise ConfigError(f"opens: expected sample or user, but got {self.opens!r}")
         if self.opens == "user" and self.model is None:
@@ -137,8 +145,13 @@ class SimulatedUser:
 
         Raises:
             ModelError: a call failed for good, or the user's model refused or said nothing that can be read.
+            DataError: the sample has nothing to say first.
         """
         said, turns = self._opening(sample)
+        if self.opens == "sample" and not (said or turns):
+            raise DataError(f"sample {sample.id!r}: its input holds no message of the user, so nothing is said first")
+        if any(not shown_content(words).strip() for words in turns):
+            raise DataError(f"sample {sample.id!r}: a message of the user in its input is blank")
         spoken: list[Message] = list(said)
         messages: list[Mapping[str, Any]] = []
         outputs: list[Output] = []
@@ -161,18 +174,27 @@ class SimulatedUser:
 
     def _output(self, outputs: list[Output], messages: list[Mapping[str, Any]], ended: Ended) -> Output:
         if not outputs:
+            if self.model is None:
+                raise DataError("the sample's input holds nothing that the target could answer, and no model goes on")
             raise ModelError("the simulated user ended the conversation before it began", kind="user_unparsed")
         last = outputs[-1]
         metadata: dict[str, Any] = {
             MESSAGES: messages,
-            CONVERSATION: {"turns": len(outputs), "ended": ended},
+            CONVERSATION: {
+                "turns": len(outputs),
+                "ended": ended,
+                **({"opens": "user"} if self.opens == "user" else {}),
+            },
         }
         usages = [output.metadata.get(USAGE) for output in outputs]
         if all(usage is not None for usage in usages) and (usage := summed_usage(map(tokens_in, usages))):
             metadata[USAGE] = usage
         if finish := last.metadata.get("finish"):
             metadata["finish"] = finish
-        contexts = dict.fromkeys(passage for output in outputs for passage in output.contexts)
+        contexts = list(dict.fromkeys(passage for output in outputs for passage in output.contexts))
+        if contexts:
+            number = {passage: at for at, passage in enumerate(contexts)}
+            metadata[CONVERSATION][CONTEXTS] = [[number[each] for each in output.contexts] for output in outputs]
         return Output(last.value, tuple(contexts), metadata)
 
     def _opening(self, sample: Sample) -> tuple[list[Message], list[Any]]:
@@ -181,15 +203,15 @@ class SimulatedUser:
             return [], []
         given = sample.input
         if not is_messages(given):
-            return [], [question_of(given)]
+            return [], [] if given is None or given == [] else [question_of(given)]
         roles = [str(message["role"]).lower() for message in given]
         before = [message for message, role in zip(given, roles, strict=True) if role in {"system", "developer"}]
         if not any(role == "assistant" for role in roles):
-            return before, [message["content"] for message in given if str(message["role"]).lower() in _USERS]
+            return before, [message.get("content") for message in given if str(message["role"]).lower() in _USERS]
         last = max((at for at, role in enumerate(roles) if role in _USERS), default=-1)
         if last < len(given) - 1:
             return list(given), []
-        return list(given[:last]), [given[last]["content"]]
+        return list(given[:last]), [given[last].get("content")]
 
     async def _next(self, sample: Sample, ask: Asks, spoken: list[Message], turn: int) -> str | None:
         """What the user says next; None where the conversation is over.

@@ -135,7 +135,9 @@ class GoalReached:
         language, transcript, values = _shown(trajectory, sample, output, self.judge, self.window_tokens)
         goal = self.goal.strip() or _wanted(sample.metadata.get("goal")) or values["question"]
         messages = self._prompt.messages(language, {**values, "goal": goal, "reference": reference_of(sample)})
-        verdicts = await self.judge.verdicts(ask, messages, _read, max_tokens=_REASON_TOKENS)
+        verdicts = await self.judge.verdicts(
+            ask, messages, _read, schema=self.judge.yes_no_schema(), max_tokens=_REASON_TOKENS
+        )
         detail = {"transcript": transcript.to_json()}
         return score_of(name, verdicts, candidate=values["answer"], passes=lambda value: value > 1 / 2, detail=detail)
 
@@ -197,7 +199,9 @@ class PlanFollowed:
             return trajectory
         language, transcript, values = _shown(trajectory, sample, output, self.judge, self.window_tokens)
         messages = self._prompt.messages(language, {**values, "plan": plan})
-        verdicts = await self.judge.verdicts(ask, messages, _read, max_tokens=_REASON_TOKENS)
+        verdicts = await self.judge.verdicts(
+            ask, messages, _read, schema=self.judge.yes_no_schema(), max_tokens=_REASON_TOKENS
+        )
         detail = {"transcript": transcript.to_json()}
         return score_of(name, verdicts, candidate=values["answer"], passes=lambda value: value > 1 / 2, detail=detail)
 
@@ -274,7 +278,8 @@ class StepsJustified:
         )
         messages = self._prompt.messages(language, {**values, "steps": steps, "count": str(len(calls))})
         read = partial(read_numbered, n=len(calls))
-        repeats = await self.judge.verdicts(ask, messages, read, max_tokens=_TOKENS_EACH * len(calls))
+        schema, tokens = self.judge.numbered_schema(), _TOKENS_EACH * len(calls)
+        repeats = await self.judge.verdicts(ask, messages, read, schema=schema, max_tokens=tokens)
         threshold = self.threshold
         return score_of(
             name,

@@ -91,7 +91,7 @@ class Correctness:
             "answer": answer,
         }
         messages = self._prompt.messages(language, values)
-        verdicts = await self.judge.verdicts(ask, messages, _rating_in, **self.judge.rating_format())
+        verdicts = await self.judge.verdicts(ask, messages, _rating_in, schema=self.judge.rating_schema())
         return self._scores(verdicts, answer)
 
     def _scores(self, verdicts: Sequence[Verdict], answer: str) -> list[Score]:

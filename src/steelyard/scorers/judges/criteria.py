@@ -80,13 +80,13 @@ class Rubric:
         """Check the settings.
 
         Raises:
-            ConfigError: no name, fewer than two levels, one that is no number or has no description, a threshold off
+            ConfigError: no name, fewer than two levels, one that is not a number or has no description, a threshold off
                 the scale, or a prompt that cannot be trusted.
         """
         if not self.name.strip() or not self.name.isprintable():
             raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
         if not self.question.strip() and self.name == _UNNAMED:
-            raise ConfigError("question: say what is judged, or give the rubric a name that says it")
+            raise ConfigError("question: describe what is judged, or give the rubric a name that describes it")
         self._check_levels()
         refuse_file_names(question=self.question, levels=self.levels)
         if self.threshold is not None:
@@ -98,7 +98,7 @@ class Rubric:
             raise ConfigError('levels: two or more, as {"1": "what makes a 1", "5": "what makes a 5"}')
         for value, text in self.levels.items():
             if not isfinite(_number(value)):
-                raise ConfigError(f"levels: {value!r} is no number")
+                raise ConfigError(f"levels: {value!r} is not a number")
             if not isinstance(text, str) or not text.strip():
                 raise ConfigError(f"levels: {value} needs a description")
         if len(set(self._values)) < len(self.levels):
@@ -135,7 +135,7 @@ class Rubric:
         return score_of(
             self.name,
             await self.judge.verdicts(
-                ask, messages, self._read, max_tokens=_REASON_TOKENS, **self.judge.rating_format()
+                ask, messages, self._read, schema=self.judge.rating_schema(), max_tokens=_REASON_TOKENS
             ),
             candidate=shown["answer"],
             passes=None if threshold is None else lambda value: value >= threshold,
@@ -147,7 +147,7 @@ class Rubric:
         verdict = unless_stopped(read_rating(reply.text, scale, name=self.name, finish=reply.finish), reply)
         if verdict.value is None or self.allow_between or verdict.value in self._values:
             return verdict
-        reason = f"{verdict.value:g} is none of the levels. {verdict.reason}".strip()
+        reason = f"{verdict.value:g} is not one of the levels. {verdict.reason}".strip()
         return replace(verdict, outcome="unparsed", value=None, kind="out_of_scale", reason=reason)
 
     @property
@@ -252,7 +252,8 @@ class Guideline:
         }
         messages = self._prompt.messages(self.judge.language_for(question, answer), values)
         read = partial(read_numbered, n=count)
-        repeats = await self.judge.verdicts(ask, messages, read, max_tokens=_TOKENS_EACH * count)
+        schema = self.judge.numbered_schema()
+        repeats = await self.judge.verdicts(ask, messages, read, schema=schema, max_tokens=_TOKENS_EACH * count)
         return score_of(
             self.name,
             [combined_verdict(verdicts, _followed(verdicts) / count) for verdicts in repeats],

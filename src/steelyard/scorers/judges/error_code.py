@@ -72,11 +72,11 @@ class ErrorJudge:
         """Check the settings.
 
         Raises:
-            ConfigError: no name or definition, examples that are no texts, or a prompt that cannot be trusted.
+            ConfigError: no name or definition, examples that are not texts, or a prompt that cannot be trusted.
         """
         _check_name(self.name)
         if not isinstance(self.definition, str) or not self.definition.strip():
-            raise ConfigError("definition: say in words what belongs to this kind of error")
+            raise ConfigError("definition: describe in words this kind of error")
         examples: Any = self.examples  # a single text would be taken for a list of letters
         if not isinstance(examples, tuple | list) or len(examples) > MOST_EXAMPLES:
             raise ConfigError(f"examples: a list of at most {MOST_EXAMPLES} texts, not {examples!r:.80}")
@@ -108,13 +108,15 @@ class ErrorJudge:
             "definition": self.definition.strip(),
         }
         messages = self._prompt.messages(self.judge.language_for(question, answer), values)
-        verdicts = await self.judge.verdicts(ask, messages, _read, max_tokens=_REASON_TOKENS)
+        verdicts = await self.judge.verdicts(
+            ask, messages, _read, schema=self.judge.yes_no_schema(), max_tokens=_REASON_TOKENS
+        )
         return _majority(score_of(self.name, verdicts, candidate=answer, passes=lambda value: value > 1 / 2), verdicts)
 
     @property
     def _prompt(self) -> FencedPrompt:
         fenced = ("question", "contexts", "answer", "examples")
-        return self.judge.prompt("error_code", self.template, fenced, ("definition",))
+        return self.judge.prompt("error_code", self.template, fenced, ("definition",), shared=("examples",))
 
 
 def _read(reply: Reply) -> Verdict:

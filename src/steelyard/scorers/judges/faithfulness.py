@@ -4,8 +4,8 @@
 first window of contexts creates a verdict, each further one refines it. Deviations: the verdict is read, never searched
 for as a substring ("No, yesterday's report ..." is no); YES ends the procedure, since further contexts cannot take
 support away; the judge sees the question, without which a short answer claims nothing; a further window comes with the
-reasons so far, so that two windows can support an answer together; what cannot be read is no verdict, where LlamaIndex
-counts it as unsupported.
+reasons so far, so that two windows can support an answer together; what cannot be read is not a verdict, where
+LlamaIndex counts it as unsupported.
 
 `ClaimFaithfulness` extracts the claims of the answer and judges each.
 
@@ -37,6 +37,7 @@ from steelyard.scorers.judges.judge import (
     Judge,
     contexts_of,
     first_unparsed,
+    form_of,
     not_applicable,
     nothing_to_support,
     read_numbered,
@@ -137,7 +138,7 @@ class Faithfulness:
             values["reason"] = latest.reason[:_LONGEST_REASON]
         prompt = self._create if latest is None else self._refine
         language = self.judge.language_for(*material.values())
-        reply = await self.judge.ask(ask, prompt.messages(language, values), **self.judge.yes_no_format())
+        reply = await self.judge.ask(ask, prompt.messages(language, values), schema=self.judge.yes_no_schema())
         return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
 
     @property
@@ -234,7 +235,7 @@ class ClaimFaithfulness:
         """Check the settings.
 
         Raises:
-            ConfigError: a threshold that is no share, a window that holds nothing, or a prompt that cannot be used.
+            ConfigError: a threshold that is not a share, a window that holds nothing, or a prompt that cannot be used.
         """
         if self.threshold is not None:
             expect_number("threshold", self.threshold, 0, 1)
@@ -284,7 +285,8 @@ class ClaimFaithfulness:
             "claims": "\n".join(f"{no}. {before.texts[position]}" for no, position in enumerate(positions, start=1)),
             "count": str(len(positions)),
         }
-        reply = await self.judge.ask(ask, self._judging.messages(language, values))
+        messages = self._judging.messages(language, values)
+        reply = await self.judge.ask(ask, messages, schema=self.judge.numbered_schema())
         verdicts = list(before.verdicts or [Verdict("unparsed")] * len(before.texts))
         for position, verdict in zip(positions, read_numbered(reply, len(positions)), strict=True):
             had_no_value = bool(before.verdicts) and before.verdicts[position].value is None
@@ -322,12 +324,12 @@ def _share(claims: _Claims) -> Verdict:
     reason = "; ".join(
         f"{verdict.label or 'unparsed'}: {text}" for text, verdict in zip(claims.texts, claims.verdicts, strict=True)
     )
-    unparsed = first_unparsed(claims.verdicts)
+    unparsed, form = first_unparsed(claims.verdicts), form_of(claims.verdicts)
     if unparsed is None:
         supported = sum(verdict.value == 1 for verdict in claims.verdicts)
-        return Verdict("scored", supported / len(claims.texts), form="claims", reason=reason)
+        return Verdict("scored", supported / len(claims.texts), form="claims", reason=reason, asked_for=form)
     if any(verdict.value is not None for verdict in claims.verdicts):
-        return Verdict("unparsed", kind="ambiguous", reason=reason)
+        return Verdict("unparsed", kind="ambiguous", reason=reason, asked_for=form)
     return unparsed
 
 

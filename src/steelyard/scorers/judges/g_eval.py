@@ -2,7 +2,8 @@
 
 Source: Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023: task and criteria,
 evaluation steps that the model wrote for itself (section 2, "auto chain-of-thoughts"), and a form with the metric's
-name, filled in with the score alone ("Evaluation Form (scores ONLY)" in the prompts of github.com/nlpyang/geval).
+name, filled in with the score alone ("Evaluation Form (scores ONLY)" in the prompts of github.com/nlpyang/geval). The
+parts stand in that order, in words of our own: what is rated comes between the steps and the form.
 
 That form is why the packaged prompt, alone among those of the judges, asks for no reasons before the verdict and shows
 no example: the score is weighted by the probabilities of its token, which reasons before it would settle in advance.
@@ -101,7 +102,7 @@ class GEval:
         self._form.check()
         self._form.check_judge(self.judge)
         if not self.criteria.strip():
-            raise ConfigError("criteria: say what is judged, and what makes a high score and a low one")
+            raise ConfigError("criteria: describe what is judged, and what makes a high score and a low one")
         refuse_file_names(criteria=self.criteria, task=self.task, steps=self.steps)
         if not _are_texts(self.steps):
             raise ConfigError(f"steps: a list of texts, not {self.steps!r}")
@@ -196,5 +197,5 @@ def _without_steps(reply: Reply) -> Verdict:
     verdict = unparsed_verdict(reply)
     explanation = f": {verdict.reason}" if verdict.reason else ""
     return replace(
-        verdict, reason=f"the judge was asked for evaluation steps, and none could be read in its reply{explanation}"
+        verdict, reason=f"the judge's reply to the request for evaluation steps could not be read{explanation}"
     )

@@ -11,14 +11,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
 from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Model
+from steelyard.models.base import Model, ModelInfo
 from steelyard.models.references import check_sent
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
@@ -29,6 +29,7 @@ from steelyard.replies.verdict_like import verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.session.replies import answer_of, refused_before
+from steelyard.session.reply_schemas import AS_SCHEMA, REPLY_FORM, ask_for_schema, marked
 from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, Scorer
 
 STEADY: Final[Mapping[str, Any]] = MappingProxyType(
@@ -38,6 +39,8 @@ STEADY: Final[Mapping[str, Any]] = MappingProxyType(
 
 _NAME: Final = re.compile(r"[\w.-]+")
 _MOST_REPEATS: Final = 100
+_YES_NO: Final[Mapping[str, Any]] = MappingProxyType({"type": "string", "enum": ["YES", "NO"]})
+_NO_SCHEMA: Final[Mapping[str, Any]] = MappingProxyType({})
 
 T = TypeVar("T")
 
@@ -55,8 +58,9 @@ class Judge:
             out, for endpoints that refuse it.
         name: appended to the names of its scores: with `strict` a scorer gives `correct_strict`. Two judges with
             different names can score the same thing in one suite, and reports show how far they agree.
-        structured: hold verdicts to a JSON schema, the reason before the verdict, at an endpoint that has structured
-            outputs: those of `correctness`, `rubric` and `faithfulness`. Others are asked for free text as ever.
+        structured: `auto` holds verdicts to a JSON schema, the reason before the verdict, and asks for free text where
+            the endpoint refuses one; true does so too, but a refusal is an error; false asks for free text. Either is
+            read by the same reader, and each score says which it was.
     """
 
     model: Model | None = None
@@ -64,7 +68,7 @@ class Judge:
     language: LanguageSetting = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="", metadata={NEW_KEY: True})
-    structured: bool = field(default=False, metadata={NEW_KEY: True})
+    structured: Literal["auto"] | bool = field(default=False, metadata={NEW_KEY: True})
     earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 
@@ -72,34 +76,52 @@ class Judge:
         """Check the settings before anything is sent.
 
         Raises:
-            ConfigError: no model, repeats out of range, an unknown language, an API key in `parameters`, or a name that
-                cannot be a part of a score's name.
+            ConfigError: no model, repeats out of range, an unknown language, an API key in `parameters`, a name that
+                cannot be a part of a score's name, or two forms of the reply.
         """
         if self.model is None:
-            raise ConfigError("it asks a model and has none: set judge: {model: ...}, for all scorers or for this one")
+            raise ConfigError("it has no model to ask: set judge: {model: ...}, for all scorers or for this one")
         if not hasattr(self.model, "request"):
-            raise ConfigError(f"judge: {type(self.model).__name__} is no model")
+            raise ConfigError(f"judge: {type(self.model).__name__} is not a model")
         expect_number("repeats", self.repeats, 1, _MOST_REPEATS, whole=True)
         check_language(self.language)
         check_sent("parameters", self.parameters)
         if self.name and not _NAME.fullmatch(self.name):
             raise ConfigError(f"name: expected letters, digits, -, _ and . for a judge's name, but got {self.name!r}")
+        if self.structured not in (False, True, "auto"):
+            raise ConfigError(f"structured: expected auto, true or false, but got {self.structured!r}")
+        if self.structured and "response_format" in {**ModelInfo.of(self.model).parameters, **self.parameters}:
+            raise ConfigError("structured and a response_format among the parameters: give one of them")
 
-    def rating_format(self) -> dict[str, Any]:
-        """Parameters of a call that asks for a rating: a schema where verdicts are structured, else none."""
-        return self._format("rating", {"type": "number"})
+    def rating_schema(self, *, reason: bool = True) -> dict[str, Any]:
+        """Parameters that hold a reply to a rating in JSON; none where verdicts are not structured.
 
-    def yes_no_format(self) -> dict[str, Any]:
-        """Parameters of a call that asks for YES or NO, likewise."""
-        return self._format("verdict", {"type": "string", "enum": ["YES", "NO"]})
+        Args:
+            reason: whether the judge gives its reasons, in front of the rating.
+        """
+        return self._schema("rating", {"rating": {"type": "number"}}, reason=reason)
 
-    def _format(self, name: str, verdict: Mapping[str, Any]) -> dict[str, Any]:
+    def yes_no_schema(self) -> dict[str, Any]:
+        """Likewise to YES or NO."""
+        return self._schema("verdict", {"verdict": _YES_NO})
+
+    def numbered_schema(self) -> dict[str, Any]:
+        """Likewise to a list of YES or NO, each with its number; it is the same for every length of list."""
+        if not self.structured:
+            return {}
+        entry = _closed({"number": {"type": "integer"}, "reason": {"type": "string"}, "verdict": _YES_NO})
+        return _format("verdicts", _closed({"verdicts": {"type": "array", "items": entry}}))
+
+    def preference_schema(self) -> dict[str, Any]:
+        """Likewise to A, B, or C for neither."""
+        return self._schema("preference", {"preference": {"type": "string", "enum": ["A", "B", "C"]}})
+
+    def _schema(self, title: str, verdict: Mapping[str, Any], *, reason: bool = True) -> dict[str, Any]:
         if not self.structured:
             return {}
         # The reason stands first: a verdict that is written first is not drawn from it.
-        properties = {"reason": {"type": "string"}, name: verdict}
-        schema = {"title": name, "type": "object", "properties": properties, "required": ["reason", name]}
-        return {"response_format": response_format({**schema, "additionalProperties": False})}
+        before = {"reason": {"type": "string"}} if reason else {}
+        return _format(title, _closed({**before, **verdict}))
 
     def language_for(self, *texts: str) -> Language:
         """The language of a prompt that shows `texts`."""
@@ -113,13 +135,33 @@ class Judge:
         plain: tuple[str, ...] = (),
         *,
         needed: tuple[str, ...] = (),
+        shared: tuple[str, ...] = (),
     ) -> FencedPrompt:
         """The prompt `judge_<name>`, or the user's own; see `FencedPrompt`."""
-        return FencedPrompt(f"judge_{name}", own, fenced, plain, needed, self.earlier_prompts)
+        return FencedPrompt(f"judge_{name}", own, fenced, plain, needed, self.earlier_prompts, shared)
 
-    async def ask(self, ask: Asks, messages: list[Message], /, **parameters: Any) -> Reply:
-        """Make one call; the user's parameters override the scorer's, and these override `STEADY`."""
-        return await ask(self.model, messages, **self._given(parameters))
+    async def ask(
+        self, ask: Asks, messages: list[Message], /, *, schema: Mapping[str, Any] = _NO_SCHEMA, **parameters: Any
+    ) -> Reply:
+        """Make one call; the user's parameters override the scorer's, and these override `STEADY`.
+
+        Args:
+            ask: of the runner.
+            messages: the prompt.
+            schema: parameters that hold the reply to a JSON schema, see `rating_schema`; they replace those of
+                `parameters` in calls with the schema.
+            **parameters: of the call.
+
+        Raises:
+            ModelError: no usable reply for good.
+        """
+        free = self._given(parameters)
+        if not schema:
+            return await ask(self.model, messages, **free)
+        held = self._given({**parameters, **schema})
+        if self.structured == "auto" and self.model is not None:
+            return await ask_for_schema(ask, self.model, messages, schema=held, free=free)
+        return marked(await ask(self.model, messages, **held), "")
 
     async def ask_once(self, ask: Asks, messages: list[Message], /, **parameters: Any) -> Reply:
         """Make one call whose reply serves all samples and repeats, such as evaluation steps."""
@@ -130,16 +172,23 @@ class Judge:
         return {name: value for name, value in merged.items() if value is not None}
 
     async def verdicts(
-        self, ask: Asks, messages: list[Message], read: Callable[[Reply], T], /, **parameters: Any
+        self,
+        ask: Asks,
+        messages: list[Message],
+        read: Callable[[Reply], T],
+        /,
+        *,
+        schema: Mapping[str, Any] = _NO_SCHEMA,
+        **parameters: Any,
     ) -> tuple[T, ...]:
-        """What `read` makes of the replies to the same messages, one for each of the `repeats`.
+        """The verdicts of `read` on the replies to the same messages, one for each of the `repeats`; as in `ask`.
 
         Raises:
             ModelError: as in `repeated`.
         """
 
         async def ask_and_read() -> T:
-            return read(await self.ask(ask, messages, **parameters))
+            return read(await self.ask(ask, messages, schema=schema, **parameters))
 
         return await self.repeated(ask_and_read)
 
@@ -150,6 +199,20 @@ class Judge:
             ModelError: of the first that failed, when all have come in: what the others paid for is kept.
         """
         return await together([once] * self.repeats)
+
+
+def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of an object that has these properties, all of them and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _format(title: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"response_format": response_format({"title": title, **schema})}
 
 
 async def together(calls: Sequence[Callable[[], Awaitable[T]]]) -> tuple[T, ...]:
@@ -171,27 +234,10 @@ async def together(calls: Sequence[Callable[[], Awaitable[T]]]) -> tuple[T, ...]
     return tuple(results)
 
 
-def with_judge(scorers: Sequence[Scorer], judge: Judge) -> tuple[Scorer, ...]:
-    """The scorers, with `judge` set on those that take a judge and have the default one."""
-    return tuple(_given_judge(scorer, judge) for scorer in scorers)
-
-
-def with_judges(scorers: Sequence[Scorer], judges: Mapping[str, Judge]) -> tuple[Scorer, ...]:
-    """The scorers, with those that take a judge and have the default one once for each of `judges`, under its name."""
-    named = [replace(judge, name=name) for name, judge in judges.items()]
-    return tuple(
-        given
-        for scorer in scorers
-        for given in ([_given_judge(scorer, judge) for judge in named] if _wants_judge(scorer) else [scorer])
-    )
-
-
-def _given_judge(scorer: Any, judge: Judge) -> Any:
-    return replace(scorer, judge=judge) if _wants_judge(scorer) else scorer
-
-
-def _wants_judge(scorer: Any) -> bool:
-    return is_dataclass(scorer) and not isinstance(scorer, type) and getattr(scorer, "judge", None) == Judge()
+def judged_by(scorer: Any, judge: Judge) -> Any:
+    """The scorer with another judge; one that scores by another scorer, such as `PerTurn`, passes it on."""
+    pass_on = getattr(scorer, "with_judge", None)
+    return pass_on(judge) if pass_on else replace(scorer, judge=judge)
 
 
 def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:
@@ -213,15 +259,16 @@ def with_stored_prompts(scorer: Scorer, described: Any) -> Scorer:
     for key, prompt in prompts.items():
         earlier |= prompt.earlier_texts(stored.get(key, {}))
     judge = replace(judge)
-    object.__setattr__(judge, "earlier_prompts", earlier)  # the class is frozen, and this is no setting of a user's
-    changed: Any = scorer
-    return cast("Scorer", replace(changed, judge=judge))
+    object.__setattr__(judge, "earlier_prompts", earlier)  # the class is frozen, and this is not a setting of a user's
+    return cast("Scorer", judged_by(scorer, judge))
 
 
 def _stored_prompts(described: Any) -> Mapping[str, Any]:
     """The prompts in a manifest's entry of a scorer, which is `{name: {fields}}`; empty where it has none."""
     fields = next(iter(described.values()), None) if isinstance(described, Mapping) else None
     stored = fields.get("prompts") if isinstance(fields, Mapping) else None
+    if stored is None and isinstance(fields, Mapping) and isinstance(fields.get("scorer"), Mapping):
+        return _stored_prompts(fields["scorer"])  # of a scorer that scores by another one
     return stored if isinstance(stored, Mapping) else {}
 
 
@@ -237,7 +284,7 @@ def reference_of(sample: Sample, *, between: str = "\nOR\n") -> str:
     r"""The expected answer as a text; "" if there is none.
 
     Args:
-        sample: a list as its reference holds alternatives; any other value that is no text is shown as JSON.
+        sample: a list as its reference holds alternatives; any other value that is not text is shown as JSON.
         between: the separator of alternatives.
 
     >>> reference_of(Sample("1", "Largest?", ["Jupiter", " ", "the fifth planet"])), reference_of(Sample("2", "?", 4))
@@ -260,10 +307,12 @@ def unless_stopped(verdict: Verdict, reply: Reply) -> Verdict:
     """The verdict, or `refused` if the endpoint stopped the judge before one could be parsed.
 
     Words that come as a refusal hold no verdict, whatever numbers are among them. Those before a filter may.
+    It says in which form the reply was asked for, where that is known.
     """
     if reply.finish == "refusal" or (verdict.value is None and reply.finish in STOPPED):
-        return Verdict("refused", reason=reply.text.strip())
-    return verdict
+        verdict = Verdict("refused", reason=reply.text.strip())
+    form = reply.metadata.get(REPLY_FORM)
+    return replace(verdict, asked_for=form) if isinstance(form, str) else verdict
 
 
 def no_answer(name: str) -> Score:
@@ -282,7 +331,7 @@ def nothing_to_support(name: str, output: Output, contexts: Sequence[object]) ->
         return no_answer(name)
     if not contexts:
         return not_applicable(name, "there are no contexts")
-    return None if answer_of(output).strip() else not_applicable(name, "nothing claimed: the answer is blank")
+    return None if answer_of(output).strip() else not_applicable(name, "no claims: the answer is blank")
 
 
 def score_of(
@@ -311,6 +360,8 @@ def score_of(
         details["repeats"] = [verdict.value for verdict in verdicts]
     if like := verdict_like(candidate):
         details["verdict_like"] = like[:200]
+    if form := form_of(verdicts):
+        details["asked_for"] = form
     read = [verdict for verdict in verdicts if verdict.value is not None]
     first = (read or [verdict for verdict in verdicts if verdict.outcome == "unparsed"] or list(verdicts))[0]
     reason = " ".join(first.reason.split())[:_LONGEST_REASON]
@@ -353,14 +404,21 @@ def first_unparsed(verdicts: Iterable[Verdict]) -> Verdict | None:
     return next((verdict for verdict in verdicts if verdict.value is None), None)
 
 
+def form_of(verdicts: Iterable[Verdict]) -> str:
+    """In which form the replies behind some verdicts were asked for; of several the one that is no schema."""
+    forms = [verdict.asked_for for verdict in verdicts if verdict.asked_for]
+    return next((form for form in forms if form != AS_SCHEMA), forms[0] if forms else "")
+
+
 def combined_verdict(verdicts: Sequence[Verdict], value: float) -> Verdict:
     """All numbered verdicts as one: `value` if all were parsed, else the outcome of the first that was not."""
     reason = "; ".join(_finding(no, verdict) for no, verdict in enumerate(verdicts, start=1))
-    unparsed = first_unparsed(verdicts)
+    unparsed, form = first_unparsed(verdicts), form_of(verdicts)
     if unparsed is not None:
         any_read = any(verdict.value is not None for verdict in verdicts)
-        return Verdict(unparsed.outcome, kind=unparsed.kind, reason=reason if any_read else unparsed.reason)
-    return Verdict("scored", value, form="numbered", reason=reason)
+        why = reason if any_read else unparsed.reason
+        return Verdict(unparsed.outcome, kind=unparsed.kind, reason=why, asked_for=form)
+    return Verdict("scored", value, form="numbered", reason=reason, asked_for=form)
 
 
 def _finding(number: int, verdict: Verdict) -> str:

@@ -26,7 +26,14 @@ from steelyard.registry import NEW_KEY
 from steelyard.replies.preference import read_preference
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import neutralised, verdict_like
-from steelyard.scorers.judges.judge import Judge, not_applicable, reference_of, together, unless_stopped
+from steelyard.scorers.judges.judge import (
+    Judge,
+    form_of,
+    not_applicable,
+    reference_of,
+    together,
+    unless_stopped,
+)
 from steelyard.scorers.preference import VALUES, Label, Sides, is_nearly_same, sides_of
 from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -144,17 +151,16 @@ class Preference:
         prompts = self._prompts(sample, shown, reference)
 
         async def once(messages: list[Message]) -> Verdict:
-            reply = await self.judge.ask(ask, messages, max_tokens=_TOKENS)
+            reply = await self.judge.ask(ask, messages, schema=self.judge.preference_schema(), max_tokens=_TOKENS)
             return unless_stopped(read_preference(reply.text, finish=reply.finish), reply)
 
-        repeats = self.judge.repeats
-        calls = [partial(once, messages) for messages in prompts.values() for _ in range(repeats)]
-        verdicts = await together(calls)
-        orders = [
-            order_of(shown, verdicts[position * repeats : (position + 1) * repeats])
-            for position, shown in enumerate(prompts)
-        ]
-        return self._score(sides, orders)
+        repeats, messages = self.judge.repeats, list(prompts.values())
+        # Equal answers make one prompt of both orders: it is asked once, and its verdict counts for each.
+        asked = messages[:1] if messages[0] == messages[-1] else messages
+        verdicts = await together([partial(once, each) for each in asked for _ in range(repeats)])
+        by_prompt = [verdicts[at * repeats : (at + 1) * repeats] for at in range(len(asked))]
+        orders = [order_of(shown, by_prompt[min(at, len(asked) - 1)]) for at, shown in enumerate(prompts)]
+        return self._score(sides, orders, form_of(verdicts))
 
     def _with_transcripts(self, sides: Sides, sample: Sample, output: Output) -> Sides | Score:
         """Both answers behind the messages that led to them; not applicable where a side keeps none."""
@@ -201,7 +207,7 @@ class Preference:
             else "\n".join(f"- {' '.join(criterion.split())}" for criterion in criteria)
         )
 
-    def _score(self, sides: Sides, orders: Sequence[Order]) -> Score:
+    def _score(self, sides: Sides, orders: Sequence[Order], asked_for: str) -> Score:
         verdict = combined(orders)
         reason = explained(orders)[:_LONGEST_REASON]
         detail: dict[str, Any] = {"by": "judge", "orders": [order.to_json() for order in orders]}
@@ -210,6 +216,8 @@ class Preference:
             f"{self.name}_reason": reason,
             **{f"{self.name}_{order.shown}": order.reason[:_LONGEST_REASON] for order in orders},
         }
+        if asked_for:
+            detail["asked_for"] = asked_for
         likes = (
             f"{side}: {likeness}" for side, text in zip("AB", sides, strict=True) if (likeness := verdict_like(text))
         )
@@ -323,8 +331,8 @@ def combined(orders: Sequence[Order]) -> Combined:
     """Combine the verdicts of one or two orders.
 
     `inconsistent` where the two orders say different things, whatever these are, and where the repeats of one order
-    are divided. One order that was not read leaves the pair unparsed: half a swap is no swap. It is `refused` where the
-    judge refused an order and every other one was read, or refused as well.
+    are divided. One order that was not read leaves the pair unparsed: half a swap is not a swap. It is `refused` where
+    the judge refused an order and every other one was read, or refused as well.
 
     >>> combined([Order("AB", "A", 1, "scored"), Order("BA", "tie", 0, "scored")]).label
     'inconsistent'

@@ -38,6 +38,8 @@ ALTERNATIVES: Final = 20
 _SCORE_TOKENS: Final = 12
 """A number needs one or two; a model that repeats the form before it, `coherence (1 to 5): 4`, needs ten."""
 _REASON_TOKENS: Final = 512
+_BRACES_TOKENS: Final = 20
+"""What JSON writes around a rating, with line breaks and blanks."""
 _MOST_SAMPLES: Final = 200
 _MOST_VALUES: Final = 1000
 
@@ -77,7 +79,7 @@ class Form:
             ConfigError: which option, what was expected and what came.
         """
         if not self.metric.strip() or not self.metric.isprintable():
-            raise ConfigError(f"name: the metric's, as it is to stand on the form ('coherence'), not {self.metric!r}")
+            raise ConfigError(f"name: the name of the metric on the form ('coherence'), not {self.metric!r}")
         expect_number("low", self.low, -_MOST_VALUES, _MOST_VALUES - 1, whole=True)
         expect_number("high", self.high, self.low + 1, self.low + _MOST_VALUES, whole=True)
         if self.weighting not in get_args(Weighting):
@@ -94,6 +96,11 @@ class Form:
         """
         if self.weighting == "samples" and judge.parameters.get("temperature", 1) == 0:
             raise ConfigError("weighting by samples needs a temperature above 0; take it out of the judge's parameters")
+
+    def schema(self, judge: Judge) -> dict[str, Any]:
+        """Parameters that hold a reply to the form in JSON, with reasons where the form asks for them."""
+        schema = judge.rating_schema(reason=self.reasoning)
+        return {**schema, "max_tokens": self.most_tokens + _BRACES_TOKENS} if schema else {}
 
     @property
     def most_tokens(self) -> int:
@@ -138,14 +145,15 @@ async def rate(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> 
     if form.weighting == "samples":
         return await _sampled(form, judge, ask, messages)
     if form.weighting == "single":
-        verdicts = await judge.verdicts(ask, messages, form.read, max_tokens=form.most_tokens)
+        schema = form.schema(judge)
+        verdicts = await judge.verdicts(ask, messages, form.read, schema=schema, max_tokens=form.most_tokens)
         return tuple(map(_single, verdicts))
     return await _weighted(form, judge, ask, messages)
 
 
 async def _sampled(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
     """Means of n ratings at temperature 1; unparsed ratings are counted and left out of the mean."""
-    once = partial(judge.ask, ask, messages, temperature=1, max_tokens=form.most_tokens)
+    once = partial(judge.ask, ask, messages, schema=form.schema(judge), temperature=1, max_tokens=form.most_tokens)
     verdicts = [form.read(reply) for reply in await together([once] * (form.samples * judge.repeats))]
     return tuple(_mean(verdicts[at : at + form.samples]) for at in range(0, len(verdicts), form.samples))
 
@@ -163,9 +171,8 @@ def _mean(verdicts: Sequence[Verdict]) -> Rated:
 
 async def _weighted(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
     """Ratings weighted by token probabilities; where these are missing, the rating as it was read, with the reason."""
-    weighted = partial(
-        judge.ask, ask, messages, logprobs=True, top_logprobs=form.alternatives, max_tokens=form.most_tokens
-    )
+    asked = partial(judge.ask, ask, messages, schema=form.schema(judge))
+    weighted = partial(asked, logprobs=True, top_logprobs=form.alternatives, max_tokens=form.most_tokens)
 
     async def once() -> Reply | str:
         try:
@@ -177,7 +184,7 @@ async def _weighted(form: Form, judge: Judge, ask: Asks, messages: list[Message]
 
     outcomes = await judge.repeated(once)
     refusals = [outcome for outcome in outcomes if isinstance(outcome, str)]
-    plain = partial(judge.ask, ask, messages, max_tokens=form.most_tokens)
+    plain = partial(asked, max_tokens=form.most_tokens)
     again = iter(await together([plain] * len(refusals)) if refusals else ())
     return tuple(
         _single(form.read(next(again)), outcome) if isinstance(outcome, str) else _expected(form, outcome)
@@ -351,11 +358,11 @@ def expected_rating(text: str, span: tuple[int, int], tokens: Sequence[Any], val
     start = len(text[:number_start].encode("utf-8", "surrogatepass"))
     index = next((no for no, token in enumerate(read) if token.start <= start < token.end), None)
     if index is None:
-        return "no token stands where the rating does"
+        return "no token is at the place of the rating"
     distribution = _Spelling(read, tuple(str(value) for value in values)).distribution(index, start)
     mass = fsum(distribution.values())
     if mass <= 0 or mass > _ONE:
-        return "the endpoint gave no probabilities that can be read"
+        return "the probabilities of the endpoint cannot be read"
     ordered = {value: distribution[value] for value in sorted(distribution)}
     return Expected(fsum(p * value for value, p in ordered.items()) / mass, min(1.0, mass), ordered)
 

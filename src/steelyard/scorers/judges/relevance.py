@@ -220,7 +220,7 @@ _QUESTIONS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class AnswerRelevancy:
-    """Whether an answer keeps to the question (half) and gives what was asked for (half): 0, 0.5 or 1.
+    """Whether an answer keeps to the question, and gives what was asked for: half a point each, so 0, 0.5 or 1.
 
     It needs no reference and no contexts, and does not ask whether the answer is true. A blank answer is 0; no call is
     made for it.
@@ -282,7 +282,9 @@ class AnswerRelevancy:
         if is_unanswerable(sample):
             return await self._abstention(ask, self._unanswerable_prompt.messages(language, values), answer)
         messages = self._prompt.messages(language, values)
-        repeats = await self.judge.verdicts(ask, messages, partial(read_numbered, n=_QUESTIONS))
+        repeats = await self.judge.verdicts(
+            ask, messages, partial(read_numbered, n=_QUESTIONS), schema=self.judge.numbered_schema()
+        )
         verdicts = [
             combined_verdict(verdicts, fmean(verdict.value or 0.0 for verdict in verdicts)) for verdicts in repeats
         ]
@@ -294,7 +296,7 @@ class AnswerRelevancy:
             reason = "the question cannot be answered, and the answer says so"
             verdicts: Sequence[Verdict] = [Verdict("scored", 1.0, form="abstention", reason=reason)]
         else:
-            verdicts = await self.judge.verdicts(ask, messages, _declines)
+            verdicts = await self.judge.verdicts(ask, messages, _declines, schema=self.judge.yes_no_schema())
         score = self._score(verdicts, answer)
         return replace(score, detail={**score.detail, "answerable": False})
 
@@ -395,7 +397,8 @@ class ContextRelevance:
         question, language = about
         count = len(window.numbers)
         values = {"question": question, "contexts": window.renumbered().shown(), "count": str(count)}
-        return read_numbered(await self.judge.ask(ask, self._prompt.messages(language, values)), count)
+        messages = self._prompt.messages(language, values)
+        return read_numbered(await self.judge.ask(ask, messages, schema=self.judge.numbered_schema()), count)
 
     @property
     def _prompt(self) -> FencedPrompt:

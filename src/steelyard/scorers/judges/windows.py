@@ -20,7 +20,7 @@ _ANY_MARK: Final = "0" * 12
 
 @dataclass(frozen=True, slots=True)
 class ContextWindow:
-    """What one call shows of the contexts.
+    """The part of the contexts that one call shows.
 
     Args:
         numbers: of the contexts in it, 1-based, in rank order; each at most once.

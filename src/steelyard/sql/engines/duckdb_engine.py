@@ -67,13 +67,14 @@ class DuckdbEngine:
         """Why the limits cannot be enforced on this build; "" if they can. Opens a connection and closes it."""
         if _version() < _OLDEST:
             oldest = ".".join(map(str, _OLDEST))
-            return f"DuckDB {duckdb.__version__} is too old to be held; {oldest} or later is needed"
+            return f"DuckDB {duckdb.__version__} is too old to be confined; {oldest} or later is needed"
         work = EngineQuery("duckdb", "", "", "", "", SqlLimits())
         instances = Instances()
         try:
             return _hole(instances.fresh(work))
         except (duckdb.Error, ValueError) as error:
-            return f"DuckDB {duckdb.__version__} does not take the settings that hold it: {_short_message(error, '')}"
+            short = _short_message(error, "")
+            return f"DuckDB {duckdb.__version__} does not accept the settings that confine it: {short}"
         finally:
             instances.drop()
 
@@ -161,7 +162,7 @@ def _hole(connection: DuckDBPyConnection) -> str:
             connection.execute(probe)
         except duckdb.Error:
             continue
-        return f"DuckDB {duckdb.__version__} runs {probe} although that is closed"
+        return f"DuckDB {duckdb.__version__} runs {probe} although access is disabled"
     with _zones():
         connection.execute("SELECT 1.5, DATE '2020-01-01', now(), uuid(), INTERVAL 1 DAY, [1], {'a': 1}").fetchmany(1)
     return ""

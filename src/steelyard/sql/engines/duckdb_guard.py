@@ -247,7 +247,7 @@ def _single_statement(text: str, extract: Extract, part: Part) -> Statement:
 
 
 def _not_reading(statement: Statement, extract: Extract) -> str:
-    """What a statement does besides reading; "" where it only reads."""
+    """The effect of a statement besides reading; "" if it only reads."""
     kind = _kind(statement)
     name = _named(statement)
     if kind == "SELECT":
@@ -267,7 +267,7 @@ def _not_reading(statement: Statement, extract: Extract) -> str:
 
 
 def _explained(statement: Statement, extract: Extract) -> str:
-    """What the statement behind EXPLAIN does besides reading: EXPLAIN ANALYZE runs it."""
+    """The effect of the statement after EXPLAIN besides reading: EXPLAIN ANALYZE runs it."""
     head = _EXPLAIN.match(statement.query)
     inner = extract(statement.query[head.end() :]) if head else ()
     if len(inner) != 1:
@@ -291,7 +291,7 @@ def _kind(statement: Statement) -> str:
 
 
 def _named(statement: Statement) -> str:
-    """What to call a statement in a message: its first words, or DuckDB's kind where it begins with a bracket."""
+    """The name of a statement in a message: its first words, or DuckDB's kind where it begins with a bracket."""
     words = _words(statement.query, 2)
     return " ".join(words if words[:1] != ("WITH",) else ()) or _kind(statement)
 

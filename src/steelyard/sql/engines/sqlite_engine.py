@@ -80,7 +80,7 @@ class SqliteEngine:
 
     @contextmanager
     def _built(self, work: EngineQuery, deadline: float) -> Iterator[tuple[sqlite3.Connection, Guard]]:
-        """A guarded connection on which the script was run: as a whole or, where that fails, anew in single steps."""
+        """A guarded connection on which the script was run: as a whole or, where that fails, again in single steps."""
         for build in (_build_at_once, _build_in_steps):
             with closing(_open(work)) as connection:
                 guard = Guard(self._barred)
@@ -212,7 +212,7 @@ def _read(connection: sqlite3.Connection, query: str, work: EngineQuery) -> Resu
     except (sqlite3.OperationalError, UnicodeDecodeError) as error:
         if "decode" not in str(error):
             raise
-    # Text that is no UTF-8 is rare; decoding in Python costs three times the fetch, so it is the second try.
+    # Text that is not UTF-8 is rare; decoding in Python costs three times the fetch, so it is the second try.
     connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     return _fetch(connection, query, work)
 

@@ -192,7 +192,7 @@ def _script(action: int, first: str, second: str | None) -> str:
 
 
 def _named(action: int, first: str, second: str | None) -> str:
-    """What to call an action that is denied."""
+    """The name of a denied action in a message."""
     if action == sqlite3.SQLITE_PRAGMA:
         return f"PRAGMA {first}" + ("" if second is None else f" = {second[:40] or repr(second)}")
     if action == sqlite3.SQLITE_ATTACH:

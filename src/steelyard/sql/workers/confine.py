@@ -65,7 +65,7 @@ def hold(engine: EngineName, memory_mib: int, folder: str) -> None:
 
 
 def hold_while_preparing(engine: EngineName, file: str) -> None:
-    """What holds for a worker that writes to a private copy: no file but what lies beside it, and less memory.
+    """Limits of a worker that writes to a private copy: no file but what lies beside it, and less memory.
 
     Args:
         engine: which decides what else is read.

@@ -61,13 +61,13 @@ class Copies:
         """The path of a copy of `file` as it is now, which stays as long as the lease.
 
         Raises:
-            ConfigError: it does not exist, is no file, or is no database of this engine.
+            ConfigError: it does not exist, is not a file, or is not a database of this engine.
         """
         stamp = _stamp(engine, file)
         copy = self._claim(engine, file, stamp)
         try:
             if copy.why:
-                raise ConfigError(f"{file} is no {_NAMES[engine]} database that can be read: {copy.why}")
+                raise ConfigError(f"{file} is not a {_NAMES[engine]} database that can be read: {copy.why}")
             yield str(copy.folder / _name(engine, file))
         finally:
             with self._lock:
@@ -135,7 +135,7 @@ def _stamp(engine: EngineName, file: Path) -> Stamp:
         why = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise ConfigError(f"database file {file} {why}") from None
     if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no regular file"
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
         raise ConfigError(f"database file {file} is {kind}; a {_NAMES[engine]} database file is expected")
     parts = [("", status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)]
     for end in _BESIDE[engine]:
@@ -149,7 +149,7 @@ def _stamp(engine: EngineName, file: Path) -> Stamp:
 
 
 def _name(engine: EngineName, file: Path) -> str:
-    """What a copy is called: DuckDB names a database after its file, and statements may use that name.
+    """The file name of a copy: DuckDB names a database after its file, and statements may use that name.
 
     What follows a `?` is options to DuckDB, and it would look for the log under another name.
     """
@@ -160,7 +160,7 @@ def _copy(engine: EngineName, file: Path, folder: Path) -> str:
     """Copy the file and its logs, again when another process wrote to them meanwhile.
 
     Returns:
-        Why it is no database, or "".
+        Why it is not a database, or "".
     """
     at, magic = _MAGIC[engine]
     with file.open("rb") as opened:

@@ -101,6 +101,6 @@ def _allow(call: ctypes._NamedFuncPointer, rules: int, path: str, rights: int) -
     if not os.path.isdir(path):  # noqa: PTH112 (no pathlib in a worker)
         rights &= _READ_FILE
     call(_ADD_RULE, rules, _PATH_BENEATH, struct.pack("=Qi", rights, fd), 0)
-    # A rule is tied to what the kernel holds of a file; in /proc that is made anew once nobody has the file open.
+    # A rule is tied to what the kernel holds of a file; in /proc that is made again once nobody has the file open.
     if not path.startswith("/proc/"):
         os.close(fd)

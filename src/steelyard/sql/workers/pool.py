@@ -91,7 +91,7 @@ class Pool:
         if engine not in {"sqlite", "duckdb"}:
             raise ConfigError(f"there is no engine {engine!r}; known: duckdb, sqlite")
         if os.name != "posix":
-            raise ConfigError("SQL is run on Linux and macOS alone; this system has no limits to hold a process with")
+            raise ConfigError("SQL is run only on Linux and macOS; this system cannot limit a process")
         with self._starting:
             if self._closed:
                 raise ClosedError("the sandbox was closed")
@@ -106,7 +106,7 @@ class Pool:
             raise ConfigError(f'{engine} is not installed ({known.missing}): pip install "steelyard[{engine}]"')
         if known.refusal and not self._unsafe:
             raise ConfigError(
-                f"{engine} cannot be held to its limits here: {known.refusal}. Statements would run unprotected; "
+                f"{engine} cannot be confined here: {known.refusal}. Statements would run unprotected; "
                 "--unsafe-sql allows that"
             )
         return known
@@ -116,7 +116,7 @@ class Pool:
         limits, database = request.limits, request.database
         limits.check()
         if database.file is not None and database.script:
-            raise ConfigError("a database is a file or the work of a script, not both")
+            raise ConfigError("a database is a file or made by a script, not both")
         with self._slots:
             if call.cancelled:
                 return _cancelled()

@@ -33,8 +33,8 @@ _PARTS: Final = frozenset({"script", "create", "query"})
 _ENDED: Final = {
     -signal.SIGXCPU: ("timeout", "the worker used more CPU time than the deadline leaves"),
     -signal.SIGSEGV: ("error", "the engine crashed (segmentation fault)"),
-    -signal.SIGABRT: ("memory", "the engine gave up, as one does that gets no more memory"),
-    -signal.SIGKILL: ("memory", "the operating system killed the worker, as it does when memory runs out"),
+    -signal.SIGABRT: ("memory", "the engine aborted, probably for lack of memory"),
+    -signal.SIGKILL: ("memory", "the operating system killed the worker, probably for lack of memory"),
 }
 
 
@@ -212,7 +212,7 @@ class Worker:
             wire.send(self._sock, b"P", wire.dump([self._template.engine, file]))
             kind, message = self._reader.frame(2**16, time.monotonic() + _PREPARE_S)
         except (wire.DeadlineError, wire.WireError, OSError) as error:
-            return f"reading it ended the process that tried ({error})"
+            return f"reading it ended the worker process ({error})"
         return message.decode("utf-8", "replace") if kind == b"F" else ""
 
     def interrupt(self) -> None:

@@ -170,7 +170,7 @@ def _rules() -> tuple[_Rule, ...]:
         # A signal to itself: abort(), raise(). The first thread has the process's own id, which is what tkill can tell.
         *(_Rule(name, ((_ArgumentCheck(0, "one of", (own,)),),)) for name in ("kill", "tkill", "tgkill")),
         _Rule("sched_getaffinity", ((self_only,),)),
-        # All limits are read; that of CPU time is set anew for each query.
+        # All limits are read; that of CPU time is set again for each query.
         _Rule(
             "prlimit64",
             ((self_only, _ArgumentCheck(2, "nothing")), (self_only, _ArgumentCheck(1, "one of", (_RLIMIT_CPU,)))),

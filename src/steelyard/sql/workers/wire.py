@@ -259,7 +259,7 @@ def unpack(body: bytes, width: int, long: Callable[[int], bytes], most: int = 2*
         most: cells that may still come, parts of lists counted.
 
     Raises:
-        WireError: these are no rows of such a width, or no cells, or more than `most`.
+        WireError: these are not rows of such a width, or no cells, or more than `most`.
     """
     _expect_few(body, most)
     rows = load(body)

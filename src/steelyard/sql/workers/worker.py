@@ -83,7 +83,7 @@ def _answer(sock: socket.socket, engine: Engine, work: EngineQuery) -> None:
     except RecursionError:
         _send_failure(sock, SqlStop("error", "nested too deeply"))
     except (TypeError, ValueError, ArithmeticError) as error:
-        _send_failure(sock, SqlStop("error", f"a value that cannot be told: {error}"))
+        _send_failure(sock, SqlStop("error", f"a value that cannot be converted: {error}"))
 
 
 def _send_failure(sock: socket.socket, stop: SqlStop, *, keeps_database: bool = False) -> None:

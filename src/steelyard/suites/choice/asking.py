@@ -85,7 +85,7 @@ def with_examples(targets: Mapping[str, Target], examples: FewShotExamples | Non
         places = _shows_examples(target)
         if drawn is None and places and not (isinstance(target, Likelihood) and not target.template):
             raise ConfigError(
-                f"targets: {name} has a place for {{{{examples}}}}, but nothing says which; write few_shot: "
+                f"targets: {name} has a place for {{{{examples}}}}, but there are none; write few_shot: "
                 "{file: ..., sheets: [...]} or few_shot: {held_out: 5}"
             )
         if drawn is not None and places is False:
@@ -93,7 +93,7 @@ def with_examples(targets: Mapping[str, Target], examples: FewShotExamples | Non
                 f"few_shot: {name} has no place for the examples: write {{{{examples}}}} into its template, or take a "
                 "packaged one that has it, such as zh/choice_examples"
             )
-        shown[name] = replace(target, examples=drawn) if drawn is not None and places else target  # type: ignore[type-var]  # places is None for what is no such dataclass
+        shown[name] = replace(target, examples=drawn) if drawn is not None and places else target  # type: ignore[type-var]  # places is None for what is not such a dataclass
     if drawn is not None and not any(_shows_examples(target) for target in targets.values()):
         raise ConfigError("few_shot: no target shows examples; they are for prompt, http and likelihood")
     return shown
@@ -129,9 +129,9 @@ def notes_on_questions(seen: Overview, orders: str, seed: int) -> Iterator[str]:
     if seen.n_fixed_order:
         more = " ..." if seen.n_fixed_order > _SHOWN else ""
         if seen.n_fixed_order > 1:
-            head = f"{seen.n_fixed_order} questions keep the order of their options, which speak of each other"
+            head = f"{seen.n_fixed_order} questions keep the order of their options, which refer to each other"
         else:
-            head = "1 question keeps the order of its options, which speak of each other"
+            head = "1 question keeps the order of its options, which refer to each other"
         yield f"{head}: {', '.join(seen.fixed_order)}{more}"
 
 
@@ -147,10 +147,10 @@ def notes_on_examples(seen: Overview, examples: FewShotExamples | None) -> Itera
     elif short := groups_short_of(examples, seen.groups):
         more = " ..." if len(short) > _SHOWN else ""
         names = ", ".join(group or "(no group)" for group in short[:_SHOWN])
-        yield f"groups with fewer than {n} examples of their own, filled up from others: {names}{more}"
+        yield f"groups with fewer than {n} examples of their own, completed from other groups: {names}{more}"
     if seen.in_examples:
         yield (
-            f"{seen.in_examples} of the questions asked are among the examples too; none is shown before itself, but "
+            f"{seen.in_examples} of the questions asked are among the examples too; none sees itself, but "
             "others see its answer"
         )
 
@@ -162,7 +162,7 @@ def notes_on_targets(targets: Mapping[str, Target], seen: Overview, repeats: int
         if isinstance(target, Prompt) and not any(shows_options(text) for text in _texts(target)):
             yield f"the template of {name} shows no options: it holds neither {{{{options}}}} nor {{{{choices}}}}"
         if repeats > 1 and _temperature(target) == 0:
-            yield f"{name} is asked {repeats} times at temperature 0: its repeats show the endpoint's noise alone"
+            yield f"{name} is asked {repeats} times at temperature 0: its repeats show only the endpoint's noise"
 
 
 def _of_several(name: str, target: Any, seen: Overview) -> Iterator[str]:
@@ -174,9 +174,9 @@ def _of_several(name: str, target: Any, seen: Overview) -> Iterator[str]:
     elif seen.several and _ONE.search(text) and not says_several:
         yield f"{share}, but the template of {name} says that there is one; zh/choice_several does not"
     elif seen.n and not seen.several and says_several:
-        yield f"the template of {name} speaks of several right options, but every question has one"
+        yield f"the template of {name} asks for several right options, but every question has one"
     if seen.several and getattr(target, "reply", "") in {"choice", "choice_reasoned"}:
-        yield f"{share}, but the replies of {name} are held to one letter; reply: choices takes several"
+        yield f"{share}, but replies of {name} may have only one letter; reply: choices takes several"
 
 
 def shows_options(template: str) -> bool:

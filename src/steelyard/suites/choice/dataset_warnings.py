@@ -129,7 +129,7 @@ def _about_answers(questions: Sequence[QuestionText], places: Sequence[str], key
     if naming_answer:
         yield f"{_questions(naming_answer)} the text of the right option and of no other: {_first(naming_answer)}"
     if naming_option:
-        yield f"{_questions(naming_option)} the very text of an option: {_first(naming_option)}"
+        yield f"{_questions(naming_option)} exactly the text of an option: {_first(naming_option)}"
 
 
 def _stands_in(option: str, question: str) -> bool:
@@ -230,4 +230,4 @@ def _about_pairs(pairs: Sequence[SimilarPair]) -> Iterator[str]:
     if meant:
         many = f"{len(meant)} questions differ" if len(meant) > 1 else "1 question differs"
         places = [f"{pair.place} and {pair.earlier}" for pair in meant]
-        yield f"{many} from an earlier one by a number or a negation alone, which may be meant: {_first(places)}"
+        yield f"{many} from an earlier one only by a number or a negation, which may be intended: {_first(places)}"

@@ -34,15 +34,15 @@ class FewShot:
     """Where solved examples come from, and how many of them a prompt shows.
 
     Args:
-        file: one path or several, as under `samples`; the file of the samples itself with another sheet will do.
+        file: one path or several, as under `samples`; another sheet of the exam's own file will do.
         sheets: one sheet's name or several; empty means every visible one.
         columns: role -> column, as under `samples`, and `rationale`: what leads to the answer, shown before it. It is
             shown only where it is named here.
-        held_out: in place of a file, so many questions of each group are drawn from the samples, shown as examples and
+        held_out: instead of a file: this many questions of each group are taken from the samples, shown as examples and
             not asked.
-        n: examples in a prompt at most.
-        per_group: take them from the question's own group, and only as far as that has too few from the others.
-        seed: of the draw; left out it is the one of the options.
+        n: the most examples in a prompt.
+        per_group: take them from the question's own group, and from others only if it has too few.
+        seed: of the draw; by default the one of the options.
     """
 
     file: Path | tuple[Path, ...] = ()
@@ -65,11 +65,11 @@ class FewShot:
             expect_number("seed", self.seed, 0, whole=True)
         if bool(self.file) == bool(self.held_out):
             raise ConfigError(
-                "few_shot: say where examples come from, with file (and sheets) or with held_out: 5, "
+                "few_shot: name the source of examples, with file (and sheets) or with held_out: 5, "
                 f"not {'both' if self.file else 'neither'}"
             )
         if self.held_out and (self.sheets or self.columns):
-            raise ConfigError("few_shot: sheets and columns belong to a file; what is held out comes from the samples")
+            raise ConfigError("few_shot: sheets and columns need a file; held-out questions come from the samples")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class ExamplesForTarget:
 
 @dataclass(frozen=True, slots=True)
 class RemainingSamples:
-    """The samples of a dataset without those that are held out; each iteration reads them anew."""
+    """The samples of a dataset without those that are held out; each iteration reads them again."""
 
     samples: Iterable[Sample]
     held_out: frozenset[str]
@@ -213,9 +213,7 @@ def _held_out(few_shot: FewShot, data: ChoiceData, seed: int) -> FewShotExamples
     examples = {group: [Example(sample) for _, sample in samples] for group, samples in drawn.items()}
     ids = frozenset(example.sample.id for samples in examples.values() for example in samples)
     if len(ids) >= data.n:
-        raise ConfigError(
-            f"few_shot: held_out: {few_shot.held_out} of each group leaves none of {data.n} samples to ask"
-        )
+        raise ConfigError(f"few_shot: held_out: {few_shot.held_out} of each group leaves no sample of {data.n} to ask")
     return FewShotExamples.of(examples, ids, few_shot, seed)
 
 

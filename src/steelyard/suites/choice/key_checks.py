@@ -112,7 +112,7 @@ class SeveralKeys:
 
 
 def counts_from_zero(reading: ChoiceTable) -> bool:
-    """Whether 0 means A in this table; one pass over its rows, which ends with the first key that is no number."""
+    """Whether 0 means A in this table; one pass over its rows, which ends with the first key that is not a number."""
     rows = zeros = 0
     for row in reading.rows():
         value = cell_at(row.cells, reading.answer)

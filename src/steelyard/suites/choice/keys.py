@@ -80,7 +80,7 @@ def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = (), *,
     if readings:
         raise ValueError(f"the key {text[:40]!r} may mean {' or '.join(readings)}; write the letter")
     hint = "; numbers count from 1: write letters where they count from 0" if wide.strip() == "0" else ""
-    raise ValueError(f"the key {text[:40]!r} is none of {valid[0]} to {valid[-1]} and no option's text{hint}")
+    raise ValueError(f"the key {text[:40]!r} is neither a letter {valid[0]} to {valid[-1]} nor an option's text{hint}")
 
 
 def _same_text(text: str, valid: str, texts: Sequence[Sequence[str]]) -> set[str]:
@@ -109,7 +109,7 @@ def key_of_label(text: str, options: Sequence[str], labels: Sequence[str]) -> st
     and no place.
 
     Raises:
-        ValueError: it is no label and no option's text, or may be two.
+        ValueError: it is neither a label nor an option's text, or may be two.
 
     >>> key_of_label("2", ["天", "地"], ["1", "2"]), key_of_label("0", ["天", "地"], ["0", "1"])
     ('B', 'A')
@@ -120,7 +120,7 @@ def key_of_label(text: str, options: Sequence[str], labels: Sequence[str]) -> st
         return next(iter(letters))
     if letters:
         raise ValueError(f"the key {text[:40]!r} may mean {' or '.join(sorted(letters))}")
-    raise ValueError(f"the key {text[:40]!r} is none of the labels {', '.join(labels)[:80]} and no option's text")
+    raise ValueError(f"the key {text[:40]!r} is neither a label ({', '.join(labels)[:80]}) nor an option's text")
 
 
 def key_of_class(value: ClassName, options: Sequence[str], labelled: Sequence[str] = ()) -> str:
@@ -141,7 +141,7 @@ def key_of_class(value: ClassName, options: Sequence[str], labelled: Sequence[st
         try:
             return read_key(name, options, labelled)
         except ValueError:
-            pass  # "entailment" is no option's text: the number of the class says which it is
+            pass  # "entailment" is not an option's text: the number of the class says which it is
     if value.number >= len(options):
         raise ValueError(f"the key is class {value.number} ({name[:40]!r}), and there are {len(options)} options")
     return LETTERS[value.number]

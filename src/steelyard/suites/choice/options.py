@@ -51,7 +51,7 @@ def options_of(value: Any) -> OptionTexts:
         return _of_object(value)
     if isinstance(value, list):
         return _of_list(value)
-    raise ValueError(f"options are no list of texts; expected {_FORMS}")
+    raise ValueError(f"options are not a list of texts; expected {_FORMS}")
 
 
 def _of_list(value: Sequence[Any]) -> OptionTexts:
@@ -100,7 +100,7 @@ def _in_text(text: str) -> OptionTexts:
         parts = [part for part in parts if part] if mark == "\n" else parts
         if len(parts) > 1 and not any(map(_LABEL.match, parts)):
             return OptionTexts(parts)
-    raise ValueError(f"the options {text[:40]!r} cannot be told apart; expected {_FORMS}")
+    raise ValueError(f"the options {text[:40]!r} cannot be separated; expected {_FORMS}")
 
 
 def _object_in(text: str) -> Mapping[Any, Any]:
@@ -109,7 +109,7 @@ def _object_in(text: str) -> Mapping[Any, Any]:
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"the options {text[:40]!r} begin an object that is no JSON") from error
+        raise ValueError(f"the options {text[:40]!r} begin like a JSON object, but are not JSON") from error
     return parsed if isinstance(parsed, Mapping) else {}
 
 

@@ -77,7 +77,7 @@ def shuffled(sample: Sample, seed: int) -> Sample:
 
 def rotated(sample: Sample) -> Iterator[Sample]:
     """Yield the sample once for each rotation of its options, first as it was given."""
-    # Rotations of one question are no new evidence: intervals count the cluster.
+    # Rotations of one question are not new evidence: intervals count the cluster.
     cluster = sample.cluster or sample.id
     places = range(len(sample.choices))
     starts = [0] if has_own_order(question_of(sample.input), sample.choices) else places

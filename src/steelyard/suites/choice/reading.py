@@ -173,7 +173,7 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
         defects.append(torn)
         return None
     before = len(defects)
-    if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is no text":
+    if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is not text":
         defects.append(reading.defect("blank question", row, reading.question, flaw))
     options, raw = _options(reading, row, defects) if written else (kind, OptionTexts(kind))
     key = _key(reading, row, (options, raw), defects) if options else ""

@@ -24,7 +24,7 @@ from steelyard.types import Sample
 
 @dataclass(frozen=True, slots=True)
 class ChoiceSamples:
-    """Samples in the order of the dataset; each iteration reads the rows anew, none is held.
+    """Samples in the order of the dataset; each iteration reads the rows again, none is held.
 
     Args:
         readings: the tables.
@@ -112,8 +112,8 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     """Read and check the whole dataset and return its defects; of streamed files only hashes are held in memory.
 
     A duplicate is the same question with the same options in any order: exams repeat a stem ("which is right?")
-    with other options. Blank rows are no defect. Blank options at the end of a row are a defect unless the sheet shows
-    that they are meant: see `OptionCounts`; so is a key of several letters among keys of one: see `SeveralKeys`.
+    with other options. Blank rows are not a defect. Blank options at the end of a row are a defect unless the sheet
+    shows that they are meant: see `OptionCounts`; so is a key of several letters among keys of one: see `SeveralKeys`.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.

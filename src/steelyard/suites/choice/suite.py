@@ -38,16 +38,15 @@ class ChoiceSuite:
         tags: per target, report columns.
         scoring: how replies are read.
         orders: of a question's options: `as_given`; `shuffled` by the seed; or `rotations`, which asks each question as
-            often as it has options, each time with another one first. Options that speak of each other ("all of the
+            often as it has options, each time with another option first. Options that refer to each other ("all of the
             above") stay where they are.
-        orders_seed: of the shuffling; left out it is the one of the options.
-        several_answers: some questions have several right options, however few these are. Left out, a key of several
-            letters is a defect where all but a few of its table have one letter and the question does not say that it
-            has several.
+        orders_seed: seed of the shuffling; by default the one of the options.
+        several_answers: whether questions may have several right options. If false, a key of several letters is a
+            defect, unless enough keys of its table have several letters or the question asks for several.
         few_shot: solved examples for the `{{examples}}` of templates.
         options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{solve_rate: ">= 0.6"}`; `no_regression` holds runs
-            against a `baseline`.
+        gate: rules on the scores that decide the exit code, `{solve_rate: ">= 0.6"}`; `no_regression` compares runs
+            with a `baseline`.
     """
 
     samples: SampleFiles

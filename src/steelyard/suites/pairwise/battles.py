@@ -119,7 +119,7 @@ def _battle(row: Sequence[Any]) -> NamedBattle | str:
     if not first or not second:
         return "a battle has two names"
     if first == second:
-        return f"{first!r} against itself says nothing of its rank"
+        return f"{first!r} against itself does not affect its rank"
     if not _text(row[2]):
         return NamedBattle(first, second, None, sample)
     score = _score(row[2], (first, second))

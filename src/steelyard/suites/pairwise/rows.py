@@ -22,7 +22,7 @@ ROLES: Final = (
 
 
 def load_pairwise(files: SampleFiles) -> RowDataset:
-    """Read and check the whole dataset.
+    """Read and check a whole dataset of questions.
 
     Of a sample, `input` is the question's text or a list of messages, and `reference` the expected answer, a list of
     texts where several are right, or None.

@@ -17,8 +17,9 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.template import refuse_file_names
 from steelyard.runner import stage_info
 from steelyard.scorers.human_preference import HumanPreference
-from steelyard.scorers.judges.judge import Judge, with_judge
+from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.preference import Preference
+from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.suite.objects import Options, Suite
 from steelyard.suite.sides import CommonSamples
 from steelyard.suites.pairwise.rows import load_pairwise
@@ -26,14 +27,14 @@ from steelyard.targets.pair import Pair
 from steelyard.types import Sample, Scorer, Target
 
 _NOBODY: Final = (
-    "nobody judges: name a judge (judge: {model: ...}), a file of people's votes (preferences: votes.csv), or a scorer "
+    "no judge is named: name one (judge: {model: ...}), a file of people's votes (preferences: votes.csv), or a scorer "
     "that asks no model (scorers: [lexical_preference])"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class PairwiseSuite:
-    """Which of two or more targets is preferred, judged on their answers to the same questions.
+    """Preferences between two or more targets, judged on their answers to the same questions.
 
     Args:
         samples: the files with the question, and where there are any the reference answer, group, cluster (equal for
@@ -59,6 +60,10 @@ class PairwiseSuite:
         primary: the score that headlines show; empty is that of the first scorer.
         options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{preference: ">= 0.5"}`.
+        judges: several of them, by name, in place of `judge`: each gives a preference of its own
+            (`preference_<name>`), and each scorer that has no judge is asked of each.
+        jury: how the verdicts of judges with names become one when a run is read: `majority`, `mean` (of ratings) or
+            `dawid_skene` (from three judges and 100 pairs on); empty: they do not.
     """
 
     samples: SampleFiles | None = None
@@ -79,6 +84,8 @@ class PairwiseSuite:
     primary: str = ""
     options: Options = Options()
     gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    jury: Literal["", "majority", "mean", "dawid_skene"] = ""
 
     def build(self) -> Suite:
         """Read and check the whole dataset; no model is called.
@@ -92,8 +99,10 @@ class PairwiseSuite:
         sides = self._sides()
         pairs = pairs_of(list(sides), self.pairs, self.against)
         names = pair_names(pairs, list(sides))
-        judging = self._judging()
-        answers = tuple(scorer for scorer in self.scorers if not stage_info(scorer).compares_pairs)
+        judges = SuiteJudges.of(self)
+        scorers = (*self._judging(judges), *(scorer for scorer in self.scorers if not _compares_pairs(scorer)))
+        given = judges.given_to(scorers)
+        judging = tuple(scorer for scorer in given if _compares_pairs(scorer))
         samples, notes = self._samples()
         return Suite(
             name=self.name or (self.samples.title if self.samples else names[0]),
@@ -104,13 +113,14 @@ class PairwiseSuite:
                 **self.targets,
                 **{name: _pair(sides, pair, judging) for name, pair in zip(names, pairs, strict=True)},
             },
-            scorers=with_judge(answers, self.judge),
+            scorers=tuple(scorer for scorer in given if not _compares_pairs(scorer)),
             options=self.options,
             tags=self.tags,
             gate=self.gate,
             primary=self.primary,
             source=self.samples or {"runs": dict(self.runs)},
             notes=notes,
+            jury=judges.jury,
             breakdowns=origin_keys(key for sample in samples for key in sample.metadata) if self.samples else (),
             scorers_of={
                 name: tuple(_between(scorer, pair) for scorer in judging)
@@ -126,7 +136,7 @@ class PairwiseSuite:
         pair = next((name for name, target in self.targets.items() if isinstance(target, Pair)), "")
         if pair:
             raise ConfigError(
-                f"{pair}: pairs are made by the suite; say which with pairs: [[new, old]] or against: old"
+                f"{pair}: the suite makes the pairs; choose them with pairs: [[new, old]] or against: old"
             )
         ids = list(self.runs.values())
         for name, run in self.runs.items():
@@ -141,42 +151,41 @@ class PairwiseSuite:
             raise ConfigError("store: there are no stored runs to look for; name them under runs")
         if self.samples is not None:
             if self.store:
-                raise ConfigError("store: beside samples of its own a suite takes runs from where its results go")
+                raise ConfigError("store: a suite with its own samples takes runs only from the store of its results")
             data = load_pairwise(self.samples)
             return data.samples, data.notes
         if not self.runs:
             raise ConfigError("samples: the questions are missing; name a file")
         return CommonSamples(tuple(self.runs.values()), self.store or None), ()
 
-    def _judging(self) -> Sequence[Scorer]:
-        """The scorers of every pair.
+    def _judging(self, judges: SuiteJudges) -> Sequence[Scorer]:
+        """The scorers of every pair, before they are given the judges.
 
         Raises:
             ConfigError: there is none, or what is said of the judge would not be heard.
         """
-        own = [scorer for scorer in self.scorers if stage_info(scorer).compares_pairs]
+        own = [scorer for scorer in self.scorers if _compares_pairs(scorer)]
         changed = [key for key in _DEFAULTS if getattr(self, key) != _DEFAULTS[key]]
         if own:
             if changed or self.preferences is not None:
                 key = "preferences" if self.preferences is not None else changed[0]
-                raise ConfigError(f"{key}: scorers say how pairs are judged; set it there, inside the scorer")
-            return with_judge(own, self.judge)
+                raise ConfigError(f"{key}: the scorers decide how pairs are judged; set it inside the scorer")
+            return own
         if self.preferences is not None:
-            if self.judge.model is not None or changed:
+            if judges.can_ask or changed:
                 raise ConfigError(
-                    "preferences: people vote in the judge's place. For both, write scorers: [preference, "
+                    "preferences: votes replace the judge. For both, write scorers: [preference, "
                     "{human_preference: {file: ..., name: people}}]"
                 )
             return [HumanPreference(self.preferences)]
-        if self.judge.model is None:
+        if not judges.can_ask:
             raise ConfigError(_NOBODY)
         return [
             Preference(
-                self.judge,
-                self.criteria,
-                self.reference,
-                self.orders,
-                self.options.seed,
+                criteria=self.criteria,
+                reference=self.reference,
+                orders=self.orders,
+                seed=self.options.seed,
                 transcript_tokens=self.transcript_tokens,
             )
         ]
@@ -188,6 +197,10 @@ _DEFAULTS: Final[Mapping[str, Any]] = {
     "orders": "both",
     "transcript_tokens": 0,
 }
+
+
+def _compares_pairs(scorer: Scorer) -> bool:
+    return stage_info(scorer).compares_pairs
 
 
 def _pair(sides: Mapping[str, str], pair: tuple[str, str], judging: Sequence[Scorer]) -> Pair:
@@ -225,7 +238,7 @@ def pairs_of(sides: Sequence[str], pairs: Pairs, against: str) -> list[tuple[str
     [('new', 'base'), ('newer', 'base')]
     """
     if len(sides) < 2:
-        raise ConfigError(f"a preference is between two: name two or more targets or runs, not {len(sides)}")
+        raise ConfigError(f"a preference needs two or more targets or runs, not {len(sides)}")
     if not isinstance(pairs, str):
         if against:
             raise ConfigError("give pairs or against, not both")

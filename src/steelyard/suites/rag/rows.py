@@ -33,11 +33,12 @@ ROLES: Final = (
     Role("plan", required=False, by_position=False),
     Role("goal", required=False, by_position=False),
     Role("persona", required=False, by_position=False),
+    Role("turn_references", required=False, by_position=False),
     Role("id", required=False, by_position=False),
 )
 
 
-_OF_AGENTS: Final = ("tools", "plan", "goal", "persona")
+_OF_AGENTS: Final = ("tools", "plan", "goal", "persona", "turn_references")
 """Columns that go to the metadata as they are, for the scorers of agents and for simulated users."""
 
 
@@ -47,13 +48,14 @@ def count_documents(samples: Iterable[Sample]) -> Mapping[str, int]:
 
 
 def load_rag(files: SampleFiles) -> RowDataset:
-    """Read and check a whole dataset.
+    """Read and check a whole dataset of questions about documents.
 
     Of a sample, `reference` is the answer's text, a list of texts where several are right, or None; `contexts` come
     with the question where the dataset has any. `metadata` has `document` where one is named, and `sources`: what
     should be retrieved, each with what is known of `document`, `start`, `end`, `page`, `id`, `text`. A question that
     the dataset marks as unanswerable has `answerable: False`; others have no such key, so that datasets without the
-    mark keep the hashes of their samples. `tools`, `plan`, `goal` and `persona` are there where a column has them.
+    mark keep the hashes of their samples. `tools`, `plan`, `goal`, `persona` and
+    `turn_references` are there where a column has them.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
@@ -168,7 +170,7 @@ def contexts_in(cell: Any) -> tuple[str, ...]:
     """
     texts = _listed(cell)
     if not all(isinstance(text, str) for text in texts):
-        raise SourceError("contexts", "contexts is no text and no list of texts")
+        raise SourceError("contexts", "contexts is neither text nor a list of texts")
     return tuple(texts)
 
 
@@ -190,7 +192,7 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
             continue
         checked[key] = _whole_number(key, value) if key in _INTEGER_KEYS else _text(key, value)
     if ("start" in checked) != ("end" in checked) or checked.get("start", 0) >= checked.get("end", 1):
-        raise SourceError("start", "start and end are character offsets: both are given, and start is below end")
+        raise SourceError("start", "start and end are character offsets: give both, with start below end")
     return checked
 
 

@@ -90,7 +90,7 @@ class _SourceTexts:
         for name, count in self._moved.items():
             yield (
                 f"{_sources_are(count)} a range of {name} that does not stand on the page that is named, or not in the "
-                "document at all: it is of another reading of the document, and its text is not known"
+                "document at all: it comes from another reading of the document, and its text is unknown"
             )
 
 

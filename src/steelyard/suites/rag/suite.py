@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
+from steelyard.analysis.score_infos import rated_thing
 from steelyard.data.rows import RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
@@ -15,12 +16,13 @@ from steelyard.errors import ConfigError
 from steelyard.runner import judge_name
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.faithfulness import Faithfulness
-from steelyard.scorers.judges.judge import Judge, with_judge, with_judges
+from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.judges.relevance import AnswerRelevancy
+from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.lexical import RougeL, TokenF1
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.suite.objects import Options, Suite
-from steelyard.suite.scorer_infos import announced, scorer_stages
+from steelyard.suite.scorer_infos import infos_of, scorer_stages
 from steelyard.suites.rag.rows import count_documents, load_rag
 from steelyard.suites.rag.source_texts import with_texts
 from steelyard.targets.baseline import Baseline
@@ -47,13 +49,13 @@ class RagSuite:
             token F1 and ROUGE-L against the reference, and the retrieval metrics where questions have sources.
         name: a title for reports; empty is the first file's name.
         tags: per target, report columns.
-        primary: the score that headlines show; empty is correctness, else token F1, else the first score of the answer:
-            a passage that was found does not make an answer right.
+        primary: the score that headlines show; by default correctness, else token F1, else the first score of the
+            answer.
         options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{correct: ">= 0.8"}`; `no_regression` holds runs
-            against a `baseline`.
+        gate: rules on the scores that decide the exit code, `{correct: ">= 0.8"}`; `no_regression` compares runs with a
+            `baseline`.
         judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
-        jury: how the verdicts of several judges become one when a run is read: `majority`, `mean` (of ratings) or
+        jury: how the verdicts of judges with names become one when a run is read: `majority`, `mean` (of ratings) or
             `dawid_skene` (from three judges and 100 records on); empty: they do not.
     """
 
@@ -78,14 +80,10 @@ class RagSuite:
             DataError: rows with defects, named with file, sheet and cell.
         """
         if not self.targets:
-            raise ConfigError("there is nothing to evaluate: name targets")
-        if self.judges and self.judge != Judge():
-            raise ConfigError("judge and judges: name one judge, or several by their names")
-        if self.jury and len(self.judges) < 2:
-            raise ConfigError("jury: it is made of two judges or more; name them under judges")
+            raise ConfigError("there is no target: name targets")
+        judges = SuiteJudges.of(self)
         data = with_texts(load_rag(self.samples), self._documents)
-        scorers = self.scorers or self._default_scorers(data)
-        scorers = with_judges(scorers, self.judges) if self.judges else with_judge(scorers, self.judge)
+        scorers = judges.given_to(self.scorers or self._default_scorers(data, judges))
         # Scores of a judge with a name have other names, and of two such judges there is no one pair to cross.
         judged = {type(scorer) for scorer in scorers if not judge_name(scorer)}
         return Suite(
@@ -100,7 +98,7 @@ class RagSuite:
             primary=self.primary or _answer_score(scorers),
             source=self.samples,
             notes=data.notes,
-            jury={"vote": self.jury} if self.jury else {},
+            jury=judges.jury,
             crossed=(("correct", "faithfulness"),) if {Correctness, Faithfulness} <= judged else (),
             breakdowns=(
                 *(("document",) if len(count_documents(data.samples).keys() - {""}) > 1 else ()),
@@ -117,8 +115,8 @@ class RagSuite:
             locations += [target.knowledge] if isinstance(target, Baseline) else []
         return tuple(dict.fromkeys(path for location in locations for path in paths_of(location)))
 
-    def _default_scorers(self, data: RowDataset) -> Sequence[Scorer]:
-        judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if self.judge.model or self.judges else ()
+    def _default_scorers(self, data: RowDataset, suite_judges: SuiteJudges) -> Sequence[Scorer]:
+        judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if suite_judges.can_ask else ()
         sources = any("sources" in sample.metadata for sample in data.samples)
         return (*judges, TokenF1(), RougeL(), *((Retrieval(),) if sources else ()))
 
@@ -129,6 +127,8 @@ def _answer_score(scorers: Sequence[Scorer]) -> str:
     >>> _answer_score([Retrieval(), RougeL(), TokenF1()])
     'token_f1'
     """
-    names = announced(scorer_stages(scorers))
-    about_answers = [name for name in names if name not in RETRIEVAL_SCORES]
-    return next((name for name in (*_LEADING, *about_answers) if name in about_answers), "")
+    rated = {info.name: rated_thing(info, info.name) for info in infos_of(scorer_stages(scorers))}
+    about_answers = [name for name in rated if name not in RETRIEVAL_SCORES]
+    # Of several judges the first leads: `correctness_small` rates correctness.
+    leading = (name for thing in _LEADING for name in about_answers if rated[name] == thing)
+    return next(iter((*leading, *about_answers)), "")

@@ -33,7 +33,7 @@ ROLES: Final = (
 def load_tables(
     files: SampleFiles, *, task: str, databases: Path | None, predictions: Sequence[str] = ()
 ) -> RowDataset:
-    """Read and check a dataset whole.
+    """Read and check a whole dataset of expected tables.
 
     Of a sample, `reference` is rows or SQL, and `metadata` has `db_id` and what the row predicts (`predictions`).
 
@@ -128,21 +128,21 @@ def wanted(cell: Any, task: str) -> WantedTable:
     >>> wanted("SELECT 1", "SP").is_query, wanted('[["a", 1]]', "QA").reference
     (True, [['a', 1]])
     >>> wanted("[[1, 2", "QA").problem
-    'the target begins like a table and is neither JSON nor a Python list'
+    'the target begins like a table but is neither JSON nor a Python list'
     """
     if is_missing(cell) or (isinstance(cell, str) and not cell.strip()):
         return WantedTable(problem="the target is blank")
     if isinstance(cell, str) and not looks_like_table(cell):
         return WantedTable(cell.strip(), is_query=True)
     if task == "SP":
-        return WantedTable(problem="task SP takes SQL as target, and this is none")
+        return WantedTable(problem="task SP needs SQL as target, and this is not SQL")
     try:
         table = plain_table(read_notation(cell) if isinstance(cell, str) else cell)
     except ValueError as error:
-        return WantedTable(problem=f"the target begins like a table and is {error}")
+        return WantedTable(problem=f"the target begins like a table but is {error}")
     if not isinstance(table, list) or not all(isinstance(row, list | tuple) for row in table):
         shown = "an object without rows" if isinstance(table, Mapping) else f"{str(cell)[:40]!r}"
-        return WantedTable(problem=f"the target is no list of rows: {shown}")
+        return WantedTable(problem=f"the target is not a list of rows: {shown}")
     return WantedTable(table)
 
 

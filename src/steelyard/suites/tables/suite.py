@@ -32,8 +32,8 @@ class TablesSuite:
         tags: per target, report columns.
         scoring: rules, metrics and limits; its task and databases are those above.
         options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{execution_accuracy: ">= 0.6"}`; `no_regression` holds
-            runs against a `baseline`.
+        gate: rules on the scores that decide the exit code, `{execution_accuracy: ">= 0.6"}`; `no_regression` compares
+            runs with a `baseline`.
     """
 
     samples: SampleFiles
@@ -58,7 +58,7 @@ class TablesSuite:
         if twice:
             raise ConfigError(f"predictions: {twice[0]!r} is the name of a target as well; give one another name")
         if not self.targets and not self.predictions:
-            raise ConfigError("there is nothing to evaluate: name targets, or columns of predictions")
+            raise ConfigError("there is no target: name targets, or columns of predictions")
         data = load_tables(
             self.samples, task=self.task, databases=self.databases, predictions=tuple(self.predictions.values())
         )

@@ -166,7 +166,7 @@ def _check_database(
         message = f"there is no database {name[:60]!r}{near if near[:1] == ':' else ''}"
         defects.append(reading.defect("unknown database", row, "db_id", message))
     elif not name and not values["schema"]:
-        message = "it names no database and has no schema of its own, so there is nothing to run on"
+        message = "it names no database and has no schema, so its SQL cannot be run"
         defects.append(reading.defect("no database", row, "db_id", message))
 
 

@@ -34,7 +34,7 @@ _FILLS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Text2SqlSamples:
-    """Samples in the order of the dataset; each iteration reads the rows anew, none is held.
+    """Samples in the order of the dataset; each iteration reads the rows again, none is held.
 
     `metadata` always has the keys `schema` (CREATE statements), `db_id`, `evidence`, `dialect` (SQLite or DuckDB), each
     "" where the dataset says nothing, and `position`: the row's, counted from 0 over all files whatever is left out.
@@ -125,7 +125,7 @@ class Text2SqlData:
 
 
 def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: EngineName = "sqlite") -> Text2SqlData:
-    """Read and check a dataset whole.
+    """Read and check a whole dataset of questions with their SQL.
 
     The schema of a sample is its row's, else that of its database, read once per database.
 
@@ -133,7 +133,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         files: which rows.
         databases: a folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.db, .duckdb); None where rows bring their
             own schema.
-        engine: of samples whose database is no file.
+        engine: of samples whose database is not a file.
 
     Raises:
         ConfigError: a file, sheet, column or folder does not exist.
@@ -179,7 +179,7 @@ def _known(folder: Path) -> Mapping[str, Database]:
     """Every database of a folder by name.
 
     Raises:
-        ConfigError: it is no folder, or holds none.
+        ConfigError: it is not a folder, or holds none.
     """
     databases = {name: find_database(folder, name) for name in database_ids(folder)}
     if not databases:
@@ -228,7 +228,7 @@ def _notes_on_databases(
     if known is None and bare:
         named = sorted({row.db_id for row in chosen if row.db_id})
         which = f" (they name {', '.join(named[:3])}{' ...' if len(named) > 3 else ''})" if named else ""
-        yield f"{bare} samples have no schema and there is no folder of databases{which}: their SQL runs on nothing"
+        yield f"{bare} samples have no schema and there is no folder of databases{which}: their SQL cannot be run"
     if not comparable:
         yield "no sample has data: whether the SQL runs is scored, results cannot be compared"
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.scorers.judges.judge import Judge, with_judge
+from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.sql import SqlResult
 from steelyard.suite.objects import Options, Suite
 from steelyard.suites.text2sql.rows import load_text2sql
@@ -24,7 +26,7 @@ class Text2SqlSuite:
         samples: the files with question, SQL, and schema or database: rows of a sheet or of JSON, or lines of SQL.
         targets: the systems to evaluate, by name; each produces one run.
         databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb); the schemas that
-            prompts show are read from it. Left out where the rows bring their own schema.
+            prompts show are read from it. Left out if the rows have their own schema.
         name: a title for reports; empty is the first file's name.
         tags: per target, report columns.
         scoring: how replies are read, run and compared.
@@ -32,8 +34,11 @@ class Text2SqlSuite:
         scorers: what is scored beside that, such as `relevance`, by a judge: are all points of the question covered,
             and nothing else?
         options: concurrency, repeats, limits, budget.
-        gate: rules on the scores that decide the exit code, `{result: ">= 0.6"}`; `no_regression` holds runs
-            against a `baseline`.
+        gate: rules on the scores that decide the exit code, `{result: ">= 0.6"}`; `no_regression` compares runs with a
+            `baseline`.
+        judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
+        jury: how the verdicts of judges with names become one when a run is read: `majority`, `mean` (of ratings) or
+            `dawid_skene` (from three judges and 100 records on); empty: they do not.
     """
 
     samples: SampleFiles
@@ -46,6 +51,8 @@ class Text2SqlSuite:
     scorers: tuple[Scorer, ...] = ()
     options: Options = Options()
     gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    jury: Literal["", "majority", "mean", "dawid_skene"] = ""
 
     def build(self) -> Suite:
         """Read the dataset whole and check it; nothing is asked yet.
@@ -56,6 +63,7 @@ class Text2SqlSuite:
         """
         if self.databases is not None and self.scoring.databases not in {None, self.databases}:
             raise ConfigError("databases: the suite and its scoring name two different folders; name it once")
+        judges = SuiteJudges.of(self)
         scoring = replace(self.scoring, databases=self.databases or self.scoring.databases)
         data = load_text2sql(self.samples, databases=scoring.databases, engine=scoring.engine)
         return Suite(
@@ -63,12 +71,13 @@ class Text2SqlSuite:
             kind="text2sql",
             samples=data.samples,
             targets=self.targets,
-            scorers=(scoring, *with_judge(self.scorers, self.judge)),
+            scorers=(scoring, *judges.given_to(self.scorers)),
             options=self.options,
             tags=self.tags,
             gate=self.gate,
             primary="result" if data.comparable and scoring.form != "create_select" else "execution",
             source=self.samples,
             notes=data.notes,
+            jury=judges.jury,
             breakdowns=origin_keys(key for reading in data.readings for key in reading.table.origin),
         )

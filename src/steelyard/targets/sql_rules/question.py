@@ -50,7 +50,7 @@ class Field:
 
     @property
     def number(self) -> bool:
-        """Whether its declared type is one of numbers or truth values, and it is no key."""
+        """Whether its declared type is one of numbers or truth values, and it is not a key."""
         return any(sign in self.column.type.upper() for sign in lexicon()["number types"]) and not self.key
 
     @property

@@ -74,7 +74,7 @@ class _Draft:
         before = {*self.used}
         groups, figures = self._groups(), list(self._figures())
         if not figures and not having:
-            # "every" beside no figure is no group: "the wage of every member".
+            # "every" beside no figure is not a group: "the wage of every member".
             groups, self.used = [], before
         keys, top, columns = self._order(), self._superlative(), self._shown()
         if top is not None and top[-1] and not columns:

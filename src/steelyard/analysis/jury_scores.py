@@ -1,0 +1,82 @@
+"""The mean of a jury's verdicts, as if it were a score that a run holds: for gates and reports.
+
+A jury's verdicts are read from those of its members and never stored (`jury`), so that their summary is made here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from steelyard.analysis.intervals import USUAL, Intervals
+from steelyard.analysis.judge_agreement_values import RecordPlace
+from steelyard.analysis.judge_panel_values import JudgePanel
+from steelyard.analysis.score_columns import CODES, ScoreColumns, ScoreRow
+from steelyard.analysis.summary import summarize
+from steelyard.analysis.summary_values import ScoreSummary
+from steelyard.types import ScoreInfo
+
+_OUTCOMES: Final = {code: outcome for outcome, code in CODES.items()}
+
+
+def jury_summaries(
+    columns: ScoreColumns,
+    infos: Mapping[str, ScoreInfo],
+    panels: Sequence[JudgePanel],
+    intervals: Intervals = USUAL,
+) -> tuple[ScoreSummary, ...]:
+    """The summary of each jury of a run, over all records and then over each group.
+
+    A record on which the jury has no verdict is unparsed; one that no member was asked about is what it is of the first
+    member: an error, or not applicable.
+
+    Args:
+        columns: of the run.
+        infos: what its scorers declared.
+        panels: of the run; those without a jury give nothing.
+        intervals: how the intervals of the means are computed.
+    """
+    found: list[ScoreSummary] = []
+    for panel in panels:
+        if panel.jury is None:
+            continue
+        members = [judge.score for judge in panel.judges if not judge.is_jury]
+        name, info = panel.jury_score, infos.get(members[0])
+        of_jury = {name: replace(info, name=name)} if info is not None else {}
+        overall, groups = summarize(
+            jury_rows(columns, name, members, panel.verdicts), infos=of_jury, intervals=intervals
+        )
+        found += (*overall, *groups.get(name, ()))
+    return tuple(found)
+
+
+def jury_rows(
+    columns: ScoreColumns, name: str, members: Sequence[str], verdicts: Mapping[RecordPlace, float | None]
+) -> Iterator[ScoreRow]:
+    """A row of a jury per record that one of its members has a row of, in the order of the run.
+
+    Args:
+        columns: of the run.
+        name: of the jury's score.
+        members: the scores of its members.
+        verdicts: record -> the jury's verdict; None where it has none.
+    """
+    import numpy as np
+
+    # A record that failed has one row without a name, which counts in every score.
+    numbers = [columns.names.index(score) for score in ("", *members) if score in columns.names]
+    rows = np.flatnonzero(np.isin(columns.name, numbers))
+    codes = (columns.sample, columns.repeat, columns.groups.codes, columns.clusters.codes, columns.outcome)
+    groups, clusters = columns.groups.names, columns.clusters.names
+    seen: set[RecordPlace] = set()
+    for sample, repeat, group, cluster, outcome in zip(*(column[rows].tolist() for column in codes), strict=True):
+        place = columns.samples[sample], repeat
+        if place in seen:
+            continue
+        seen.add(place)
+        value = verdicts.get(place)
+        of_jury = _OUTCOMES[outcome]
+        if place in verdicts:
+            of_jury = "unparsed" if value is None else "scored"
+        yield ScoreRow(place[0], groups[group], clusters[cluster], repeat, name, of_jury, value)

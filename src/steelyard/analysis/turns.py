@@ -1,0 +1,196 @@
+"""Scores of the single turns of conversations: their rates in a run, and how two runs differ, by conversation.
+
+The turns of a conversation depend on each other, so a conversation is a cluster: so is a sample's own cluster, and all
+repeats of a sample. Conversations of two runs differ in length. They are paired, and not their turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.analysis.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference
+from steelyard.analysis.differences import verdict_of
+from steelyard.analysis.intervals import USUAL, Intervals
+from steelyard.analysis.score_columns import JudgedRow, RowOutcome, ScoreRow
+from steelyard.analysis.score_infos import over_of, range_of, score_infos
+from steelyard.analysis.summary import summarize
+from steelyard.analysis.summary_values import NO_GROUP, TurnSummary
+from steelyard.prompts.trajectory import TURNS
+from steelyard.stats.clustered_means import clustered_difference
+from steelyard.stats.intervals import Interval
+from steelyard.types import OUTCOMES, ScoreInfo
+
+if TYPE_CHECKING:
+    from steelyard.analysis.alignment import AlignedRuns, ComparedRun
+
+NEWCOMBE: Final = "Newcombe's interval by conversation"
+T_INTERVAL: Final = "t interval by conversation"
+SIGN_FLIP: Final = "sign-flip permutation by conversation"
+Judged = Callable[[str], Iterable[JudgedRow]]
+
+
+def turn_rows(rows: Iterable[JudgedRow], score: str) -> Iterator[ScoreRow]:
+    """A row for each turn: its group is the turn's number, its cluster the conversation."""
+    for row in rows:
+        cluster = f"cluster {row.cluster}" if row.cluster else f"conversation {row.sample}"
+        turns = list(_turns_in(row.detail))
+        for no, (outcome, value) in enumerate(turns, start=1):
+            yield ScoreRow(row.sample, f"turn {no}", cluster, row.repeat, score, outcome, value)
+        if not turns:
+            known = row.outcome in {"not_applicable", "refused", "unparsed"}
+            yield ScoreRow(row.sample, "", cluster, row.repeat, score, row.outcome if known else "error", None)
+
+
+def _turns_in(detail: Mapping[str, Any]) -> Iterator[tuple[RowOutcome, float | None]]:
+    """Outcome and value of each turn, as `PerTurn` writes them; nothing where the detail holds no such list."""
+    turns = detail.get(TURNS)
+    for turn in turns if isinstance(turns, list) else ():
+        outcome, value = (turn.get("outcome"), turn.get("value")) if isinstance(turn, Mapping) else (None, None)
+        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        known: RowOutcome = (
+            outcome if outcome in OUTCOMES and (outcome == "scored") == (number is not None) else "error"
+        )
+        yield known, number if known == "scored" else None
+
+
+def turn_summary(rows: Iterable[JudgedRow], info: ScoreInfo, intervals: Intervals = USUAL) -> TurnSummary | None:
+    """One score over all turns of a run; None where no record has a turn.
+
+    >>> turns = [{"outcome": "scored", "value": 1.0}, {"outcome": "scored", "value": 0.0}]
+    >>> rows = [JudgedRow(name, "", "", 0, "scored", 0.5, {"turns": turns}) for name in "ab"]
+    >>> turn_summary(rows, ScoreInfo("right_per_turn", (0, 1))).score.answered.n
+    4
+    """
+    every = list(turn_rows(rows, info.name))
+    if not any(row.group for row in every):
+        return None
+    scores, groups = summarize(every, infos={info.name: info}, intervals=intervals)
+    by_turn = [group for group in groups.get(info.name, ()) if group.group != NO_GROUP]
+    conversations = len({(row.sample, row.repeat) for row in every if row.group})
+    return TurnSummary(scores[0], conversations, tuple(sorted(by_turn, key=lambda group: int(group.group[5:]))))
+
+
+def turn_differences(runs: AlignedRuns, level: float) -> tuple[ScoreDifference, ...]:
+    """The difference of two runs in each score of turns that both have, over the conversations of both."""
+    names = [each.score.name for each in runs.baseline.summary.turns]
+    both = {each.score.name for each in runs.other.summary.turns}
+    found = (_difference(runs, name, level) for name in names if name in both)
+    return tuple(difference for difference in found if difference is not None)
+
+
+class _Side(NamedTuple):
+    """The turns of a run in conversations that count.
+
+    Args:
+        values: of turns that count, with the number of the conversation each is in.
+        missing: likewise the conversations of turns without a known value, as often as there are such.
+        failed: conversations without a turn that failed.
+    """
+
+    values: list[tuple[float, int]]
+    missing: list[int]
+    failed: set[int]
+
+
+def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference | None:
+    info = score_infos(runs.baseline.run.manifest).get(score) or ScoreInfo(score)
+    first, second = (
+        dict.fromkeys(side.ids(indices)) for side, indices in
+        ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second))
+    )  # fmt: skip
+    units = _units(runs.baseline, runs.alignment.first)
+    sides = []
+    for side, ids in ((runs.baseline, first), (runs.other, second)):
+        judged: Judged | None = getattr(side.run, "judged_rows", None)
+        if judged is None:
+            return None
+        sides.append(_side(judged(score), score, dict(zip(ids, units, strict=True)), info))
+    shared = {unit for _, unit in sides[0].values} & {unit for _, unit in sides[1].values}
+    over = over_of(info)
+    failed = len(sides[0].failed | sides[1].failed)
+    left_out = len(set(units)) - len(shared) - failed
+    difference = _compared(sides[0], sides[1], shared, info, level)
+    return ScoreDifference(score, over, failed, max(0, left_out), difference, verdict_of(difference, level))
+
+
+def _units(side: ComparedRun, indices: Any) -> list[int]:
+    """The number of the conversation, or of the cluster, of each aligned sample."""
+    ids = side.ids(indices)
+    clusters = side.scores.clusters
+    names = [clusters.names[code] for code in clusters.codes[indices].tolist()]
+    numbers: dict[tuple[bool, str], int] = {}
+    keys = [(bool(cluster), cluster or ident) for cluster, ident in zip(names, ids, strict=True)]
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
+
+
+def _side(rows: Iterable[JudgedRow], score: str, units: Mapping[str, int], info: ScoreInfo) -> _Side:
+    values: list[tuple[float, int]] = []
+    missing: list[int] = []
+    failed: set[int] = set()
+    counts_all = info.denominator == "all"
+    for row in turn_rows((row for row in rows if row.sample in units), score):
+        unit = units[row.sample]
+        if row.value is not None:
+            values.append((row.value, unit))
+        elif row.outcome == "error":
+            failed.add(unit)
+        elif row.group and row.outcome in {"unparsed", "refused"}:
+            if counts_all:
+                values.append((0.0, unit))
+            if row.outcome == "unparsed" or not counts_all:
+                missing.append(unit)
+    return _Side(values, missing, failed - {unit for _, unit in values})
+
+
+def _compared(first: _Side, second: _Side, shared: set[int], info: ScoreInfo, level: float) -> PairedDifference:
+    if not shared:
+        return PairedDifference(
+            "", 0, None, None, None, None, None, None, None, unit=False, interval_method="", test="",
+            lower_is_better=info.lower_is_better,
+        )  # fmt: skip
+    before, after = ([pair for pair in side.values if pair[1] in shared] for side in (first, second))
+    every = [value for value, _ in (*before, *after)]
+    unit = range_of(info) == (0.0, 1.0) and not info.unbounded and min(every) >= 0 and max(every) <= 1
+    rate = unit and all(value in {0.0, 1.0} for value in every)
+    found = clustered_difference(_columns(after), _columns(before), rate=rate, level=level)
+    return PairedDifference(
+        group="",
+        n=found.clusters,
+        baseline=found.second,
+        other=found.first,
+        difference=found.difference,
+        interval=found.interval,
+        p=found.p,
+        relative=found.difference / found.second if found.second else None,
+        table=None,
+        unit=unit,
+        interval_method=NEWCOMBE if rate else T_INTERVAL,
+        test=SIGN_FLIP,
+        lower_is_better=info.lower_is_better,
+        missing=_missing((first, second), (before, after), shared, info),
+        standard_error=found.error if found.clusters > 1 else None,
+    )
+
+
+def _columns(pairs: list[tuple[float, int]]) -> tuple[list[float], list[int]]:
+    return [value for value, _ in pairs], [unit for _, unit in pairs]
+
+
+def _missing(
+    sides: tuple[_Side, _Side], values: tuple[list[tuple[float, int]], ...], shared: set[int], info: ScoreInfo
+) -> MissingVerdicts | None:
+    """Turns without a known value in the conversations of both runs, and between which the difference lies."""
+    counts = [sum(unit in shared for unit in side.missing) for side in sides]
+    if not any(counts):
+        return None
+    counts_all = info.denominator == "all"
+    replies = [len(known) + (0 if counts_all else count) for known, count in zip(values, counts, strict=True)]
+    bounds = None
+    if info.range is not None:
+        ends = [
+            [(sum(value for value, _ in known) + count * end) / n for end in info.range]
+            for known, count, n in zip(values, counts, replies, strict=True)
+        ]
+        bounds = Interval(ends[1][0] - ends[0][1], ends[1][1] - ends[0][0])
+    return MissingVerdicts(counts[0], counts[1], sum(replies), bounds)

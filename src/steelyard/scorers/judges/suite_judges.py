@@ -1,0 +1,90 @@
+"""Who judges in a suite: one judge, or several by their names and their jury, given to the scorers that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from typing import Any, Literal, Protocol
+
+from steelyard.analysis.jury import JuryVote
+from steelyard.errors import ConfigError
+from steelyard.scorers.judges.judge import Judge, judged_by
+from steelyard.types import Scorer
+
+
+class HasJudges(Protocol):
+    """The three keys of a suite that say who judges."""
+
+    @property
+    def judge(self) -> Judge:
+        """The one judge; the default where there is none, or several."""
+
+    @property
+    def judges(self) -> Mapping[str, Judge]:
+        """Several of them, by name."""
+
+    @property
+    def jury(self) -> JuryVote | Literal[""]:
+        """How their verdicts become one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteJudges:
+    """The judges of a suite.
+
+    Args:
+        several: by name; empty where there is one, or none.
+        one: the judge; the default `Judge()` where there is none, or several.
+        jury: the rule of the jury, for the manifest; empty where there is none.
+    """
+
+    several: Mapping[str, Judge]
+    one: Judge
+    jury: Mapping[str, str]
+
+    @classmethod
+    def of(cls, suite: HasJudges) -> SuiteJudges:
+        """Those that a suite names.
+
+        Raises:
+            ConfigError: one judge and several.
+        """
+        if suite.judges and suite.judge != Judge():
+            raise ConfigError("judge and judges: name one judge, or several by their names")
+        return cls(suite.judges, suite.judge, {"vote": suite.jury} if suite.jury else {})
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether there is a model to ask."""
+        return bool(self.several) or self.one.model is not None
+
+    def given_to(self, scorers: Sequence[Scorer]) -> tuple[Scorer, ...]:
+        """The scorers; of several judges, one that needs a judge once for each of them.
+
+        Raises:
+            ConfigError: there are several judges, and no scorer needs one.
+        """
+        if not self.several:
+            return with_judge(scorers, self.one)
+        if not any(map(_wants_judge, scorers)):
+            raise ConfigError("judges: no scorer uses them: each has its own judge, or needs none")
+        return with_judges(scorers, self.several)
+
+
+def with_judge(scorers: Sequence[Scorer], judge: Judge) -> tuple[Scorer, ...]:
+    """The scorers, with `judge` set on those that take a judge and have the default one."""
+    return tuple(judged_by(scorer, judge) if _wants_judge(scorer) else scorer for scorer in scorers)
+
+
+def with_judges(scorers: Sequence[Scorer], judges: Mapping[str, Judge]) -> tuple[Scorer, ...]:
+    """The scorers, with those that take a judge and have the default one once for each of `judges`, under its name."""
+    named = [replace(judge, name=name) for name, judge in judges.items()]
+    return tuple(
+        given
+        for scorer in scorers
+        for given in ([judged_by(scorer, judge) for judge in named] if _wants_judge(scorer) else [scorer])
+    )
+
+
+def _wants_judge(scorer: Any) -> bool:
+    return is_dataclass(scorer) and not isinstance(scorer, type) and getattr(scorer, "judge", None) == Judge()
