@@ -146,7 +146,7 @@ class Boundary:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # A cancellation is no Exception, so it passes as KeyboardInterrupt and SystemExit do.
+        # A cancellation is not an Exception, so it passes as KeyboardInterrupt and SystemExit do.
         if isinstance(error, Exception) and not isinstance(error, SteelyardError):
             text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             raise self._kind(f"{self._what}: {text}" if self._what else text) from error

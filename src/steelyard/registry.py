@@ -71,6 +71,7 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
                 "lexical_preference": "steelyard.scorers.preference:LexicalPreference",
                 "likelihood": "steelyard.scorers.choice:LikelihoodAccuracy",
                 "number_match": "steelyard.scorers.numbers:NumberMatch",
+                "per_turn": "steelyard.scorers.per_turn:PerTurn",
                 "plan_followed": "steelyard.scorers.judges.agents:PlanFollowed",
                 "preference": "steelyard.scorers.judges.preference:Preference",
                 "regex": "steelyard.scorers.formats:Regex",
@@ -225,7 +226,7 @@ def describe(value: Any) -> Any:
 
 
 def _describe_fields(value: Any) -> Any:
-    # What cannot be given when a value is made (`init=False`) is no setting of it.
+    # What cannot be given when a value is made (`init=False`) is not a setting of it.
     settings = [field for field in dataclasses.fields(value) if field.init]
     fields = {
         field.name: describe(getattr(value, field.name))

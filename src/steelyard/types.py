@@ -147,9 +147,9 @@ class Score:
 
     def __post_init__(self) -> None:
         if self.outcome not in OUTCOMES:
-            raise ValueError(f"score {self.name!r}: outcome {self.outcome!r} is none of {', '.join(OUTCOMES)}")
+            raise ValueError(f"score {self.name!r}: outcome {self.outcome!r} is not one of {', '.join(OUTCOMES)}")
         if (self.value is None) != (self.outcome != "scored"):
-            raise ValueError(f"score {self.name!r}: a value goes with outcome 'scored' and with no other")
+            raise ValueError(f"score {self.name!r}: only outcome 'scored' has a value")
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"score {self.name!r}: {self.value!r} is not a finite number")
 
@@ -177,6 +177,9 @@ class ScoreInfo:
         also_scored: the same replies read by the rule of another tool: shown next to the run's own scores.
         rates: what is rated, where several scores rate the same thing: their scorers are raters, and reports show how
             far they agree. Empty: the score's own name.
+        per_turn: the score is of a whole conversation, and `Score.detail["turns"]` has outcome and value of each of its
+            turns, as that of `PerTurn` does: reports show the rate over all turns, by conversation.
+        unbounded: it is a count, a time or money, without an upper end: values of 0 and 1 are not a rate either.
 
     >>> ScoreInfo("violations", (0, 10), lower_is_better=True, threshold=2).passes(1)
     True
@@ -195,6 +198,8 @@ class ScoreInfo:
     exam: bool = False
     also_scored: bool = False
     rates: str = ""
+    per_turn: bool = False
+    unbounded: bool = False
 
     def passes(self, value: float) -> bool | None:
         """Whether a value meets the threshold; None where there is none."""

@@ -57,10 +57,10 @@ def codes_propose(
     quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Let a model propose codes for notes under none.
+    """Let a model propose codes for notes without a code.
 
-    It is shown the notes alone. What it proposes is marked so, and counts once a person adopts it (codes edit --adopt).
-    The same command again resumes what was interrupted and pays for no reply twice.
+    The model sees only the notes. A proposed code counts once a person adopts it (codes edit --adopt).
+    Repeating the command resumes an interrupted proposal; no reply is paid for twice.
     """
     from steelyard.cli.estimates import print_estimate
     from steelyard.generate.code_proposals import ProposalPlan, ask_for_codes, proposal_suite
@@ -108,7 +108,8 @@ def codes_try(
     model_config: ModelConfigOption = None,
     *,
     pattern: Annotated[
-        str, typer.Option("--pattern", metavar="REGEX", help="Make the scorer: a regular expression of the error.")
+        str,
+        typer.Option("--pattern", metavar="REGEX", help="Make the scorer: a regular expression that finds the error."),
     ] = "",
     examples: Annotated[
         int | None,
@@ -117,7 +118,7 @@ def codes_try(
         ),
     ] = None,
     author: Annotated[
-        str, typer.Option("--author", metavar="NAME", help="Who makes or tries the scorer.", show_default=False)
+        str, typer.Option("--author", metavar="NAME", help="Your name; it is stored.", show_default=False)
     ] = "",
     language: LanguageOption = "auto",
     budget_calls: BudgetOption = None,
@@ -129,11 +130,11 @@ def codes_try(
     as_json: JsonOption = False,
     markdown: MarkdownOption = None,
 ) -> None:
-    """Hold the scorer of a code to people's notes: TPR and TNR.
+    """Compare the scorer of a code with people's notes: TPR and TNR.
 
-    The scorer, made here or in the viewer, scores the stored answers of all noted records that do not stand in it as
-    examples. A judge asks its model; a pattern asks nobody. The same command again resumes an interrupted trial and
-    pays for no reply twice.
+    The scorer, made here or in the viewer, scores the stored answers of all noted records that are not among its
+    examples. A judge calls its model; a pattern needs none. Repeating the command resumes an interrupted trial; no
+    reply is paid for twice.
     """
     from steelyard.cli.estimates import print_estimate
     from steelyard.generate.code_trial import TrialPlan, trial_suite, try_code
@@ -165,7 +166,7 @@ def codes_install(
 ) -> None:
     """Print the scorer of a code for a configuration, and mark it installed.
 
-    It has to be tried before. No configuration is changed: you put the lines where your runs read them.
+    The scorer must have been tried before (codes try). No configuration is changed: copy the printed lines into yours.
     """
     from steelyard.cli.output import print_lines
     from steelyard.report.code_scorer import scorer_yaml
@@ -249,7 +250,7 @@ def _new_scorer(
     if pattern and examples is not None:
         raise ConfigError("--pattern or --examples: a scorer is one of the two")
     if not author.strip():
-        raise ConfigError("--author NAME is missing: a scorer names whoever made it")
+        raise ConfigError("--author NAME is missing: a scorer needs the name of its author")
     found = find_code(store, code)
     name = score_name(found.code.name)
     if pattern:
@@ -329,5 +330,5 @@ def _confirm(found: NamedCode) -> None:
     from steelyard.escaping import visible
 
     if not sys.stdin.isatty():
-        raise ConfigError("a person installs a scorer: answer on a terminal, or add --yes")
+        raise ConfigError("installing a scorer needs confirmation: answer on a terminal, or add --yes")
     typer.confirm(f"mark the scorer of {visible(found.code.name)} as installed?", abort=True)

@@ -28,10 +28,10 @@ CodingArgument = Annotated[
     str, typer.Argument(metavar="ANALYSIS", help="Id of an error analysis, or a run: its newest error analysis.")
 ]
 CodeArgument = Annotated[
-    str, typer.Argument(metavar="CODE", help="A code's name or id, or ANALYSIS/CODE where several have one.")
+    str, typer.Argument(metavar="CODE", help="A code's name or id; ANALYSIS/CODE if several analyses have this code.")
 ]
 AuthorOption = Annotated[
-    str, typer.Option("--author", metavar="NAME", help="Your name: it stays beside what you do.", show_default=False)
+    str, typer.Option("--author", metavar="NAME", help="Your name; it is stored with the change.", show_default=False)
 ]
 
 
@@ -40,14 +40,16 @@ def codes_draw(
     *,
     author: AuthorOption,
     n: Annotated[int, typer.Option("--n", "-n", metavar="N", help="Records in all.", min=1)] = _DRAWN,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Equal seeds draw equal records.", min=0)] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", help="Seed of the draw; the same seed draws the same records.", min=0)
+    ] = 0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Draw records of runs to read and note what is wrong with them.
 
-    Of each run as many, and of these equally many failures, passes and unparsed replies; the sizes of these strata are
-    kept, so that shares of codes hold for all records.
+    The same number of records is drawn from each run: equally many failures, passes and unparsed replies. The sizes of
+    these groups are kept, so that shares of codes are estimates for all records.
     """
     from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, print_json, say
@@ -72,7 +74,7 @@ def codes_list(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List error analyses, and how far each is."""
+    """List error analyses and their progress."""
     from steelyard.cli.options import named_run
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
@@ -116,7 +118,7 @@ def codes_show(
 ) -> None:
     """Show codes with their shares, what scorers find, and proposals.
 
-    Shares are of all records of the run that have an output, weighted back from the strata that were drawn.
+    Shares are estimates for all records of the run that have an output.
     """
     from steelyard.cli.output import write_text
     from steelyard.report.coding_page import CodingPage
@@ -145,8 +147,8 @@ def codes_sheet(
 ) -> None:
     """Write the drawn records as a CSV with columns for note and code.
 
-    Note the first thing that is wrong, or ok where nothing is; several notes with one word under code make a code.
-    Steelyard reads it back with codes note.
+    Note the first thing that is wrong, or ok if nothing is. Notes with the same name in the column code belong to one
+    code. Steelyard reads the sheet back with codes note.
     """
     from steelyard.cli.output import print_lines, write_text
     from steelyard.report.coding_sheet import coding_sheet
@@ -178,7 +180,7 @@ def codes_note(
 ) -> None:
     """Store the notes and codes of a filled-in sheet.
 
-    What is stored already stays as it is. Of a sheet with a mistake nothing is stored.
+    Notes that are stored already stay as they are. A sheet with a mistake is rejected as a whole.
     """
     from dataclasses import asdict
 
@@ -210,7 +212,7 @@ def codes_edit(
     author: AuthorOption,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Give it another name.")] = "",
     definition: Annotated[
-        str, typer.Option("--definition", metavar="TEXT", help="Say what belongs to it and what does not.")
+        str, typer.Option("--definition", metavar="TEXT", help="Define it: which errors belong to it and which do not.")
     ] = "",
     into: Annotated[
         str, typer.Option("--merge-into", metavar="CODE", help="Put its notes under another code of the analysis.")
@@ -225,7 +227,7 @@ def codes_edit(
     from steelyard.store.named_codings import find_code
 
     if sum([bool(name or definition), bool(into), adopt, drop]) != 1:
-        raise ConfigError("say what becomes of the code: --name and --definition, --merge-into, --adopt or --drop")
+        raise ConfigError("choose what to do with the code: --name and --definition, --merge-into, --adopt or --drop")
     with Store(store) as opened:
         found = find_code(opened, code)
         if into:

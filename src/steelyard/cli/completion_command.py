@@ -47,7 +47,7 @@ complete -o default -F _steelyard steelyard
 
 @dataclass(frozen=True, slots=True)
 class CompletedCommand:
-    """What can follow a command.
+    """The words that can follow a command.
 
     Args:
         options: as they are typed.
@@ -68,7 +68,7 @@ def completion(
     shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
     store: StoreOption = None,
 ) -> None:
-    """Print a script by which a shell completes what you type.
+    """Print a script that makes a shell complete what you type.
 
     It completes commands, options and names of runs. Load it in ~/.bashrc with: eval "$(steelyard completion bash)",
     and likewise in ~/.zshrc; for fish, write it to ~/.config/fish/completions/steelyard.fish.

@@ -229,9 +229,15 @@ def _plain_configuration(loaded: Loaded, open_references: Sequence[OpenReference
         "targets": {name: describe(target) for name, target in suite.targets.items()},
         "tags": {name: dict(tags) for name, tags in suite.tags.items()},
         "references": sorted(loaded.environment),
-        "notes": [*loaded.notes, *suite.notes],
+        "notes": _notes(loaded),
         "open_references": [reference.to_json() for reference in open_references],
     }
+
+
+def _notes(loaded: Loaded) -> list[str]:
+    from steelyard.suite.scorer_infos import prompt_hints
+
+    return list(dict.fromkeys((*loaded.notes, *loaded.suite.notes, *prompt_hints(loaded.suite.all_scorers))))
 
 
 def _count(samples: Any) -> int:
@@ -249,7 +255,7 @@ def _configuration_lines(loaded: Loaded, open_references: Sequence[OpenReference
         yield f"  target {name}{f' ({tags})' if tags else ''}"
     if loaded.environment:
         yield f"  references with a value: {', '.join(sorted(loaded.environment))}"
-    for note in (*loaded.notes, *suite.notes):
+    for note in _notes(loaded):
         yield f"  note: {note}"
     yield from open_reference_lines(open_references)
 

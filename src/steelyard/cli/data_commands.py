@@ -25,7 +25,7 @@ _DatasetArgument = Annotated[
 ]
 _RowArgument = Annotated[str, typer.Argument(metavar="ROW", help="The row's id.", show_default=False)]
 _AuthorOption = Annotated[
-    str, typer.Option("--author", metavar="NAME", help="Your name: a dataset says who changed it.", show_default=False)
+    str, typer.Option("--author", metavar="NAME", help="Your name; it is stored with the change.", show_default=False)
 ]
 _VersionOption = Annotated[
     str, typer.Option("--version", metavar="HASH", help="The beginning of a version's hash; the newest by default.")
@@ -37,7 +37,7 @@ _SetOption = Annotated[
 
 
 def data_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List the datasets that the runs of a store name, with their versions."""
+    """List the datasets of a store's runs, with their versions."""
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.named_datasets import named_datasets
@@ -53,7 +53,7 @@ def data_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
                 runs = ", ".join(run.id for run in version.runs[:5]) or "no run yet"
                 say(console(), f"    {version.digest[:8]}  {version.name}  {runs}{_saved(version)}")
         if not found:
-            say(console(), "no run of this store names a dataset")
+            say(console(), "no run of this store names a dataset file")
 
 
 def data_show(
@@ -61,7 +61,7 @@ def data_show(
     *,
     version: _VersionOption = "",
     search: Annotated[str, typer.Option("--search", metavar="TEXT", help="Only rows that hold this text.")] = "",
-    first: Annotated[int, typer.Option("--first", metavar="N", help="So many rows; 0 is all.", min=0)] = 20,
+    first: Annotated[int, typer.Option("--first", metavar="N", help="List N rows; 0 lists all.", min=0)] = 20,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -124,13 +124,13 @@ def data_edit(  # options of a command
 
 def data_add(  # options of a command
     dataset: _DatasetArgument,
-    row: Annotated[str, typer.Argument(metavar="[ROW]", help="The new row's id; that of the sample by default.")] = "",
+    row: Annotated[str, typer.Argument(metavar="[ROW]", help="The new row's id; by default that of the sample.")] = "",
     *,
     sample: Annotated[
         str, typer.Option("--from", metavar="RUN/SAMPLE", help="Fill the row from a sample of a run.")
     ] = "",
     take_output: Annotated[
-        bool, typer.Option("--take-output", help="Take the target's output as the reference, to be corrected.")
+        bool, typer.Option("--take-output", help="Use the target's output as the reference; correct it later.")
     ] = False,
     cells: _SetOption = None,
     author: _AuthorOption,
@@ -171,12 +171,12 @@ def data_retire(
     dataset: _DatasetArgument,
     row: _RowArgument,
     *,
-    undo: Annotated[bool, typer.Option("--undo", help="Undo all that the draft does to the row.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo all changes of the draft to the row.")] = False,
     author: _AuthorOption,
     version: _VersionOption = "",
     store: StoreOption = None,
 ) -> None:
-    """Leave a row out of the next version, or undo what the draft does to it."""
+    """Leave a row out of the next version, or undo the draft's changes to it."""
     from steelyard.data.new_version import RowEdit
     from steelyard.store import Store
 
@@ -197,7 +197,7 @@ def data_diff(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what changed between two versions; without -a and -b what the draft changes, else the newest version."""
+    """Show what changed between two versions; by default what the draft, else the newest version, changed."""
     from steelyard.config.dataset_versions import draft_difference, open_version
     from steelyard.data.dataset_difference import dataset_difference
     from steelyard.report.terminal import console, print_json, say
@@ -228,7 +228,7 @@ def data_save(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Save the draft as a new file beside its version; no file is ever written over."""
+    """Save the draft as a new file next to its version; no file is overwritten."""
     from steelyard.config.dataset_versions import save_draft
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store

@@ -1,9 +1,9 @@
-"""What a run would cost, for `--dry-run`: a section with the calls and tokens of each stage."""
+"""Estimates of a run's cost, for `--dry-run`: a section with the calls and tokens of each stage."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,12 +19,14 @@ def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, a
     from steelyard.report.terminal import console, print_json
     from steelyard.report.terminal_sections import print_sections
     from steelyard.suite.dry_run import estimate
+    from steelyard.suite.scorer_infos import prompt_hints
 
     estimates = [entry for suite in suites for entry in asyncio.run(estimate(suite, store=store, fresh=fresh))]
     if as_json:
         print_json([entry.to_json() for entry in estimates])
     else:
-        print_sections(console(), [_section(estimates)])
+        hints = dict.fromkeys(hint for suite in suites for hint in prompt_hints(suite.all_scorers))
+        print_sections(console(), [_section(estimates, hints)])
 
 
 def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
@@ -42,7 +44,7 @@ def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
         say(console(stderr=True), f"{counted(calls - cached, 'call')}{size} will be sent{known}; Ctrl-C stops")
 
 
-def _section(estimates: Sequence[Estimate]) -> Section:
+def _section(estimates: Sequence[Estimate], hints: Iterable[str] = ()) -> Section:
     from steelyard.report.section import Section, SectionTable, TableColumn, sentences
 
     # Without any price the column of costs would be question marks alone.
@@ -50,7 +52,7 @@ def _section(estimates: Sequence[Estimate]) -> Section:
     heads = [*_HEADS, "cost"] if priced else _HEADS
     columns = (TableColumn("target", "name"), TableColumn(heads[0], "text"), *map(TableColumn, heads[1:]))
     rows = tuple(row[: len(columns)] for entry in estimates for row in _rows(entry))
-    return Section("", SectionTable(columns, rows), notes=tuple(sentences(_notes(estimates))))
+    return Section("", SectionTable(columns, rows), notes=tuple(sentences([*_notes(estimates), *hints])))
 
 
 def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
@@ -74,7 +76,7 @@ def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
 
 
 def _cost(estimates: Sequence[Estimate]) -> str:
-    """What it all costs at the suite's prices; "" where there are none."""
+    """The total cost at the suite's prices; "" without prices."""
     from steelyard.analysis.usage import money_text
 
     stages = [(entry, stage) for entry in estimates for stage in entry.stages]

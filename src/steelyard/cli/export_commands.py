@@ -1,4 +1,4 @@
-"""Commands that write what a run holds into files for other programs: `export`, `baseline`, `promote`."""
+"""Commands that write the contents of runs into files for other programs: `export`, `baseline`, `promote`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _OverwriteOption = Annotated[
 _SalvageOption = Annotated[
     bool,
     typer.Option(
-        "--salvage", help="Save what can be read of a damaged store: JSON lines, or with --out NEW.db a new store."
+        "--salvage", help="Save the readable part of a damaged store: JSON lines, or with --out NEW.db a new store."
     ),
 ]
 
@@ -89,11 +89,11 @@ def export(
     if not run:
         raise ConfigError("name the run to export: steelyard runs lists them")
     if json_dir is None and (source or overwrite):
-        raise ConfigError("--source and --overwrite go with --json-dir")
+        raise ConfigError("--source and --overwrite need --json-dir")
     form = _format(form, out)
     if len(run) > 1 and form != "xlsx" and json_dir is None:
         raise ConfigError(
-            "several runs go into a workbook (--out FILE.xlsx) or into a folder (--json-dir DIR); or name a single run"
+            "write several runs to a workbook (--out FILE.xlsx) or a folder (--json-dir DIR); or name a single run"
         )
     with Store(store) as opened:
         runs = named_runs(opened, run)
@@ -123,10 +123,11 @@ def baseline(
     """
     from steelyard.analysis.baseline import baseline_text, check_replaceable, read_baseline
     from steelyard.store import Store
+    from steelyard.store.jury_run import JuryRun
 
     check_replaceable(to)
     with Store(store) as opened:
-        write_text(to, baseline_text(named_run(opened, run)))
+        write_text(to, baseline_text(JuryRun(named_run(opened, run))))
     saved = read_baseline(to)
     typer.echo(f"wrote {to}: {len(saved.samples)} samples of {saved.target} (run {saved.id})")
 
@@ -176,7 +177,7 @@ def promote(
     counts = f"{len(promotion.rows)} {verb}, {len(promotion.known)} already in the file"
     say(out, f"{to}: {counts}; {promotion.fitting} of run {stored.id} match")
     if not promotion.fitting:
-        say(out, f"no sample of run {stored.id} ({stored.target}) matches: {where}")
+        say(out, f"no sample of run {stored.id} ({stored.target}) matches {where}")
     elif dry_run:
         for row in promotion.rows:
             say(out, f"  {row['id']}")

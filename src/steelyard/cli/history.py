@@ -103,7 +103,10 @@ def history(
         matching = _with_scores(_of_target(_of_suite(opened.runs(), suite), target))
         newest = matching[:last][::-1]
         notes = read_notes(opened, newest)
-        past = history_of(newest, notes, score=score, group=group, against=against, older=len(matching) - len(newest))
+        summarized = [(run, run.summary()) for run in newest]
+        past = history_of(
+            summarized, notes, score=score, group=group, against=against, older=len(matching) - len(newest)
+        )
     if as_json:
         print_json({**past.to_json(), "sections": section_json(history_sections(past))})
     else:

@@ -1,10 +1,10 @@
-"""The command `judges`: judges stored answers by several judges, and holds them to the same labels."""
+"""The command `judges`: judges stored answers by several judges, and compares them with the same labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -39,19 +39,19 @@ def judges(
         typer.Option("--judges", metavar="FILE", help="The judges: a YAML, TOML or JSON file with the key judges."),
     ],
     labelled_only: Annotated[
-        bool, typer.Option("--labelled-only", help="Judge labelled answers alone, for less money.")
+        bool, typer.Option("--labelled-only", help="Judge only labelled answers, which costs less.")
     ] = False,
     canary: Annotated[
         float,
         typer.Option(
             "--canary",
             metavar="SHARE",
-            help="Also judge this share of the answers with an instruction to the judge in them; no rate counts it.",
+            help="Also judge this share of the answers with an added instruction to the judge; rates ignore them.",
             min=0.0,
             max=1.0,
         ),
     ] = 0.0,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Of the draw of the canary.", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw of --canary.", min=0)] = 0,
     store: StoreOption = None,
     fresh: FreshOption = False,
     dry_run: DryRunOption = False,
@@ -77,7 +77,7 @@ def judges(
         for suite in () if quiet else suites:
             say_cost(suite, store, fresh=fresh)
         runs = [_run(suite, values, store, fresh=fresh, quiet=quiet) for suite in suites]
-        _print(judged, runs, found, store, as_json=as_json)
+        _print(judged, runs, store, as_json=as_json)
     worst = max(exit_code(each.state) for each in runs)
     if worst:
         raise typer.Exit(worst)
@@ -124,25 +124,23 @@ def _run(suite: Suite, values: Environment, store: str | None, *, fresh: bool, q
     return run_suite(suite, RunConfig(store=store, environment=values, fresh=fresh), quiet=quiet)[0]
 
 
-def _print(judged: Run, runs: Sequence[Run], file: JudgesFile, store: str | None, *, as_json: bool) -> None:
-    from steelyard.report.judge_panel import checks_section, panel_parts
+def _print(judged: Run, runs: Sequence[Run], store: str | None, *, as_json: bool) -> None:
+    from steelyard.report.judge_panel import checks_section, panels_section, reply_form_texts
+    from steelyard.report.section import Section, sentences
     from steelyard.report.terminal import console, print_json
     from steelyard.report.terminal_sections import print_sections
-    from steelyard.suite.judge_checks import checks_of
 
-    columns, _ = runs[0].columns()
-    panels = runs[0].panels(columns)
-    checks = checks_of(judged, runs[0], runs[1] if len(runs) > 1 else None, file.scorers(), panels)
+    found = runs[0].summary()
     plain: dict[str, Json] = {
         "run": judged.id,
         "judges_run": runs[0].id,
         "canary_run": runs[1].id if len(runs) > 1 else None,
-        "panels": [panel.to_json() for panel in panels],
-        "checks": [check.to_json() for check in checks],
+        "panels": [panel.to_json() for panel in found.panels],
+        "checks": [check.to_json() for check in found.checks],
     }
     if as_json:
         print_json(plain)
         return
-    sections: list[Any] = [checks_section(checks), *(part for panel in panels for part in panel_parts(panel))]
-    print_sections(console(), sections)
+    forms = Section("", notes=tuple(sentences(reply_form_texts(found))))
+    print_sections(console(), [forms, checks_section([found], [""]), panels_section([found], [""])])
     typer.echo(f"\nverdicts of all judges: steelyard show {runs[0].id}{store_option(store)}", err=True)

@@ -36,7 +36,7 @@ _KEYS: Final = "Enter skips, # TEXT comments, back goes back, q ends"
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What is labelled, and by whom."""
+    """A request to label: which run and records, which kind of label, which author."""
 
     sample: str
     value: str
@@ -121,7 +121,7 @@ def label(
     request.check()
     is_export = from_file is not None and not _is_sheet(from_file)
     if not author.strip() and not is_export:
-        raise ConfigError("--author NAME is missing: reports name whoever gave a verdict")
+        raise ConfigError("--author NAME is missing: reports name the author of a verdict")
     with Store(store) as opened:
         stored = named_run(opened, run)
         form = label_form(stored.manifest, stored.score_infos, score=score, kind=kind)
@@ -145,10 +145,19 @@ def _print_result(run: Run, form: LabelForm, stored: tuple[Sequence[Label], int]
     same = f"; {counted(len(labels) - written, 'verdict')} stored already" if written < len(labels) else ""
     who = " and ".join(authors)
     say(console(), f"run {run.id} ({run.target}): {counted(written, 'verdict')} by {who} stored{same}")
-    if form.counted and form.kind != "choice":
-        say(console(), f"about {form.name}: --with-labels counts it")
+    if about := _counted_scores(run, form, labels):
+        say(console(), f"about {', '.join(about)}: --with-labels counts {'it' if len(about) == 1 else 'them'}")
     if note := _uncounted_note(form, labels):
         say(console(), note)
+
+
+def _counted_scores(run: Run, form: LabelForm, labels: Sequence[Label]) -> list[str]:
+    """The scores that labels count in: a file may name others than the form that a typed verdict follows."""
+    from steelyard.analysis.label_forms import counted_forms
+
+    forms = counted_forms(run.manifest, run.score_infos) | ({form.name: form} if form.counted else {})
+    names = dict.fromkeys(label.name for label in labels)
+    return [name for name in names if name in forms and forms[name].kind != "choice"]
 
 
 def _uncounted_note(form: LabelForm, labels: Sequence[Label]) -> str:

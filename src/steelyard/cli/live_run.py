@@ -95,7 +95,7 @@ def _stopping(control: RunHandle) -> Iterator[None]:
 
 @dataclass(slots=True)
 class _Stop:
-    """What a signal does to a run."""
+    """The effect of a signal on a run."""
 
     control: RunHandle
     task: asyncio.Task[Any] | None

@@ -76,10 +76,16 @@ UnsafeSqlOption = Annotated[
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress.")]
 WorkersOption = Annotated[
-    int | None,
+    str,
     typer.Option(
-        "--workers", metavar="N", help="Share the samples among N processes; needs a PostgreSQL store.", min=1
+        "--workers",
+        metavar="N|ray|ray://HOST:PORT",
+        help="Share the samples among N processes, or actors of Ray; needs a PostgreSQL store.",
     ),
+]
+WorkingDirOption = Annotated[
+    Path | None,
+    typer.Option("--working-dir", metavar="DIR", help="Copy this folder, but no .env, to the workers of Ray."),
 ]
 FreshOption = Annotated[bool, typer.Option("--fresh", help="Ignore cached replies in the journal and ask again.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Count calls and tokens; send nothing.")]

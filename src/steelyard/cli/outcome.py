@@ -108,6 +108,10 @@ def evaluate_runs(
     judging = [pair for pair in both if is_judging(pair[0].manifest)]
     compared = both if comparing else others
     comparable = len(compared) > 1 and all(summary.scores for _, summary in compared)
+    if comparable:
+        from steelyard.analysis.comparison import refuse_other_suites
+
+        refuse_other_suites([run for run, _ in compared])
     # A judging run without records has no preferences to show yet.
     judged = [(run, summary) for run, summary in judging if summary.done]
     return EvaluatedRuns(
@@ -130,14 +134,16 @@ def _labelled(stored: Sequence[Run]) -> Sequence[Run]:
 
 def _preferences(judged: Sequence[tuple[Run, RunSummary]]) -> tuple[Preferences, ...]:
     from steelyard.analysis.preferences import preferences
+    from steelyard.store.jury_run import JuryRun
 
-    return tuple(preferences(run, summary=summary) for run, summary in judged)
+    return tuple(preferences(JuryRun(run), summary=summary) for run, summary in judged)
 
 
 def _standings(judged: Sequence[Run]) -> Standings:
     from steelyard.analysis.standings import standings
+    from steelyard.store.jury_run import JuryRun
 
-    return standings(judged)
+    return standings([JuryRun(run) for run in judged])
 
 
 def _gate(stored: Sequence[Run], summaries: Sequence[RunSummary], *, with_labels: bool) -> GateVerdict | None:

@@ -45,7 +45,7 @@ def review_rows(rows: Sequence[QaRow], out: Path, to: Console) -> bool:
     rejected = len(rows) - left - len(accepted)
     to.print(
         f"{out.name}: {len(accepted)} accepted, {rejected} rejected, {left} undecided"
-        + ("; the same command goes on with them" if left else ""),
+        + ("; the same command continues" if left else ""),
         highlight=False,
     )
     return not left

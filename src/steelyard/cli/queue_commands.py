@@ -34,7 +34,7 @@ _KEYS: Final = "? cannot tell, # TEXT comments, u undoes, Enter passes over, q e
 _CANNOT_TELL: Final = "?"
 _QueueArgument = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's id (steelyard queue list).")]
 _AuthorOption = Annotated[
-    str, typer.Option("--author", metavar="NAME", help="Your name: reports name whoever labels.", show_default=False)
+    str, typer.Option("--author", metavar="NAME", help="Your name; reports show it.", show_default=False)
 ]
 _TitleOption = Annotated[str, typer.Option("--title", metavar="TEXT", help="What people see in the list of queues.")]
 
@@ -45,7 +45,7 @@ def queue_create(
     title: _TitleOption,
     author: _AuthorOption,
     question: Annotated[
-        str, typer.Option("--question", metavar="TEXT", help="What is asked of each record, in a sentence.")
+        str, typer.Option("--question", metavar="TEXT", help="The question about each record, in a sentence.")
     ] = "",
     draw: Annotated[int, typer.Option("--draw", metavar="N", help="Draw N records; 0 takes all.", min=0)] = 0,
     stratified: Annotated[
@@ -56,20 +56,20 @@ def queue_create(
     ] = False,
     uncertain: Annotated[
         bool,
-        typer.Option("--uncertain", help="Draw records of which the judge is uncertain more often; keeps weights."),
+        typer.Option("--uncertain", help="Draw records with an uncertain judge more often; keeps weights."),
     ] = False,
     where: Annotated[
         str, typer.Option("--where", metavar="EXPR", help="Only these records; the syntax of promote --where.")
     ] = "",
     score: LabelScoreOption = "",
     kind: LabelKindOption = "",
-    raters: Annotated[int, typer.Option("--raters", metavar="N", help="Raters of an item of the overlap, 1 to 5.")] = 2,
+    raters: Annotated[int, typer.Option("--raters", metavar="N", help="People per record of the overlap, 1 to 5.")] = 2,
     overlap: Annotated[
-        float, typer.Option("--overlap", metavar="SHARE", help="Share of the items that several raters label.")
+        float, typer.Option("--overlap", metavar="SHARE", help="Share of the records that several people label.")
     ] = 0.2,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draw and of all orders.", min=0)] = 0,
     show_reference: Annotated[
-        bool, typer.Option("--show-reference", help="Show raters the expected answer, which is hidden otherwise.")
+        bool, typer.Option("--show-reference", help="Show raters the expected answer; hidden by default.")
     ] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -110,10 +110,10 @@ def _draw_method(
         ConfigError: two ways, no number, or several runs where one is drawn from.
     """
     if stratified and uncertain:
-        raise ConfigError("--stratified and --uncertain are two ways to draw: take one of them")
+        raise ConfigError("--stratified and --uncertain are two ways to draw: use one of them")
     if (stratified or uncertain) and not draw:
         option = "--stratified" if stratified else "--uncertain"
-        raise ConfigError(f"{option} draws a number of records: name it, for example --draw 100")
+        raise ConfigError(f"{option} needs a number of records, for example --draw 100")
     if uncertain and len(runs) != 1:
         raise ConfigError("--uncertain draws from one run")
     return "uncertain" if uncertain else "stratified" if stratified else "random"
@@ -147,7 +147,7 @@ def _common_form(runs: Sequence[Run], score: str, kind: str) -> LabelForm:
 
 
 def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """List the queues of a store, and how far each is."""
+    """List the queues of a store and their progress."""
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.queues import queues, read_progress
@@ -167,7 +167,7 @@ def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
 def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show how far a queue is, who labelled how much, and how far raters agree.
 
-    Agreement is told from 30 records on that two or more people labelled.
+    Agreement is shown from 30 records with labels of two or more people.
     """
     from steelyard.analysis.rater_agreement import label_agreement
     from steelyard.analysis.rater_agreement_values import FEWEST
@@ -191,11 +191,11 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
     for rater, labels in progress.by_rater.items():
         say(to, f"  {rater}: {labels:,}")
     if progress.unsure:
-        say(to, f"{progress.unsure:,} of the labels say that the rater cannot tell")
+        say(to, f"{progress.unsure:,} of the labels say: cannot tell")
     said = (
         f"{counted(progress.overlapping, 'record')} with several verdicts, {progress.conflicting:,} with disagreement"
     )
-    say(to, said + (f"; agreement is told from {FEWEST} on" if agreement is None else ""))
+    say(to, said + (f"; agreement is shown from {FEWEST} on" if agreement is None else ""))
     if agreement is not None:
         print_sections(to, rater_sections(agreement))
 
@@ -338,7 +338,7 @@ def _one_by_one(store: Store, queue: LabelQueue, rater: str) -> Iterator[str]:
         if typed == "u":
             undone = undo_label(store, queue, rater)
             given -= undone is not None
-            yield "your last verdict is withdrawn" if undone else "there is no verdict of yours to withdraw"
+            yield "your last verdict is withdrawn" if undone else "you have no verdict to withdraw"
         elif not typed:
             skip_item(store, queue, item.num, rater)
         else:
@@ -351,12 +351,12 @@ def _one_by_one(store: Store, queue: LabelQueue, rater: str) -> Iterator[str]:
                 continue
             given += not comment
     else:
-        yield f"nothing is left in queue {queue.id} for {rater}"
+        yield f"no record is left in queue {queue.id} for {rater}"
     yield f"{counted(given, 'verdict')} by {rater} stored"
 
 
 def _typed(hint: str) -> str | None:
-    """What the rater types; None at the end of the input."""
+    """The next input of the rater; None at its end."""
     try:
         return input(f"{hint}: ").strip()
     except EOFError:

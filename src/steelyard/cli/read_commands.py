@@ -25,7 +25,6 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import check_writable, say_unfinished
 from steelyard.cli.record_list import (
-    KINDS,
     AgainstOption,
     ListRequest,
     OnlyOption,
@@ -144,9 +143,8 @@ def show(
     from steelyard.store import Store
     from steelyard.store.labelled_run import LabelledRun
 
-    if only and only not in KINDS:
-        raise ConfigError(f"--only {only!r}{did_you_mean(only, KINDS)}")
     request = ListRequest(only, most, sample, where, sort, page, against, search)
+    _ = request.kinds  # a kind that there is not is refused before the store is opened
     with Store(store) as opened:
         stored = LabelledRun.of(named_run(opened, run)) if with_labels else named_run(opened, run)
         if not request.lists_records:
@@ -288,7 +286,7 @@ def _started_together(store: Store, run: Run) -> list[Run]:
     same_kind = [other for other in together if is_judging(other.manifest) == is_judging(run.manifest)]
     scored = [other for other in reversed(same_kind) if not only_answers(other.manifest)]
     if len(scored) < 2:
-        raise ConfigError(f"{_name(run)} was started alone: name two runs or more to compare")
+        raise ConfigError(f"{_name(run)} was started without others: name two runs or more to compare")
     return scored
 
 

@@ -23,7 +23,8 @@ OnlyOption = Annotated[
     typer.Option(
         "--only",
         metavar="KIND",
-        help="List samples: wrong, unparsed, refused, not-applicable, errors, damaged or all.",
+        help="List samples: wrong, unparsed, refused, not-applicable, errors, damaged or all; or several of them, "
+        "joined by commas.",
     ),
 ]
 WhereOption = Annotated[
@@ -57,7 +58,7 @@ class ListRequest:
     """Which records to list.
 
     Args:
-        only: their kind, of `KINDS`; "" for any.
+        only: their kind, of `KINDS`, or several joined by commas; "" for any.
         most: how many on a page.
         sample: the id of the only sample; "" for any.
         where: a condition; "" for none.
@@ -87,9 +88,22 @@ class ListRequest:
         return bool(self.only or self.sample) or self.in_pages
 
     @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of records to list; empty lists any record.
+
+        Raises:
+            ConfigError: a kind that there is not.
+        """
+        kinds = [kind.strip() for kind in self.only.split(",")] if self.only else []
+        for kind in kinds:
+            if kind not in KINDS:
+                raise ConfigError(f"--only {kind!r}{did_you_mean(kind, KINDS)}")
+        return frozenset() if "all" in kinds else frozenset(kinds)
+
+    @property
     def condition(self) -> str:
         """The condition of `only` and `where` together."""
-        parts = [part for part in (self.only if self.only != "all" else "", self.where.strip()) if part]
+        parts = [part for part in (*self.kinds, self.where.strip()) if part]
         return " and ".join(parts)
 
 
@@ -107,9 +121,9 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
         labels = _labels(run)
         print_json([_plain(record, labels) for record in _listed(run, request)])
     else:
-        found = _print_records(run, _listed(run, request))
+        found = _print_records(run, _listed(run, request), passages=bool(request.sample))
         if not found:
-            _say(_why_none(run, request.only or "all"))
+            _say(_why_none(run, " or ".join(sorted(request.kinds)) or "all"))
 
 
 def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
@@ -119,8 +133,10 @@ def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -
 
     if isinstance(run, LabelledRun):
         raise ConfigError("--where, --search and --sort look at the stored scores: leave out --with-labels")
-    if request.sample or request.only == "damaged":
+    if request.sample or "damaged" in request.kinds:
         raise ConfigError("a sample's id and --only damaged go without --where, --search, --sort and --page")
+    if len(request.kinds) > 1:
+        raise ConfigError("--only takes one kind with --where, --search, --sort, --against and --page: ask for each")
     against = named_run(store, request.against) if request.against else None
     skip = (request.page - 1) * request.most
     page = run.page(
@@ -171,11 +187,11 @@ def _listed(run: Run, wanted: ListRequest) -> Iterator[Record]:
     if wanted.sample and wanted.sample not in (samples := run.sample_hashes()):
         near = did_you_mean(wanted.sample, samples)
         raise ConfigError(f"run {run.id} has no sample {wanted.sample!r}{near if near.startswith(':') else ''}")
-    listed = 0
+    listed, kinds = 0, wanted.kinds
     for record in run.records():
         if wanted.sample not in {"", record.sample.id}:
             continue
-        if wanted.only in {"", "all"} or wanted.only in _kinds_of(record):
+        if not kinds or kinds & _kinds_of(record):
             yield record
             listed += 1
             if listed == wanted.most:
@@ -197,7 +213,7 @@ def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
     return plain_record(record, labels.get((record.sample.id, record.repeat), ()))
 
 
-def _print_records(run: Run, records: Iterable[Record]) -> int:
+def _print_records(run: Run, records: Iterable[Record], *, passages: bool = False) -> int:
     """Print records with their labels; how many there were."""
     from steelyard.analysis.judging_manifest import is_judging, sides_of
     from steelyard.report.record_lines import label_line, sample_lines
@@ -211,7 +227,7 @@ def _print_records(run: Run, records: Iterable[Record]) -> int:
         if printed:
             to.print()
         printed += 1
-        for line in sample_lines(record, sides):
+        for line in sample_lines(record, sides, passages=passages):
             say(to, line)
         for label in labels.get((record.sample.id, record.repeat), ()):
             say(to, label_line(label))

@@ -145,7 +145,7 @@ def review(
 
     Without a model: records whose scores are uncertain, each with the reasons; steelyard label stores what people say
     of them. With a model, its reasons and causes of failures are stored as labels that name the model. No score
-    changes. The same command again resumes an interrupted review and pays for no reply twice.
+    changes. Repeating the command resumes an interrupted review; no reply is paid for twice.
     """
     from steelyard.config.model_file import model_of_flags
     from steelyard.generate.review import ReviewPlan

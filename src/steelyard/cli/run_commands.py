@@ -27,6 +27,7 @@ from steelyard.cli.options import (
     StoreOption,
     UnsafeSqlOption,
     WorkersOption,
+    WorkingDirOption,
     load_config,
     named_run,
 )
@@ -63,12 +64,14 @@ def run(
         str,
         typer.Option(
             "--stop-when-decided",
-            metavar="full|population",
-            help="Stop early once the result is decided, for the full dataset or for the population behind it.",
+            metavar="FOR",
+            help="Stop early once the result is decided: for the full dataset (full) or for the population behind it "
+            "(population).",
         ),
     ] = "",
     dry_run: DryRunOption = False,
-    workers: WorkersOption = None,
+    workers: WorkersOption = "",
+    working_dir: WorkingDirOption = None,
     unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
@@ -96,7 +99,7 @@ def run(
     outlet = _Outlet(store, as_json, html, markdown, junit)
     outlet.check()
     check_before(loaded.suite.gate, loaded.suite.targets, store)
-    run_config = _run_config(loaded, store, chosen, workers=workers, fresh=fresh, unsafe_sql=unsafe_sql)
+    run_config = _run_config(loaded, store, chosen, workers=(workers, working_dir), fresh=fresh, unsafe_sql=unsafe_sql)
     outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet))
 
 
@@ -109,7 +112,8 @@ def resume(
     allow_changed: Annotated[
         bool, typer.Option("--allow-changed", help="Resume even if inputs have changed since the start.")
     ] = False,
-    workers: WorkersOption = None,
+    workers: WorkersOption = "",
+    working_dir: WorkingDirOption = None,
     unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
     quiet: QuietOption = False,
@@ -146,7 +150,7 @@ def resume(
         loaded,
         store,
         chosen,
-        workers=workers,
+        workers=(workers, working_dir),
         resume=unfinished.id,
         allow_changed=allow_changed,
         unsafe_sql=unsafe_sql,
@@ -233,14 +237,14 @@ class _Outlet:
 
 
 def _run_config(
-    loaded: Loaded, store: str | None, chosen: Mapping[str, str], *, workers: int | None, **options: Any
+    loaded: Loaded, store: str | None, chosen: Mapping[str, str], *, workers: tuple[str, Path | None], **options: Any
 ) -> RunConfig:
     from steelyard.suite import RunConfig
 
-    if workers is not None:
-        from steelyard.workers.processes import ProcessWorkers
+    if any(workers):
+        from steelyard.workers.executors import executor_of
 
-        options["executor"] = ProcessWorkers(workers)
+        options["executor"] = executor_of(*workers)
 
     config = {"path": str(loaded.path.absolute()), "plain": loaded.plain} | ({"chosen": chosen} if chosen else {})
     return RunConfig(store=store, environment=loaded.environment, config=config, **options)
@@ -325,7 +329,7 @@ def _unfinished(runs: Sequence[Run]) -> Run:
 
 
 def _failed(runs: Sequence[Run]) -> str:
-    """What to do about samples of finished runs that ended in an error."""
+    """Advice on samples of finished runs that ended in an error."""
     errors = sum(run.errors for run in runs)
     return f"; to send what failed again ({errors}), run its configuration once more" if errors else ""
 

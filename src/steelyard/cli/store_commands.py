@@ -59,7 +59,7 @@ def verify(
 
 
 def _result_lines(result: Verification, where: str) -> Iterator[str]:
-    yield f"{where} is {'sound' if result.is_sound else 'DAMAGED'}"
+    yield f"no damage found in {where}" if result.is_sound else f"DAMAGED: {where}"
     yield "checked: " + ", ".join(f"{count:,} {what}" for what, count in result.counts.items() if count)
     for note in result.notes:
         yield f"note: {note}"

@@ -15,14 +15,14 @@ def view(
     port: Annotated[
         int, typer.Option("--port", metavar="N", help="Listen on this port; 0 takes a free one.", min=0, max=65535)
     ] = 7533,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Write nothing: neither marks nor notes.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Do not write marks, notes or labels.")] = False,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the address in a browser.")] = True,
     host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Listen on this address instead of loopback alone.")
+        str, typer.Option("--host", metavar="ADDRESS", help="Listen on this address instead of loopback only.")
     ] = "127.0.0.1",
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", metavar="NAME", help="Answer requests for this host too, as browsers name it."),
+        typer.Option("--allow-host", metavar="NAME", help="Also answer requests for this host name."),
     ] = None,
     root_path: Annotated[
         str, typer.Option("--root-path", metavar="PATH", help="The prefix under which a proxy serves the viewer.")
@@ -30,13 +30,13 @@ def view(
     token_file: Annotated[
         Path | None,
         typer.Option(
-            "--token-file", metavar="FILE", help="Keep the token here, so that open pages survive a new start."
+            "--token-file", metavar="FILE", help="Keep the token in this file, so that open pages survive a restart."
         ),
     ] = None,
 ) -> None:
     """Look at runs in a browser, also while they run.
 
-    The address holds a token: who knows it can read every run of the store. Ctrl-C ends the viewer.
+    Anybody who knows the address, which holds a token, can read every run of the store. Ctrl-C ends the viewer.
     """
     from steelyard.viewer.server import ViewerOptions, serve
 

@@ -7,8 +7,9 @@ or the bare name where there is nothing to set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_origin
 
@@ -30,7 +31,7 @@ from steelyard.config.nodes import MappingEntry, Node, Problems, plain
 from steelyard.config.scalars import described, is_path, leaf, suits
 from steelyard.errors import ConfigError, SteelyardError, boundary, did_you_mean
 from steelyard.prompts.template import looks_like_file, no_such_file, packaged_prompts
-from steelyard.registry import Kind, find, former_keys, names
+from steelyard.registry import BUILT_IN, Kind, find, former_keys, name_of, names
 
 _MAY_BE_FOLDERS: Final = frozenset({"dataset"})
 """Keys that take a folder or a text. Elsewhere a folder that is called like a packaged prompt must not hide it."""
@@ -167,7 +168,7 @@ def _fits(hint: Any, node: Node) -> bool:
 
 def _list(hint: Any, node: Node, site: Site) -> Any:
     if not isinstance(node.value, tuple):
-        raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}")
+        raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}{_into_list(node)}")
     problems = Problems()
     built = []
     for element in node.value:
@@ -178,9 +179,28 @@ def _list(hint: Any, node: Node, site: Site) -> Any:
     return origin(built) if origin in {list, set, frozenset} else tuple(built)
 
 
+def _into_list(node: Node) -> str:
+    """Advice if a mapping is given for a list; "" for anything else."""
+    if not node.entries:
+        return ""
+    key = next(iter(node.entries))
+    return f"; write each entry with a dash before it, as in - {key}: ..."
+
+
+def _into_mapping(node: Node) -> str:
+    """Advice if a list is given for a mapping; "" for anything else."""
+    if not isinstance(node.value, tuple) or not node.value:
+        return ""
+    entries = node.value[0].entries
+    if isinstance(called := entries["name"].node.value if "name" in entries else None, str):
+        return f"; write the name of each as its key, without a dash or brackets: {called}: ..."
+    key = next(iter(entries), "NAME")
+    return f"; write each as a key and its value, without a dash or brackets: {key}: ..."
+
+
 def _mapping(hint: Any, node: Node, site: Site) -> Any:
     if not isinstance(node.value, Mapping):
-        raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}")
+        raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}{_into_mapping(node)}")
     problems = Problems()
     built = {}
     for key, entry in node.entries.items():
@@ -198,7 +218,7 @@ def instance(cls: type, node: Node, site: Site) -> Any:
     """
     if not isinstance(node.value, Mapping):
         expected = _as_mapping(cls, node) or words(cls)
-        raise site.wrong(node, f"expected {expected}, but got {described(node)}")
+        raise site.wrong(node, f"expected {expected}, but got {described(node)}{_into_mapping(node)}")
     return _filled(cls, node.entries, node, site)
 
 
@@ -219,13 +239,38 @@ def _filled(cls: type, entries: Mapping[str, MappingEntry], node: Node, site: Si
             with problems.gathered(entry.node):
                 values[name] = build(keys[name].hint, entry.node, site.at(name))
         else:
-            near = did_you_mean(name, keys) if keys else "; nothing can be set here"
-            problems.add(f"unknown key {name!r}{near}", entry.key)
+            problems.add(f"unknown key {name!r}{_meant(name, keys, cls)}", entry.key)
     for key in keys.values():
         if key.required and key.name not in entries:
             problems.note(site.wrong(node, f"the key {key.name!r} is missing ({words(key.hint)})"), node)
     problems.raise_any()
     return _checked(lambda: cls(**values), node, site, entries)
+
+
+_SURELY_MEANT: Final = 0.85
+"""A key of other suites that is as near as this to one of the suite at hand is a misspelling of that one."""
+_PARAMETERS: Final = "parameters"
+_OF_A_CALL: Final = frozenset(
+    {
+        "frequency_penalty", "logprobs", "max_completion_tokens", "max_tokens", "n", "presence_penalty",
+        "reasoning_effort", "repetition_penalty", "response_format", "seed", "stop", "temperature", "top_k",
+        "top_logprobs", "top_p",
+    }
+)  # fmt: skip
+"""Parameters of a call, which people write beside the model's name; they may be any that the endpoint knows."""
+
+
+def _meant(name: str, keys: Collection[str], cls: type) -> str:
+    """Suggestion for an unknown key: the nearest known one, a suite that has it, or a parameter of the calls."""
+    own = name_of("suite", cls)
+    others = [suite for suite in BUILT_IN["suite"] if name in keys_of(find("suite", suite))] if own else []
+    if others and max(SequenceMatcher(None, name, key).ratio() for key in keys) < _SURELY_MEANT:
+        return f": suites that have it: {', '.join(others)}; keys of {own}: {', '.join(sorted(keys))}"
+    if not keys:
+        return "; nothing can be set here"
+    if name in _OF_A_CALL and _PARAMETERS in keys:
+        return f": it is a parameter of the calls; write {_PARAMETERS}: {{{name}: ...}}"
+    return did_you_mean(name, keys)
 
 
 def _with_present_keys(
@@ -293,7 +338,8 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
             raise site.wrong(node, _unknown(kind, node.value, node.value))
         return _of_class(_class_of(kind, node.value, node), {}, node, site.at(node.value))
     if not isinstance(node.value, Mapping):
-        raise site.wrong(node, f"expected a {kind}, as {{name: {{...}}}}, but got {described(node)}")
+        came = f"{described(node)}{_into_mapping(node)}"
+        raise site.wrong(node, f"expected a {kind}, as {{name: {{...}}}}, but got {came}")
     key = _name(kind, node, site)
     registered = _class_of(kind, key.value, key)
     keys = keys_of(registered) if is_class(registered) else {}
@@ -315,14 +361,16 @@ def _unknown(kind: Kind, name: str, written: str = "") -> str:
         written: the text that stands for the whole, or the value below the name where that is a text; "" else.
     """
     hint = did_you_mean(name, names(kind))
-    model = written if written and written != name else "NAME"
-    if kind == "target" and ":" in name:
+    # Other tools write a model as "openai:gpt-4o" or "ollama/llama3".
+    provider, _, behind = name.replace("/", ":", 1).partition(":")
+    model = behind or (written if written and written != name else "NAME")
+    if provider.lower() in _OPENAI_PROTOCOL:
+        asked = f"{{openai_compatible: {{name: {model}}}}}"
+        hint = f"; write {asked if kind == 'model' else f'{{prompt: {{template: ..., model: {asked}}}}}'}"
+    elif kind == "target" and ":" in name:
         hint = f"; for a Python function write {{function: {name!r}}}"
     elif kind == "model" and "{{" in name:
         hint = "; a prompt is written as {template: ..., model: ...}"
-    elif name.lower() in _OPENAI_PROTOCOL:
-        asked = f"{{openai_compatible: {{name: {model}}}}}"
-        hint = f"; write {asked if kind == 'model' else f'{{prompt: {{template: ..., model: {asked}}}}}'}"
     elif kind == "model" and written == name:
         hint = f"{hint}; a model behind an endpoint is written as {{openai_compatible: {{name: {name}}}}}"
     return f"there is no {kind} {name!r}{hint}"

@@ -212,7 +212,7 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None) -> Che
         if suite or not any(words in str(error) for words in ("no column for", "there is no role")):
             raise
         others = ", ".join(f"--suite {other}" for other in _READERS if other != name)
-        raise ConfigError(f"{error}. It was read as a dataset of {name}; of others: {others}") from error
+        raise ConfigError(f"{error}. It was read as a dataset of {name}; errors for other suites: {others}") from error
 
 
 def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:

@@ -138,7 +138,7 @@ def _result_files(sources: Sequence[str], folders: Sequence[str], names: Sequenc
         of_source = f" --source {shlex.quote(label)}" if len(sources) > 1 else ""
         yield from _comment(f"    steelyard export {runs}{of_source} --json-dir {_quoted(folder)}", "  ")
     for folder in folders[len(sources) :]:
-        yield from _comment(f"No source goes with the result folder {_quoted(folder)}.", "  ")
+        yield from _comment(f"There is no source for the result folder {_quoted(folder)}.", "  ")
 
 
 def _matrix(variables: Variables) -> Iterator[str]:
@@ -201,7 +201,7 @@ def _template(prompt: _OldPrompt) -> Iterator[str]:
 
 
 def _fits_block(line: str) -> bool:
-    """Whether a line means itself in a block of YAML; Chinese text is indented by U+3000, which is no blank there."""
+    """Whether a line means itself in a block of YAML; Chinese text is indented by U+3000, not a blank there."""
     return not line.startswith(" ") and line.replace("\u3000", "").isprintable()
 
 

@@ -48,7 +48,7 @@ def open_version(version: DatasetVersion) -> DatasetFile:
     """The rows of a version.
 
     Raises:
-        ConfigError: it is no single file, is gone from this machine, or was changed on disk.
+        ConfigError: it is not a single file, is gone from this machine, or was changed on disk.
         DataError: it cannot be read.
     """
     return read_dataset_file(version.files, _roles(version.about.kind), version.digest)
@@ -62,7 +62,7 @@ def _roles(kind: str) -> Sequence[Role]:
 
 
 def draft_difference(file: DatasetFile, edits: dict[str, RowEdit]) -> DatasetDifference:
-    """What a draft changes in its version."""
+    """The changes of a draft to its version."""
     return dataset_difference(file, replace(file, rows=edited_rows(file, edits)))
 
 
@@ -89,7 +89,7 @@ def save_draft(store: Store, dataset: NamedDataset, version: DatasetVersion, *, 
     file = open_version(version)
     difference = draft_difference(file, draft.edits)
     if not any(difference.counts.values()):
-        raise ConfigError("the draft changes nothing, so that there is nothing to save")
+        raise ConfigError("the draft has no changes to save")
 
     def check(path: Path) -> DatasetFile:
         return _checked(version, replace(version.files, file=path))

@@ -86,7 +86,7 @@ def _each_target(root: Node) -> Node:
 
 
 def _resolved(node: Node, key: str = "") -> Iterator[Node]:
-    """Every text below `node` that is no data; the names of targets are no keys."""
+    """Every text below `node` that is not data; the names of targets are not keys."""
     if isinstance(node.value, str):
         yield node
     for name, entry in node.entries.items():
@@ -110,7 +110,7 @@ def _refuse_literals(node: Node, problems: Problems, above: tuple[str, ...] = ()
             _refuse_literals(element, problems, above)
     if isinstance(node.value, str) and _USER_AND_PASSWORD.search(node.value):
         location = Location(node.location.file, node.line, node.column)  # without the line: it holds the password
-        problems.note(ConfigError('a password is not written into an address: write "${NAME}" instead', location), node)
+        problems.note(ConfigError('a password is not allowed in an address: write "${NAME}" instead', location), node)
 
 
 def _refuse_literal(key: str, node: Node, at: Node, problems: Problems, above: tuple[str, ...]) -> None:
@@ -120,10 +120,13 @@ def _refuse_literal(key: str, node: Node, at: Node, problems: Problems, above: t
     if not is_written_out(key, value, outside=above[-1:] == ("headers",)):
         return
     if BODY_KEYS & {*above}:
-        message = f'a secret is not written out here, nor resolved in {above[-1]}: send it in a header as "${{NAME}}"'
+        message = (
+            f"a secret is not allowed here, and a reference is not resolved in {above[-1]}: "
+            'send it in a header as "${NAME}"'
+        )
     else:
         name = re.sub(r"\W", "_", key).upper()
-        message = f'a secret is not written out here: put {name}=... into .env and write "${{{name}}}"'
+        message = f'a secret is not allowed here: put {name}=... into .env and write "${{{name}}}"'
     problems.add(f"{key}: {message}", at)
 
 
@@ -131,7 +134,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
     """The names and values of a `.env` file: `NAME=value`, quotes, `# comments`, `export`; no expansion.
 
     Raises:
-        ConfigError: not UTF-8, too large, or a line that is no assignment; the line itself is not shown.
+        ConfigError: not UTF-8, too large, or a line that is not an assignment; the line itself is not shown.
     """
     if not path.is_file():
         return {}

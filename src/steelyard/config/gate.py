@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from steelyard.analysis.baseline import is_baseline_file, read_baseline
 from steelyard.analysis.gate_rules import (
@@ -17,10 +18,15 @@ from steelyard.analysis.gate_rules import (
     parse_margin,
     parse_rule,
 )
+from steelyard.analysis.score_infos import jury_score
 from steelyard.config.nodes import MappingEntry, Node, Problems
 from steelyard.config.scalars import described, existing
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.suite import Suite
+from steelyard.suite.scorer_infos import jury_scores_of, scores_of_judges, turn_scores_of
+
+_TURN: Final = re.compile(r"turn [1-9][0-9]*")
+"""Conversations have as many turns as they take, so that only the run shows whether any had so many."""
 
 
 def check_gate(root: Node, folder: Path, problems: Problems) -> None:
@@ -42,11 +48,11 @@ def check_gate(root: Node, folder: Path, problems: Problems) -> None:
 
 
 def _check_entry(name: str, node: Node, folder: Path, problems: Problems) -> None:
-    """Look at one entry; what is no text, number or mapping is refused where the suite is built."""
+    """Look at one entry; what is not a text, number or mapping is refused where the suite is built."""
     if name == NO_REGRESSION:
         _check_margins(node, problems)
     elif isinstance(node.value, Mapping):
-        raise ConfigError(f"{name}: expected {_expected(name)}, not a mapping; only {NO_REGRESSION} takes one")
+        raise ConfigError(f"{name}: expected {_expected(name)}, not a mapping; only {NO_REGRESSION} takes a mapping")
     elif not isinstance(node.value, str):
         return
     elif name != BASELINE:
@@ -92,18 +98,33 @@ def match_gate(root: Node, suite: Suite, problems: Problems, *, scores: Callable
         root: the configuration.
         suite: what was made of it.
         problems: gets them.
-        scores: gives every score that the suite's scorers announce; not called where there is no gate.
+        scores: gives every score that the suite's scorers announce; not called where there is no gate. Beside these
+            a rule may name the score of the suite's jury.
     """
     rules = [*_rules(root.entries.get("gate"))]
     if not rules:
         return
     known, groups = scores(), _groups(root, suite) if any(rule.group for rule, _ in rules) else None
+    juries, of_turns = jury_scores_of(suite), turn_scores_of(suite)
     for rule, node in rules:
         with problems.gathered(node):
-            if rule.score not in known:
-                raise ConfigError(f"gate: there is no score {rule.score!r}{did_you_mean(rule.score, known)}")
-            if rule.group and groups is not None and rule.group not in groups:
+            if rule.score not in (*known, *juries):
+                raise ConfigError(
+                    f"gate: there is no score {rule.score!r}{_instead(rule.score, suite, (*known, *juries))}"
+                )
+            of_turn = isinstance(rule, Rule) and rule.score in of_turns and _TURN.fullmatch(rule.group)
+            if rule.group and not of_turn and groups is not None and rule.group not in groups:
                 raise ConfigError(f"gate: no sample is of group {rule.group!r}{did_you_mean(rule.group, groups)}")
+
+
+def _instead(score: str, suite: Suite, known: Collection[str]) -> str:
+    """What to name in place of a score that there is not; of one that several judges rate, theirs and the jury's."""
+    of_judges, jury = scores_of_judges(suite, score), jury_score(score)
+    if not of_judges:
+        return did_you_mean(score, known)
+    together = f"or {jury}, what they say together" if jury in known else f"or set jury: majority, and name {jury}"
+    named = ", ".join(of_judges)
+    return f": {len(of_judges)} judges rate it, each with a score of its own ({named}); name one of them, {together}"
 
 
 def _rules(gate: MappingEntry | None) -> Iterator[tuple[Rule | Margin, Node]]:

@@ -103,7 +103,7 @@ def is_json(hint: Any) -> bool:
 
 
 def element_of(hint: Any) -> Any:
-    """What a list of this annotation holds; None where it is no list.
+    """The type of the elements of a list annotation; None for others.
 
     >>> element_of(tuple[str, ...]), element_of(str)
     (<class 'str'>, None)
@@ -118,7 +118,7 @@ def element_of(hint: Any) -> Any:
 
 
 def value_of(hint: Any) -> Any:
-    """What a mapping of this annotation holds; None where it is no mapping.
+    """The type of the values of a mapping annotation; None for others.
 
     >>> value_of(Mapping[str, int])
     <class 'int'>

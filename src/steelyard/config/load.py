@@ -125,7 +125,7 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
     _check_whole(root, tree, suite, problems)
     match_gate(root, suite, problems, scores=lambda: _scores(suite))
     problems.raise_any()
-    notes = (f"{_short(key.location)}: {key.value} is called {present} now" for key, present in site.renamed)
+    notes = (f"{_short(key.location)}: the new name of {key.value} is {present}" for key, present in site.renamed)
     return Loaded(suite, "", folder, plain(root), values, described_suite, tree, tuple(dict.fromkeys(notes)))
 
 
@@ -160,7 +160,7 @@ def _prepared(root: Node) -> Node:
     if "targets" in bare.entries:
         targets = bare.entries["targets"].node
         if targets.value is None or targets.value == {}:
-            raise ConfigError("targets: nothing is to be run; name at least one target", targets.location)
+            raise ConfigError("targets: there is no target; name at least one", targets.location)
         check_names(targets)
     return without_tags(bare, tags)
 
@@ -236,7 +236,7 @@ def limited(root: Node, limit: int | None) -> Node:
     samples = root.entries.get("samples")
     if samples is None and "runs" in root.entries:
         raise ConfigError(
-            "--limit takes the first samples of a file, and here they are those of stored runs", root.location
+            "--limit takes the first samples of a file, but these samples come from stored runs", root.location
         )
     if samples is None or not isinstance(samples.node.value, Mapping):
         return root
@@ -263,7 +263,7 @@ def without_bad(root: Node) -> Node:
     """
     samples = root.entries.get("samples")
     if samples is None or not isinstance(samples.node.value, Mapping):
-        raise ConfigError("--skip-bad leaves out rows of a file, and here samples name none", root.location)
+        raise ConfigError("--skip-bad leaves out rows of a file, but samples names no file", root.location)
     node = replace(samples.node, value=True, raw="true")
     within = {**samples.node.entries, "skip_bad": MappingEntry(samples.key.with_value("skip_bad"), node)}
     return root.with_value({**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(within))})

@@ -161,7 +161,7 @@ def whole_text(text: str, locate: Callable[[], Location]) -> str:
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     except UnicodeDecodeError as error:
-        raise ConfigError("half a character: one \\uD800-\\uDFFF escape without its partner", locate()) from error
+        raise ConfigError("half a character: a \\uD800-\\uDFFF escape without its pair", locate()) from error
 
 
 def finite(number: float, locate: Callable[[], Location]) -> float:

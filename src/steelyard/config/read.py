@@ -139,7 +139,7 @@ def _nodes_of_events(text: str, source: SourceFile, json_text: str | None = None
 def _message(error: Any, kind: str) -> str:
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error).partition("\n")[0]
     if "'\\t'" in problem:
-        return f"not valid {kind}: a tab stands here; {kind} is indented by spaces alone, so replace it by spaces"
+        return f"not valid {kind}: there is a tab here; {kind} is indented by spaces only, so replace it by spaces"
     context = getattr(error, "context", None)
     hint = "; a text with ': ' in it needs quotes" if "mapping values" in problem else ""
     return f"not valid {kind}: {problem}{f' ({context})' if context else ''}{hint}"
@@ -283,7 +283,7 @@ def merged_entries(node: Node, key: Node) -> Mapping[str, MappingEntry]:
 
 
 def resolved(text: str) -> tuple[Any, str]:
-    """A plain scalar as the core schema of YAML 1.2 reads it, and how it was written where it is no text.
+    """A plain scalar as the core schema of YAML 1.2 reads it, and how it was written where it is not text.
 
     >>> resolved("no"), resolved("0x10"), resolved("~")
     (('no', ''), (16, '0x10'), (None, ''))

@@ -106,7 +106,7 @@ def _section(kind: Kind, name: str, nested: dict[str, type]) -> Iterator[str]:
 
 
 def _is_short(hint: Any) -> bool:
-    """Whether a value of it is no mapping, so that it can be told from the mapping of all keys."""
+    """Whether a value of it is not a mapping, so that it can be told from the mapping of all keys."""
     return any(member in LEAVES or is_literal(member) for member in members(hint) if member is not type(None))
 
 

@@ -101,7 +101,7 @@ def existing(node: Node, folder: Path) -> Path:
     """An existing path, resolved against the configuration's folder.
 
     Raises:
-        ConfigError: it is no text, or nothing is there; names the nearest file that is.
+        ConfigError: it is not text, or nothing is there; names the nearest file that is.
     """
     text = as_text(node)
     if not text:

@@ -31,7 +31,7 @@ from steelyard.registry import Kind, describe, find, former_keys, names
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 KINDS: Final[tuple[Kind, ...]] = ("target", "scorer", "model")
 FILLED: Final = frozenset({"tags"})
-"""Fields of a suite that the loader fills; they are no keys of the file."""
+"""Fields of a suite that the loader fills; they are not keys of the file."""
 _SCALAR: Final[list[str]] = ["string", "number", "boolean"]
 _PLACEHOLDER: Final = {"type": "string", "pattern": r"^\{\{\s*[\w-]+\s*\}\}$"}
 """A placeholder of the matrix, which becomes a number when it is expanded."""

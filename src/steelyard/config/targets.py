@@ -210,7 +210,7 @@ def without_tags(root: Node, from_matrix: Mapping[str, Mapping[str, str]]) -> No
         from_matrix: tags that the matrix gave; a target's own tags win.
 
     Raises:
-        ConfigError: tags that are no mapping of texts.
+        ConfigError: tags that are not a mapping of texts.
     """
     if "tags" in root.entries:
         raise ConfigError("tags belong to a target: write them under its name", root.entries["tags"].key.location)
