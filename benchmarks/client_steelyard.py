@@ -14,7 +14,7 @@ from steelyard import ExactMatch, OpenAICompatible, Prompt, Sample, evaluate
 
 @dataclass(frozen=True)
 class Questions:
-    """Samples that are made anew for every pass, so that the memory measured is ours."""
+    """Samples that are made again for every pass, so that the memory measured is ours."""
 
     count: int
 

@@ -1,8 +1,8 @@
 """How often corrected rates and means hold the truth, and how wide they are: tables in docs/explanation/statistics.md.
 
-python -m benchmarks.correction                         # the table of the docs: about 4 minutes of CPU
+python -m benchmarks.correction --full --draws 300      # the tables of the docs: 360 conditions, some 5 minutes of CPU
+python -m benchmarks.correction                         # 60 of them
 python -m benchmarks.run --only correction              # the chosen method, for docs/explanation/benchmarks.md
-python -m benchmarks.correction --full --draws 1000     # every condition: a quarter of an hour and more
 
 A run has five records per label. Judges get 1s right with TPR and 0s with TNR; in clusters, records share their truth
 and the judge's mistake with an intraclass correlation of 0.3.
@@ -130,7 +130,7 @@ def measured(cell: Cell, draws: int = DRAWS, methods: tuple[str, ...] = METHODS)
 
 
 def cells(*, full: bool = False) -> Iterator[Cell]:
-    """All conditions with 30 clusters or more, or those of the table in the docs."""
+    """Conditions with 30 clusters or more: all, or some of them."""
     judges, rates = (FULL_JUDGES, FULL_RATES) if full else (JUDGES, RATES)
     sizes, labels = (FULL_SIZES, FULL_LABELS) if full else (SIZES, LABELS)
     for size, n, (tpr, tnr), rate in product(sizes, labels, judges, rates):

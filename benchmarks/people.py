@@ -2,7 +2,7 @@
 
     python -m benchmarks.people
 
-The store is made anew, which takes a minute or two. CPU is that of the viewer's process between a request and its
+The store is made again, which takes a minute or two. CPU is that of the viewer's process between a request and its
 answer, as in `benchmarks.viewer`: the first time that a page is asked for, and the least of several times after it.
 """
 

@@ -107,7 +107,7 @@ MORE_SHAPES = (
 
 
 def special_pairs() -> Iterator[Pair]:
-    """Everything that is no ordinary table beside everything else, and single odd cells beside each other."""
+    """Everything that is not an ordinary table beside everything else, and single odd cells beside each other."""
     ordinary: tuple[Any, ...] = ([["a"]], [["a", "b"], ["c", 1]])
     shapes = (*SHAPES, *MORE_SHAPES, *ordinary)
     for target in shapes:

@@ -252,7 +252,7 @@ def _without_each(rows: Sequence[Row], entries: list[str], name: str) -> Iterato
 
 
 def _recompile() -> None:
-    """Make the reader anew from the lexicon as it is in memory."""
+    """Make the reader again from the lexicon as it is in memory."""
     for cached in (grammar.pattern, grammar.pattern_in, grammar.source, grammar.hints, grammar.words):
         cached.cache_clear()
     for module in (*_CHOICE, *_RATING, *_JUDGES):

@@ -104,7 +104,7 @@ def _clustered() -> Iterator[Sequence[str]]:
     for seed, (clusters, size, (win, tie), icc) in enumerate(CLUSTERED):
         rng = np.random.default_rng([8, seed])
         numbers = np.repeat(np.arange(clusters), size)
-        # Shares drawn anew for each cluster from a Dirichlet distribution give its values this correlation.
+        # Shares drawn again for each cluster from a Dirichlet distribution give its values this correlation.
         weights = np.array([win, tie, 1 - win - tie]) * (1 - icc) / icc
         limits = []
         for _ in range(DRAWS):

@@ -5,7 +5,8 @@
 
 The viewer is a process of its own, as a user starts it. CPU is what the operating system counted for it between a
 request and its answer: the first time that a page is asked for, and the least of several times after it. "Later" is
-what the first one left to a thread, which nobody waits for: figures that the list of runs fills in.
+what the first one left to a thread, which nobody waits for: figures that the list of runs fills in, the index of a
+search, a comparison.
 """
 
 from __future__ import annotations
@@ -34,9 +35,12 @@ PAGES = (
     ("filter: group", f"/run/{{two}}?where={quote('group = ' + chr(34) + 'group 3' + chr(34))}"),
     ("sort by score", "/run/{two}?sort=-solve_rate"),
     ("sort by id, filter", "/run/{two}?sort=id&where=wrong"),
-    ("search", "/run/{two}?search=question+4711"),
+    ("search: one record", "/run/{two}?search=question+4711"),
+    ("search: all records", "/run/{two}?search=question"),
+    ("search, filter, sort", "/run/{two}?search=question&where=wrong&sort=-solve_rate"),
     ("regressions", "/run/{two}?where=regression&against={one}"),
     ("sample", "/run/{two}/s/q47"),
+    ("sample of a search", "/run/{two}/s/q47?search=question&at=47"),
     ("comparison", "/compare?a={one}&b={two}"),
     ("live", "/live/{two}"),
     ("history", "/history/exam"),
@@ -53,10 +57,10 @@ class Viewer:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout
         self.address = self.process.stdout.readline().split()[-1]
-        self.start_cpu = self.cpu()
         self._at = urlsplit(self.address)
         self._cookie = ""
         self._cookie = self._answer(f"{self._at.path}?{self._at.query}").headers["set-cookie"].partition(";")[0]
+        self.start_cpu = self.cpu()  # with the first answer, which is when a user has something
 
     def sign(self, cookie: str) -> None:
         """Send a further cookie with each request, as of a rater's name."""

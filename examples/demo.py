@@ -1,4 +1,4 @@
-"""What `make demo` does: exams, text-to-SQL, tables, a PDF, preferences, labels, judges; no model, key or network."""
+"""What `make demo` does: exams, text-to-SQL, tables, a PDF, preferences, labels, judges, agents; no key or network."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def steelyard(*arguments: str | Path) -> None:
 
 
 def main() -> None:
-    """Run the demo into `out/demo`, anew each time."""
+    """Run the demo into `out/demo`, again each time."""
     shutil.rmtree(OUT, ignore_errors=True)
     choice()
     small_boats()
@@ -33,6 +33,7 @@ def main() -> None:
     pairwise()
     labels()
     judges()
+    agents()
     print("\nNext, with a model of yours: look at examples/choice/models.yaml, examples/text2sql/models.yaml,")
     print("examples/rag/rag_with_key.yaml and examples/pairwise/models.yaml, then")
     print("  export ZHIPU_API_KEY=...")
@@ -131,6 +132,19 @@ def judges() -> None:
     canary = ("--canary", "0.5", "--seed", "7")
     steelyard("judges", "support-120/assistant", "--judges", example / "judges.json", *canary, "--store", store)
     steelyard("report", "support-120: judges/assistant", "--html", report, "--store", store)
+
+
+def agents() -> None:
+    """Two agents carry out tasks with tools and talk to a simulated user; what each does wrong is known."""
+    store, example = OUT / "agents.db", ROOT / "examples" / "agents"
+    print("\nTwo agents at the desk of a library: 40 tasks, of which they carry out 37 and 24 with the right calls of")
+    print("tools, and 24 conversations with a simulated user, of whose turns 6 of 40 and 26 of 72 promise too much.")
+    print("\n$ python examples/agents/desk.py", flush=True)
+    subprocess.run([sys.executable, example / "desk.py", store], cwd=ROOT, check=True)
+    for suite, report in (("desk: tasks", "agents_tasks.html"), ("desk: conversations", "agents_conversations.html")):
+        runs = (f"{suite}/careful", f"{suite}/hasty")
+        steelyard("compare", *runs, "--store", store)
+        steelyard("report", *runs, "--html", OUT / report, "--store", store)
 
 
 def tables() -> None:

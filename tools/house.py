@@ -1,6 +1,7 @@
 """Figures of the source tree, for comparing it before and after a change: `.venv/bin/python tools/house.py`.
 
-They show a direction and are no end: a figure that is reached by something harder to own is worse than one that is not.
+They show a direction and are not an end in themselves: a figure that is reached by something harder to own is worse
+than one that is not.
 """
 
 from __future__ import annotations

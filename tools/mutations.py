@@ -29,7 +29,7 @@ COPIED = ("src", "tests", "docs", "examples", "tools", "benchmarks", "pyproject.
 MOST_FILES = 10
 """Of tests for each mutation: the nearest catch nearly all that is caught, and each more costs seconds."""
 TIMEOUT_S = 240
-"""A mutation that makes a test loop for ever is caught when this is over."""
+"""After this the tests are stopped and nothing is known: they may loop for ever, or the machine may be slow."""
 COMPARED: dict[type, str] = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
     ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
@@ -41,7 +41,7 @@ def main() -> None:
     """Draw the list, or run it."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     kinds = parser.add_subparsers(dest="kind", required=True)
-    drawing = kinds.add_parser("draw", help="write the list anew")
+    drawing = kinds.add_parser("draw", help="write the list again")
     drawing.add_argument("--seed", type=int, default=19)
     drawing.add_argument("--count", type=int, default=115)
     running = kinds.add_parser("run", help="run the tests on each mutation")
@@ -142,8 +142,8 @@ def copied(source: Path, copy: Path) -> None:
 def tried(copy: Path, mutation: dict[str, str]) -> dict[str, str]:
     """What became of a mutation, and the first test that failed.
 
-    `caught`, `survived`, `untested` (no test is near), `stale` (the line is gone) or `unsound` (the same test fails on
-    the source as it is, so that nothing is known).
+    `caught`, `survived`, `timeout` (the tests did not end, which no test reported), `untested` (no test is near),
+    `stale` (the line is gone) or `unsound` (the same test fails on the source as it is, so that nothing is known).
     """
     path = copy / mutation["file"]
     before = path.read_text(encoding="utf-8")
@@ -164,14 +164,15 @@ def tried(copy: Path, mutation: dict[str, str]) -> dict[str, str]:
 def tested(copy: Path, files: list[str]) -> dict[str, str]:
     """What pytest says of these files, up to the first failure."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider"]
-    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONPYCACHEPREFIX": str(copy.parent / "bytecode")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # compiling the tests again costs most of a run
     try:
         done = subprocess.run(
             [*command, "-m", "not browser", *files], cwd=copy, env=environment, capture_output=True, text=True,
             timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return {"outcome": "caught", "by": ""}  # it loops for ever
+        return {"outcome": "timeout", "by": ""}
     if done.returncode == 5:  # pytest's code for "no tests were collected"
         return {"outcome": "untested", "by": ""}
     lines = done.stdout.splitlines()

@@ -76,7 +76,7 @@ def flowables(markdown: str, *, width: float) -> Iterator[Flowable]:
 
 
 def body(lines: Sequence[str], styles: Mapping[str, ParagraphStyle], *, width: float) -> list[Flowable]:
-    """What a block that is no heading looks like: a table, a list or a paragraph."""
+    """What a block that is not a heading looks like: a table, a list or a paragraph."""
     from reportlab.platypus import Paragraph
 
     if lines[0].startswith("|"):

@@ -37,7 +37,7 @@ def located(row: dict[str, Any], document: Document) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the file anew, its rows in the same order."""
+    """Write the file again, its rows in the same order."""
     file = HERE / "questions.jsonl"
     document = read_document(HERE / "handbook.pdf")
     rows = [located(json.loads(line), document) for line in file.read_text("utf-8").splitlines()]
