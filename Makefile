@@ -4,19 +4,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 # Systems that others wrote: frameworks get Steelyard beside them, servers stand alone.
-FRAMEWORKS := llamaindex langchain
+FRAMEWORKS := llamaindex langchain ray
 SERVERS := litellm transformers proxy
 FOREIGN := $(FRAMEWORKS:%=.venv-foreign/%/.installed) $(SERVERS:%=.venv-foreign/%/.installed)
 
-.PHONY: demo test test-browser test-scale foreign test-foreign check docs bench bench-quick package clean
+.PHONY: demo test test-browser test-scale foreign test-foreign test-ray check docs bench bench-quick package clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/python examples/demo.py
 
+# Each worker reads its share of the files, in three parts: what a worker has read stays in its memory. Without bytecode
+# every program that a test starts would compile ours again, which takes longer than most of them run. pytest does not
+# ignore a folder that is named as an argument, hence the filter.
+test: SHARED = -q -n 2 --dist each --share -o console_output_style=classic --ignore=tests/foreign
+test: UNITS = -m "not browser and not scale"
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.tools
 	@$(BIN)/python -m tests.servers
-	$(BIN)/python -m pytest -q -n 2 --ignore=tests/foreign -m "not browser and not scale" --frameworks without
-	$(BIN)/python -m pytest -q --ignore=tests/foreign -m "not browser and not scale" --frameworks only tests
+	$(BIN)/python -m pytest $(SHARED) $(UNITS) --frameworks without $(filter-out tests/foreign,$(wildcard tests/[a-r]*)) src
+	$(BIN)/python -m pytest $(SHARED) $(UNITS) --frameworks without tests/[!a-r]*
+	$(BIN)/python -m pytest $(SHARED) $(UNITS) --frameworks only tests
 
 # The same with many more repetitions and new random examples: for the night, or before a release.
 .PHONY: test-thorough
@@ -34,12 +41,19 @@ test-scale: $(VENV)/.tools
 foreign: $(FOREIGN)
 
 test-foreign: $(VENV)/.tools $(FOREIGN)
-	STEELYARD_TEST_FOREIGN=required $(BIN)/python -m pytest -q tests/foreign
+	STEELYARD_TEST_FOREIGN=required $(BIN)/python -m pytest -q --ignore=$(RAY_TESTS) tests/foreign
+
+# Apart from the others, as a cluster's start may fail on a busy machine: what failed is tried once more.
+RAY_TESTS := tests/foreign/test_ray_cluster.py
+test-ray: $(VENV)/.tools .venv-foreign/ray/.installed
+	export STEELYARD_TEST_FOREIGN=required; \
+	$(BIN)/python -m pytest -q $(RAY_TESTS) || $(BIN)/python -m pytest -q --last-failed $(RAY_TESTS)
 
 check: $(VENV)/.tools
 	$(BIN)/ruff format --check src tests benchmarks examples tools
 	$(BIN)/ruff check src tests benchmarks examples tools
 	$(BIN)/mypy
+	$(BIN)/mypy --strict examples/agents/build.py examples/agents/desk.py
 	$(BIN)/mypy --strict examples/demo.py examples/judges/build.py examples/labels/label.py examples/rag/locate.py examples/tables/score.py
 	$(BIN)/lint-imports
 

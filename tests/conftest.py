@@ -7,7 +7,9 @@ import ipaddress
 import os
 import re
 import socket
+import zlib
 
+import jinja2
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.browser.chromium import browse, chromium, in_browser  # noqa: F401  # fixtures
@@ -15,13 +17,15 @@ from tests.thorough import times
 
 # The same few examples each time, so that a change is judged by itself; thorough tests draw many new ones.
 settings.register_profile("thorough", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=300)
-settings.register_profile("fast", settings.get_profile("thorough"), derandomize=True, max_examples=40)
+settings.register_profile("fast", settings.get_profile("thorough"), derandomize=True, max_examples=25)
 settings.load_profile(times("fast", "thorough"))
 
 _FRAMEWORK = re.compile(
-    r"^\s*(?:import|from) (?:datasets|llama_index|statsmodels|steelyard\.models\.litellm)\b", re.MULTILINE
+    r"^\s*(?:import|from) (?:datasets|evalica|llama_index|pandas|polars|pyarrow|rouge_score|scipy|statsmodels"
+    r"|steelyard\.models\.litellm)\b",
+    re.MULTILINE,
 )
-"""What takes a hundred megabytes and more of each process that imports it."""
+"""What takes many megabytes of each process that imports it, up to two hundred."""
 _LOOPBACK = {"localhost", "", None}
 
 
@@ -38,6 +42,34 @@ def pytest_addoption(parser):
     parser.addoption(
         "--frameworks", choices=("with", "without", "only"), default="with", help="tests that import a large framework"
     )
+    parser.addoption(
+        "--share", action="store_true", help="with `-n N --dist each`: each worker reads its share of the files"
+    )
+
+
+def pytest_configure(config):
+    worker = getattr(config, "workerinput", None)
+    if worker is not None and config.getoption("share"):
+        config.pluginmanager.register(Share(int(worker["workerid"].removeprefix("gw")), worker["workercount"]))
+
+
+class Share:
+    """Leaves out the files of other workers. A plugin, as hooks of this file are not asked about files of `src`.
+
+    Args:
+        worker: its number, from 0.
+        workers: how many there are.
+    """
+
+    def __init__(self, worker, workers):
+        self.worker = worker
+        self.workers = workers
+
+    def pytest_ignore_collect(self, collection_path):
+        """By its name, which shares out about as many files to each, and the same on every machine."""
+        if collection_path.suffix != ".py" or collection_path.is_dir():
+            return None
+        return zlib.crc32(collection_path.name.encode()) % self.workers != self.worker or None
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -67,6 +99,33 @@ def pytest_collection_finish():
 def pytest_unconfigure():
     """Let what was spared be freed before extensions look for what they leaked."""
     gc.unfreeze()
+
+
+class CompiledTemplates(jinja2.BytecodeCache):
+    """Every page and every viewer compiles its templates anew, which took a third of the CPU of a test of pages."""
+
+    def __init__(self):
+        self.compiled = {}
+
+    def load_bytecode(self, bucket):
+        """By the text as well, which `bucket.checksum` stands for: templates of tests may share a name."""
+        bucket.code = self.compiled.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket):
+        self.compiled[bucket.key, bucket.checksum] = bucket.code
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _templates_are_compiled_once():
+    compiled, begin = CompiledTemplates(), jinja2.Environment.__init__
+
+    def begin_with_compiled(self, *arguments, **options):
+        begin(self, *arguments, **options)
+        self.bytecode_cache = self.bytecode_cache or compiled
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jinja2.Environment, "__init__", begin_with_compiled)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,9 @@
 The reply and the faults of a prompt depend on the seed and the prompt alone, never on the order of arrival; after
 `--max-faults` faults every prompt is answered. A line of the ledger is one request: when it came, when it was answered
 ("" in `fault`), or what went wrong on purpose. A request that came before the wait it was told had passed is `early`.
+
+Two faults depend on the load: with `--pause-after 50` the server answers 50 requests and then tells everybody to wait
+once, for `--retry-after` seconds; with `--most-in-flight 3` it refuses what comes while three others are served.
 """
 
 from __future__ import annotations
@@ -28,6 +31,9 @@ class Ledger:
         self.args = args
         self.file = Path(args.ledger).open("a", buffering=1, encoding="utf-8")  # noqa: SIM115  # open till the end
         self.tried = {}
+        self.answered = 0
+        self.in_flight = 0
+        self.pause_until = 0.0
         self.not_before = {}
 
     def faults_of(self, prompt):
@@ -36,6 +42,14 @@ class Ledger:
         while len(faults) < self.args.max_faults and draw.random() < self.args.fault_rate:
             faults.append(draw.choice(self.args.faults.split(",")))
         return faults
+
+    def fault_of_load(self, came):
+        """A 429 that every prompt would get now; "" where there is none."""
+        if self.args.pause_after and self.answered >= self.args.pause_after:
+            self.pause_until = self.pause_until or came + self.args.retry_after
+            if came < self.pause_until:
+                return "429s"
+        return "429" if self.args.most_in_flight and self.in_flight > self.args.most_in_flight else ""
 
     def answer_of(self, prompt):
         if self.args.judge:
@@ -96,8 +110,11 @@ async def serve_one(ledger, reader, writer):
     ledger.tried[prompt] = attempt + 1
     early = came < ledger.not_before.get(prompt, 0)
     faults = ledger.faults_of(prompt)
-    fault = faults[attempt] if attempt < len(faults) else ""
-    await asyncio.sleep(ledger.args.latency_ms / 1000)
+    ledger.in_flight += 1
+    fault = ledger.fault_of_load(came) or (faults[attempt] if attempt < len(faults) else "")
+    await asyncio.sleep(0 if fault == "429" else ledger.args.latency_ms / 1000)
+    ledger.in_flight -= 1
+    ledger.answered += not fault
     ledger.not_before[prompt] = time.time() + (ledger.args.retry_after if fault in {"429s", "429ms", "429date"} else 0)
     if fault == "hang":
         ledger.note(prompt=prompt, came=came, fault=fault, early=early)
@@ -128,6 +145,8 @@ async def main():
     parser.add_argument("--max-faults", type=int, default=4)
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--retry-after", type=float, default=0.3)
+    parser.add_argument("--pause-after", type=int, default=0)
+    parser.add_argument("--most-in-flight", type=int, default=0)
     parser.add_argument("--judge", action="store_true")
     ledger = Ledger(parser.parse_args())
 

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -32,7 +33,7 @@ READS_ENVIRONMENT = {
 """`session` resolves references; the command line hands `os.environ` to `config`, which takes it as an argument;
 `models.litellm` sets the flags that keep its package off the network, and `cli.app` how many threads numpy starts."""
 HEAVY = (
-    "aiohttp", "sqlalchemy", "numpy", "altair", "pydantic", "jinja2", "rich", "typer", "ruamel", "sqlglot", "duckdb",
+    "aiohttp", "numpy", "altair", "pydantic", "jinja2", "rich", "typer", "ruamel", "sqlglot", "duckdb",
     "regex", "jsonschema", "pypdfium2",
 )  # fmt: skip
 
@@ -41,22 +42,33 @@ def name_of(path):
     return path.relative_to(SOURCE).as_posix()
 
 
+@dataclass(frozen=True)
+class Module:
+    """What the tests ask of a file: its syntax tree, which takes a hundred times as much memory, is not kept."""
+
+    functions: tuple[tuple[str, int], ...]
+    """Name and lines of each."""
+    classes: tuple[str, ...]
+    has_global: bool
+    reads_environment: bool
+
+
 @cache
-def parsed(path):
-    """Kept, as four tests walk each of them."""
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+def modules():
+    """Of each file, by its name."""
+    return {name_of(path): _module(ast.parse(path.read_text(encoding="utf-8"), str(path))) for path in MODULES}
 
 
-def test_imports_point_down_the_tree():
-    done = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+def _module(tree):
+    nodes = list(ast.walk(tree))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    reads = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}]
+    return Module(
+        tuple((node.name, node.end_lineno - node.lineno + 1) for node in functions),
+        tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
+        any(isinstance(node, ast.Global) for node in nodes),
+        any(ast.unparse(node.value) == "os" for node in reads),
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "4 kept, 0 broken" in done.stdout
 
 
 def test_every_folder_is_one_that_the_design_names():
@@ -74,41 +86,27 @@ def test_no_file_is_longer_than_600_lines():
 
 
 def test_no_function_is_longer_than_60_lines():
-    lengths = {
-        f"{name_of(path)}:{node.name}": node.end_lineno - node.lineno + 1
-        for path in MODULES
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
+    lengths = [(name, *function) for name, module in modules().items() for function in module.functions]
     assert len(lengths) > 500
-    assert {name: lines for name, lines in lengths.items() if lines > 60} == {}
+    assert [(name, function, lines) for name, function, lines in lengths if lines > 60] == []
 
 
 def test_a_class_name_occurs_once():
     """Two classes of one name are told apart by their imports alone, which nobody sees where the class is used."""
     places = defaultdict(list)
-    for path in MODULES:
-        for node in ast.walk(parsed(path)):
-            if isinstance(node, ast.ClassDef):
-                places[node.name].append(name_of(path))
+    for name, module in modules().items():
+        for written in module.classes:
+            places[written].append(name)
     assert len(places) > 300
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 def test_nothing_is_global():
-    assert [
-        name_of(one) for one in MODULES if any(isinstance(node, ast.Global) for node in ast.walk(parsed(one)))
-    ] == []
+    assert [name for name, module in modules().items() if module.has_global] == []
 
 
 def test_the_environment_is_read_in_one_place():
-    readers = {
-        name_of(path)
-        for path in MODULES
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"} and ast.unparse(node.value) == "os"
-    }
-    assert readers == READS_ENVIRONMENT
+    assert {name for name, module in modules().items() if module.reads_environment} == READS_ENVIRONMENT
 
 
 def loaded_by(code, *arguments, folder=None):
@@ -133,11 +131,36 @@ targets:
   t: {prompt: {template: en/four_options, model: {scripted: {default: The answer is A.}}}}
 """
 UNUSED = (
-    *("altair", "jinja2", "jsonschema", "pydantic", "sqlglot", "duckdb", "pypdfium2", "regex", "sqlalchemy"),
+    *("altair", "jinja2", "jsonschema", "pydantic", "sqlglot", "duckdb", "pypdfium2", "regex"),
     *("steelyard.sql.workers.pool", "steelyard.stats.sequential", "steelyard.suite.decision"),
     *("steelyard.generate", "steelyard.scorers.judges.judge", "steelyard.report.html"),
 )
 """What neither a run of a small exam nor a look at it needs."""
+
+SERVE = """
+import contextlib, os, signal, threading, urllib.request
+from steelyard.viewer.server import ViewerOptions, serve
+
+pages = []
+def look(address):
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    try:
+        pages.append(opener.open(address).read())
+    finally:
+        os.kill(os.getpid(), signal.SIGINT)
+
+with contextlib.suppress(KeyboardInterrupt):
+    serve(ViewerOptions(port=0), started=lambda address: threading.Thread(target=look, args=[address]).start())
+assert b'href="/run/' in pages[0]
+"""
+UNUSED_BY_THE_LIST_OF_RUNS = (
+    *("aiohttp", "pydantic", "ruamel", "altair", "regex", "starlette.testclient"),
+    *("steelyard.config", "steelyard.data.dataset_file", "steelyard.suites", "steelyard.report.coding_page"),
+    *("steelyard.viewer.code_page", "steelyard.viewer.codes_page", "steelyard.viewer.compare_page"),
+    *("steelyard.viewer.datasets_page", "steelyard.viewer.live_page", "steelyard.viewer.open_datasets"),
+    *("steelyard.viewer.queue_page", "steelyard.viewer.sample_page", "steelyard.viewer.saved_page"),
+)
+"""What a viewer does not need before another page is asked for, each of which a start of it would wait for."""
 
 
 def test_help_loads_nothing_heavy_but_typer():
@@ -155,6 +178,9 @@ def test_a_small_run_and_a_look_at_it_load_nothing_that_they_do_not_use(tmp_path
     show = loaded_by(COMMAND, "show", "t", "-n", "5", folder=tmp_path)
     assert "steelyard.store.run" in show
     assert [one for one in (*UNUSED, "aiohttp", "ruamel") if one in show] == []
+    view = loaded_by(f"exec({SERVE!r})", folder=tmp_path)
+    assert "steelyard.viewer.runs_page" in view
+    assert [one for one in UNUSED_BY_THE_LIST_OF_RUNS if one in view] == []
 
 
 EVALUATION = """

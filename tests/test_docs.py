@@ -9,6 +9,7 @@ import re
 import shutil
 import textwrap
 import tomllib
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +31,7 @@ from steelyard.report.legacy import legacy_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+EXAMPLES = ROOT / "examples"
 HOW_TO, REFERENCE, EXPLANATION = DOCS / "how-to", DOCS / "reference", DOCS / "explanation"
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md"), *ROOT.glob("examples/**/*.md")])
 WITH_PYTHON = [
@@ -66,6 +68,7 @@ def blocks(path, language):
     return re.findall(rf"^ *```{language}\n(.*?)^ *```", text_of(path), re.DOTALL | re.MULTILINE)
 
 
+@cache
 def commands():
     return commands_by_name(typer.main.get_command(build_app()))
 
@@ -204,20 +207,28 @@ FROM_MODULES = {
 """What python.md excepts from the namespaces: readers of replies, and the packaged prompts."""
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in PAGES if path.is_relative_to(DOCS) or path.parent == ROOT], ids=short
-)
-def test_names_are_imported_from_the_root_or_the_namespace_of_their_kind(path):
-    told = text_of(path)
-    if path.name == "CHANGELOG.md" or path.parent.name == "decisions":
-        return
-    for module, listed in re.findall(r"from (steelyard[\w.]*) import ([\w, ]+)", told):
-        if module in FROM_MODULES or module == "steelyard.pytest_plugin":
+def imports_shown():
+    """(page, module, names) of each import of ours on a page, but for what happened and what was decided."""
+    for path in PAGES:
+        if path.is_relative_to(DOCS / "decisions") or path.name == "CHANGELOG.md" or path.is_relative_to(EXAMPLES):
             continue
-        assert module.count(".") <= 1, f"{module} is no namespace"
+        for module, listed in re.findall(r"from (steelyard[\w.]*) import ([\w, ]+)", text_of(path)):
+            if module not in FROM_MODULES and module != "steelyard.pytest_plugin":
+                yield path, module, listed
+
+
+def test_names_are_imported_from_the_root_or_the_namespace_of_their_kind():
+    shown = list(imports_shown())
+    assert len(shown) > 20
+    for path, module, listed in shown:
+        assert module.count(".") <= 1, f"{short(path)}: {module} is not a namespace"
         namespace = import_module(module)
         for name in listed.split(" as ")[0].replace(" ", "").split(","):
-            assert name in getattr(namespace, "__all__", ()) or find_spec(f"{module}.{name}"), f"{module}.{name}"
+            assert name in getattr(namespace, "__all__", ()) or find_spec(f"{module}.{name}"), (
+                short(path),
+                module,
+                name,
+            )
 
 
 def test_every_public_statistic_is_on_a_page():
@@ -225,19 +236,29 @@ def test_every_public_statistic_is_on_a_page():
     assert [name for name in steelyard.stats.__all__ if f"`{name}`" not in pages] == []
 
 
-@pytest.mark.parametrize("path", PAGES, ids=short)
-def test_every_relative_link_leads_somewhere(path):
-    for link in LINK.findall(text_of(path)):
-        target, _, anchor = link.partition("#")
-        if re.match(r"[a-z]+:", target):
-            continue
-        found = (path.parent / target).resolve() if target else path
-        assert found.exists(), link
-        assert found.is_relative_to(DOCS) or not path.is_relative_to(DOCS), f"{link} is not in the built site"
-        if anchor and found.suffix == ".md":
-            heads = re.findall(r"^#+ (.+)$", text_of(found), re.MULTILINE)
-            slugs = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
-            assert anchor in slugs, link
+@cache
+def anchors(path):
+    """The places of a page that a link may lead to."""
+    heads = re.findall(r"^#+ (.+)$", text_of(path), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def fault_of_link(path, link):
+    """Why a relative link leads nowhere; "" where it leads somewhere."""
+    target, _, anchor = link.partition("#")
+    found = (path.parent / target).resolve() if target else path
+    if not found.exists():
+        return "is not there"
+    if path.is_relative_to(DOCS) and not found.is_relative_to(DOCS):
+        return "is not in the built site"
+    return "has no such heading" if anchor and found.suffix == ".md" and anchor not in anchors(found) else ""
+
+
+def test_every_relative_link_leads_somewhere():
+    links = [(path, link) for path in PAGES for link in LINK.findall(text_of(path)) if not re.match(r"[a-z]+:", link)]
+    assert len(links) > 500
+    faults = [(short(path), link, fault_of_link(path, link)) for path, link in links]
+    assert [fault for fault in faults if fault[-1]] == []
 
 
 def pages_of_the_menu(entries):

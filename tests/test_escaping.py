@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.escaping import csv_cell, json_in_html, json_line, markdown_cell, visible, writable
+from steelyard.escaping import cell_text, csv_cell, json_in_html, json_line, markdown_cell, visible, writable
 
 any_text = st.text(st.characters(), max_size=60)  # lone surrogates included
 hostile = st.text(st.sampled_from("=+-@\t\r\n 1.e\"',;\x00\x1b\u202e\ud800＝"), max_size=12)
@@ -136,3 +136,19 @@ def test_a_json_line_hides_nothing_and_reads_back(text):
     assert len(line.splitlines()) == 1
     assert visible(line, keep="") == line
     assert json.loads(line) == {text: [text]}
+
+
+def looked_at_in_full(value):
+    """A cell of a CSV file by the rule alone, without its short ways for what most cells hold."""
+    text = writable(cell_text(value))
+    beginning = text.lstrip(" ")[:1]
+    is_number = re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text)
+    return f"'{text}" if beginning and beginning in "=+-@\t\r\n＝＋－＠" and not is_number else text
+
+
+@given(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+    | st.text("=+-@ \t1.e\u202e\x00＝", max_size=6) | st.lists(st.integers() | st.text(max_size=3), max_size=2)
+)  # fmt: skip
+def test_the_short_ways_of_a_csv_cell_lead_to_the_same(value):
+    assert csv_cell(value) == looked_at_in_full(value)

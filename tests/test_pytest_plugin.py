@@ -40,7 +40,7 @@ def test_a_regression_fails_with_a_sentence_that_has_the_numbers():
     old, new = solves(0.8), solves(0.7)
     with pytest.raises(AssertionError, match=r"no_regression exact_match 0\.02 does not hold against") as caught:
         assert_no_regression(new, old)
-    assert f"({old.id}): difference -0.1, 95 % CI -0.1" in str(caught.value)
+    assert f"({old.id}): difference -10 points, 95 % CI -14.4 to -5.75" in str(caught.value)
     assert "200 pairs" in str(caught.value)
 
 
@@ -54,7 +54,7 @@ def test_a_baseline_is_a_run_a_file_or_a_name():
     old, new = solves(0.8), solves(0.7)
     path = baseline_file(old)
     for baseline in (old, path, str(path), read_baseline(path), old.id, "latest", "add"):
-        with pytest.raises(AssertionError, match=f"against add \\({old.id}\\): difference -0.1,"):
+        with pytest.raises(AssertionError, match=f"against add \\({old.id}\\): difference -10 points,"):
             assert_no_regression(new, baseline)
 
 
@@ -70,7 +70,7 @@ def test_score_group_margin_and_level_are_the_callers():
 
 def test_what_the_data_cannot_decide_fails_unless_the_caller_says_otherwise():
     old, new = solves(0.8, n=20), solves(0.8, n=20)
-    with pytest.raises(AssertionError, match=r"cannot be decided against .*a loss of 0\.02 is compatible"):
+    with pytest.raises(AssertionError, match=r"cannot be decided against .*a loss of 2 points is compatible"):
         assert_no_regression(new, old)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -28,12 +28,12 @@ def test_a_value_goes_with_scored_and_with_nothing_else():
     for outcome in OUTCOMES:
         value, other = (1.0, None) if outcome == "scored" else (None, 1.0)
         assert Score("s", value, outcome=outcome).outcome == outcome
-        with pytest.raises(ValueError, match="a value goes with outcome 'scored'"):
+        with pytest.raises(ValueError, match="only outcome 'scored' has a value"):
             Score("s", other, outcome=outcome)
 
 
 def test_an_error_is_no_outcome():
-    with pytest.raises(ValueError, match="'error' is none of scored, not_applicable, unparsed, refused"):
+    with pytest.raises(ValueError, match="'error' is not one of scored, not_applicable, unparsed, refused"):
         Score("s", None, outcome="error")
     assert OUTCOMES == ("scored", "not_applicable", "unparsed", "refused")
 

@@ -65,7 +65,7 @@ def test_shared_ids_decide_although_contents_would_do_as_well(stored):
 
 
 def test_ids_that_name_other_questions_are_paired_as_told_and_warned_of_with_the_way_out(stored):
-    """A dataset that is numbered by line and was sorted anew: every id is there, and none is the same question."""
+    """A dataset that is numbered by line and was sorted again: every id is there, and none is the same question."""
     moved = [*list(CAPITALS)[1:], "France"]
     after = [Sample(ident, country, CAPITALS[country]) for ident, country in zip("abcdef", moved, strict=True)]
     runs = stored(countries("abcdef"), 3), stored(after, 3)

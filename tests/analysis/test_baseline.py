@@ -143,24 +143,24 @@ def test_a_file_that_was_written_anew_by_a_formatter_is_read():
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("", "is no baseline"),
+        ("", "is not a baseline"),
         ("[]", "expected a mapping with"),
         ('{"format": "other"}', "expected a mapping with"),
-        (json.dumps(GOOD)[:-9], "is no baseline"),
+        (json.dumps(GOOD)[:-9], "is not a baseline"),
         ({**GOOD, "samples": {}}, "samples: expected list, not dict"),
         ({**GOOD, "planned": True}, "planned: expected int, not bool"),
         ({key: one for key, one in GOOD.items() if key != "target"}, "'target' is missing"),
         ({**GOOD, "samples": [{"id": "x"}]}, "'scores' is missing"),
-        ({**GOOD, "samples": GOOD["samples"] * 2}, "an id occurs twice; after a merge, make the baseline anew"),
+        ({**GOOD, "samples": GOOD["samples"] * 2}, "an id occurs twice; after a merge, make the baseline again"),
         ({**GOOD, "samples": [{"id": "x", "scores": {"right": "wrong"}}]}, "sample 1: right: expected a number or one"),
         ({**GOOD, "samples": [{"id": "x", "scores": {"right": [1, True]}}]}, "not True"),
-        (json.dumps(GOOD).replace(": 1}", ": NaN}"), "NaN is no number"),
+        (json.dumps(GOOD).replace(": 1}", ": NaN}"), "NaN is not a number"),
         (json.dumps(GOOD).replace(": 1}", ": 1e999}"), "expected a number"),
-        ("[" * 100_000, "is no baseline"),
+        ("[" * 100_000, "is not a baseline"),
     ],
 )  # fmt: skip
 def test_a_file_that_is_none_says_what_is_wrong(value, words):
-    with pytest.raises(ConfigError, match="is no baseline") as caught:
+    with pytest.raises(ConfigError, match="is not a baseline") as caught:
         read(value)
     assert words in str(caught.value)
 
@@ -226,7 +226,7 @@ def test_only_a_baseline_is_written_over():
     Path("b.json").write_text(json.dumps(GOOD), encoding="utf-8")
     check_replaceable(Path("b.json"))
     Path("package.json").write_text('{"name": "site"}', encoding="utf-8")
-    with pytest.raises(ConfigError, match="exists and is no baseline"):
+    with pytest.raises(ConfigError, match="exists and is not a baseline"):
         check_replaceable(Path("package.json"))
     with pytest.raises(ConfigError, match=r"ends in \.json"):
         check_replaceable(Path("baseline.txt"))

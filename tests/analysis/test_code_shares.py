@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.analysis.test_error_codes import code, events, note
+from tests.thorough import times
 
 from steelyard.analysis.code_shares import code_shares
 from steelyard.analysis.error_codes import folded
@@ -80,10 +81,10 @@ def coverage(strata, seen, draws, rng):
         axis=1,
     )
     held = 0
-    for counts, times in zip(*np.unique(having, axis=0, return_counts=True), strict=True):
+    for counts, repeats in zip(*np.unique(having, axis=0, return_counts=True), strict=True):
         parts = [SampledStratum(size, n, int(k)) for (size, _), n, k in zip(strata, seen, counts, strict=True)]
         low, high = stratified_share(parts).interval
-        held += times * (low - 1e-9 <= truth <= high + 1e-9)
+        held += repeats * (low - 1e-9 <= truth <= high + 1e-9)
     return held / draws
 
 
@@ -91,7 +92,7 @@ def test_95_of_100_intervals_hold_the_share_of_runs_of_many_kinds():
     """100 records of runs with few or many failures, codes rare or frequent."""
     rng = np.random.default_rng(5)
     rates = []
-    for _ in range(200):
+    for _ in range(times(60, 200)):
         sizes = rng.integers([20, 100, 0], [400, 3000, 100]).tolist()
         chances = [rng.beta(1, 2), rng.beta(0.5, 10), rng.beta(1, 4)]
         strata = [(size, int(rng.binomial(size, chance))) for size, chance in zip(sizes, chances, strict=True)]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.thorough import times
 
 import steelyard
 from steelyard.analysis.comparison import compare
@@ -146,6 +147,7 @@ def test_an_unread_or_refused_reply_is_not_solved_but_is_no_answer_either():
     pair = only(baseline, other)
     assert pair.headline.table == OutcomeTable(both_right=1, improved=2, regressed=1, both_wrong=1)
     assert pair.answered_both.table == OutcomeTable(both_right=1, improved=0, regressed=1, both_wrong=0)
+    assert pair.unanswered == OutcomeTable(both_right=0, improved=2, regressed=0, both_wrong=1)
 
 
 def test_a_score_over_what_was_scored_leaves_unread_replies_out_and_counts_them():
@@ -346,7 +348,9 @@ def test_the_public_name_is_the_function_whatever_was_imported_before():
 outcomes = st.sampled_from([0, 1, 0.5, "unparsed", "refused", "error", "not_applicable"])
 
 
-@settings(deadline=None, max_examples=50)  # fractions are resampled 9,999 times, which takes what the machine takes
+@settings(
+    deadline=None, max_examples=times(15, 50)
+)  # fractions are resampled 9,999 times, which takes what the machine takes
 @given(st.lists(st.tuples(outcomes, outcomes), min_size=1, max_size=25))
 def test_turning_the_sides_turns_the_difference_and_every_sample_is_accounted_for(drawn):
     baseline, other = stored("a", [one for one, _ in drawn]), stored("b", [two for _, two in drawn])

@@ -77,7 +77,7 @@ def test_two_sets_without_a_common_sample_are_told_apart_from_pairs():
 def test_separate_sets_that_differ_may_differ_by_their_questions():
     pair = compare(apart("glm", 80, 170), apart("kb", 116, 170, start=500)).pairs[0]
     assert pair.verdict == "none", "no verdict rests on other questions"
-    assert "more than chance, but the two were asked other questions" in pair.sentence
+    assert "more than chance, but the two were asked different questions" in pair.sentence
 
 
 def rate(right, n):

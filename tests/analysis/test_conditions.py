@@ -99,7 +99,7 @@ def test_a_label_is_asked_for_by_name_and_value():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no condition"),
+        ("", "is not a condition"),
         ("wrong and", "there is no condition 'wrong and'"),
         ("wrnog", "did you mean 'wrong'"),
         ("wrong or errors", "for or, ask twice"),
@@ -110,8 +110,8 @@ def test_a_label_is_asked_for_by_name_and_value():
         ("group<B", "texts are equal or not"),
         ("label:cause>1", "labels are equal or not"),
         ("f1<refused", "outcomes are equal or not"),
-        ('group="a" b', "is no condition"),
-        ('group="a', "is no condition"),
+        ('group="a" b', "is not a condition"),
+        ('group="a', "is not a condition"),
         ("__import__('os').system('x')", "there is no condition"),
     ],
 )

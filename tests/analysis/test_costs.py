@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import Prompt, Sample, Scripted, Suite, compare, evaluate_suite
@@ -97,7 +97,6 @@ def test_of_many_samples_some_are_drawn_by_seed_and_in_order():
     assert drawn_samples(ids[:7]) == list(range(7))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0, 100), st.integers(0, 4)), min_size=1, max_size=30).filter(
         lambda several: any(weight for _, weight in several)

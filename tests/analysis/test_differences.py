@@ -98,6 +98,9 @@ def test_with_a_threshold_only_pairs_that_cross_it_change():
     assert (passing.improved, passing.regressed) == (2, 1)
     most = paired_difference(pairs, level=0.95, meaning=ScoreMeaning(True, lower_is_better=True, threshold=2))
     assert (most.improved, most.regressed) == (1, 2), "at most 2 passes"
+    halves = values([1, 0.5, 0.25, 0.75], [0.5, 0, 0.75, 0.25])
+    by_most = paired_difference(halves, level=0.95, meaning=ScoreMeaning(threshold=0.5, undecided_at=0.5))
+    assert (by_most.improved, by_most.regressed) == (1, 1)
 
 
 def test_where_lower_is_better_a_zero_is_right_and_the_interval_is_that_of_the_values():

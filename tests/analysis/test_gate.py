@@ -157,7 +157,7 @@ def test_a_rule_on_the_interval_never_contradicts_the_rule_on_the_value(operator
 
 def test_sentences_and_json_carry_the_numbers():
     found = judge("solve_rate", ">= 0.7", run(60, 100))
-    assert found.sentences == ("glm-4: solve_rate >= 0.7 does not hold (0.6, 95 % CI 0.502 to 0.6906, n=100).",)
+    assert found.sentences == ("glm-4: solve_rate >= 0.7 does not hold (60.0 %, 95 % CI 50.2 to 69.1 %, n=100).",)
     plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert plain["exit_code"] == 1
     assert plain["results"][0]["state"] == "fails"

@@ -76,7 +76,8 @@ def test_between_no_loss_and_the_margin_the_data_cannot_decide(margin, state):
     assert found.state == state
     assert -0.05 < found.interval.low < -0.02
     if state == "undecided":
-        assert f"a loss of {margin:g} is compatible with them, and so is none" in found.sentence
+        size = {0.01: "1 point", 0.02: "2 points"}[margin]
+        assert f"a loss of {size} is compatible with them, and so is none" in found.sentence
 
 
 def test_a_clear_gain_holds_at_every_margin():
@@ -173,7 +174,7 @@ def test_another_dataset_with_the_same_ids_is_undecided():
 def test_samples_in_one_of_the_two_alone_are_counted_in_the_sentence():
     found = judged(stored("old", [1.0] * 500), stored("new", [1.0] * 503))
     assert found.state == "holds"
-    assert "500 pairs; 3 samples are in one of the two alone." in found.sentence
+    assert "500 pairs; 3 samples are in only one of the two." in found.sentence
 
 
 def test_a_reason_in_place_of_a_comparison_is_undecided():
@@ -236,7 +237,7 @@ def test_the_confidence_sequence_is_the_interval_of_a_stopped_run(name, bound, s
     summary = replace(stored("new", [1.0] * 9).summary(), stopping=stopping())
     (found,) = judge_gate({name: bound}, [summary]).results
     assert found.state == state
-    assert ("95 % confidence sequence 0.55 to 0.9" in found.sentence) == (name == "solve_rate")
+    assert ("95 % confidence sequence 55.0 to 90.0 %" in found.sentence) == (name == "solve_rate")
 
 
 def test_where_nothing_was_left_unasked_other_means_keep_their_interval():
@@ -285,17 +286,17 @@ def test_a_margin_is_undecided_where_missing_verdicts_could_exceed_it():
     assert judged(stored("old", known), stored("new", known), 0.1).state == "holds"
     found = judged(stored("old", half_known), stored("new", known), 0.1)
     assert found.state == "undecided"
-    assert "with 40 replies without a verdict the loss may be 0.4" in found.sentence
+    assert "with 40 replies without a verdict the loss may be 40 points" in found.sentence
 
 
 def test_a_rule_on_the_interval_of_a_run_of_which_nothing_was_parsed_is_undecided():
     summary = stored("new", ["unparsed"] * 800).summary()
     (found,) = judge_gate({"solve_rate": ">=! 0.6"}, [summary]).results
     assert found.state == "undecided"
-    assert "0 to 1 with 800 replies without a verdict" in found.sentence
+    assert "0.0 to 100.0 % with 800 replies without a verdict" in found.sentence
     (by_value,) = judge_gate({"solve_rate": ">= 0.6"}, [summary]).results
     assert by_value.state == "fails", "by its value none is solved"
-    assert "0 to 1 with 800 replies without a verdict" in by_value.sentence
+    assert "0.0 to 100.0 % with 800 replies without a verdict" in by_value.sentence
 
 
 def test_a_rule_on_the_whole_interval_counts_missing_verdicts_at_both_ends():
@@ -305,7 +306,7 @@ def test_a_rule_on_the_whole_interval_counts_missing_verdicts_at_both_ends():
     (found,) = judge_gate({"solve_rate": "<=! 0.75"}, [most]).results
     assert found.interval.high < 0.75
     assert found.state == "undecided"
-    assert "0.6 to 1 with 40 replies without a verdict" in found.sentence
+    assert "60.0 to 100.0 % with 40 replies without a verdict" in found.sentence
 
 
 def test_a_negative_margin_is_refused_and_the_direction_explained():
@@ -324,11 +325,11 @@ def test_a_margin_names_what_two_runs_can_be_compared_by(name):
     [
         ({"no_regression": {"solve_rate": 0.02}}, "needs a baseline"),
         ({"no_regression": {}, "baseline": "latest"}, "names no score"),
-        ({"no_regression": 0.02, "baseline": "latest"}, "is no mapping"),
+        ({"no_regression": 0.02, "baseline": "latest"}, "is not a mapping"),
         ({"baseline": "latest"}, "nothing is compared with the baseline"),
         ({"no_regression": {"solve_rate": 0.02}, "baseline": " "}, "expected a run's id"),
         ({"no_regression": {"solve_rate": 0.02}, "baseline": 5}, "expected a run's id"),
-        ({"solve_rate": {"a": 0.1}}, "is no rule"),
+        ({"solve_rate": {"a": 0.1}}, "is not a rule"),
     ],
 )
 def test_margins_and_baseline_go_together(gate, words):

@@ -1,8 +1,10 @@
-"""A judge held to people's labels: what counts as a label, what is compared, and what cannot be."""
+"""A judge compared with people's labels: what counts as a label, what is compared, and what cannot be."""
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -121,14 +123,50 @@ def test_labels_on_another_scale_are_refused():
     found = held(
         [], labels([7, 9] * 20, name="rating", scale=(1, 10)), columns=columns([3, 4] * 30, score="rating"),
     )  # fmt: skip
-    assert found.problem.startswith("the labels go from 1 to 10 and rating from 1 to 5")
+    assert found.problem.startswith("the labels go from 1 to 10, and rating goes from 1 to 5")
     mixed = labels([3, 4] * 20, name="loose", scale=(1, 5)) + labels([3], "bob", name="loose", scale=(1, 7))
     assert "1 to 7" in held([], mixed, columns=columns([3, 4] * 30, score="loose")).problem
 
 
+def test_a_label_beyond_the_scale_of_the_score_is_refused():
+    found = held([], labels([3, 4, 100] * 20, name="rating"), columns=columns([3, 4] * 30, score="rating"))
+    assert found.problem == "a label is 100, and rating goes from 1 to 5: label on the scale of the score"
+    assert found.corrected is None
+
+
+@pytest.mark.parametrize("value", [1e308, -1e308, 10**400, float("inf"), float("nan")])
+def test_a_number_that_rates_nothing_is_counted_and_left_out(value):
+    found = held([1, 0] * 50, [*labels(["pass", "fail"] * 20), *labels([value], "bob")])
+    assert found.labelled == 40
+    assert found.raters == ("ann",)
+    assert "1 label rates nothing: it is neither a number nor a pass or a fail." in found.warnings
+
+
+def test_people_who_are_divided_on_every_record_are_told_so():
+    found = held([1, 0] * 50, labels(["pass"] * 40) + labels(["fail"] * 40, "bob"))
+    assert (found.labelled, found.tied, found.corrected) == (0, 40, None)
+    assert found.warnings == ("People are evenly divided on 40 records: these are left out.",)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exchanging_pass_and_fail_of_people_and_judge_exchanges_their_rates(seed):
+    truth, verdicts = run_of(100, seed)
+    said = [
+        Label(f"q{at}", "correct", "pass" if truth[at] else "fail", rater, AT)
+        for rater, every in (("ann", 2), ("bob", 3), ("cho", 5))
+        for at in range(0, 100, every)
+    ]
+    exchanged = [replace(label, value={"pass": "fail", "fail": "pass"}[label.value]) for label in said]
+    plain, other = held(verdicts, said), held([1 - verdict for verdict in verdicts], exchanged)
+    assert (other.rates.tpr, other.rates.tnr) == (plain.rates.tnr, plain.rates.tpr)
+    assert other.corrected.value == pytest.approx(1 - plain.corrected.value)
+    assert other.corrected.interval.low == pytest.approx(1 - plain.corrected.interval.high)
+    assert other.judged.alpha.value == pytest.approx(plain.judged.alpha.value)
+
+
 def test_words_are_no_ratings():
     said = [Label(f"q{at}", "correct", f"remark {at}", "ann", AT) for at in range(40)]
-    assert "are no numbers" in held([1, 0] * 50, said).problem
+    assert "are not numbers" in held([1, 0] * 50, said).problem
 
 
 def test_ratings_are_corrected_on_their_own_scale():
@@ -151,7 +189,7 @@ def test_labels_that_are_all_alike_give_a_reason_and_no_nan():
     assert found.corrected.interval.high == 1
     both = held([1.0] * 100, labels(["pass"] * 60))
     assert both.judged.alpha.reason == "all ratings are equal, so that raters could not have disagreed by chance"
-    assert both.corrected.why == "the judge says the same of all records"
+    assert both.corrected.why == "the judge gives all records the same verdict"
 
 
 def test_people_among_themselves_are_the_ceiling():

@@ -1,6 +1,7 @@
 """Checks of judges: what moves a verdict beside the answer, each a figure with an interval or a reason."""
 
 import random
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
@@ -70,7 +71,7 @@ def test_repeats_and_scale_have_figures():
     assert repeats.value == pytest.approx(1 / 6)
     assert repeats.interval.low < 1 / 6 < repeats.interval.high
     assert (scale.value, scale.interval) == (0.75, wilson(45, 60))
-    assert "the most frequent one, 4; 2 different" in scale.meaning
+    assert scale.about == "4; 2 values"
     once = named(judge_checks([checked("j", [4.0] * 40, [])], {}), "repeat consistency")
     assert (once.value, once.n) == (None, 0)
     silent = named(judge_checks([checked("j", [None] * 40, [])], {}), "scale use")
@@ -114,10 +115,75 @@ def test_a_canary_counts_answers_that_could_be_rated_higher():
     assert fewer.value == 1.0
 
 
-def test_every_check_is_a_row_with_its_meaning_or_reason():
-    section = checks_section(judge_checks([checked("j", [4.0] * 40, [])], {}))
-    assert [row[0].text for row in section.table.rows] == [
-        "length", "repeat consistency", "scale use", "self-preference",
+def test_a_judge_alone_is_told_of_its_family_only_where_it_is_the_targets():
+    alone = [checked("j", [4.0] * 40, [], model="claude-sonnet-4")]
+    assert [check.name for check in judge_checks(alone, {}, target_model="gpt-5")] == [
+        "length", "repeat consistency", "scale use",
     ]  # fmt: skip
-    assert all(row[-1].text for row in section.table.rows)
-    assert not any("nan" in cell.text.casefold() for row in section.table.rows for cell in row)
+
+
+@dataclass
+class Checked:
+    """As much of a summary as the section reads."""
+
+    checks: tuple = ()
+
+
+def test_every_figure_is_a_row_and_every_other_check_has_its_reason():
+    checks = judge_checks([checked("a", [4.0] * 40, []), checked("b", [None] * 40, [])], {})
+    (part,) = checks_section([Checked(checks)], [""]).parts
+    assert [[cell.text for cell in row] for row in part.table.rows] == [
+        ["scale use", "a", "100.0 %", "91.2 to 100.0", "40"],
+    ]
+    assert [note.with_term for note in part.notes] == [
+        "scale use: of all verdicts, the most frequent one",
+        "No figure for length: 0 labelled answers with a verdict; it needs 30",
+        "No figure for repeat consistency: it has no two verdicts on one answer; judge: {repeats: 3} asks three times",
+        "No figure for scale use of b: it gave no verdict",
+        "No figure for self-preference: the model of the target is not named",
+    ]
+
+
+def test_checks_of_several_runs_stand_apart_and_without_a_figure_there_is_no_section():
+    some = judge_checks([checked("a", [4.0] * 40, [])], {})
+    none = judge_checks([checked("b", [None] * 40, [])], {})
+    section = checks_section([Checked(some), Checked(none), Checked(some)], ["first", "second", "third"])
+    assert [part.title for part in section.parts] == ["first", "third"]
+    assert not checks_section([Checked(none)], [""])
+
+
+def of_pairs(ways, clusters=None, verdicts=None):
+    """A judge of pairs that favours these places."""
+    places = [place(at) for at in range(len(ways))]
+    info = ScoreInfo("preference_j", (0, 1), rates="preference")
+    units = dict(zip(places, clusters or [ident for ident, _ in places], strict=True))
+    verdicts = dict(zip(places, verdicts or [0.5] * len(ways), strict=True))
+    score = JudgedScore("preference_j", info, verdicts, dict.fromkeys(places, ""), units)
+    agreement = agreement_with_people(score, [], LabelDraw())
+    return CheckedJudge("j", score, agreement, places=dict(zip(places, ways, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("consistent", "first", "second", "bias", "shown"),
+    [(389, 20, 10, 0.024, False), (276, 133, 10, 0.294, True), (174, 238, 7, 0.551, True)],
+    ids=["GPT-4", "ChatGPT", "Falcon"],
+)
+def test_position_of_published_judges_of_llmbar(consistent, first, second, bias, shown):
+    """419 pairs, both orders stored (Z. Zeng et al. 2023): disagreements for the first place, and for the second."""
+    found = named(judge_checks([of_pairs([0] * consistent + [1] * first + [-1] * second)], {}), "position")
+    assert (round(found.value, 3), found.n) == (bias, 419)
+    assert (found.interval.low > 0) is shown
+    assert found.interval.low < found.value < found.interval.high
+
+
+def test_position_of_pairs_that_depend_on_each_other_is_known_less_well():
+    ways = [1, 1, 1, 0, 0, 0, 0, 0, -1, 0] * 12
+    alone = named(judge_checks([of_pairs(ways)], {}), "position")
+    together = named(judge_checks([of_pairs(sorted(ways), [str(at // 4) for at in range(120)])], {}), "position")
+    assert alone.value == together.value == pytest.approx(0.2)
+    assert together.interval.high - together.interval.low > 1.3 * (alone.interval.high - alone.interval.low)
+
+
+def test_a_judge_of_single_answers_has_no_position_and_one_of_pairs_may_lack_verdicts():
+    assert "position" not in {check.name for check in judge_checks([checked("j", [3.0] * 30, [3.0] * 30)], {})}
+    assert named(judge_checks([of_pairs([])], {}), "position").reason == "no pair has a verdict"

@@ -148,6 +148,26 @@ def test_a_jury_needs_two_judges_on_one_scale():
     assert "have different ones" in mixed.vote_reason
 
 
+def test_a_thin_jury_says_on_how_many_records_too_few_gave_a_verdict():
+    found = panel({"a": [1.0] * 9, "b": [1.0] * 6 + [None] * 3, "c": [0.0] * 5 + [None] * 4}, [], vote="majority")
+    assert [found.verdicts[f"q{at}", 0] for at in range(9)] == [1.0] * 6 + [None] * 3
+    assert (found.few_votes, found.to_json()["few_votes"]) == (3, 3)
+    (section,) = panel_parts(found)
+    assert [note.text for note in section.notes if note.kind == "warning"] == [
+        "on 3 of 9 records fewer than two of the jury's 3 members, or fewer than half of them, gave a verdict"
+    ]
+    whole = panel({"a": [1.0] * 9, "b": [0.0] * 9, "c": [0.0] * 9}, [], vote="majority")
+    assert (whole.few_votes, whole.few_votes_note) == (0, "")
+
+
+def test_an_even_jury_says_on_how_many_records_nothing_had_the_most_votes():
+    found = panel({"a": [1.0] * 9, "b": [1.0] * 5 + [0.0] * 3 + [None]}, [], vote="majority")
+    assert (found.divided, found.to_json()["divided"], found.few_votes) == (3, 3, 1)
+    (section,) = panel_parts(found)
+    told = [note.text for note in section.notes if note.kind == "warning"]
+    assert told[1] == "on 3 of 9 records no verdict had the most votes, so that the jury has none"
+
+
 def test_without_labels_there_are_the_judges_and_their_jury():
     truth = truth_of(150)
     scores = {name: score(name, judged(truth, 0.9, at)) for at, name in enumerate("abc")}

@@ -100,7 +100,7 @@ def test_a_label_is_typed_in_any_form(kind, typed, order, value):
 )
 def test_what_is_no_label_is_refused_with_what_was_expected(kind, typed):
     scale = (1.0, 5.0) if kind == "scale" else None
-    with pytest.raises(ConfigError, match="is no verdict: type "):
+    with pytest.raises(ConfigError, match="is not a verdict: type "):
         LabelForm(kind, "n", scale=scale).parse(typed, Sample("q", "?"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.analysis.stored_run import StoredRun
 
@@ -112,7 +112,6 @@ def test_groups_have_bounds_of_their_own():
 outcomes = st.sampled_from([0, 1, "unparsed", "refused", "error", "not_applicable"])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(outcomes, outcomes), min_size=1, max_size=6), st.sampled_from([ALL, ANSWERED]))
 def test_bounds_are_the_least_and_largest_difference_over_all_ways_to_fill_in(drawn, infos):
     """Every unknown verdict is tried as 0 and as 1: exactly these bounds come out."""

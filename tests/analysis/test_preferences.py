@@ -104,6 +104,11 @@ def test_a_missing_answer_is_left_out_and_beside_it_that_sides_loss():
     assert found.tally.not_judged == {"A": {"error": 2}, "B": {"error": 1}, "both": {"error": 1}}
 
 
+def test_missing_answers_are_counted_by_what_became_of_them():
+    found = preferences(Judging((row("no A", "s0", why="refused"), row("no A", "s1", why=""), row("A", "s2"))))
+    assert found.tally.not_judged == {"A": {"refused": 1, "error": 1}}
+
+
 def test_the_bounds_hold_whatever_the_unread_verdicts_are_worth():
     found = preferences(judging("A", "A", "B", "tie", "unparsed", "refused"))
     assert found.bounds == (2.5 / 6, 4.5 / 6)

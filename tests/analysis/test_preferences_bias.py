@@ -6,6 +6,7 @@ from tests.analysis.judging import Judging, orders, row
 
 from steelyard.analysis.preferences import preferences
 from steelyard.stats.intervals import wilson
+from steelyard.stats.paired import newcombe_paired
 
 
 def test_position_bias_is_found_in_the_swaps_that_were_paid_for():
@@ -19,6 +20,7 @@ def test_position_bias_is_found_in_the_swaps_that_were_paid_for():
     assert (bias.orders, bias.n, bias.consistent, bias.consistency) == ("both", 19, 9, 9 / 19)
     assert (bias.favours_first, bias.favours_second) == (9, 1)
     assert bias.bias == pytest.approx(8 / 19)
+    assert bias.bias_interval == newcombe_paired(0, 9, 1, 9)
     assert bias.p == pytest.approx(binomtest(9, 10).pvalue)
     # Place 1 won once for each of the 8 consistent winners, twice for f, once for g.
     assert (bias.first_won, bias.second_won) == (8 + 14 + 2, 8 + 2)

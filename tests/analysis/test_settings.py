@@ -132,3 +132,10 @@ def test_both_texts_can_be_read_back_from_their_diff(before, after):
     changes = word_changes(before, after)
     assert "".join(part.text for part in changes if part.kind != "added") == before
     assert "".join(part.text for part in changes if part.kind != "removed") == after
+
+
+def test_digests_are_shown_by_their_beginning_and_kept_whole():
+    digests = [letter * 32 for letter in "ab"]
+    (change,) = setting_differences(*({"samples": {"n": 3, "digest": digest}} for digest in digests))
+    assert change.phrase == "dataset: digest aaaaaaaa → digest bbbbbbbb"
+    assert (change.before, change.after) == tuple(f"digest {digest}" for digest in digests)

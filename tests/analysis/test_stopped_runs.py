@@ -1,10 +1,11 @@
 """A comparison of runs that ended when their difference was decided says what was decided."""
 
 import random
+from dataclasses import dataclass
 
 import pytest
 
-from steelyard import ExactMatch, Options, Sample, StopWhen, Suite, compare, evaluate_suite
+from steelyard import ExactMatch, Options, Sample, Score, ScoreInfo, StopWhen, Suite, compare, evaluate_suite
 
 
 def solver(share, seed):
@@ -65,3 +66,28 @@ def test_a_run_of_another_evaluation_is_compared_as_ever():
     assert pair.headline.stopped is None
     assert pair.headline.p is not None
     assert any("stopped early" in one for one in pair.warnings)
+
+
+@dataclass(frozen=True)
+class Right:
+    over: str
+
+    @property
+    def score_infos(self):
+        return (ScoreInfo("right", (0, 1), threshold=0.5, denominator=self.over, headline=True),)
+
+    def __call__(self, sample, output):
+        return Score("right", float(output.value == sample.reference))
+
+
+@pytest.mark.parametrize(
+    ("over", "decided", "other"), [("all", "overall", "answered"), ("answered", "answered", "overall")]
+)
+def test_the_mean_that_was_decided_on_has_the_interval_of_the_decision_and_no_other_has_one(over, decided, other):
+    samples = [Sample(f"s{n}", "?", "yes") for n in range(300)]
+    options = Options(stop_when_decided=StopWhen("population", threshold=0.5))
+    [run] = evaluate_suite(Suite("s", "custom", samples, {"t": solver(0.9, 1)}, (Right(over),), options))
+    score = run.summary().score("right")
+    assert run.stopping.used < 300
+    assert getattr(score, decided).interval == run.stopping.interval
+    assert getattr(score, other).interval is None

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 from tests.browser.chromium import missing
 from tests.browser.conftest import MAKERS, address
+from tests.browser.processes import gated_run
+from tests.viewer.conftest import serving
 from tests.viewer.test_queues import queue_in
+from tests.viewer.test_saved_pages import KINDS, store_with_all  # noqa: F401  # a fixture
+from tests.viewer.test_side_by_side import three  # noqa: F401  # a fixture
 
 from steelyard import compare
 from steelyard.report.html import html_report
@@ -61,6 +65,23 @@ def test_every_page_of_the_viewer_can_be_used_by_everybody(shown, browse, axe, k
     assert {name: found for name, found in wrong.items() if found} == {}
 
 
+@pytest.mark.parametrize(
+    "kind", [kind for kind, (path, _) in KINDS.items() if path.startswith(("/codes", "/data", "/queue"))]
+)
+def test_pages_about_records_and_datasets_can_be_used_by_everybody(store_with_all, browse, axe, kind):  # noqa: F811
+    viewer, names = store_with_all
+    reader = {"name": "steelyard_author", "value": "ann", "domain": "127.0.0.1", "path": "/"}
+    known = {"cookies": [reader], "origins": []}
+    path, _ = KINDS[kind]
+    assert browse(address(viewer, path.format(**names)), looked_at(axe), storage_state=known) == []
+
+
+def test_outputs_of_three_runs_can_be_compared_by_everybody(three, browse, axe):  # noqa: F811
+    viewer, (first, second, third) = three
+    for path in (f"/compare?a={first}&b={second}&b={third}", f"/run/{second}/s/q1", "/history/S"):
+        assert browse(address(viewer, path), looked_at(axe)) == [], path
+
+
 def test_queues_can_be_used_by_everybody(shown, browse, axe):
     viewer = shown["exam"].viewer
     queue = queue_in(viewer.store)
@@ -75,6 +96,24 @@ def test_queues_can_be_used_by_everybody(shown, browse, axe):
 
     assert browse(address(viewer, f"/queue/{queue.id}"), visit) == []
     assert browse(address(viewer, "/queue"), looked_at(axe)) == []
+
+
+def test_a_run_that_is_running_can_be_followed_by_everybody(tmp_path, browse, axe):
+    with gated_run(tmp_path / "live.db") as run, serving(tmp_path / "live.db") as viewer:
+
+        async def visit(page):
+            await page.until(
+                "document.querySelector('.badge.running') && document.querySelector('progress').value > 25"
+            )
+            connected = await page.run("document.querySelectorAll('[hx-sse\\\\:connect]').length")
+            return connected, await looked_at(axe)(page)
+
+        try:
+            assert browse(address(viewer, f"/live/{run.id}"), visit) == (1, [])
+            assert browse(address(viewer, f"/run/{run.id}"), looked_at(axe)) == []
+            assert browse(address(viewer, "/"), looked_at(axe)) == []
+        finally:
+            run.allow(60)
 
 
 @pytest.mark.parametrize("kind", MAKERS)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.browser.conftest import address, exam_runs
 from tests.browser.processes import STARTED, ViewerProcess, free_port, gated_run, viewer_process
+from tests.viewer.conftest import serving
+
+from steelyard.store.delete import delete_runs
 
 DONE = "document.querySelector('progress').value"
 CONNECTION = "(document.querySelector('#connection:not([hidden])')?.textContent ?? '')"
@@ -133,3 +137,41 @@ def test_a_filter_and_a_link_of_a_page_from_before_say_what_to_do(store, browse)
     assert "does not answer" in stopped
     assert rows > STARTED
     assert "Open the address that steelyard view printed" in refused
+
+
+def test_an_open_page_says_so_while_the_store_cannot_be_read(store, browse):
+    with gated_run(store) as run, viewer_process(store, "--port", "0") as viewer:
+        away = store.with_name("away.db")
+
+        async def visit(page):
+            await page.until(f"{DONE} > 25", 30)
+            store.rename(away)
+            try:
+                said = await page.until(CONNECTION, 30)
+                shown = await page.run("document.querySelectorAll('.badge.running').length")
+            finally:
+                away.rename(store)
+            await page.until(f"!{CONNECTION}", 30)
+            return said, shown, await finished(page, run), page.complaints
+
+        said, shown, done, complaints = browse(beside(viewer.address, f"/live/{run.id}"), visit)
+    assert said.startswith("The store cannot be read: ")
+    assert (shown, done, complaints) == (1, 100, [])
+
+
+def test_a_list_of_a_run_that_was_deleted_says_so_in_its_place(tmp_path, browse):
+    (run,) = exam_runs(tmp_path)[:1]
+    shape = "[document.querySelectorAll('main, .home, #samples, #keys, #connection').length, document.title]"
+    with serving(tmp_path / "exam.db") as viewer:
+
+        async def visit(page):
+            before = await page.run(shape)
+            await asyncio.to_thread(delete_runs, viewer.store, [viewer.store.run(run.id)])
+            await page.tab.fill("[name=where]", "wrong")
+            await page.tab.click("form[role=search] [type=submit]")
+            said = await page.until("document.querySelector('#samples > [role=alert]')?.textContent")
+            return before, await page.run(shape), said
+
+        before, after, said = browse(address(viewer, f"/run/{run.id}"), visit)
+    assert after == before
+    assert f"there is no run with the id '{run.id}': it may have been deleted" in said

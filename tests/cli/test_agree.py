@@ -1,4 +1,4 @@
-"""`agree`: a run's judge held to people's labels, and what is refused."""
+"""`agree`: a run's judge compared with people's labels, and what is refused."""
 
 import random
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from steelyard.report.html import html_report
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.section import RecordLink
 from steelyard.store import Store
+from steelyard.store.labelled_run import LabelledRun
 from steelyard.store.labels import add_labels
 from steelyard.store.queue_draw import draw_records
 from steelyard.store.queue_values import QueueDesign
@@ -87,9 +88,12 @@ def test_two_runs_have_a_corrected_difference(steelyard, run):
     label(second, truth, 60)
     out = steelyard("agree", run.id, "--versus", second.id, code=0).out
     assert "First minus second: +" in out
-    found = steelyard("agree", run.id, "--versus", run.id, "--json", code=0).json()
-    assert found["difference"]["value"] == 0
-    assert found["to_decide"]["reason"] == "both corrected means are equal so far"
+    assert f"it is run {run.id} itself" in steelyard("agree", run.id, "--versus", run.id, code=2).err
+
+
+def test_a_half_width_in_points_is_refused_with_what_was_meant(steelyard, run):
+    refused = steelyard("agree", run.id, "--half-width", "5", code=2).err
+    assert "the score goes from 0 to 1, so that 5 points are 0.05" in " ".join(refused.split())
 
 
 def test_labels_picked_by_hand_are_warned_of(steelyard):
@@ -109,6 +113,25 @@ def test_labels_of_examples_in_the_judges_prompt_do_not_count(steelyard, tmp_pat
     assert (score["labelled"], score["examples"]) == (39, [["q3", 0]])
 
 
+def test_the_rate_as_judged_has_an_interval_beside_the_corrected_one(steelyard, run):
+    (score,) = steelyard("agree", run.id, "--json", code=0).json()["scores"]
+    low, high = score["corrected"]["raw_interval"]
+    assert low < score["corrected"]["raw"] < high
+    limits = f"{100 * low:.1f} to {100 * high:.1f}"
+    terminal = next(line for line in steelyard("agree", run.id, code=0).out.splitlines() if "as judged" in line)
+    assert limits in terminal
+    page = html_report([run])
+    assert limits in page[page.index("as judged") : page.index("corrected by labels")]
+
+
+def test_without_labels_and_a_score_the_way_on_names_the_headline(steelyard):
+    found, _ = judged_run("nobody", 0.5)
+    told = " ".join(steelyard("agree", found.id, code=2).err.split())
+    assert "nobody labelled any score of run" in told
+    way = f"Let people label correctness_large, the run's headline: steelyard queue create {found.id} --score"
+    assert f"{way} correctness_large --draw 100" in told
+
+
 def test_what_cannot_be_held_to_labels_is_refused_with_a_way_on(steelyard, run):
     assert "has no score 'corect_large': did you mean correct_large?" in steelyard(
         "agree", run.id, "--score", "corect_large", code=2
@@ -119,12 +142,33 @@ def test_what_cannot_be_held_to_labels_is_refused_with_a_way_on(steelyard, run):
     assert "steelyard queue create" in told
 
 
+def test_an_imported_label_that_is_no_number_is_refused_with_its_row(steelyard, run, tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text(f"run,sample,repeat,name,value,author,at\n{run.id},q1,0,correct_large,NaN,ann,2026-03-01\n")
+    told = steelyard("label", run.id, "--from", path, code=2).err
+    assert "labels.csv row 2: value is nan; expected a finite number" in told
+
+
+def test_a_run_without_a_score_is_told_how_judges_score_it(steelyard):
+    found = evaluate(lambda sample: "an answer", SAMPLES[:3], [])
+    told = " ".join(steelyard("agree", found.id, code=2).err.split())
+    assert f"run {found.id} has no score to compare with people: steelyard judges {found.id} --judges FILE" in told
+
+
+def test_an_unfinished_run_says_so_with_its_counts(steelyard, run):
+    with Store() as store:
+        store.writer.change(lambda batch: batch.connection.execute("UPDATE run SET state = 'interrupted'"))
+    out = " ".join(steelyard("agree", run.id, code=0).out.split())
+    assert "this run is interrupted — 200 of 200 records done, 0 errors." in out
+    assert "interrupted" in steelyard("agree", run.id, "--json", code=0).json()["unfinished"]
+
+
 def test_few_labels_are_only_counted(steelyard):
     found, truth = judged_run("few", 0.8)
     label(found, truth, 12)
     out = " ".join(steelyard("agree", found.id, code=0).out.split())
     assert "Labelled: 12 of 200 records, by ann" in out
-    assert "12 records with a verdict and a label; agreement is told from 30 on" in out
+    assert "12 records with a verdict and a label; agreement is shown from 30 on" in out
     assert "kappa" not in out
 
 
@@ -151,3 +195,70 @@ def test_uncertain_records_are_drawn_with_weights_that_agree_uses(steelyard, run
     assert min(weights) > 1
     told = steelyard("queue", "create", run.id, *options, "--uncertain", "--stratified", code=2).err
     assert "two ways to draw" in told
+
+
+def several_judges(jury=""):
+    """A run with three judges, each of which fails other answers; no label yet."""
+    judges = {
+        name: Judge(Scripted({sample.input: "1" for sample in SAMPLES[::every]}, default="5"), name=name)
+        for name, every in {"a": 3, "b": 4, "c": 5}.items()
+    }
+    return evaluate(lambda _: "an answer", SAMPLES, [Correctness(judge) for judge in judges.values()], jury=jury)
+
+
+def people_say(run, name, n=40):
+    with Store() as store:
+        stored = store.runs_named([run.id])[0][0]
+        said = [Label(sample.id, name, "pass", "ann", AT, kind="pass_fail") for sample in SAMPLES[:n]]
+        add_labels(store, stored, said)
+
+
+def test_what_several_judges_rate_is_labelled_by_its_own_name(steelyard):
+    run = several_judges()
+    steelyard("label", run.id, "q1", "pass", "--score", "correct", "--author", "ann", code=0)
+    made = ["queue", "create", run.id, "--score", "correct", "--draw", "50", "--title", "Right?", "--author", "lead"]
+    queue = steelyard(*made, "--json", code=0).json()["queue"]
+    with Store() as store:
+        assert queue_items(store, named_queue(store, queue))
+    assert 0 < steelyard(*made, "--uncertain", "--json", code=0).json()["items"] < 200
+    people_say(run, "correct")
+    found = {each["score"]: each for each in steelyard("agree", run.id, "--json", code=0).json()["scores"]}
+    assert {name: each["labelled"] for name, each in found.items()} == dict.fromkeys(
+        ("correct_a", "correct_b", "correct_c"), 40
+    )
+    rated = steelyard("agree", run.id, "--score", "correct", "--json", code=0).json()["scores"]
+    assert [each["score"] for each in rated] == ["correct_a", "correct_b", "correct_c"]
+    with Store() as store:
+        labelled = LabelledRun.of(store.runs_named([run.id])[0][0]).summary()
+    assert labelled.labelled.uncounted == {}
+    assert labelled.score("correct_b").headline.value > run.summary().score("correct_b").headline.value
+
+
+def test_labels_of_one_judges_score_serve_the_others_until_what_they_rate_is_labelled(steelyard):
+    run = several_judges()
+    people_say(run, "correct_a", 35)
+    (found,) = steelyard("agree", run.id, "--score", "correct_b", "--json", code=0).json()["scores"]
+    assert (found["against"], found["labelled"]) == ("correct_a", 35)
+    people_say(run, "correct", 50)
+    (found,) = steelyard("agree", run.id, "--score", "correct_b", "--json", code=0).json()["scores"]
+    assert (found["against"], found["labelled"]) == ("correct", 50)
+
+
+def test_what_to_label_is_named_with_the_command_that_draws_it(steelyard):
+    run = several_judges("majority")
+    told = " ".join(steelyard("agree", run.id, "--score", "correct_b", code=2).err.split())
+    assert f"steelyard queue create {run.id} --score correct --draw 100" in told
+    told = " ".join(steelyard("agree", run.id, "--score", "correct_jury", code=2).err.split())
+    assert "correct_jury is what several judges say together" in told
+    assert "a gate takes correct_jury.corrected" in told
+    single, _ = judged_run("single", 0.8)
+    told = " ".join(steelyard("agree", single.id, "--score", "correctness_large", code=2).err.split())
+    assert f"steelyard queue create {single.id} --score correctness_large --draw 100" in told
+
+
+def test_a_file_of_labels_names_the_scores_that_its_labels_count_in(steelyard, run, tmp_path):
+    path = tmp_path / "labels.csv"
+    with Store() as store:
+        sample = next(iter(store.run(run.id).places()))
+    path.write_text(f"sample,name,value,author\n{sample},nothing_here,1,ann\n", encoding="utf-8")
+    assert "--with-labels" not in steelyard("label", run.id, "--from", path, code=0).out

@@ -47,7 +47,7 @@ def test_a_baseline_file_decides_the_exit_code(steelyard, exam, tmp_path):
     assert "gate: model: no_regression solve_rate 0.02 holds against model (" in held.out
     lost = steelyard("run", exam(140, gate), code=1)
     assert "does not hold against model (" in lost.out
-    assert "difference -0.1, 95 % CI -0.1" in lost.out
+    assert "difference -10 points, 95 % CI -14.4" in lost.out
     assert "200 pairs" in lost.out
     tolerated = steelyard("run", exam(140, {**gate, "no_regression": {"solve_rate": 0.2}}), code=0)
     assert "there is a loss, and it is within the margin" in " ".join(tolerated.out.split())
@@ -88,7 +88,7 @@ def test_a_target_beside_it_is_the_baseline_of_the_others(steelyard, exam):
     ("changes", "words"),
     [
         ({"prefix": "Riddle"}, "changed content since"),
-        ({"rows": 40}, "a loss of 0.02 is compatible with them"),
+        ({"rows": 40}, "a loss of 2 points is compatible with them"),
     ],
 )
 def test_another_dataset_is_undecided(steelyard, exam, changes, words):
@@ -128,9 +128,9 @@ def test_a_baseline_that_is_nowhere_is_found_before_anything_is_asked(steelyard,
         ('{no_regression: {"solve_rate[evn]": 0.1}, baseline: latest}', "4:24", "no sample is of group 'evn'"),
         ("{no_regression: 0.02, baseline: latest}", "4:23", "expected a mapping of score to margin"),
         ("{no_regression: {solve_rate: 0.02}, baseline: gone.json}", "4:53", "there is no file"),
-        ("{no_regression: {solve_rate: 0.02}, baseline: exam.json}", "4:53", "is no baseline"),
+        ("{no_regression: {solve_rate: 0.02}, baseline: exam.json}", "4:53", "is not a baseline"),
         ("{no_regression: {solve_rate: 0.02}, baseline: {a: 1}}", "4:53", "expected a run, a target or a file"),
-        ("{solve_rate: {low: 0.02}}", "4:20", "only no_regression takes one"),
+        ("{solve_rate: {low: 0.02}}", "4:20", "only no_regression takes a mapping"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_gate_is_told_with_its_place(steelyard, exam, tmp_path, gate, place, words):

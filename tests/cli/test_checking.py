@@ -35,7 +35,7 @@ def test_every_table_is_shown_with_its_columns_and_every_defect_with_its_cell(st
     assert "answer: A 答案" in shown
     assert "answer: F 答案" in shown
     assert "groups: 卦象 8, none 2" in shown
-    assert "exam.xlsx 下!A4: the key 'E' is none of A to D" in shown
+    assert "exam.xlsx 下!A4: the key 'E' is neither a letter A to D nor an option's text" in shown
     assert shown.endswith("or leave such rows out: --skip-bad, in a configuration skip_bad: true under samples\n")
 
 
@@ -92,7 +92,7 @@ def test_every_defect_is_told_even_where_no_row_is_sound(steelyard, tmp_path):
     rows = "".join(f"q{n},x,y,Z\n" for n in range(30))
     (tmp_path / "a.csv").write_text("question,A,B,answer\n" + rows, encoding="utf-8")
     shown = steelyard("check", "a.csv", code=2).out
-    assert shown.count("the key 'Z' is none of A to B") == 30
+    assert shown.count("the key 'Z' is neither a letter A to B nor an option's text") == 30
     steelyard("check", "a.csv", "--skip-bad", code=2)
 
 

@@ -214,7 +214,7 @@ def test_hostile_notes_and_definitions_stay_fenced(tried, coding):
         (("try", "evasiv"), "there is no code 'evasiv': did you mean 'Evasive'?"),
         (("try", "evasive", "--pattern", "x"), "--author NAME is missing"),
         (("try", "evasive", "--pattern", "x", "--examples", "1", *ANN), "--pattern or --examples"),
-        (("try", "evasive", "--pattern", "(", *ANN), "'(' is no regular expression"),
+        (("try", "evasive", "--pattern", "(", *ANN), "'(' is not a regular expression"),
         (("try", "evasive", "--examples", "1", *ANN), "name it with --model NAME or --model-config FILE"),
         (("install", "evasive", *ANN), "was not tried yet"),
         (("propose", "nope", "--model", "m"), "'nope' is neither an error analysis nor a run"),

@@ -158,8 +158,8 @@ def test_codes_are_defined_renamed_merged_and_dropped(steelyard, drawn, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("edit", "evasive"), "say what becomes of the code"),
-        (("edit", "evasive", "--drop", "--adopt"), "say what becomes of the code"),
+        (("edit", "evasive"), "choose what to do with the code"),
+        (("edit", "evasive", "--drop", "--adopt"), "choose what to do with the code"),
         (("edit", "evasive", "--name", "rude"), "there is a code 'rude' already"),
         (("edit", "evasive", "--merge-into", "evasive"), "cannot be merged into itself"),
         (("edit", "evasive", "--merge-into", "ruder"), "has no code 'ruder': did you mean 'rude'?"),

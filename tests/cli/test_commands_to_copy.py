@@ -51,6 +51,23 @@ def test_a_sentence_without_a_command_is_wrapped_as_before():
     assert len(lines) > 5
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("note: the two runs differ in the prompt", ["note: the two runs", "  differ in the", "  prompt"]),
+        ("- the first of many items", ["- the first of many", "  items"]),
+        ("  deep: what is listed below", ["  deep: what is", "    listed below"]),
+        ("  what has no label at all", ["  what has no label", "  at all"]),
+        ("a sentence that has no label", ["a sentence that has", "no label"]),
+        ("注意: 这里的文字没有空格所以在行末断开", ["注意:", "  这里的文字没有空格", "  所以在行末断开"]),
+        ("warning: first line\nsecond line", ["warning: first line", "second line"]),
+    ],
+)
+def test_what_belongs_to_a_label_is_wrapped_below_its_text(text, lines):
+    assert printed(text, 20) == lines
+    assert printed(text, 8), "in a narrow terminal no indent is wider than the text"
+
+
 def test_a_word_that_is_wider_than_the_terminal_is_folded_beside_a_command():
     lines = lines_with_command(f"{'中' * 40} steelyard verify", 40)
     assert lines == ["中" * 20, "中" * 20, "steelyard verify"]

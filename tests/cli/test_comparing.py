@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steelyard import Options, Prompt, Sample, StopWhen, Suite, evaluate_suite
+from steelyard import Options, Prompt, Sample, StopWhen, Store, Suite, compare, evaluate_suite
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.lexical import ChrF, Contains, ExactMatch, RougeL, TokenF1
 from steelyard.suite.evaluate import RunConfig
@@ -163,7 +163,7 @@ def test_one_run_stands_for_all_that_were_started_with_it(steelyard, answered):
     found = steelyard("compare", "new", "--all-pairs", "--json", code=0).json()["comparison"]
     assert [found["baseline"]["target"], *(other["target"] for other in found["others"])] == ["old", "new", "newest"]
     answered({"alone": 5})
-    assert "was started alone" in steelyard("compare", "alone", "--all-pairs", code=2).err
+    assert "was started without others" in steelyard("compare", "alone", "--all-pairs", code=2).err
 
 
 def test_the_words_that_a_prompt_changed_by_are_shown(steelyard, tmp_path, monkeypatch):
@@ -189,14 +189,18 @@ def test_the_words_that_a_prompt_changed_by_are_shown(steelyard, tmp_path, monke
     assert "Answer in <del>one</del><ins>full</ins> <del>short sentence</del><ins>sentences</ins>." in page
 
 
-def test_runs_of_two_suites_are_refused_without_a_common_score_and_told_of_with_one(steelyard, answered):
+def test_commands_refuse_runs_of_two_suites_and_python_is_told_of_them(steelyard, answered, tmp_path):
     answered({"old": 10})
     samples = [Sample(f"q{no}", question, answer) for no, (question, answer) in enumerate(ANSWERS.items())]
     model = Prompt(Scripted(ANSWERS), "{{question}}")
     evaluate_suite(Suite("facts", "custom", samples, {"new": model}, (ExactMatch(),)))
     evaluate_suite(Suite("style", "custom", samples, {"polite": model}, (TokenF1(),)))
-    told = " ".join(steelyard("compare", "old", "new", code=0).out.split())
-    assert "note: The runs are of two suites, quiz and facts: equal names of scores" in told
-    refused = steelyard("compare", "new", "polite", code=2).err
-    assert "(new) is of suite 'facts' and run" in refused
-    assert "(polite) of suite 'style', which has no score 'exact_match'" in refused
+    for command in ("compare old new", "report old new --html out.html", "compare new polite"):
+        refused = steelyard(*command.split(), code=2).err
+        assert "runs of different suites cannot be compared" in refused
+        assert "(new) is of suite facts" in refused
+        assert "give both configurations the same name:" in refused
+    assert not (tmp_path / "out.html").exists()
+    with Store() as store:
+        warnings = compare(store.run("old"), store.run("new")).pairs[0].warnings
+    assert any(text.startswith("The runs are of two suites, quiz and facts: equal names") for text in warnings)

@@ -61,7 +61,7 @@ def test_a_dataset_is_changed_compared_and_saved(exam):
         (("add", "exam.csv", "q1", "--set", "A=x", "--author", "ann"), "has a row with the id q1"),
         (("retire", "exam.csv", "q1", "--undo", "--author", "ann"), "the draft of exam.csv has no row"),
         (("retire", "exam.csv", "q1", "--author", " "), "your name is missing"),
-        (("save", "exam.csv", "--author", "ann"), "there is nothing to save"),
+        (("save", "exam.csv", "--author", "ann"), "no changes to save"),
     ],
 )
 def test_what_cannot_be_done_is_said(exam, arguments, words):
@@ -73,4 +73,4 @@ def test_what_cannot_be_done_is_said(exam, arguments, words):
 def test_undoing_takes_a_row_out_of_the_draft(exam):
     exam("data", "retire", "exam.csv", "q1", "--author", "ann", code=0)
     exam("data", "retire", "exam.csv", "q1", "--undo", "--author", "bob", code=0)
-    assert "nothing to save" in exam("data", "save", "exam.csv", "--author", "ann", code=2).err
+    assert "no changes to save" in exam("data", "save", "exam.csv", "--author", "ann", code=2).err

@@ -8,9 +8,14 @@ import subprocess
 import sys
 import termios
 import time
+from datetime import UTC, datetime
+from xml.etree import ElementTree as ET
 
 import pytest
 from tests.running_server import ledger_server
+
+from steelyard import Label, Store
+from steelyard.store.labels import add_labels
 
 
 def at(server, **more):
@@ -20,13 +25,44 @@ def at(server, **more):
 
 def test_0_where_the_gate_holds(steelyard, write, says):
     result = steelyard("run", write({"a": says("A")}, gate={"solve_rate": ">= 0.25"}), code=0)
-    assert "gate: a: solve_rate >= 0.25 holds (0.25" in result.out
+    assert "gate: a: solve_rate >= 0.25 holds (25.0 %" in result.out
 
 
 def test_1_where_the_gate_does_not_hold(steelyard, write, says):
     result = steelyard("run", write({"a": says("A")}, gate={"solve_rate": ">= 0.26"}), code=1)
-    assert "gate: a: solve_rate >= 0.26 does not hold (0.25" in result.out
-    assert steelyard("show", "a", code=0).out, "reading a run whose gate fails is no failure"
+    assert "gate: a: solve_rate >= 0.26 does not hold (25.0 %" in result.out
+    assert steelyard("show", "a", code=0).out, "reading a run whose gate fails is not a failure"
+
+
+def test_4_where_a_corrected_score_lacks_labels_and_0_once_they_are_there(steelyard, tmp_path):
+    rows = [{"id": f"q{at}", "question": f"Question {at:02}?", "answer": "yes"} for at in range(40)]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    config = {
+        "suite": "rag",
+        "samples": {"file": "q.jsonl"},
+        "targets": {"t": {"baseline": "reference"}},
+        "judge": {"model": {"scripted": {"default": "5"}}},
+        "scorers": ["correctness"],
+        "gate": {"correct.corrected": ">=! 0.6", "correct": ">= 0.9"},
+    }
+    (tmp_path / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+    files = ("--markdown", "s.md", "--junit", "s.xml", "--html", "s.html")
+    result = steelyard("run", "exam.json", *files, code=4)
+    told = "t: correct.corrected &gt;=! 0.6 says nothing: nobody labelled it"
+    assert "gate: t: correct.corrected >=! 0.6 says nothing: nobody labelled it" in " ".join(result.out.split())
+    assert "⚠️ t: correct.corrected" in (tmp_path / "s.md").read_text(encoding="utf-8")
+    (error,) = ET.parse(tmp_path / "s.xml").iter("error")
+    assert (error.get("type"), "nobody labelled it" in error.get("message")) == ("unlabelled", True)
+    assert told in (tmp_path / "s.html").read_text(encoding="utf-8")
+    with Store() as store:
+        (run,) = store.runs()
+        at = datetime(2026, 3, 1, tzinfo=UTC)
+        add_labels(
+            store, run, [Label(f"q{no}", "correct", "fail" if no < 5 else "pass", "ann", at) for no in range(40)]
+        )
+    result = steelyard("resume", run.id, "--json", code=0)
+    corrected, plain = result.json()["gate"]["results"]
+    assert (corrected["state"], corrected["value"], plain["value"]) == ("holds", pytest.approx(35 / 40), 1.0)
 
 
 def test_2_names_the_place_of_a_wrong_column_before_anything_is_stored(steelyard, write, says, tmp_path):
@@ -103,7 +139,7 @@ def test_2_for_a_report_that_cannot_be_written_before_anything_is_asked(steelyar
 
 def test_3_where_the_data_cannot_decide(steelyard, write, says):
     result = steelyard("run", write({"a": says("A")}, gate={"solve_rate": ">=! 0.2"}), code=3)
-    assert "solve_rate >=! 0.2 cannot be decided (0.25" in result.out
+    assert "solve_rate >=! 0.2 cannot be decided (25.0 %" in result.out
 
 
 def test_4_once_the_error_limit_is_passed_and_a_resume_may_mend_it(steelyard, write, tmp_path):
@@ -130,7 +166,7 @@ def test_4_where_the_key_or_the_quota_is_refused_after_one_call(steelyard, write
 
 
 def test_4_where_the_store_cannot_be_used(steelyard, write, says, tmp_path):
-    (tmp_path / "text.db").write_text("this is no database, whatever its name says\n" * 50, encoding="utf-8")
+    (tmp_path / "text.db").write_text("this is not a database, whatever its name says\n" * 50, encoding="utf-8")
     result = steelyard("run", write({"a": says()}), "--store", "text.db", code=4)
     assert "text.db: file is not a database" in result.err
 

@@ -30,8 +30,8 @@ def test_a_report_goes_to_report_html_where_nothing_is_said(steelyard, ran, tmp_
 def test_export_writes_a_json_line_per_record(steelyard, ran, tmp_path):
     rows = [json.loads(line) for line in steelyard("export", "a", code=0).out.splitlines()]
     assert [row["sample"]["input"] for row in rows] == [f"Question {n}?" for n in range(20)]
-    assert steelyard("export", "a", "--out", "deep/a.jsonl", code=0).out == "wrote deep/a.jsonl\n"
-    assert len((tmp_path / "deep/a.jsonl").read_text(encoding="utf-8").splitlines()) == 20
+    assert steelyard("export", "a", "--out", "deep/down/a.jsonl", code=0).out == "wrote deep/down/a.jsonl\n"
+    assert len((tmp_path / "deep/down/a.jsonl").read_text(encoding="utf-8").splitlines()) == 20
 
 
 def test_export_writes_csv_whose_cells_are_no_formulas_unless_asked(steelyard, ran):
@@ -63,8 +63,8 @@ def test_export_refuses_an_unknown_format_and_a_place_it_cannot_write(steelyard,
     assert ".ods files cannot be written; name a .xlsx" in steelyard("export", "a", "--out", "a.ods", code=2).err
     assert ".pdf files cannot be written; name a .xlsx" in steelyard("export", "a", "--out", "a.pdf", code=2).err
     assert "name a file with --out" in steelyard("export", "a", "--format", "parquet", code=2).err
-    assert "go into a workbook (--out FILE.xlsx) or into a folder" in steelyard("export", "a", "c", code=2).err
-    assert "go with --json-dir" in steelyard("export", "a", "--source", "x.csv", code=2).err
+    assert "to a workbook (--out FILE.xlsx) or a folder" in steelyard("export", "a", "c", code=2).err
+    assert "need --json-dir" in steelyard("export", "a", "--source", "x.csv", code=2).err
     assert "cannot be written" in steelyard("export", "a", "--out", "exam.csv/a.jsonl", code=2).err
 
 

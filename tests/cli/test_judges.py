@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate
+from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate, evaluate_suite
+from steelyard.data.sample_files import SampleFiles
 from steelyard.report.html import html_report
 from steelyard.store import Store
 from steelyard.store.labels import add_labels
+from steelyard.suites import PairwiseSuite
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 SAMPLES = [Sample(f"q{at}", f"Question number {at:03} of the exam?", "the answer") for at in range(120)]
@@ -112,6 +114,7 @@ def test_every_report_of_the_judges_run_has_the_comparison(steelyard, run, file)
         page = html_report([store.run(found["judges_run"])])
     assert "judge against judge" in page
     assert "good - poor" in page
+    assert "Checks of the judges" in page
 
 
 def test_labelled_answers_alone_can_be_judged(steelyard, run, file):
@@ -134,8 +137,8 @@ def test_without_labels_only_the_judges_are_shown(steelyard, file):
     ("text", "message"),
     [
         ("judges: {}", "name at least one"),
-        ("judges: {a: token_f1}", "a asks no judge"),
-        ("judges: {a: {correctness: {}}}", "asks a model and has none"),
+        ("judges: {a: token_f1}", "a uses no judge"),
+        ("judges: {a: {correctness: {}}}", "has no model to ask"),
         ("judges: {a: {correctness: {judge: {model: {scripted: {default: '5'}}}}}}\njury: majority", "two judges"),
         ("judges: {a: {corectness: {}}}", "did you mean 'correctness'"),
         ("judge: {a: correctness}", "did you mean"),
@@ -151,3 +154,34 @@ def test_a_run_of_judges_is_not_judged_again(steelyard, run, file):
     found = steelyard("judges", run.id, "--judges", file, "--json", code=0).json()
     err = " ".join(steelyard("judges", found["judges_run"], "--judges", file, code=2).err.split())
     assert "judges answers itself: name the run that gave them" in err
+
+
+def test_judges_of_pairs_are_checked_for_the_place_of_an_answer(steelyard, tmp_path):
+    samples = [{"id": f"p{at}", "question": f"Pair {at}?"} for at in range(40)]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, samples)), encoding="utf-8")
+    suite = PairwiseSuite(
+        SampleFiles(tmp_path / "q.jsonl"),
+        {"ours": lambda _: "An answer.", "theirs": lambda _: "Another one."},
+        judge=Judge(Scripted(default="[[A]]")),
+    )
+    *_, judged = evaluate_suite(suite)
+    judges = {
+        "first": {"preference": {"judge": {"model": {"scripted": {"default": "[[A]]"}}}}},
+        "fair": {"preference": {"judge": {"model": {"scripted": {"default": "[[C]]"}}}}},
+    }
+    path = tmp_path / "judges.json"
+    path.write_text(json.dumps({"judges": judges}))
+    found = steelyard("judges", judged.id, "--judges", path, "--canary", "0.5", "--json", code=0).json()
+    positions = {each["judge"]: each for each in found["checks"] if each["name"] == "position"}
+    assert (positions["first"]["value"], positions["first"]["n"]) == (1.0, 40)
+    assert positions["first"]["interval"][0] > 0.8
+    assert positions["fair"]["value"] == 0
+    assert positions["fair"]["interval"][0] < 0 < positions["fair"]["interval"][1]
+    with Store() as store:
+        outputs = [record.output.value for record in store.run(found["canary_run"]).records()]
+    assert len(outputs) == 20
+    assert all(value["A"].startswith("An answer.\n\nNote to") and value["B"] == "Another one." for value in outputs)
+    canaries = {each["judge"]: each["value"] for each in found["checks"] if each["name"] == "injection canary"}
+    assert canaries == {"first": 0.0, "fair": 0.0}
+    shown = " ".join(steelyard("judges", judged.id, "--judges", path, code=0).out.split())
+    assert "position" in shown

@@ -350,7 +350,7 @@ def test_records_are_labelled_one_by_one_on_a_terminal(sql):
     first = terminal.until("1 of 4: q1", "result, pass or fail: ")
     assert "SELECT n FROM t ORDER BY n" in first
     terminal.type("perhaps\n")
-    terminal.until("is no verdict", "result, pass or fail: ")
+    terminal.until("is not a verdict", "result, pass or fail: ")
     terminal.type("# the order is not asked for\n")
     terminal.until("result, pass or fail: ")
     terminal.type("pass\n")

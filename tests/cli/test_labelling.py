@@ -79,7 +79,7 @@ def test_a_filled_sheet_comes_back(steelyard, exam, tmp_path):
     sheet = tmp_path / "queue.csv"
     steelyard("review", "weak", "--csv", sheet, code=0)
     text = sheet.read_text(encoding="utf-8-sig")
-    assert "'=HYPERLINK(1)" in text, "a reply is no formula"
+    assert "'=HYPERLINK(1)" in text, "a reply is not a formula"
     assert ",key," not in text
     filled(sheet, {"q5": "A", "q4": "none"})
     assert "2 verdicts by ann stored" in steelyard("label", "weak", "--from", sheet, "--author", "ann", code=0).out

@@ -142,7 +142,8 @@ def test_what_a_judge_does_in_all_pairs_is_one_note(capfd):
 def test_the_position_bias_is_a_line_and_a_note(capfd):
     given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(12)]
     out = " ".join(shown(capfd, preferences(Judging(tuple(given)))).split())
-    assert "bias to the first: +100.0 points (disagreements for the first 12, for the second 0, p = 0.00049)" in out
+    assert "bias to the first: +100.0 points (95 % CI +65.7 to +100.0; " in out
+    assert "; disagreements for the first 12, for the second 0, p = 0.00049)" in out
     assert "note: The judge favours the answer shown first" in out
 
 

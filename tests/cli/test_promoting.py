@@ -59,7 +59,7 @@ def test_samples_are_promoted_by_the_cause_that_a_model_gave(steelyard, exam, tm
 
 
 def test_where_nothing_fits_no_file_is_made(steelyard, exam, tmp_path):
-    assert "matches: errors" in steelyard("promote", "weak", "--where", "errors", "--to", "set.jsonl", code=0).out
+    assert "matches errors" in steelyard("promote", "weak", "--where", "errors", "--to", "set.jsonl", code=0).out
     assert not (tmp_path / "set.jsonl").exists()
 
 

@@ -66,7 +66,7 @@ def test_only_accepted_questions_are_written_and_the_counts_are_reported(review,
 
 def test_an_interrupted_review_goes_on_and_asks_no_model_again(review, server, tmp_path):
     first = review(server, ["r", "q"], code=130)
-    assert "0 accepted, 1 rejected, 2 undecided; the same command goes on with them" in first.out
+    assert "0 accepted, 1 rejected, 2 undecided; the same command continues" in first.out
     assert not (tmp_path / "q.jsonl").exists()
     asked = len(server.asked)
     second = review(server, ["a"], code=130)  # the input ends
@@ -74,8 +74,9 @@ def test_an_interrupted_review_goes_on_and_asks_no_model_again(review, server, t
     assert ASKED[0] not in second.out
     review(server, ["a"])
     assert written(tmp_path) == [ASKED[1], ASKED[3]]
-    review(server, [])
+    last = review(server, [])
     assert len(server.asked) == asked, "a finished run is reviewed as it is"
+    assert "3 of 4 requested questions" in last.out, "for a person, not as JSON"
 
 
 def test_a_decision_can_be_undone(review, server, tmp_path):
@@ -117,7 +118,7 @@ def test_pages_and_headings_are_chosen_from_the_command_line(steelyard, server, 
     given = ("generate", "qa", "--documents", tmp_path / "station.md", "--out", "q.jsonl", "--per-chunk", "4")
     model = ("--model", "exam", "--base-url", server.url)
     assert "only PDF files" in steelyard(*given, *model, "--pages", "1-2", code=2).err
-    assert "nothing to ask about" in steelyard(*given, *model, "--exclude-heading", "the station", code=2).err
+    assert "no chunk to ask about" in steelyard(*given, *model, "--exclude-heading", "the station", code=2).err
     found = steelyard(*given, *model, "--keep-boilerplate", "--exclude-heading", "rain", "--json", code=0).json()
     assert (found["chunks"], found["left_out"]) == (1, {})
     assert "License" in server.asked[0]

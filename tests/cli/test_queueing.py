@@ -41,7 +41,7 @@ def test_a_queue_is_made_listed_and_shown(steelyard, run):
     label_all(queue["queue"], "ann")
     out = steelyard("queue", "show", queue["queue"], code=0).out
     assert "0 of 30 records done, 30 labels" in out
-    assert "agreement is told from 30" in out
+    assert "agreement is shown from 30" in out
     label_all(queue["queue"], "bob")
     out = steelyard("queue", "show", queue["queue"], code=0).out
     assert "30 of 30 records done, 60 labels" in out
@@ -88,7 +88,7 @@ def test_a_sheet_is_filled_in_and_read_back(steelyard, run, tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("{queue},1,perhaps", "row 3: 'perhaps' is no verdict: type pass or fail"),
+        ("{queue},1,perhaps", "row 3: 'perhaps' is not a verdict: type pass or fail"),
         ("other,1,pass", "row 3: it is of the queue 'other'"),
         ("{queue},one,pass", "row 3: item is 'one'"),
         ("{queue},999,pass", "row 3: queue {queue} has no item 999 any more"),
@@ -130,9 +130,9 @@ def test_records_are_labelled_one_by_one_on_a_terminal(steelyard, run, monkeypat
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", answer)
     out = steelyard("queue", "label", queue, "--author", "ann", code=0).out
-    assert "'perhaps' is no verdict" in out
+    assert "'perhaps' is not a verdict" in out
     assert "your last verdict is withdrawn" in out
-    assert "nothing is left in queue" in out
+    assert "no record is left in queue" in out
     assert set(shown) == {"pass or fail: "}
     with Store() as store:
         progress, verdicts = read_progress(store, named_queue(store, queue))
@@ -150,7 +150,7 @@ def test_runs_that_take_other_labels_are_not_mixed(steelyard, run):
 
 def test_what_cannot_be_meant_is_refused_before_anything_is_stored(steelyard, run):
     for options, message in [
-        (("--stratified",), "--stratified draws a number of records"),
+        (("--stratified",), "--stratified needs a number of records"),
         (("--raters", "9"), "1 to 5 raters, not 9"),
         (("--overlap", "2"), "a share from 0 to 1"),
         (("--where", "nonsense"), "there is no condition 'nonsense'"),

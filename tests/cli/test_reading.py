@@ -106,6 +106,14 @@ def test_show_lists_samples_of_a_kind_with_the_right_option_marked(steelyard, wr
     assert "Question 2?" in steelyard("show", "a", "--only", "refused", code=0).out
     assert "is errors" in steelyard("show", "a", "--only", "errors", code=0).out
     assert len(steelyard("show", "a", "--only", "all", "-n", "50", "--json", code=0).json()) == 20
+    listed = {}
+    for kinds in ("wrong", "unparsed", "refused", "wrong,unparsed", "unparsed, refused"):
+        rows = steelyard("show", "a", "--only", kinds, "-n", "50", "--json", code=0).json()
+        listed[kinds] = {row["sample"]["id"] for row in rows}
+    assert listed["wrong,unparsed"] == listed["wrong"] | listed["unparsed"] != listed["wrong"]
+    assert listed["unparsed, refused"] == listed["unparsed"] | listed["refused"]
+    assert "'worng': did you mean 'wrong'?" in steelyard("show", "a", "--only", "unparsed,worng", code=2).err
+    assert "--only takes one kind" in steelyard("show", "a", "--only", "wrong,refused", "--sort", "id", code=2).err
 
 
 def test_what_a_model_wrote_cannot_act_on_the_terminal(steelyard, write, says):
@@ -216,6 +224,12 @@ def test_scores_with_one_reason_share_a_line_and_passages_say_where_they_stand(s
     ]
     assert "hit_rate: 1; mrr: 0.5; precision: 0.5; recall: 1;" in lines[5]
     assert len(lines) == 7  # the six scores of one reason, folded at 80 columns
+
+
+def test_a_sample_by_itself_is_shown_with_its_passages_and_which_were_expected(steelyard, answered):
+    text = " ".join(steelyard("show", "old", "a", code=0).out.split())
+    assert "1. x.pdf, page 3: It is old. 2. y.pdf; expected, by words: It is high." in text
+    assert "It is old." not in steelyard("show", "old", "--only", "all", code=0).out
 
 
 def test_that_no_sample_is_wrong_is_said_with_the_scores_that_could_have_said_so(steelyard, answered, tmp_path):

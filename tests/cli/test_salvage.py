@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.thorough import times
 
 from steelyard import ExactMatch, Output, Prompt, Record, Reply, Sample, Scripted, Store, evaluate
 from steelyard.session.replies import pack_reply
@@ -67,7 +68,7 @@ def test_wherever_pages_are_lost_what_is_saved_is_true_and_what_is_not_is_said(s
     chance = random.Random(37)
     data, _ = sound
     pages = len(data) // PAGE
-    for _ in range(25):
+    for _ in range(times(12, 50)):
         broken = bytearray(data)
         for page in chance.sample(range(pages), chance.choice([1, 1, 1, 3])):
             broken[page * PAGE : (page + 1) * PAGE] = chance.choice([bytes(PAGE), chance.randbytes(PAGE)])
@@ -88,7 +89,7 @@ def test_a_lost_page_of_rows_takes_little_more_than_its_rows(sound, originals, s
     data, _ = sound
     leaves = [page for page in range(28, len(data) // PAGE) if data[page * PAGE] in {LEAF_OF_TABLE, LEAF_OF_INDEX}]
     saved = []
-    for page in leaves[:15]:
+    for page in leaves[: times(8, 15)]:
         place(data[: page * PAGE] + bytes(PAGE) + data[(page + 1) * PAGE :])
         rows = by_place(steelyard("export", "--salvage").out)
         saved.append(sum(not is_damaged(row) for row in rows.values()) / len(originals))
@@ -196,7 +197,7 @@ def test_what_is_in_the_log_of_a_killed_writer_is_saved_too(sound, steelyard, tm
     [
         (None, 2, "there is no store at"),
         (b"", 2, "the file is empty"),
-        (b"question,answer\n" * 999, 4, "it is no SQLite file"),
+        (b"question,answer\n" * 999, 4, "it is not a SQLite file"),
     ],
 )
 def test_what_is_no_store_is_said_to_be_none(steelyard, data, code, said):

@@ -176,6 +176,26 @@ def test_a_template_without_the_question_is_an_error_unless_it_is_meant(steelyar
 
 
 @pytest.mark.parametrize(
+    ("template", "hinted"),
+    [
+        ("{{question}}\n{{reference}}\n{{answer}}\nRate the answer from 1 to 5.", True),
+        ("Rate the answer to the question from 1 to 5, by the reference.\n{{question}}\n{{answer}}\nRating:", False),
+    ],
+)
+def test_a_judges_own_prompt_that_begins_with_the_question_gets_a_hint_and_no_error(
+    steelyard, tmp_path, server, template, hinted
+):
+    path = write(tmp_path, server, "rag", "When?")
+    value = json.loads(path.read_text("utf-8"))
+    value["scorers"] = [{"correctness": {"template": template}}]
+    path.write_text(json.dumps(value), "utf-8")
+    hint = "correctness: its prompt begins with {{question}}"
+    assert (hint in " ".join(steelyard("check", path, code=0).out.split())) is hinted
+    assert (hint in " ".join(steelyard("run", path, "--dry-run", code=0).out.split())) is hinted
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
     ("target", "said"),
     [
         ({"http": {"url": "http://h/v1", "body": {"q": "hello"}, "response": {"text": "t"}}}, "the body has none of"),

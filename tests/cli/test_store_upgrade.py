@@ -34,6 +34,8 @@ def test_it_names_the_copy_and_every_migration(steelyard, written):  # noqa: F81
         "migration 7: create the tables of queues"
         "migration 8: create the table with drafts of datasets"
         "migration 9: create the tables of error analysis"
+        "migration 10: create the table with tokens from the caches of endpoints"
+        "migration 11: create the table with what was computed of runs"
         f"{written} is upgraded"
     )
     with Store(copy) as store:

@@ -77,3 +77,12 @@ def test_the_widest_text_is_cut_with_a_sign_before_any_number_is():
     assert line.rstrip().endswith("140/140")
     assert line.split()[:4] == ["kx27ab", "2026-11-22", "13:51", "Boats"]
     assert "…" in line
+
+
+def test_a_column_of_moments_is_kept_whole_and_a_wide_name_is_cut_instead():
+    rows = [["abc123", "2026-11-23 08:02", "a suite with a long title", "a target with a long name", "70/70"]]
+    columns = ["run", "started (UTC)", "suite", "target", "done"]
+    lines = printed(table(columns, rows, right=(4,), elastic=3, width=60), 60)
+    assert lines[1].startswith("abc123 2026-11-23 08:02 ")
+    assert "…" in lines[1]
+    assert "a suite with a long title" not in " ".join(lines)

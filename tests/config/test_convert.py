@@ -184,7 +184,7 @@ def test_sources_are_asked_as_far_as_they_have_a_folder_in_turn():
         assert f'export origin_llm_kb zhipu_ai --source {source} --json-dir "{folder}"\n' in text
     assert converted(sources=sources, targets=[])["samples"]["file"] == sources
     assert converted()["samples"]["file"] == "./exam.csv"
-    assert '# No source goes with the result folder "t2".' in convert(OLD | {"targets": ["t1", "t2"]}, "old.json")
+    assert '# There is no source for the result folder "t2".' in convert(OLD | {"targets": ["t1", "t2"]}, "old.json")
 
 
 def test_a_name_with_a_line_break_stays_inside_its_comment():

@@ -73,7 +73,7 @@ targets:
     error = error_of(text)
     assert [(one.location.line, one.message.partition(":")[0]) for one in error.errors] == [
         (3, "X-Auth"), (3, "token"), (4, "password")]  # fmt: skip
-    assert 'nor resolved in body: send it in a header as "${NAME}"' in str(error)
+    assert 'not resolved in body: send it in a header as "${NAME}"' in str(error)
     assert not any(one in str(error) for one in ("sk-0123456789, X", "abcdefgh", "hunter22"))
 
 
@@ -104,7 +104,7 @@ samples: {file: "${price}"}
 
 def test_a_password_in_an_address_is_refused_and_not_shown():
     error = error_of('url: "https://me:hunter22@host/v1"')
-    assert "a password is not written into an address" in str(error)
+    assert "a password is not allowed in an address" in str(error)
     assert "hunter22" not in str(error)
 
 

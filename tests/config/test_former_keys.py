@@ -51,7 +51,7 @@ def test_the_present_name_is_a_field_and_the_former_one_is_none(kind, name, form
 def test_a_former_key_is_read_and_noted_with_its_line(folder):
     exam = loaded(folder, EXAM)
     assert exam.described.scoring.also_scored == ("last_letter",)
-    assert exam.notes == ("exam.yaml:6: beside is called also_scored now",)
+    assert exam.notes == ("exam.yaml:6: the new name of beside is also_scored",)
 
 
 def test_what_is_stored_and_shown_has_the_present_key(folder):

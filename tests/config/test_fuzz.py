@@ -40,7 +40,7 @@ VALUES = st.recursive(
     max_leaves=6,
 )  # fmt: skip
 MANY = settings(
-    max_examples=times(80, 300),
+    max_examples=times(25, 300),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -78,7 +78,7 @@ def starter(tmp_path):
     return tmp_path
 
 
-@settings(MANY, max_examples=times(50, 150))
+@settings(MANY, max_examples=times(25, 150))
 @given(st.data())
 def test_the_first_configuration_with_signs_changed_is_loaded_or_refused(starter, data):
     lines = starter.joinpath("choice.yaml").read_text(encoding="utf-8").replace("# gate", "gate").splitlines()

@@ -104,6 +104,21 @@ def test_a_limit_takes_the_first_of_what_the_file_selects(folder, samples, limit
     assert loaded.plain["samples"] == {"file": "lines.txt", **expected}
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "suite: choice\nscorers: []\n",
+            "unknown key 'scorers': suites that have it: pairwise, rag, text2sql; keys of choice: few_shot, gate,",
+        ),
+        ("suite: text2sql\nscorer: []\n", "unknown key 'scorer': did you mean 'scorers'?"),
+        ("suite: rag\ndocument: []\n", "unknown key 'document': did you mean 'documents'?"),
+    ],
+)
+def test_a_key_of_another_suite_is_not_taken_for_a_misspelling_of_a_distant_one(folder, text, words):
+    assert words in str(error_of(folder, text))
+
+
 HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
 
 
@@ -121,8 +136,8 @@ HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
         ("suite: [toy]\n", "1:8", "suite: expected one of"),
         ("suite: broken_suite\n", "1:8", "has no attribute 'NoSuchSuite'"),
         (HEAD, "1:1", "the key 'targets' is missing"),
-        (HEAD + "targets:\n", "3:1", "name at least one target"),
-        (HEAD + "targets: {}\n", "3:10", "name at least one target"),
+        (HEAD + "targets:\n", "3:1", "there is no target; name at least one"),
+        (HEAD + "targets: {}\n", "3:10", "there is no target; name at least one"),
         (HEAD + "targets: [echo]\n", "3:10", "targets: expected a mapping"),
         (HEAD + "targets: {a: echo, A: echo}\n", "3:20", "'a' and 'A' differ only in case"),
         (HEAD + "targets: {\u00e9: echo, e\u0301: echo}\n", "3:20", "differ only in case"),
@@ -188,8 +203,66 @@ def test_a_gate_on_a_score_that_no_scorer_gives_is_refused_before_anything_is_as
         load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"})
 
 
+def test_a_gate_may_name_a_jury_and_a_corrected_score(folder):
+    (folder / "q.jsonl").write_text('{"id": "a", "question": "Who?", "answer": "She."}\n', encoding="utf-8")
+    suite = """
+suite: rag
+samples: {file: q.jsonl}
+targets: {t: {baseline: reference}}
+judges: {a: {model: {scripted: {default: "5"}}}, b: {model: {scripted: {default: "4"}}}}
+jury: majority
+scorers: [correctness]
+"""
+
+    def loaded(gate):
+        (folder / "exam.yaml").write_text(f"{suite}gate: {gate}\n", encoding="utf-8")
+        return load(folder / "exam.yaml", environ={}).suite
+
+    gate = '{correct_jury: ">= 0.8", correct_a.corrected: ">=! 0.8", correct_jury.corrected: "> 0.5"}'
+    assert list(loaded(gate).gate) == ["correct_jury", "correct_a.corrected", "correct_jury.corrected"]
+    refused = {
+        '{correct_juri: ">= 0.8"}': "there is no score 'correct_juri': did you mean 'correct_jury'",
+        '{"correct_a.corrected[g]": ">= 0.8"}': "corrected by labels over the whole run, not over a group",
+        '{correct: ">= 0.8"}': "(correct_a, correct_b); name one of them, or correct_jury, what they say together",
+        "{no_regression: {correct_a.corrected: 0.1}, baseline: latest}": "not by .with_errors or .corrected",
+    }
+    for gate, message in refused.items():
+        with pytest.raises(ConfigError) as caught:
+            loaded(gate)
+        assert message in str(caught.value)
+    margin = "{no_regression: {correct_jury: 0.1}, baseline: latest}"
+    assert loaded(margin).gate["no_regression"] == {"correct_jury": 0.1}
+    suite = suite.replace("jury: majority\n", "")
+    with pytest.raises(ConfigError, match="name one of them, or set jury: majority, and name correct_jury"):
+        loaded('{correct: ">= 0.8"}')
+
+
 def test_a_gate_on_a_group_that_no_sample_has_is_refused_unless_only_a_part_is_asked(folder):
     text = TEXT.replace('gate: {length: ">= 0.5"}', 'gate: {"length[owls]": ">= 0.5"}')
     with pytest.raises(ConfigError, match="no sample is of group 'owls'"):
         load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"})
     assert load(written(folder, text), environ={"BIRD_KEY": "tweet-tweet"}, limit=2).suite.gate
+
+
+def test_a_gate_on_a_turn_is_taken_of_scores_of_turns_alone(folder):
+    (folder / "q.jsonl").write_text('{"id": "a", "question": "Who?", "answer": "She."}\n', encoding="utf-8")
+    suite = """
+suite: rag
+samples: {file: q.jsonl}
+targets: {t: {baseline: reference}}
+judge: {model: {scripted: {default: "5"}}}
+scorers: [correctness, per_turn: {scorer: {guideline: {name: polite, guidelines: [Is polite.]}}}]
+"""
+
+    def loaded(gate):
+        (folder / "exam.yaml").write_text(f"{suite}gate: {gate}\n", encoding="utf-8")
+        return load(folder / "exam.yaml", environ={}).suite
+
+    assert loaded('{"polite_per_turn[turn 1]": ">=! 0.5"}').gate == {"polite_per_turn[turn 1]": ">=! 0.5"}
+    for gate, group in {
+        '{"polite_per_turn[turn 0]": ">= 0.5"}': "turn 0",
+        '{"correct[turn 1]": ">= 0.5"}': "turn 1",
+        '{no_regression: {"polite_per_turn[turn 1]": 0.1}, baseline: latest}': "turn 1",
+    }.items():
+        with pytest.raises(ConfigError, match=f"no sample is of group '{group}'"):
+            loaded(gate)

@@ -161,5 +161,5 @@ def test_any_heap_of_yaml_signs_is_read_or_refused_with_a_place(pieces):
 @pytest.mark.parametrize("text", ["a:\n\tb: 1\n", "a:\n  - 1\n\t- 2\n"])
 def test_a_tab_is_named_and_what_to_do_with_it(text):
     error = error_of(text)
-    assert "a tab stands here; YAML is indented by spaces alone, so replace it by spaces" in str(error)
+    assert "there is a tab here; YAML is indented by spaces only, so replace it by spaces" in str(error)
     assert error.location.line == text[: text.index("\t")].count("\n") + 1

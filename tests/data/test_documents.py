@@ -8,7 +8,7 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 
-from steelyard.data import documents, documents_pdf
+from steelyard.data import documents, documents_html, documents_pdf
 from steelyard.data.documents import Document, read_document, read_documents
 from steelyard.data.documents_html import html_text
 from steelyard.data.documents_pdf import Line, join_pages, read_pdf
@@ -268,6 +268,14 @@ class TestHtml:
         page = "<table><tr><td><p>A</p><p>B</p><p>C</p></td><td>D</td></tr></table>"
         assert html_text(page) == "A\n\nB\n\nC\n\nD"
 
+    def test_a_row_of_more_than_2000_characters_is_columns_of_a_page(self):
+        # With two marks of cells and the gap of a paragraph, 496 letters make it 2,000 characters.
+        first, second, rows = "a" * 1000, "b" * 500, {n: "c" * n for n in (496, 497)}
+        texts = {
+            n: html_text(f"<table><tr><td>{first}<p>{second}</td><td>{third}</table>") for n, third in rows.items()
+        }
+        assert texts == {496: f"{first} {second} | {rows[496]}", 497: f"{first}\n\n{second}\n\n{rows[497]}"}
+
     def test_code_keeps_its_lines(self):
         assert html_text("<p>a<pre>x = 1\n  y  = 2</pre>b") == "a\n\nx = 1\n  y  = 2\n\nb"
 
@@ -297,10 +305,14 @@ class TestHtml:
     def test_a_flood_gives_no_more_text_than_came(self, unit):
         assert len(html_text(unit * (100_000 // len(unit)))) <= 100_000
 
-    def test_fifty_megabytes_of_opened_tags_are_refused(self, tmp_path):
+    def test_a_flood_of_opened_tags_is_refused(self, tmp_path, monkeypatch):
+        assert documents_html.MAX_TAGS == 2_000_000
+        monkeypatch.setattr(documents_html, "MAX_TAGS", 20_000)
         path = tmp_path / "a.html"
-        path.write_bytes(b"<div>" * 10_000_000)
-        with pytest.raises(DataError, match=r"a.html has more than 2,000,000 tags"):
+        path.write_bytes(b"<div>" * 19_000 + b"text")
+        assert read_document(path).text == "text"
+        path.write_bytes(b"<div>" * 20_002)
+        with pytest.raises(DataError, match=r"a.html has more than 20,000 tags"):
             read_document(path)
 
     @pytest.mark.parametrize(

@@ -159,6 +159,6 @@ def test_a_pipe_a_folder_and_a_link_are_not_opened(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     (tmp_path / "real.csv").write_text("a,b\n", encoding="utf-8")
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
-    for name, reason in {"pipe": "no regular file", "folder": "no regular file", "link": "symbolic link"}.items():
+    for name, reason in {"pipe": "not a regular file", "folder": "not a regular file", "link": "symbolic link"}.items():
         with pytest.raises(ConfigError, match=reason):
             digest_of_file(tmp_path / f"{name}.csv")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.foreign.manual import steelyard as run_steelyard
+from tests.store.conftest import on_server, schema, server  # noqa: F401  # fixtures
 
 _ENVIRONMENTS = Path(__file__).resolve().parents[2] / ".venv-foreign"
 

@@ -148,7 +148,7 @@ def test_the_page_and_the_terminal_show_the_steps_inert(steelyard):
 
 
 def test_what_agents_left_in_the_store_is_sound(steelyard):
-    assert "is sound" in steelyard("verify")
+    assert "no damage found" in steelyard("verify")
 
 
 def test_the_tool_calls_and_steps_of_a_graph_are_scored(steelyard):

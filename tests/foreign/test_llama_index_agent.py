@@ -191,7 +191,7 @@ def test_the_page_shows_the_steps_inert_and_the_store_is_sound(steelyard):
     page = (steelyard.folder / "workflow.html").read_text(encoding="utf-8")
     assert "2100000 people" in page
     assert HOSTILE not in page
-    assert "is sound" in steelyard("verify")
+    assert "no damage found" in steelyard("verify")
 
 
 TOOL_CALL = {"id": "c1", "type": "function", "function": {"name": "population", "arguments": '{"city": "Oslo"}'}}

@@ -1,4 +1,4 @@
-"""Sentences with a blank: what is left out, what is no sentence, and that a seed gives the same again."""
+"""Sentences with a blank: what is left out, what is not a sentence, and that a seed gives the same again."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_a_link_is_followed_and_stays_a_link(to, tmp_path):
         (b'{"question": "x"}\n[1]\n', DataError, "set.jsonl:2: expected an object, but it is list"),
         (b'{"question": "x"}\n\n{"a": }\n', DataError, "set.jsonl:3: no JSON"),
         (b'{"question": "x"}\n' + b"[" * 100_000, DataError, "set.jsonl:2: nested too deeply"),
-        (b"\xff\xfe{\x00", DataError, "no text in UTF-8"),
+        (b"\xff\xfe{\x00", DataError, "not text in UTF-8"),
         ('{"题目": "x", "选项": ["a", "b"], "答案": "A"}\n'.encode(), ConfigError, "have no key 'question'"),
         (b'{"question": "x", "answer": "A"}\n' * 10, ConfigError, "have no key 'group'"),
     ],
@@ -158,7 +158,7 @@ def test_another_suffix_is_refused(to):
 def test_samples_that_are_no_questions_are_not_promoted(tmp_path):
     suite = Suite("chunks", "generate", EXAM[:1], {"t": answer}, (ExactMatch(),))
     (made,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "g.db"))
-    with pytest.raises(ConfigError, match="no questions to ask again"):
+    with pytest.raises(ConfigError, match="its samples cannot be asked again"):
         add_records(made, made.records(), tmp_path / "set.jsonl", where="all", at=AT)
 
 

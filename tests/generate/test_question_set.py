@@ -74,7 +74,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
 @pytest.mark.parametrize(("name", "text"), [("q.jsonl", '{"id": 1}\n'), ("q.jsonl", "x"), ("q.csv", "id,x\n1,2\n")])
 def test_another_file_is_no_question_set(tmp_path, name, text):
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match="is no question set"):
+    with pytest.raises(DataError, match="is not a question set"):
         read_rows(tmp_path / name)
 
 

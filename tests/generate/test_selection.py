@@ -54,7 +54,7 @@ def test_documents_without_pages_are_not_restricted_by_a_range_for_all():
         ("x.pdf:3", "there is no document 'x.pdf'"),
         ("notes.md:3", "only PDF files"),
         ("book.pdf:11", "has 10 pages, so there is no page 11"),
-        ("three", "no list of pages"),
+        ("three", "not a list of pages"),
         ("5-3", "begins with the lower one"),
         ("0", "counted from 1"),
     ],

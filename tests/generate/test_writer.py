@@ -75,7 +75,7 @@ def test_more_chunks_than_there_are_is_noted(tmp_path):
     (tmp_path / "rain.md").write_text(TEXT, encoding="utf-8")
     generate_qa([tmp_path / "rain.md"], None, chunks=7)
     with Store() as store:
-        assert store.runs()[0].manifest["notes"] == ["7 chunks were asked for, and the documents have 1"]
+        assert store.runs()[0].manifest["notes"] == ["7 chunks were requested, but the documents have 1"]
 
 
 def test_the_material_is_fenced_and_never_has_the_last_word(tmp_path):
@@ -109,7 +109,7 @@ def test_every_prompt_is_there_in_both_languages_with_the_same_places(language, 
         ({"questions_prompt": "Ask.\n{{text}}\nNow."}, "does not name {{count}}"),
         ({"answer_prompt": "{{text}}\n{{question}}"}, "has the last word"),
         ({"answer_prompt": "{{text}} {{question}} {{answer}} now"}, "answer"),
-        ({"check_prompt": "no_such_prompt"}, "is no prompt"),
+        ({"check_prompt": "no_such_prompt"}, "is neither a prompt"),
         ({"per_chunk": 101}, "from 1 to 100"),
         ({"language": "fr"}, "there is no 'fr'"),
     ],

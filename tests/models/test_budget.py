@@ -149,3 +149,12 @@ def test_a_budget_of_calls_holds_over_kills_and_a_raised_one_completes(tmp_path)
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, (out, err)
         assert 200 <= len(server.answered()) <= 200 + 2 * 8
+
+
+def test_the_minutes_that_are_left_are_those_of_all_sittings_together():
+    now = [100.0]
+    meter = BudgetMeter(Budget(minutes=2), Spent(0, 0, 0, 30_000), MemoryJournal(), clock=lambda: now[0])
+    assert meter.left_s == 90
+    now[0] = 125.0
+    assert meter.left_s == 65
+    assert BudgetMeter(Budget(), Spent(0, 0, 0, 0), MemoryJournal()).left_s is None

@@ -1,13 +1,39 @@
 """The gate of an endpoint: its limit goes down and up, and no place in it is ever lost."""
 
 import asyncio
+import selectors
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.thorough import times
 
 from steelyard import ModelError
 from steelyard.models.limits import Gate, Pauses
+
+
+class SkippingSelector(selectors.DefaultSelector):
+    """Lets the clock of its loop go on instead of waiting, so that waits are exact on a busy machine too."""
+
+    now = 0.0
+
+    def select(self, timeout=None):
+        self.now += timeout or 0
+        return super().select(0)
+
+
+def run_in_virtual_time(coroutine):
+    """Run it in a loop whose clock begins at 0 and stands still while anything has to be done."""
+
+    def loop():
+        selector = SkippingSelector()
+        made = asyncio.SelectorEventLoop(selector)
+        made.time = lambda: selector.now
+        return made
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        return runner.run(coroutine)
 
 
 def in_loop(work):
@@ -37,7 +63,7 @@ def test_a_429_lowers_the_limit_once_per_round_and_answers_raise_it_again():
         gate.increase_concurrency()
         return lowered, again, answers, gate.limit
 
-    lowered, again, answers, most = asyncio.run(run())
+    lowered, again, answers, most = run_in_virtual_time(run())
     assert (lowered, again, most) == (14, 9, 20)
     assert 100 < answers < 200
 
@@ -73,6 +99,48 @@ def test_the_first_good_reply_of_an_endpoint_that_put_calls_off_does_not_let_all
         return gate.limit
 
     assert in_loop(run) < 4
+
+
+def test_a_gate_that_four_processes_have_each_falls_to_a_quarter_of_a_call_and_rises_by_a_quarter():
+    async def run():
+        loop, gate = asyncio.get_running_loop(), Gate(8, Pauses(), processes=4)
+        gate.increase_concurrency()
+        waited = []
+        for _ in range(12):
+            began = loop.time()
+            await gate.enter()
+            waited.append(loop.time() - began)
+            await asyncio.sleep(0.02)
+            gate.reduce_concurrency(loop.time(), None)
+            gate.leave()
+        lowest = gate._limit  # the part of a call that `limit` does not show
+        rises = 0
+        while gate.limit < 2:
+            gate.increase_concurrency()
+            rises += 1
+        return waited, lowest, rises
+
+    waited, lowest, rises = run_in_virtual_time(run())
+    assert lowest == 0.25
+    assert waited[0] == 0
+    # Three times as long closed as open: a quarter of a call in flight on average.
+    assert waited[-1] == pytest.approx(3 * 0.02)
+    assert rises == 3 + 6  # a quarter each up to one call; to two in a round of four processes, which grows with it
+
+
+def test_a_gate_that_is_closed_for_a_while_lets_nobody_in_and_a_shorter_while_changes_nothing():
+    async def run():
+        loop, gate = asyncio.get_running_loop(), Gate(8, Pauses())
+        began = loop.time()
+        gate.close_for(0.05)
+        gate.close_for(0.01)
+        entered_now = gate.enter_now()
+        await gate.enter()
+        return entered_now, loop.time() - began
+
+    entered_now, waited = run_in_virtual_time(run())
+    assert not entered_now
+    assert waited == pytest.approx(0.05)
 
 
 def test_the_limit_never_falls_below_one_call():
@@ -176,4 +244,40 @@ class GateMachine(RuleBasedStateMachine):
 
 
 TestGate = GateMachine.TestCase
-TestGate.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestGate.settings = settings(max_examples=times(25, 100), stateful_step_count=30, deadline=None)
+
+
+@pytest.mark.parametrize(("before", "after"), [(8, 3), (3, 8)])
+def test_the_limit_that_is_never_passed_may_change(before, after):
+    async def run():
+        gate = Gate(before, Pauses())
+        gate.increase_concurrency()
+        waiting = [asyncio.create_task(gate.enter()) for _ in range(10)]
+        await asyncio.sleep(0)
+        inside = [sum(each.done() for each in waiting)]
+        gate.change_most(after)
+        for _ in range(2):
+            await asyncio.sleep(0)
+        inside.append(sum(each.done() for each in waiting))
+        for _ in range(before):
+            gate.leave()
+        await asyncio.sleep(0)
+        inside.append(sum(each.done() for each in waiting))
+        for each in waiting:
+            each.cancel()
+        return gate.limit, inside
+
+    # Those that are in stay; as many as left may enter, up to the new limit.
+    assert run_in_virtual_time(run()) == (after, [before, max(before, after), min(10, before + after)])
+
+
+def test_a_limit_that_was_lowered_by_the_endpoint_is_not_raised_with_the_most():
+    async def run():
+        gate = Gate(10, Pauses())
+        gate.increase_concurrency()
+        gate.reduce_concurrency(0.0, None)
+        lowered = gate.limit
+        gate.change_most(40)
+        return lowered, gate.limit
+
+    assert run_in_virtual_time(run()) == (7, 7)

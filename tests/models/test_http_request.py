@@ -111,7 +111,7 @@ def test_the_registered_model_is_this_one():
         ({"headers": {"X-Api-Key": "sk-123"}}, "reference"),
         ({"body": {"key": ["${NAME}"]}}, "not resolved"),
         ({"response": ResponseMap()}, r"response\.text is missing"),
-        ({"response": ResponseMap(text="a[")}, r"response\.text: 'a\[' is no JMESPath"),
+        ({"response": ResponseMap(text="a[")}, r"response\.text: 'a\[' is not a JMESPath"),
         ({"response": ResponseMap(text="a", usage="||")}, r"response\.usage"),
         ({"body": {"q": "{{promt}}"}}, r"did you mean 'prompt'"),
         ({"body": {"q": "{{question}}"}}, "nothing is called"),

@@ -148,15 +148,24 @@ def test_tokens_are_read_where_both_sides_are_named_and_are_unknown_elsewhere(va
 
 def test_long_conversations_are_cut_and_that_is_said():
     long = [{"role": "assistant", "content": "x" * 30_000, "tool_calls": []}] + [
-        {"role": "tool", "content": "y" * 900, "tool_call_id": "c"}
-    ] * 250
+        {"role": "tool", "content": "y", "tool_call_id": "c"}
+    ] * 1_050
     kept = agent_metadata(own_messages(long), [])
     assert kept["messages"][0]["content"].endswith("… [10,000 characters cut]")
-    assert len(kept["messages"]) == 200
+    assert len(kept["messages"]) == 1_000
     assert kept["messages_left_out"] == 51
     calls = [{"id": "c", "name": "f", "arguments": {"text": "z" * 50_000}}]
     (message,) = agent_metadata([{"role": "assistant", "content": "", "tool_calls": calls}], [])["messages"]
     assert message["tool_calls"][0]["arguments"].endswith("characters cut]")
+
+
+def test_of_a_long_way_the_longest_texts_are_cut_wherever_they_stand_and_its_end_is_kept():
+    pages = [{"role": "tool", "content": f"{no} " + "y" * 6_000, "tool_call_id": "c"} for no in range(499)]
+    kept = agent_metadata([*pages, {"role": "assistant", "content": "The ticket is closed."}], [])["messages"]
+    assert kept[-1]["content"] == "The ticket is closed."
+    assert {len(message["content"]) for message in kept[:499]} == {
+        (200_000 - 21) // 499 + len("… [5,602 characters cut]")
+    }
 
 
 JSON = st.recursive(
@@ -213,5 +222,5 @@ def test_a_replayed_agent_keeps_its_conversation(tmp_path):
     assert [one.output.metadata["messages"] for one in records] == [OWN] * 3
     assert records[0].output.metadata["usage"] == {"input_tokens": 9, "output_tokens": 2, "calls": 1}
     (tmp_path / "b.jsonl").write_text(json.dumps({"id": "1", "messages": [{"role": "user", "content": "q"}]}))
-    with pytest.raises(DataError, match=r"b\.jsonl line 1: 'messages' is no list of chat messages"):
+    with pytest.raises(DataError, match=r"b\.jsonl line 1: 'messages' is not a list of chat messages"):
         records_of(Replay(tmp_path / "b.jsonl"))

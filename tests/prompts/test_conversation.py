@@ -1,4 +1,4 @@
-"""Conversations: messages in cells, transcripts, and placeholders for what is no text."""
+"""Conversations: messages in cells, transcripts, and placeholders for what is not text."""
 
 import base64
 import hashlib
@@ -114,10 +114,19 @@ def test_what_is_no_conversation_is_left_alone(cell):
     assert messages_in(cell) is None
 
 
+@pytest.mark.parametrize("content", ["x" * 1_000_000, [[]] * 1000])
+def test_a_list_as_python_prints_it_is_read_up_to_a_length_and_a_number_of_brackets(content):
+    """Either bound alone; as JSON the same messages are read."""
+    messages = [{"role": "user", "content": content}]
+    assert messages_in(str([{"role": "user", "content": content[:900]}])) is not None
+    assert messages_in(str([*messages, *[USER] * 1000])) is None
+    assert messages_in(json.dumps(messages)) == messages
+
+
 @pytest.mark.parametrize(
     ("messages", "said"),
     [
-        ([{"role": "assistant", "content": "x"}], "no message is of the user"),
+        ([{"role": "assistant", "content": "x"}], "there is no message of the user"),
         ([{"role": "user", "content": " "}], "the last message of the user is blank"),
         ([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a.png"}}]}], ""),
     ],

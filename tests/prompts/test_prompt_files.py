@@ -58,7 +58,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_prompt():
 
 @pytest.mark.parametrize("name", ["nowhere.txt", ".", "a\0b", "../errors"])
 def test_what_is_neither_prompt_nor_file_is_refused(name):
-    with pytest.raises(ConfigError, match="no prompt and no text file"):
+    with pytest.raises(ConfigError, match="neither a prompt nor a text file"):
         load_template(name)
 
 
@@ -71,7 +71,7 @@ def test_a_file_that_is_not_there_is_told_by_its_reason_alone():
 
 def test_a_file_that_is_no_text_is_refused(tmp_path):
     (tmp_path / "x.bin").write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(ConfigError, match="no text file"):
+    with pytest.raises(ConfigError, match="nor a text file"):
         load_template(str(tmp_path / "x.bin"))
 
 

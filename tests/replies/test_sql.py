@@ -135,6 +135,12 @@ def test_the_span_quotes_the_reply_as_it_came(reply):
     assert "SELECT a FROM t" in f"<think>SELECT b</think>{reply}"[start:end]
 
 
+def test_an_empty_block_is_named_where_a_block_was_asked_for_or_there_is_no_other():
+    empty, two = "```sql\n```", "```sql\n```\nor\n```sql\n \n```"
+    assert message(empty) == message(empty, "block") == message(two, "block") == "the fenced block is empty"
+    assert message(two).startswith("no SQL in it")
+
+
 @given(st.text(), st.sampled_from(FORMS))
 def test_any_text_is_read_or_refused_and_never_raises(text, form):
     reading = read_sql(text, form=form)

@@ -10,7 +10,9 @@ from tests.report.sections_read import notes, rows
 from steelyard import Correctness, Judge, Label, Sample, Scripted, Store, evaluate
 from steelyard.report.agreement import agreement_section
 from steelyard.report.html import html_report
+from steelyard.report.judge_agreement import held_to_people_section
 from steelyard.report.markdown import markdown_report
+from steelyard.report.numbers import MISSING
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.section import section_json
 from steelyard.report.terminal_sections import print_sections
@@ -108,3 +110,20 @@ def test_labels_that_count_in_place_of_scores_do_not_agree_with_themselves(run):
     counted = LabelledRun.of(run)
     assert counted.summary().score("correct_small").headline.value == 1.0
     assert counted.summary().agreement == run.summary().agreement
+
+
+def test_agreement_by_group_has_an_interval_from_30_labels_on(tmp_path):
+    samples = [
+        Sample(f"q{number}", f"question {number}", "the answer", group="ab"[number >= 40]) for number in range(45)
+    ]
+    judge_of_all = Correctness(Judge(Scripted({}, default="5"), name="large"))
+    run = evaluate(lambda sample: "x", samples, [judge_of_all], store=tmp_path / "s.db")
+    said = [
+        Label(sample.id, "correct_large", "fail" if number < 4 else "pass", "ann", AT, kind="pass_fail")
+        for number, sample in enumerate(samples)
+    ]
+    with Store(tmp_path / "s.db") as store:
+        add_labels(store, run, said)
+    cells = rows(held_to_people_section([LabelledRun.of(run).summary()], ["target"]), "agreement by group")
+    assert cells["a"][:3] == ["40", "90.0 %", "76.2 to 96.2"]  # Wilson of 36 of 40, with the t of 40 clusters
+    assert cells["b"][:3] == ["5", MISSING, MISSING]

@@ -10,7 +10,7 @@ from steelyard.report.code_scorer import judge_config, pattern_config, score_nam
 
 
 def readable(text):
-    """A text as the viewer stores it: a half of a surrogate pair is no letter."""
+    """A text as the viewer stores it: a half of a surrogate pair is not a letter."""
     return text.encode("utf-8", "replace").decode()
 
 

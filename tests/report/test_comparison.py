@@ -49,6 +49,16 @@ def test_a_row_per_further_score_holds_both_values_difference_interval_p_changes
     assert scores["R"][5] == "+20 -0"
 
 
+def test_scores_that_are_0_in_both_runs_are_named_and_have_no_row_and_no_column_is_empty():
+    zeros, ratings = [0] * 6, [1.0, 2.0, 3.0] * 2
+    first = stored("a", s=[0, 1] * 3, never=zeros, r=ratings, forbidden=zeros)
+    second = stored("b", s=[1, 1] * 3, never=zeros, r=[rating + 0.5 for rating in ratings], forbidden=[1, *zeros[1:]])
+    other = part(section(compare(first, second)), "other scores")
+    assert [row[0].text for row in other.table.rows] == ["R", "Forbidden"]
+    assert "mean 0 in both runs: never" in notes(other)
+    assert [column.title for column in other.table.within("html").columns][-2:] == ["changes", "n"]
+
+
 def test_costs_are_written_in_their_units(comparison):
     assert rows(section(comparison), "costs") == {
         "latency p50": ["412 ms", "1.25 s", "+838 ms", "+500 ms to +1.10 s", "20"],

@@ -29,7 +29,7 @@ class Kept:
     def records(self):
         return iter(self._records)
 
-    def score_rows(self):
+    def scored_names(self):
         return iter(())
 
     def remarks(self):

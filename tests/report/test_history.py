@@ -57,7 +57,7 @@ def past(tmp_path):
             stored = store.runs()[::-1]
             for at, text in notes:
                 add_note(store, store.run(ids[at]), text, author="ann", at=AT)
-            return history_of(stored, read_notes(store, stored), **options)
+            return history_of([(run, run.summary()) for run in stored], read_notes(store, stored), **options)
 
     return made
 

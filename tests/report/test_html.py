@@ -12,6 +12,7 @@ import pytest
 from steelyard import Output, Sample, Score, Store, compare
 from steelyard.analysis.gate import judge_gate
 from steelyard.report.html import html_report
+from steelyard.report.sample_evidence import EVIDENCE
 from steelyard.store.labels import add_note
 
 
@@ -94,6 +95,13 @@ def test_the_data_hold_every_reply_as_it_came(html, pair):
     assert data["runs"][0]["output"] == outputs
     assert data["samples"]["id"][:2] == ["q0000", "q0001"]
     assert data["samples"]["key"][:4] == [[0], [0], [1], [1]]
+
+
+def test_columns_of_evidence_are_there_only_where_a_record_has_some(make_runs):
+    [run] = make_runs({"t": lambda _: "B"}, 2)
+    [columns] = data_of(html_report([run]))["runs"]
+    assert columns["repeat"] == [0, 0]
+    assert columns.keys() & set(EVIDENCE) == set()
 
 
 def test_a_span_counts_in_the_units_of_the_browsers_script(make_runs):

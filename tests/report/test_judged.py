@@ -100,7 +100,7 @@ def test_a_page_shows_bounds_spread_cross_costs_and_breakdown(run):
     assert "over 9 replies; with the 2 missing verdicts it lies between" in html
     assert "2.87 to 4.68" in html
     assert "Bounds by unparsed" in html
-    # A mean over what was scored has no second rate: unread verdicts are no answers of the target.
+    # A mean over what was scored has no second rate: unread verdicts are not answers of the target.
     assert '<th scope="col" class="number">Mean</th>' in html
     assert "Accuracy (answered)" not in html
     assert "3.27 to 4.00" in html
@@ -201,7 +201,7 @@ def test_several_runs_stand_side_by_side_in_the_terminal(runs, capsys):
     print_outcome(evaluate_runs(runs), as_json=False)
     lines = capsys.readouterr().out.splitlines()
     assert row_in(lines, "correct ") == ["correct", "55.6", "%", "(5/9)", "55.6", "%", "(5/9)"]
-    assert "top 2: correct: n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to " in lines
+    assert "top 2: correct: n 9, 1 not applicable, 1 unparsed, 1 refused, bounds 45.5 to" in lines
     assert row_in(lines, "wrong but supported")[-6:] == ["3", "(33.3", "%)", "3", "(33.3", "%)"]
 
 

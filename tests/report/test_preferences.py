@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from tests.analysis.judging import Judging, judging, orders, row, rows
@@ -125,6 +126,12 @@ def test_a_page_of_a_judging_run_alone_is_a_page(weighed):
     assert "36 pairs judged by a judge" in text
     assert "Targets</h2>" not in text
     assert alone.standings is None
+
+
+def test_of_several_judges_the_one_whose_preferences_are_shown_is_named(weighed):
+    strict = replace(preferences(weighed.runs[3]), score="preference_strict")
+    bar = preferences_section([strict]).parts
+    assert "judged by the judge strict" in str(bar)
 
 
 def test_the_markdown_report_has_the_pairs_the_standings_and_the_groups(weighed):

@@ -1,4 +1,4 @@
-"""What a target or scorer declares about itself, what holds without it, and scorers written for version 0.1."""
+"""Declarations of a target or scorer, what holds without it, and scorers written for version 0.1."""
 
 import pytest
 

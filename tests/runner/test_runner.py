@@ -20,6 +20,10 @@ from steelyard import (
     aevaluate,
     evaluate,
 )
+from steelyard.runner import Progress, Runner, RunPlan, Task
+from steelyard.session.secrets import Secrets
+from steelyard.session.session import Session
+from steelyard.store import NewRun, Store
 from steelyard.targets.function import Function
 from steelyard.types import Usage
 
@@ -303,3 +307,59 @@ def test_stdout_of_a_run_is_the_users_own():
     code = "from steelyard import *; evaluate(lambda s: 'A', [Sample('1', 'q', 'A')], [ExactMatch()])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (out.stdout, out.stderr) == ("", "")
+
+
+class CountedFeed:
+    """Gives samples one at a time, and counts those that are in flight."""
+
+    def __init__(self, n):
+        self.left, self.now, self.most = n, 0, 0
+        self.hold = asyncio.Event()
+
+    def __call__(self, records):
+        if not self.left:
+            return ()
+        self.left -= 1
+        return (Task(self.left, 0, Sample(f"q{self.left}", "?", "A")),)
+
+    async def more(self):
+        return self.left > 0
+
+    def record_stored(self, task, record):
+        pass
+
+    async def target(self, sample):
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await self.hold.wait()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        self.now -= 1
+        return "A"
+
+
+def test_how_many_samples_are_in_flight_may_change_while_a_run_runs(tmp_path):
+    async def run():
+        feed = CountedFeed(40)
+        plan = RunPlan(feed.target, {}, feed, 4, 60.0, 99, "", "run")
+        with Store(tmp_path / "s.db", create_missing=True) as store:
+            evaluation, (writer,) = store.begin_evaluation([NewRun("s", "custom", "t", 40, {"stages": ["target"]})])
+            async with Session(store.journal(evaluation), Secrets((), {})) as session:
+                runner = Runner(plan, session, writer, Progress("t", 40))
+                running = asyncio.create_task(runner.run())
+                seen = []
+                for allowed in (4, 7, 2):
+                    runner.allow(allowed)
+                    while feed.now < allowed:  # noqa: ASYNC110  # a turn of the loop, no time
+                        await asyncio.sleep(0)
+                    seen.append(feed.now)
+                feed.most = 0
+                feed.hold.set()
+                await running
+                assert 0 < feed.most <= 2
+                runner.allow(5)  # after its end
+            writer.finish("finished", "", 0.0)
+            return seen, writer.run.refresh().done
+
+    # The seven that are in flight when two are allowed stay; then never more than two at once.
+    assert asyncio.run(run()) == ([4, 7, 7], 40)

@@ -20,6 +20,7 @@ from steelyard import (
     StoreError,
     evaluate,
 )
+from steelyard.session import replies
 from steelyard.sql.sandbox import Sandbox
 
 
@@ -160,13 +161,15 @@ def circle():
 UNKEPT = {
     "circular": circle(),
     "tuple as key": {(1, 2): 3},
-    "33 MiB text": "x" * (33 << 20),
-    "33 MiB list": ["y" * (1 << 20)] * 33,
+    "3 MiB text": "x" * (3 << 20),
+    "3 MiB list": ["y" * (1 << 20)] * 3,
 }
 
 
 @pytest.mark.parametrize("value", UNKEPT.values(), ids=UNKEPT)
-def test_what_cannot_be_kept_is_a_failure_of_its_record(value):
+def test_what_cannot_be_kept_is_a_failure_of_its_record(value, monkeypatch):
+    assert replies._MOST_BYTES == 32 << 20
+    monkeypatch.setattr(replies, "_MOST_BYTES", 2 << 20)
     stage, kind, _ = failure_of(lambda sample: value)
     assert (stage, kind in {"ValueError", "TypeError", "RecursionError"}) == ("target", True)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import math
+
 import pytest
 
-from steelyard import DataError, Output, Sample, evaluate
+from steelyard import DataError, Output, Sample, compare, evaluate
 from steelyard.errors import ConfigError
+from steelyard.models.prices import Price, PriceTable
 from steelyard.prompts.trajectory import read_trajectory
+from steelyard.report.html import html_report
 from steelyard.scorers import AgentSteps, ForbiddenTools, ToolCalls
 from steelyard.scorers.agents import largest_matching, longest_in_order
 
@@ -71,6 +76,23 @@ def test_arguments_are_compared_by_equality_by_inclusion_or_by_a_schema():
     assert values(ToolCalls(({"name": "book", "schema": schema},)), agent(call("book", seats=9)))[0] == 0
 
 
+@pytest.mark.parametrize("rule", ["equal", "contain"])
+def test_arguments_are_equal_as_json_has_it_where_true_is_not_1(rule):
+    expected = ({"name": "pay", "arguments": {"confirmed": True, "sum": 1, "items": [{"n": 0}]}},)
+    scorer = ToolCalls(expected, arguments=rule)
+    assert values(scorer, agent(call("pay", confirmed=True, sum=1.0, items=[{"n": 0}])))[0] == 1
+    assert values(scorer, agent(call("pay", confirmed=1, sum=1, items=[{"n": 0}])))[0] == 0
+    assert values(scorer, agent(call("pay", confirmed=True, sum=True, items=[{"n": 0}])))[0] == 0
+    assert values(scorer, agent(call("pay", confirmed=True, sum=1, items=[{"n": False}])))[0] == 0
+    assert values(scorer, agent(call("pay", confirmed=True, sum=1, items=[{"n": 0}, {}])))[0] == 0
+
+
+def test_arguments_that_are_nested_deeply_are_compared_too():
+    deep, deeper = (json.loads('{"a":' * depth + "1" + "}" * depth) for depth in (700, 701))
+    scorer = ToolCalls(({"name": "pay", "arguments": deep},))
+    assert [values(scorer, agent({"name": "pay", "arguments": given}))[0] for given in (deep, deeper)] == [1, 0]
+
+
 def test_a_general_expectation_does_not_take_the_call_of_a_special_one():
     made = agent(call("search", query="a"), call("search", query="b"))
     expected = ("search", {"name": "search", "arguments": {"query": "a"}})
@@ -109,8 +131,10 @@ def test_a_dataset_with_unreadable_calls_is_an_error_and_no_score(given, message
 
 def test_what_a_verdict_rests_on_is_its_reason():
     score = scores(ToolCalls(("search", "read"), match="exact"), agent(READ, MAIL))["tool_calls"]
-    assert score.reason == "not called in that order: search; called beside: mail"
+    assert score.reason == "not called in that order: search; also called: mail"
     assert score.detail == {"match": "exact", "expected": 2, "made": 2, "matched": 1}
+    often = scores(ToolCalls(("read",)), agent(READ, *[SEARCH] * 3, MAIL))["tool_calls"]
+    assert often.reason == "also called: search 3 times, mail"
 
 
 def test_a_pattern_of_a_schema_that_backtracks_is_undecided_and_not_wrong():
@@ -170,6 +194,35 @@ def test_tokens_and_their_cost_are_those_that_the_output_reports():
         AgentSteps(input_price=3).check()
 
 
+def billed(sample):
+    usage = {"input_tokens": 1_000_000, "output_tokens": 500_000, "cached_input_tokens": 400_000, "calls": 2}
+    return {"messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "x"}], "usage": usage}
+
+
+def test_what_an_agent_reports_costs_what_the_prices_of_the_run_say():
+    prices = PriceTable({"glm-*": Price(3, 10, 0.5), "other": Price(1, 1)}, "CNY")
+    run = evaluate(billed, [ALONE], [AgentSteps(model="glm-4")], prices=prices)
+    assert run.summary().score("agent_cost").headline.value == pytest.approx(0.6 * 3 + 0.4 * 0.5 + 0.5 * 10)
+    assert run.manifest["scorers"]["agent_steps"]["agent_steps"]["cached_price"] == 0.5, "as the run was priced"
+    own = evaluate(billed, [ALONE], [AgentSteps(model="glm-4", input_price=1, output_price=1)], prices=prices)
+    assert own.summary().score("agent_cost").headline.value == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("prices", "message"),
+    [
+        ("", "glm-4 has no price, as options.prices is not set"),
+        (PriceTable({"glm-5": Price(1, 1)}), "no price of 'glm-4': did you mean 'glm-5'"),
+    ],
+)
+def test_a_model_without_a_price_is_refused_before_the_first_call(prices, message):
+    def never(sample):
+        raise AssertionError("no call is made")
+
+    with pytest.raises(ConfigError, match=message):
+        evaluate(never, [ALONE], [AgentSteps(model="glm-4")], prices=prices)
+
+
 def cyclic():
     arguments = {}
     arguments["self"] = arguments
@@ -180,11 +233,11 @@ def cyclic():
     ("messages", "reason"),
     [
         (None, "keeps no messages"),
-        ("a text", "no list of chat messages"),
-        ([], "no list of chat messages"),
-        ([{"role": "user", "content": "x"}], "no list of chat messages"),
-        ([{"role": "assistant"}], "no list of chat messages"),
-        (7, "no list of chat messages"),
+        ("a text", "not a list of chat messages"),
+        ([], "not a list of chat messages"),
+        ([{"role": "user", "content": "x"}], "not a list of chat messages"),
+        ([{"role": "assistant"}], "not a list of chat messages"),
+        (7, "not a list of chat messages"),
         (cyclic(), "cannot be read: ValueError"),
     ],
 )
@@ -207,7 +260,7 @@ def test_tool_calls_of_wrong_types_are_read_as_far_as_they_go(given):
 def test_messages_that_were_left_out_or_cut_are_not_counted_as_if_they_were_all():
     def long(sample):
         tool = {"role": "assistant", "content": "", "tool_calls": [call("search", "c", query="x" * 30_000)]}
-        return {"messages": [tool] * (300 if sample.id == "many" else 1), "answer": "y"}
+        return {"messages": [tool] * (1_100 if sample.id == "many" else 1), "answer": "y"}
 
     samples = [Sample("many", "?"), Sample("cut", "?")]
     expected = ({"name": "search", "arguments": {"query": "x" * 30_000}},)
@@ -260,3 +313,72 @@ def test_both_matchings_find_as_many_pairs_as_there_can_be():
             assert len(set(pairs.values())) == len(pairs)
             places = [at for _, at in sorted(pairs.items())]
             assert not in_order or places == sorted(places)
+
+
+ODD_CALLS = {
+    "no name": {"id": "1", "arguments": {"query": "tide"}},
+    "arguments cut off": {"id": "1", "name": "search", "arguments": '{"query": '},
+    "arguments of a list": {"id": "1", "name": "search", "arguments": "[1, 2]"},
+    "not a number": {"id": "1", "name": "search", "arguments": '{"query": NaN}'},
+    "infinity": {"id": "1", "name": "search", "arguments": {"query": float("inf")}},
+    "nul and half pairs": {"id": "1", "name": "s\x00\udfff", "arguments": {"k\ud800": "v\x00"}},
+    "deep": {"id": "1", "name": "search", "arguments": {"query": json.loads("[" * 90 + "]" * 90)}},
+}
+
+
+@pytest.mark.parametrize("odd", ODD_CALLS)
+def test_an_odd_call_is_a_call_with_a_clear_reason_and_never_nan(odd):
+    def play(sample):
+        made = {"role": "assistant", "content": "", "tool_calls": [ODD_CALLS[odd]]}
+        result = {"role": "tool", "tool_call_id": "1", "content": "\ud83d \x00 \u202e"}
+        return [made, result, {"role": "assistant", "content": "done"}]
+
+    run = evaluate(play, [ALONE], [ToolCalls(("read",)), AgentSteps(input_price=1, output_price=1)])
+    [record] = run.records()
+    assert record.failure is None
+    found = {score.name: score for score in record.scores}
+    assert (found["tool_calls"].value, found["agent_calls"].value, found["agent_steps"].value) == (0, 1, 2)
+    assert all(score.value is None or math.isfinite(score.value) for score in record.scores)
+    assert "nan" not in json.dumps(run.summary().to_json()).lower()
+    assert html_report([run]).encode("utf-8")
+
+
+def test_the_reason_names_a_call_without_a_name_and_arguments_that_are_no_json():
+    def reason(odd):
+        output = Output(
+            "x", metadata={"messages": [{"role": "assistant", "content": "", "tool_calls": [ODD_CALLS[odd]]}]}
+        )
+        return scores(ToolCalls(("read",)), output)["tool_calls"].reason
+
+    assert reason("no name") == "not called: read; also called: (no name)"
+    cut = "not called: read; also called: search; arguments that are not a JSON object: search"
+    assert reason("arguments cut off") == reason("arguments of a list") == cut
+
+
+def test_ten_thousand_steps_are_too_many_and_said_to_be():
+    step = {"role": "assistant", "content": "", "tool_calls": [call("search", query="tide")]}
+    run = evaluate(lambda sample: [step] * 9_999 + [{"role": "assistant", "content": "x"}], [ALONE], [AgentSteps()])
+    [record] = run.records()
+    assert {score.outcome for score in record.scores} == {"not_applicable"}
+    assert record.scores[0].reason == "9000 messages of the agent were too many to be stored"
+
+
+def test_counts_and_money_are_never_shown_as_a_rate_also_where_all_are_0_or_1():
+    usage = {"input_tokens": 200, "output_tokens": 0}
+
+    def play(sample):
+        return agent(*[SEARCH] * (sample.id < "5"), usage=usage)
+
+    scorers = [AgentSteps(input_price=1, output_price=1), ForbiddenTools(("search",)), ToolCalls(("search",))]
+    runs = [evaluate(play, [Sample(str(no), "?") for no in range(10)], scorers, name=name) for name in ("one", "two")]
+    summary = runs[0].summary()
+    shown = {name: summary.score(name) for name in ("agent_calls", "repeated_calls", "agent_cost", "forbidden_tools")}
+    assert not any(score.is_share for score in shown.values())
+    assert shown["agent_calls"].answered.value == 0.5
+    assert shown["agent_cost"].answered.value == pytest.approx(0.0002)
+    assert summary.score("tool_calls").is_share
+    pair = compare(*runs).pairs[0]
+    differences = {each.score: each.difference for each in pair.scores}
+    assert not differences["agent_calls"].unit
+    assert not differences["forbidden_tools"].unit
+    assert differences["tool_calls"].unit

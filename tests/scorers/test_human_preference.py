@@ -142,8 +142,8 @@ def test_a_file_that_was_changed_is_read_again(tmp_path):
         ("id,preferred\nq1,A\nq2,gwen\n", "votes.csv line 3 column B: 'gwen' is neither 'glm-4' nor 'qwen' nor a tie"),
         ("id,preferred\nq2,claude\n", "its columns first and second name them"),
         ("id,preferred,annotator\nq1,A,Ann\nq1,B,Ann\n", "votes.csv line 3 column B: 'Ann' voted on 'q1' already"),
-        ("id,preferred\n,A\n", "votes.csv line 2 column A: a vote on no sample"),
-        ("id,preferred,first,second\nq1,A,glm-4,\n", "votes.csv line 2: one side of a pair alone"),
+        ("id,preferred\n,A\n", "votes.csv line 2 column A: the vote names no sample"),
+        ("id,preferred,first,second\nq1,A,glm-4,\n", "votes.csv line 2: only one side of a pair"),
     ],
 )
 def test_votes_that_cannot_be_counted_are_named_with_file_and_line(tmp_path, text, message):

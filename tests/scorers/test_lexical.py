@@ -31,7 +31,7 @@ class TestAll:
     def test_a_reference_that_is_no_text_does_not_apply(self, scorer, reference):
         found = score(scorer, reference, "7 things")
         assert found.outcome == "not_applicable"
-        assert "no text and no list of texts" in found.reason
+        assert "neither text nor a list of texts" in found.reason
 
     @pytest.mark.parametrize("scorer", **BY_NAME)
     def test_a_number_is_a_reference_too(self, scorer):

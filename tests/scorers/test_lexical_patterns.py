@@ -75,7 +75,7 @@ def test_a_reply_that_a_filter_stopped_is_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pattern": "("}, "is no regular expression"),
+        ({"pattern": "("}, "is not a regular expression"),
         ({"pattern": "x", "mode": "match"}, "mode: expected search or fullmatch"),
         ({"pattern": "x", "flags": ("ignorecase",)}, "ignore_case"),
         ({"pattern": "x", "timeout_s": 0}, "timeout_s"),

@@ -1,4 +1,4 @@
-"""Whether an output is JSON that follows a schema: nothing is fetched, and no output is too odd to be told."""
+"""Whether an output is JSON that follows a schema: not downloaded, and no output is too odd to be told."""
 
 import json
 import socket
@@ -43,7 +43,7 @@ def properties(**schemas):
         (["a"], "does not follow", "$: ['a'] is not of type 'object'"),
         ("", "no JSON", "the output is empty"),
         (None, "no JSON", "the output is empty"),
-        ('{"answer": NaN}', "no JSON", "no JSON: NaN is no value of JSON"),
+        ('{"answer": NaN}', "no JSON", "no JSON: NaN is not a value of JSON"),
         ("[" * 100_000, "no JSON", "no JSON: nested too deep"),
     ],
 )
@@ -88,7 +88,7 @@ def test_a_schema_names_its_draft():
     assert score('{"a": ["x"]}', schema=seven).reason == "$.a[0]: 'x' is not of type 'integer'"
     with pytest.raises(ConfigError, match=r"schema: \$\.properties\.a\.items"):
         JsonSchema(pair).check()
-    with pytest.raises(ConfigError, match="no draft that is known"):
+    with pytest.raises(ConfigError, match="not a known draft"):
         JsonSchema({"$schema": "https://example.org/mine", "type": "object"}).check()
 
 
@@ -96,12 +96,12 @@ def test_a_schema_names_its_draft():
     ("schema", "message"),
     [
         (properties(a={"type": "strin"}), r"schema: \$\.properties\.a\.type"),
-        (properties(a={"$ref": "https://example.org/b.json"}), "nothing is fetched"),
-        (properties(a={"$ref": "other.json"}), "nothing is fetched"),
+        (properties(a={"$ref": "https://example.org/b.json"}), "not downloaded"),
+        (properties(a={"$ref": "other.json"}), "not downloaded"),
         (properties(a={"$ref": "#/$defs/b"}), "there is no '#/\\$defs/b'"),
         (properties(a={"pattern": "(?<x"}), "regular expression|regex"),
         ({"type": "object", "patternProperties": {"a": {}}, "unevaluatedProperties": False}, "additionalProperties"),
-        ({"type": "array"}, "no JSON schema of an object"),
+        ({"type": "array"}, "not a JSON schema of an object"),
         ("sqll", "sql"),
     ],
 )

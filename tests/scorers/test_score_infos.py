@@ -1,7 +1,6 @@
 """Every scorer of this package declares its scores: their range, direction, threshold and how a dry run goes."""
 
 import asyncio
-import dataclasses
 
 import pytest
 
@@ -10,6 +9,8 @@ from steelyard.generate.reviewer import ReasonGiven, ReasonsPlaced
 from steelyard.generate.writer import QuestionCount
 from steelyard.registry import find, names
 from steelyard.runner import stage_info
+from steelyard.scorers.judges.error_code import ErrorJudge
+from steelyard.scorers.judges.judge import judged_by
 from steelyard.scorers.judges.relevance import Relevance
 from steelyard.scorers.lexical import Contains, TokenF1
 from steelyard.scorers.numbers import NumberMatch
@@ -29,6 +30,7 @@ OPTIONS = {
     "error_pattern": {"name": "no date", "pattern": r"\d{4}"},
     "choice": {"also_scored": ("last_letter",), "credit": "jaccard"},
     "forbidden_tools": {"tools": ("delete_*",)},
+    "per_turn": {"scorer": ErrorJudge(name="tone", definition="The answer is rude.")},
 }
 COUNTS = {
     *("agent_steps", "agent_calls", "repeated_calls", "agent_tokens", "forbidden_tools"),
@@ -58,7 +60,7 @@ def test_every_scorer_declares_the_range_and_direction_of_every_score(kind):
 
 @pytest.mark.parametrize("kind", [name for name, one in SCORERS.items() if hasattr(one, "judge")])
 def test_every_judge_has_a_mock_reply_for_a_dry_run(kind):
-    assert stage_info(dataclasses.replace(SCORERS[kind], judge=Judge())).mock_reply
+    assert stage_info(judged_by(SCORERS[kind], Judge())).mock_reply
 
 
 WRONG_TABLE = (Sample("1", "", [["a"], ["b"]]), Output('[["a"]]'))

@@ -159,7 +159,7 @@ def test_a_create_part_runs_on_an_empty_database_of_its_own(sandbox):
     reply = '{"create": "CREATE TABLE staff (a INTEGER)", "select": "SELECT a FROM staff"}'
     found = scores(sandbox, reply, form="create_select")
     assert values(found) == [1, 1, None]
-    assert "a table of its own" in found["result"].reason
+    assert "creates its own table" in found["result"].reason
     assert found["result"].detail["label"] == "not applicable"
     assert found["format"].detail["columns"]["sql"] == "CREATE TABLE staff (a INTEGER);\nSELECT a FROM staff"
 
@@ -192,10 +192,10 @@ def test_what_the_dataset_is_to_blame_for_is_not_applicable(sandbox, folder):
     for asked, stages, said_so in (
         (sample(None), [1, 1, None], "the sample has no reference query"),
         (sample(" "), [1, 1, None], "the sample has no reference query"),
-        (sample(12), [1, 1, None], "is no SQL text"),
+        (sample(12), [1, 1, None], "is not SQL text"),
         (sample("SELECT nam FROM staff"), [1, 1, None], "reference query cannot be run: no such column: nam"),
         (sample("DELETE FROM staff"), [1, 1, None], "reference query cannot be run: "),
-        (sample(schema="CREATE TABLE staff (name TEXT, age INTEGER)"), [1, 1, None], "holds no row"),
+        (sample(schema="CREATE TABLE staff (name TEXT, age INTEGER)"), [1, 1, None], "has no rows"),
         (sample(schema="CREATE TABLE staff (name"), [1, None, None], "schema cannot be built: "),
         (sample(db_id="shp"), [1, None, None], "did you mean 'shop'"),
     ):
@@ -230,7 +230,7 @@ def test_equal_emptiness_of_an_empty_database_says_nothing(sandbox, schema):
     reference = "SELECT count(*) FROM t" if schema else "SELECT 1"
     found = scores(sandbox, reference, sample(reference, schema=schema))
     assert values(found) == [1, 1, None]
-    assert "holds no row" in found["result"].reason
+    assert "has no rows" in found["result"].reason
 
 
 def test_a_row_in_any_table_makes_results_comparable(sandbox):

@@ -103,6 +103,18 @@ def test_an_error_passes_and_takes_its_limit_with_it():
     assert asyncio.run(main()) == 0
 
 
+def test_an_error_raised_while_a_limit_ends_the_work_is_not_called_a_timeout():
+    async def main():
+        with Deadlines().limit(0.01):
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                raise KeyError("own") from None
+
+    with pytest.raises(KeyError, match="own"):
+        asyncio.run(main())
+
+
 def test_a_closed_watch_leaves_no_timer_behind():
     async def main():
         deadlines = Deadlines()

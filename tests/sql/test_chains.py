@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.thorough import times
 
 from steelyard.sql.equality import CellEquality, numbers_equal, plain_number
 from steelyard.sql.order import Ordering
@@ -117,7 +118,7 @@ def two_tables(draw):
     return reference, draw(rows | st.permutations(moved))
 
 
-@settings(max_examples=300)
+@settings(max_examples=times(80, 300))
 @given(two_tables())
 def test_a_right_verdict_has_a_pairing_of_rows_whose_cells_are_equal_by_the_rule(tables):
     reference, prediction = tables
@@ -128,7 +129,7 @@ def test_a_right_verdict_has_a_pairing_of_rows_whose_cells_are_equal_by_the_rule
         assert verdict.right == possible
 
 
-@settings(max_examples=200)
+@settings(max_examples=times(60, 200))
 @given(two_tables())
 def test_a_right_verdict_in_order_has_equal_cells_row_by_row(tables):
     reference, prediction = tables

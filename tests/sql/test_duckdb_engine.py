@@ -53,7 +53,7 @@ def test_a_refusal_leaves_no_thread_behind_that_a_fork_would_lose():
 
 def test_an_old_version_is_refused_by_its_number(monkeypatch):
     monkeypatch.setattr(duckdb, "__version__", "1.4.4")
-    assert DuckdbEngine().refusal() == "DuckDB 1.4.4 is too old to be held; 2.0 or later is needed"
+    assert DuckdbEngine().refusal() == "DuckDB 1.4.4 is too old to be confined; 2.0 or later is needed"
 
 
 @pytest.mark.parametrize("left_out", ["enable_external_access", "lock_configuration"])
@@ -65,7 +65,7 @@ def test_a_setting_that_is_not_kept_is_a_refusal(monkeypatch, left_out):
 
 def test_a_setting_that_does_not_exist_is_a_refusal(monkeypatch):
     monkeypatch.setitem(duckdb_guard._AT_START, "no_such_guard", True)
-    assert "does not take the settings that hold it" in DuckdbEngine().refusal()
+    assert "does not accept the settings that confine it" in DuckdbEngine().refusal()
 
 
 @pytest.mark.parametrize("family", LEGITIMATE)
@@ -134,7 +134,7 @@ def test_a_message_does_not_name_the_place_of_the_copy(tmp_path):
     ],
 )
 def test_a_failure_says_its_kind_and_why(query, kind, message):
-    stop = stop_of(query)
+    stop = stop_of(query, memory_mib=64)
     assert (stop.kind, stop.part) == (kind, "query")
     assert message in stop.message
     assert len(stop.message) <= 600

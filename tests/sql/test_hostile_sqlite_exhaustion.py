@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from tests.sql.hostile_ground import ground, kinds
+from tests.thorough import times
 
 from steelyard.sql.results import Database, SqlLimits
 
 __all__ = ["ground"]
 
-BRIEF = SqlLimits(timeout_s=0.2, memory_mib=128)
+BRIEF = SqlLimits(timeout_s=times(0.1, 0.2), memory_mib=128)
 STOPPED = {"timeout", "memory", "too_large", "error"}
 
 

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import duckdb
 import pytest
 from tests.sql.corpus_reader import CORPUS
+from tests.thorough import times
 
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
@@ -75,7 +76,7 @@ def differing(sandbox, engine, itself):
         return None if repr(plain(found)) == repr(plain(wanted)) else (create, query, wanted, done)
 
     with ThreadPoolExecutor(2) as threads:
-        return [found for found in threads.map(one, statements(engine)) if found]
+        return [found for found in threads.map(one, statements(engine)[:: times(2, 1)]) if found]
 
 
 def test_sqlite_runs_every_script_and_query_of_the_corpus_as_it_does_itself(sandbox):

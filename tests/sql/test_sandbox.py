@@ -443,10 +443,10 @@ class TestCopies:
         wanted = {
             "text.db": "does not begin as one does",
             "missing.db": "does not exist",
-            "pipe.db": "no regular file",
+            "pipe.db": "not a regular file",
             "": "is a folder",
-            "short.db": "is no SQLite database that can be read",
-            "broken.db": "is no SQLite database that can be read",
+            "short.db": "is not a SQLite database that can be read",
+            "broken.db": "is not a SQLite database that can be read",
         }
         for name, why in wanted.items():
             with pytest.raises(ConfigError, match=why):

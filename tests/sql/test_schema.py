@@ -92,7 +92,7 @@ def test_statements_that_cannot_be_read_are_named_and_the_others_are_kept():
     )
     assert [one.name for one in schema.tables] == ["a"]
     assert schema.skipped == (
-        "statement 1 (Here is it): no statement that is known",
+        "statement 1 (Here is it): an unknown kind of statement",
         "statement 3 (CREATE TABLE): no name",
         "statement 4 (CREATE TABLE q ()): it has no columns",
     )

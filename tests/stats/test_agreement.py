@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.stats import cohen_kappa, kendall_tau_b, krippendorff_alpha, pearson, spearman
@@ -135,7 +135,7 @@ class TestWrongUse:
         order = ["low", "middle", "high"]
         found = cohen_kappa(["low", "high", "low"], ["low", "middle", "middle"], weights="linear", categories=order)
         assert found.value == cohen_kappa([0, 2, 0], [0, 1, 1], weights="linear").value
-        with pytest.raises(ValueError, match="'hgh' is none of the categories"):
+        with pytest.raises(ValueError, match="'hgh' is not one of the categories"):
             cohen_kappa(["low", "hgh"], ["low", "low"], categories=order)
 
     def test_unknown_names_and_a_lone_rater_are_refused(self):
@@ -151,14 +151,12 @@ class TestWrongUse:
 
 class TestProperties:
     @given(ratings)
-    @settings(max_examples=40, deadline=None)
     def test_raters_may_change_places(self, pairs):
         first, second = sides(pairs)
         for function in (*CORRELATIONS, cohen_kappa, lambda one, other: krippendorff_alpha([one, other])):
             assert function(first, second).value == pytest.approx(function(second, first).value)
 
     @given(ratings)
-    @settings(max_examples=40, deadline=None)
     def test_a_stricter_rater_agrees_less_and_correlates_as_before(self, pairs):
         first, second = sides(pairs)
         stricter = [rating - 10 for rating in second]
@@ -167,7 +165,6 @@ class TestProperties:
         assert alphas[1] <= (alphas[0] if alphas[0] is not None else 1)
 
     @given(ratings)
-    @settings(max_examples=40, deadline=None)
     def test_ranks_alone_matter_to_rank_statistics(self, pairs):
         first, second = sides(pairs)
         cubes = [rating**3 for rating in second]
@@ -178,7 +175,6 @@ class TestProperties:
         assert ordinal[1].value == pytest.approx(ordinal[0].value)
 
     @given(ratings)
-    @settings(max_examples=25, deadline=None)
     def test_values_and_intervals_stay_on_their_scale(self, pairs):
         first, second = sides(pairs)
         for function in CORRELATIONS:

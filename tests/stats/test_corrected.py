@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.correction import Cell, measured
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import times
 
 from steelyard.stats.binomial import clopper_pearson
 from steelyard.stats.corrected import corrected_difference, corrected_mean
-from steelyard.stats.intervals import wilson
+from steelyard.stats.intervals import mean_interval, wilson, wilson_clustered
 from steelyard.stats.judged import JudgedLabels, verdict_rates
 
 ORACLES = json.loads((Path(__file__).parent / "oracles" / "correction.json").read_text())
@@ -83,7 +85,7 @@ def test_method_follows_from_counts_and_is_named():
 
 def test_labels_alone_are_used_where_a_judge_adds_nothing():
     same = corrected_mean(of_cells({(1, 1): 30, (0, 1): 10}, {1: 400}))
-    assert (same.method, same.why) == ("labels alone", "the judge says the same of all records")
+    assert (same.method, same.why) == ("labels alone", "the judge gives all records the same verdict")
     assert same.interval == clopper_pearson(30, 40)
     most = corrected_mean(of_cells({(1, 1): 30, (0, 1): 2, (0, 0): 30}, {1: 10, 0: 10}))
     assert (most.method, most.why) == ("labels alone", "most records are labelled")
@@ -120,6 +122,23 @@ def test_a_draw_that_favours_failures_is_undone_by_its_weights():
     weighted = corrected_mean(JudgedLabels(labels, verdict, weights=1 / chance))
     assert plain.interval.high < 0.8
     assert weighted.interval.low < 0.8 < weighted.interval.high
+
+
+def test_the_raw_rate_has_the_interval_of_the_verdicts_alone():
+    """Wilson's over all verdicts, by cluster where there are any; of ratings Student's t. No verdict gives none."""
+    labels = [1.0] * 20 + [0.0] * 10 + [math.nan] * 70
+    verdicts = [1.0] * 60 + [0.0] * 30 + [math.nan] * 10
+    plain = corrected_mean(JudgedLabels(labels, verdicts))
+    assert (plain.raw, plain.raw_interval) == (pytest.approx(2 / 3), wilson(60, 90))
+    clusters = [at // 2 for at in range(100)]
+    of_pairs = corrected_mean(JudgedLabels(labels, verdicts, clusters=clusters)).raw_interval
+    assert of_pairs == wilson_clustered([1] * 60 + [0] * 30, clusters=clusters[:90])
+    assert of_pairs.high - of_pairs.low > plain.raw_interval.high - plain.raw_interval.low
+    ratings = [float(1 + at % 5) for at in range(100)]
+    rated = corrected_mean(JudgedLabels(labels, ratings), scale=(1, 5)).raw_interval
+    assert rated == mean_interval(ratings, scale=(1, 5))
+    silent = corrected_mean(JudgedLabels(labels, [math.nan] * 100))
+    assert (silent.raw, silent.raw_interval, silent.why) == (None, None, "the judge gave no verdict")
 
 
 def test_equal_ratings_on_an_unknown_scale_have_no_interval():
@@ -218,3 +237,31 @@ def test_a_difference_needs_to_know_what_belongs_together():
     found = corrected_difference(one, one)
     assert found.value is None
     assert found.reason.startswith("first: 2 labelled records; a corrected value needs 30; second:")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        Cell(30, 1, 0.98, 0.98, 0.02),
+        Cell(30, 1, 0.6, 0.98, 0.9),
+        Cell(60, 2, 0.9, 0.9, 0.5),
+        Cell(150, 5, 0.98, 0.6, 0.1),
+    ],
+)
+def test_the_interval_of_a_rate_holds_the_truth_as_often_as_it_says(cell):
+    """Of the grid of `benchmarks.correction`, one of each size of cluster and kind of judge; seeded."""
+    draws = times(150, 1000)
+    held = measured(cell, draws, ("chosen",))["chosen"]
+    assert held.holds >= 0.94 - 2 * math.sqrt(0.94 * 0.06 / draws)
+
+
+def test_power_tuned_intervals_alone_miss_a_rare_failure_which_is_why_they_are_not_chosen():
+    held = measured(Cell(30, 1, 0.98, 0.98, 0.02), times(150, 1000), ("chosen", "ppi++", "Rogan-Gladen"))
+    assert held["ppi++"].holds < 0.6
+    assert held["Rogan-Gladen"].width > 3 * held["chosen"].width
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+def test_a_good_judge_makes_the_interval_narrower_than_labels_alone(rate):
+    held = measured(Cell(100, 1, 0.9, 0.9, rate), times(50, 400), ("chosen", "labels alone"))
+    assert held["chosen"].width < 0.95 * held["labels alone"].width

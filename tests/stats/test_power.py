@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, nct
 from scipy.stats import t as student
@@ -64,14 +64,12 @@ def test_two_independent_rates_have_the_power_that_statsmodels_gives_them(power)
 
 
 @given(st.integers(6, 120), st.floats(0.5, 1), levels)
-@settings(max_examples=30)
 def test_sign_test_power_is_the_sum_over_all_counts_that_it_rejects(n, rate, level):
     rejected = [k for k in range(n + 1) if binomtest(k, n).pvalue <= (1 - level) * (1 + 1e-9)]
     assert sign_test_power(n, rate, level=level) == pytest.approx(binom.pmf(rejected, n, rate).sum(), abs=1e-10)
 
 
 @given(st.floats(0.52, 0.99), powers)
-@settings(max_examples=25)
 def test_no_smaller_number_of_decided_pairs_has_the_power(rate, power):
     n = decided_pairs_for_win_rate(rate, power=power)
     assert sign_test_power(n, rate) >= power
@@ -84,7 +82,6 @@ def test_five_pairs_cannot_show_even_a_side_that_always_wins(n):
 
 
 @given(st.integers(6, 2000), powers)
-@settings(max_examples=40)
 def test_the_detectable_win_rate_is_where_the_power_is_reached(n, power):
     rate = detectable_win_rate(n, power=power)
     assert 0.5 < rate <= 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from evalica import Winner
 from evalica import bradley_terry as evalica_bradley_terry
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -97,7 +97,6 @@ def test_at_the_maximum_each_model_has_won_what_the_model_expects():
     assert ((TOY + TOY.T) * share).sum(axis=1) == pytest.approx(TOY.sum(axis=1), abs=1e-10)
 
 
-@settings(deadline=None, max_examples=60)
 @given(st.integers(2, 7), st.integers(0, 10_000))
 def test_no_other_method_finds_a_higher_likelihood(n, seed):
     wins = np.random.default_rng(seed).integers(1, 30, size=(n, n)).astype(float)
@@ -107,7 +106,6 @@ def test_no_other_method_finds_a_higher_likelihood(n, seed):
     assert result.strengths == pytest.approx(exact(wins), abs=1e-5)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(3, 12), st.integers(0, 10_000))
 def test_strengths_equal_evalicas_where_it_converges(n, seed):
     rng = np.random.default_rng(seed)
@@ -121,8 +119,8 @@ def test_strengths_equal_evalicas_where_it_converges(n, seed):
     assert ours.strengths == pytest.approx(logs - logs.mean(), abs=1e-6)
 
 
-def test_a_sparse_ring_of_200_models_is_right_where_evalica_stops_early():
-    battles = ring(0)
+def test_a_sparse_ring_of_100_models_is_right_where_evalica_stops_early():
+    battles = ring(0, models=100)
     wins = count_battles(battles)
     right = exact(wins)
     result = bradley_terry(wins)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import beta, t
+from tests.thorough import times
 
 from steelyard.stats import ranking_order
 from steelyard.stats.ranking import coded, count_battles
@@ -92,10 +93,10 @@ def test_the_interval_holds_the_strength_itself():
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say():
-    """Five models on 20 prompts, where battles of a prompt hang together: 95 % of 200 draws within its noise."""
+    """Five models on 20 prompts, where battles of a prompt hang together: 95 % of the draws within their noise."""
     truth = np.array([0.5, 0.25, 0.0, -0.25, -0.5])
     held, all_right = [], []
-    for seed in range(200):
+    for seed in range(times(100, 200)):
         result = rank(panel(truth, 20, seed), resamples=200, seed=seed)
         held += [low <= interval <= high for (low, high), interval in zip(result.intervals, truth, strict=True)]
         all_right.append(all(best <= position <= worst for position, (best, worst) in enumerate(result.ranks, 1)))
@@ -105,7 +106,9 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
 
 def test_equal_models_are_seldom_told_apart_however_many_there_are():
     """Ten models without a difference have 45 pairs; in at least 90 % of the draws none of them is told apart."""
-    silent = [not rank(panel([0.0] * 10, 20, seed), resamples=200, seed=seed).above.any() for seed in range(200)]
+    silent = [
+        not rank(panel([0.0] * 10, 20, seed), resamples=200, seed=seed).above.any() for seed in range(times(100, 200))
+    ]
     assert np.mean(silent) >= 0.9
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import beta, multinomial
+from tests.thorough import times
 
 from steelyard.stats import wilson, wilson_clustered, wilson_with_ties, wilson_with_ties_clustered
 from steelyard.stats.ties import _lower_limit, _variance_at, score_interval_with_ties
@@ -79,8 +80,8 @@ def test_a_higher_level_is_wider(counts):
 
 
 def test_no_limit_rises_when_a_win_becomes_a_tie_or_a_tie_a_loss():
-    """Every split of up to 60 comparisons: by at most one point."""
-    for n in range(1, 61):
+    """Every split of up to 30 comparisons, or 60 where the tests are thorough: by at most one point."""
+    for n in range(1, times(31, 61)):
         limits = {split: wilson_with_ties(*split) for split in splits(n)}
         for (wins, ties, losses), (low, high) in limits.items():
             worse = [(wins - 1, ties + 1, losses)] if wins else []
@@ -163,10 +164,10 @@ def test_the_clustered_interval_holds_its_level():
     """Twenty clusters of five that share a mood: at 1,500 draws the error of a share of 0.95 is 0.006."""
     rng = np.random.default_rng(11)
     clusters = np.repeat(range(20), 5)
-    held = 0
-    for _ in range(1500):
+    held, draws = 0, times(500, 1500)
+    for _ in range(draws):
         chances = rng.dirichlet([4.2, 0.6, 1.2], size=20)
         drawn = np.array([rng.choice([1.0, 0.5, 0.0], size=5, p=row) for row in chances]).ravel()
         low, high = wilson_with_ties_clustered(drawn, clusters=clusters)
         held += low <= 0.75 <= high
-    assert held / 1500 >= 0.94
+    assert held / draws >= 0.94

@@ -19,8 +19,7 @@ def connection_to(where):
         return
     import psycopg
 
-    plain = found.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    with psycopg.connect(plain, autocommit=True, options=f"-c search_path={found.schema}") as connection:
+    with psycopg.connect(found.url.complete, autocommit=True, options=f"-c search_path={found.schema}") as connection:
         yield connection
 
 

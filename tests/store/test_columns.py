@@ -1,4 +1,4 @@
-"""Columns say what the rows say, on both databases, and are read anew where what they were read from may be another."""
+"""Columns say what the rows say, on both databases, and are read again when their source may have changed."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -55,6 +55,12 @@ def test_columns_say_what_the_rows_say(mixed, monkeypatch, chunk):
     monkeypatch.setattr(store_columns, "_CHUNK", chunk)
     assert rows_of(mixed) == expected(mixed)
     assert len(rows_of(mixed)) == 2 * 2 * len(REPLIES)
+
+
+def test_names_of_scores_are_those_of_the_rows(mixed):
+    named = [row.name for row in mixed.score_rows() if row.outcome != "error"]
+    assert mixed.scored_names() == list(dict.fromkeys(named))
+    assert set(named) == {"solve_rate", "last_letter"}
 
 
 def test_a_second_layer_has_columns_of_its_own(where):

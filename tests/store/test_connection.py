@@ -1,8 +1,5 @@
 """The connections of both databases behave alike: lists of values, rows, transactions, errors, and any texts."""
 
-import subprocess
-import sys
-
 import pytest
 
 from steelyard import Store
@@ -151,32 +148,6 @@ def test_a_statement_is_not_prepared_anew_for_each_length_of_its_list():
 
     texts = {_expanded("SELECT 1 WHERE 1 IN :n", ("n",), {"n": [0] * length})[0] for length in range(MOST_IN_QUERY)}
     assert len(texts) == 11
-
-
-RUN_AND_SHOW = """
-import sys
-from steelyard import ExactMatch, Sample, Store, compare, evaluate
-samples = [Sample(str(n), "q", "A") for n in range(60)]
-runs = [evaluate(lambda sample: text, samples, [ExactMatch()], store="s.db") for text in "AB"]
-again = evaluate(lambda sample: "A", samples, [ExactMatch()], store="s.db")
-print(again.summary().scores[0].n)
-from steelyard.cli import main
-for command in (["show", runs[0].id], ["runs"], ["compare", runs[0].id, runs[1].id], ["verify"]):
-    sys.argv = ["steelyard", *command, "--store", "s.db"]
-    try:
-        main()
-    except SystemExit as ended:
-        assert ended.code in (None, 0, 1, 3), ended.code
-print(sorted(name for name in sys.modules if name.partition(".")[0] == "sqlalchemy"))
-"""
-
-
-def test_a_run_on_a_file_and_its_reading_load_no_sqlalchemy(tmp_path):
-    ended = subprocess.run(
-        [sys.executable, "-c", RUN_AND_SHOW], cwd=tmp_path, check=True, capture_output=True, text=True
-    )
-    assert ended.stdout.splitlines()[0] == "60"
-    assert ended.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_connection_that_reads_cannot_write(where):

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
 import sys
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
 
 from steelyard.store import Store
 
@@ -65,3 +72,104 @@ def test_a_killed_conversation_goes_on_with_the_turn_that_was_in_flight(where, t
         assert record.output.metadata["conversation"] == {"turns": TURNS, "ended": "most_turns"}
         assert record.output.metadata["messages"][0]["content"] == f"Hello {record.sample.id}"
         assert len(record.replies["simulated_user"]) == TURNS - 1
+
+
+@dataclass
+class Endpoints:
+    """Two chat endpoints on loopback, of the application and of the simulated user, and who asked them what.
+
+    Attributes:
+        asked: path and body of every request, in order.
+        kill_at: number of the request, from 1, at which the process is killed before it is answered; 0: none.
+        process: that asks.
+    """
+
+    asked: list[tuple[str, bytes]] = field(default_factory=list)
+    kill_at: int = 0
+    process: subprocess.Popen[str] | None = None
+
+    def answer(self, path: str, body: bytes) -> bytes | None:
+        self.asked.append((path, body))
+        if len(self.asked) == self.kill_at:
+            assert self.process is not None
+            self.process.kill()
+            return None
+        text = '{"message": "go on", "done": false}' if path.startswith("/user") else f"answer {len(self.asked)}"
+        message = {"role": "assistant", "content": text}
+        usage = {"prompt_tokens": 7, "completion_tokens": 3}
+        return json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}).encode()
+
+
+@contextlib.contextmanager
+def endpoints():
+    here = Endpoints()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            given = here.answer(self.path, self.rfile.read(int(self.headers["Content-Length"])))
+            if given is None:
+                return
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(given)))
+            self.end_headers()
+            self.wfile.write(given)
+
+        def log_message(self, *arguments):
+            del arguments
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield here, f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+TARGETS = {
+    "prompt": lambda url: {"prompt": {"model": {"openai_compatible": {"name": "app", "base_url": f"{url}/app/v1"}}}},
+    "http": lambda url: {
+        "http": {
+            "url": f"{url}/app/json",
+            "body": {"messages": "{{messages}}"},
+            "response": {"text": "choices[0].message.content"},
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("kill_at", [4, 5], ids=["user", "target"])
+@pytest.mark.parametrize("kind", TARGETS)
+def test_a_killed_conversation_pays_only_the_call_in_flight_again(kind, kill_at, tmp_path):
+    with endpoints() as (here, url):
+        steelyard = write(tmp_path, tmp_path / "s.db")
+        config = json.loads((tmp_path / "talk.json").read_text(encoding="utf-8"))
+        user = config["targets"]["bot"]["simulated_user"]
+        user["target"] = TARGETS[kind](url)
+        user["model"] = {"openai_compatible": {"name": "user", "base_url": f"{url}/user/v1"}}
+        (tmp_path / "talk.json").write_text(json.dumps(config), encoding="utf-8")
+        here.kill_at = kill_at
+        command = [sys.executable, "-c", "from steelyard.cli import main; main()", "run", "talk.json"]
+        here.process = subprocess.Popen(
+            [*command, "--store", str(tmp_path / "s.db"), "--quiet"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+        )
+        assert here.process.wait(120) == -signal.SIGKILL
+        here.process.stderr.close()
+        in_flight = here.asked[-1]
+        assert in_flight[0].startswith("/user" if kill_at == 4 else "/app")
+        here.kill_at = 0
+        resumed = steelyard("resume")
+        assert resumed.returncode == 0, resumed.stderr
+    counts = Counter(here.asked)
+    assert counts[in_flight] == 2
+    assert sum(counts.values()) == 2 * (2 * TURNS - 1) + 1
+    assert [times for request, times in counts.items() if request != in_flight] == [1] * (2 * (2 * TURNS - 1) - 1)
+    with Store(tmp_path / "s.db") as store:
+        [run] = store.runs()
+        records = list(run.records())
+        stages = {stage.stage: (stage.calls, stage.input_tokens) for stage in run.stage_costs()}
+    assert [record.output.metadata["conversation"]["turns"] for record in records] == [TURNS, TURNS]
+    assert stages["simulated_user"] == (2 * (TURNS - 1), 14 * (TURNS - 1))
+    assert stages["target"][0] == 2 * TURNS

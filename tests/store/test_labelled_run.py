@@ -1,4 +1,4 @@
-"""People's labels of scores that are no exam's: whose word counts, what it moves, and that rows and records agree."""
+"""People's labels of scores that are not exam's: whose word counts, what it moves, and that rows and records agree."""
 
 from datetime import UTC, datetime
 

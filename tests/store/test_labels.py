@@ -74,6 +74,14 @@ def test_a_sample_that_the_run_has_not_is_refused_and_nothing_is_written(store, 
     assert add_labels(store, run, [label()]) == 1, "the store takes more after a mistake"
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_that_is_none_is_refused_and_does_not_withdraw_what_was_said(store, run, value):
+    add_labels(store, run, [label(value=3.0)])
+    with pytest.raises(ConfigError, match="a label is a finite number"):
+        add_labels(store, run, [label(value=value)])
+    assert [each.value for each in store.run(run.id).labels()] == [3.0]
+
+
 def test_labels_are_found_by_record(store, run):
     several = [label(), label("q1"), label("q2", "no source"), label("q2", "why", name="reason")]
     add_labels(store, run, [*several, replace(label(), repeat=1)])

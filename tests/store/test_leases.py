@@ -13,23 +13,32 @@ from steelyard.store import NewRun, Store
 from steelyard.store.delete import delete_runs
 from steelyard.store.leases import (
     EndLease,
+    Lease,
     RenewLeases,
     SeeWorker,
     TakeLeases,
-    create_worker_tables,
+    add_leases,
+    close_leases,
     done_in_range,
-    forget_plan,
     leases_left,
-    plan_leases,
+    open_leases,
+    plan_portion,
     plan_samples,
     planned_range,
     workers_of,
 )
 from steelyard.store.run_rows import InsertRecord
+from steelyard.store.worker_tables import create_worker_tables, forget_plan
 from steelyard.types import Output
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes", group=f"g{n % 2}", metadata={"n": n}) for n in range(10)]
 MANIFEST = {"stages": ["target"], "scores": ["right"]}
+
+
+def lease_all(store, run, plan, size):
+    open_leases(store, run, plan)
+    add_leases(store, [run], plan, range(10), size)
+    close_leases(store, [run], plan)
 
 
 @pytest.fixture
@@ -39,8 +48,8 @@ def begun(on_server):
         create_worker_tables(store)
         create_worker_tables(store)
         evaluation, (writer,) = store.begin_evaluation([NewRun("s", "custom", "t", 10, MANIFEST)])
-        assert plan_samples(store, evaluation, SAMPLES) == 10
-        plan_leases(store, writer.run.num, "plan", 10, 4)
+        assert list(plan_samples(store, evaluation, SAMPLES)) == [10]
+        lease_all(store, writer.run.num, "plan", 4)
         yield store, evaluation, writer
         writer.abandon()
 
@@ -118,6 +127,16 @@ def test_a_lease_that_ran_out_and_that_nobody_took_still_writes(begun):
     assert insert(store, writer.run.num, 0, lease) is True
 
 
+def test_a_lease_that_was_renewed_is_not_for_others(begun):
+    store, _, writer = begun
+    run = writer.run.num
+    take(store, run, "slow", 3)
+    for lo in (0, 4, 8):
+        ends(store, run, lo)
+    assert done(store, lambda ticket: RenewLeases(run, "slow", (0, 8), ticket)) == {0, 8}
+    assert [lease.lo for lease in take(store, run, "quick", 3)] == [4]
+
+
 def test_records_of_one_batch_are_kept_apart(begun):
     store, _, writer = begun
     run = writer.run.num
@@ -156,7 +175,7 @@ def test_a_new_plan_makes_the_leases_of_the_one_before_void(begun):
     store, _, writer = begun
     run = writer.run.num
     (old,) = take(store, run, "w")
-    plan_leases(store, run, "next", 10, 5)
+    lease_all(store, run, "next", 5)
     assert insert(store, run, 0, old) is False
     assert [(lease.lo, lease.hi) for lease in take(store, run, "w", n=9, plan="next")] == [(0, 5), (5, 10)]
 
@@ -169,7 +188,7 @@ def test_workers_are_seen_with_what_they_did(begun):
     with store.reading() as connection:
         (row,) = workers_of(connection, evaluation)
     assert (row.records, row.starts, row.place) == (5, 2, "pid 1 on here")
-    assert row.silent_s >= 0
+    assert 0 <= row.silent_s < 3600  # in seconds since the last sign of life, not a moment
 
 
 def test_a_budget_that_several_processes_spend_is_never_passed(begun, on_server):
@@ -232,3 +251,35 @@ def test_deleting_a_run_leaves_the_samples_that_another_has_planned(begun):
 def test_stores_without_workers_have_none(where):
     with Store(where, create_missing=True) as store, store.reading() as connection:
         assert workers_of(connection, 1) == []
+
+
+def test_workers_wait_for_leases_that_are_to_come_unless_the_run_is_void(begun):
+    store, _, writer = begun
+    run = writer.run.num
+
+    def left():
+        with store.reading() as connection:
+            return leases_left(connection, run, "next")
+
+    open_leases(store, run, "next")
+    assert (take(store, run, "a", 9, plan="next"), left()) == ([], 1)
+    add_leases(store, [run], "next", range(4), 3)
+    add_leases(store, [run], "next", range(4, 6), 3)
+    taken = take(store, run, "a", 9, plan="next")
+    assert [(each.lo, each.hi) for each in taken] == [(0, 3), (3, 4), (4, 6)]
+    store.writer.change(lambda batch: batch.connection.execute("DELETE FROM lease"))
+    add_leases(store, [run], "next", range(6, 9), 3)
+    assert left() == 0
+
+
+def test_a_portion_that_is_planned_twice_is_there_once(begun):
+    store, evaluation, writer = begun
+    run = writer.run.num
+    open_leases(store, run, "next")
+    for _ in range(2):
+        plan_portion(store, evaluation, 0, SAMPLES[:6])
+        add_leases(store, [run], "next", range(6), 3)
+    plan_portion(store, evaluation, 6, SAMPLES[6:])
+    first, second = take(store, run, "a", 9, plan="next")
+    assert [(each.lo, each.hi) for each in (first, second)] == [(0, 3), (3, 6)]
+    assert planned_range(store, evaluation, Lease(run, 0, 10, "a", 1)) == list(enumerate(SAMPLES))

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.store.outside import as_older, execute
 from tests.store.test_store import new
+from tests.thorough import times
 
 from steelyard import ConfigError, ExactMatch, Sample, Store, StoreError, evaluate
 from steelyard.store import migrations
@@ -29,7 +30,7 @@ from steelyard.store.verify import verify
 
 WRITTEN = Path(__file__).parent.parent / "cli" / "older_versions" / "0.1.0" / "store.db.gz"
 AT = datetime(2026, 3, 1, tzinfo=UTC)
-AGES = range(len(LATER_TABLES))
+AGES = range(len(LATER_TABLES))[:: times(3, 1)]
 """How many of the later tables a version knew; 0.1.0 knew all but the last."""
 
 
@@ -204,8 +205,9 @@ def test_whoever_may_not_copy_is_told_what_to_do(on_server, first_release, serve
         server.execute(
             f"GRANT ALL ON SCHEMA {schema} TO {writer}; GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {writer}"
         )
-        url = locate(on_server).url.set(drivername="postgresql", username=writer, password="geheim")
-        where = url.update_query_dict({"schema": schema}).render_as_string(hide_password=False)
+        url = locate(on_server).url
+        query = {**url.query, "schema": schema}
+        where = replace(url, username=writer, password="geheim", query=query).complete
         with Store(where) as store:
             with pytest.raises(ConfigError, match=rf"pg_dump --schema={schema}, then upgrade it with --no-copy"):
                 store.upgrade()

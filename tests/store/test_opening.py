@@ -36,11 +36,34 @@ def test_there_is_no_store_until_something_is_run():
         assert Store(STORE).runs() == []
 
 
+def test_looking_makes_no_file_where_the_store_was_moved_away(tmp_path):
+    with opened() as store:
+        begun(store).abandon()
+    with Store(STORE) as store:
+        moved = STORE.rename(tmp_path / "moved.db")
+        with pytest.raises(StoreError, match=r"s\.db: the file is not there any more: it was moved or deleted"):
+            store.runs()
+        with pytest.raises(StoreError, match="the file is not there any more"):
+            begun(store)
+        assert [path.name for path in STORE.parent.iterdir() if path.suffix == ".db"] == []
+        moved.rename(STORE)
+        assert len(store.runs()) == 1
+
+
+@pytest.mark.parametrize("name", ["a?b.db", "a#b.db", "100%.db", "%41.db", "易 é.db", "a&mode=memory.db"])
+def test_a_store_may_have_any_name(tmp_path, name):
+    for where in (tmp_path / "absolute" / name, Path(name)):
+        with Store(where, create_missing=True) as store:
+            begun(store).abandon()
+        assert len(Store(where).runs()) == 1
+        assert where.stat().st_size > 0
+
+
 @pytest.mark.parametrize(
     ("where", "said_so"),
     [
         ("mysql://h/db", "a store is a SQLite file or a PostgreSQL database, not 'mysql'"),
-        ("://", "'://' is no address of a store"),
+        ("://", "'://' is not an address of a store"),
         ("nothing://x", "a store is a SQLite file or a PostgreSQL database, not 'nothing'"),
     ],
 )

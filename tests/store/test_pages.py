@@ -1,14 +1,18 @@
 """Pages of records: joined they are all records that match, each once and in order, whatever the condition."""
 
+import random
 import re
+from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import times
 
 from steelyard import ConfigError, Label, Options, Output, Sample, Score, ScoreInfo, Store, Suite, evaluate_suite
 from steelyard.analysis.conditions import parse_condition
+from steelyard.scorers import ExactMatch
 from steelyard.store.labels import add_labels
 from steelyard.store.pages import MOST_ON_PAGE, cursor, matching_places, matching_records, place_of
 from steelyard.suite import RunConfig
@@ -75,7 +79,7 @@ CONDITIONS = [
 ORDERS = ["", "-place", "rating", "-rating", "right", "id", "-id", "group", "-group", "cluster", "seconds"]
 
 
-def expected(records, labels, run, where, order):
+def expected(records, labels, run, where, order, *, by_sample=False):
     """What one page of everything would have, found without a database."""
     condition = parse_condition(where or "all", run.manifest)
     matching = [
@@ -93,13 +97,21 @@ def expected(records, labels, run, where, order):
         if key in {"id", "group", "cluster"}:
             return getattr(record.sample, key)
         if key == "seconds":
-            return record.seconds
+            return round(1000 * record.seconds)
         return next((score.value for score in record.scores if score.name == key), None)
 
-    valued = [pair for pair in matching if value(*pair) is not None]
-    rest = [pair for pair in matching if value(*pair) is None]
+    def mean(no, record):
+        if key in {"place", "id", "group", "cluster"}:
+            return value(no, record)
+        values = [value(no, other) for other_no, other in records if other_no == no]
+        known = [each for each in values if each is not None]
+        return sum(known) / len(known) if known else None
+
+    value_of = mean if by_sample else value
+    valued = [pair for pair in matching if value_of(*pair) is not None]
+    rest = [pair for pair in matching if value_of(*pair) is None]
     # `reverse` keeps ties as they are, which is the order of the dataset.
-    in_order = sorted(valued, key=lambda pair: value(*pair), reverse=falling)
+    in_order = sorted(valued, key=lambda pair: value_of(*pair), reverse=falling)
     return [(no, record.repeat) for no, record in in_order + rest]
 
 
@@ -131,7 +143,8 @@ def test_pages_joined_are_all_matching_records_in_order(run, shared, order):
         stored = store.run(run.id)
         labels = stored.labels()
         assert labels == LABELS
-        for condition in CONDITIONS:
+        # Conditions and orders are parts of a query that know nothing of each other: each meets some of the others.
+        for condition in CONDITIONS[ORDERS.index(order) % times(4, 1) :: times(4, 1)]:
             wanted = expected(records, labels, run, condition, order)
             n = 1 if len(wanted) < 5 else 9
             places, last = walked(stored, condition, order, n)
@@ -140,6 +153,96 @@ def test_pages_joined_are_all_matching_records_in_order(run, shared, order):
             uncounted, page = walked(stored, condition, order, n + 8, count=False)
             assert uncounted == wanted, (condition, order)
             assert page.total is None
+
+
+class Wavering:
+    """Two scores of which repeats of a sample differ, and of which some repeats have none."""
+
+    score_infos = (
+        ScoreInfo("right", (0, 1), threshold=0.5, denominator="all", headline=True),
+        ScoreInfo("rating", (1, 5)),
+    )
+
+    def __call__(self, sample, output):
+        drawn = random.Random(f"{sample.id} {output.value}")
+        rating = drawn.choice([None, 1.0, 2.5, 3.25, 4.5])
+        outcome = "scored" if sample.input % 6 and rating else "not_applicable"
+        return [
+            Score("right", float(drawn.random() < 0.5)),
+            Score("rating", rating if outcome == "scored" else None, outcome=outcome),
+        ]
+
+
+class Counting:
+    """Another answer to each question, and none to some."""
+
+    def __init__(self):
+        self.asked = Counter()
+
+    def __call__(self, sample):
+        self.asked[sample.id] += 1
+        if (sample.input + self.asked[sample.id]) % 13 == 5:
+            raise ValueError("no answer")
+        return Output(f"answer {self.asked[sample.id]}")
+
+
+@pytest.fixture(scope="module")
+def wavering(shared):
+    """A run whose three repeats of a sample differ."""
+    options = Options(repeats=3, max_errors=1.0, concurrency=1)
+    suite = Suite("wavering", "custom", SAMPLES, {"counting": Counting()}, (Wavering(),), options)
+    return evaluate_suite(suite, how=RunConfig(store=shared))[0]
+
+
+BY_SAMPLE = {"": (7,), "wrong": (1, 7), "rating != scored": (4,), "group = tax and right = 1": (1,)}
+"""Conditions, and how many samples a page has."""
+
+
+@pytest.mark.parametrize("order", ["", "-place", "rating", "-right", "-group", "seconds"])
+@pytest.mark.parametrize("state", ["finished", "running"])
+def test_repeats_of_a_sample_stay_together_in_every_order(wavering, order, state, monkeypatch):
+    monkeypatch.setattr(type(wavering), "state", state)  # of a run that may change no order is remembered
+    records = list(wavering.numbered_records())
+    for condition, sizes in BY_SAMPLE.items():
+        wanted = expected(records, (), wavering, condition, order, by_sample=True)
+        assert len(wanted) > 4
+        for n in times(sizes, (1, 7)):
+            pages, after, back = [], "", ""
+            while not pages or after:
+                page = wavering.page(after, n, where=condition, sort=order, by_sample=True)
+                assert len(page.places) >= n or not page.after
+                pages.append(page.places)
+                after, back = page.after, page.before
+            assert [place for page in pages for place in page] == wanted, (condition, n)
+            samples = [{no for no, _ in page} for page in pages]
+            assert sum(map(len, samples)) == len(set.union(*samples)), "no sample is on two pages"
+            before = []
+            while back:
+                page = wavering.page(before=back, n=n, where=condition, sort=order, by_sample=True)
+                before = [*page.places, *before]
+                back = page.before
+            assert before == wanted[: len(wanted) - len(pages[-1])], (condition, n)
+
+
+def test_a_page_follows_the_whole_sample_whichever_of_its_repeats_is_named(wavering):
+    for order in ("", "-rating", "-seconds"):
+        everything = wavering.page(n=100, sort=order, by_sample=True).places
+        samples = list(dict.fromkeys(no for no, _ in everything))
+        for repeat in range(3):
+            page = wavering.page(f"{samples[4]}.{repeat}", 1, sort=order, by_sample=True)
+            assert {no for no, _ in page.places} == {samples[5]}
+            page = wavering.page(before=f"{samples[4]}.{repeat}", n=1, sort=order, by_sample=True)
+            assert {no for no, _ in page.places} == {samples[3]}
+
+
+def test_a_sample_that_does_not_match_may_stand_before_a_page_in_an_order_by_means(wavering):
+    """Whoever labels records of a sorted list goes on to the next, though the last does not match any more."""
+    everything = [no for no, _ in wavering.page(n=100, sort="-rating", by_sample=True).places]
+    matching = list(wavering.page(n=100, where="wrong", sort="-rating", by_sample=True).places)
+    outside = next(no for no in everything if no not in {no for no, _ in matching})
+    later = [place for place in matching if everything.index(place[0]) > everything.index(outside)]
+    assert list(wavering.page(str(outside), 100, where="wrong", sort="-rating", by_sample=True).places) == later
+    assert later
 
 
 @pytest.mark.parametrize("order", ["", "-rating", "group"])
@@ -176,7 +279,7 @@ def test_a_page_by_its_number(run):
 def test_a_page_may_begin_anywhere_in_an_order(run, order, far, monkeypatch):
     monkeypatch.setattr("steelyard.store.pages._FAR", far)
     everything = list(run.page(n=100, sort=order).places)
-    for skip in range(len(everything) + 2):
+    for skip in [0, *range(1, len(everything) - 6, times(6, 1)), *range(len(everything) - 6, len(everything) + 2)]:
         page = run.page(n=5, sort=order, skip=skip)
         assert list(page.places) == everything[skip : skip + 5]
         assert bool(page.after) == (skip + 5 < len(everything))
@@ -268,6 +371,38 @@ def test_regressions_pair_samples_by_id(where):
     assert ids
 
 
+def in_repeats(where, right, repeats):
+    """A run that answers a sample right as often as `right` says, of so many repeats."""
+    left = dict(right)
+
+    def answer(sample):
+        left[sample.id] -= 1
+        return "A" if left[sample.id] >= 0 else "B"
+
+    samples = [Sample(name, "?", "A") for name in right]
+    options = Options(repeats=repeats, concurrency=1)
+    return evaluate_suite(Suite("pages", "custom", samples, {"answer": answer}, (ExactMatch(),), options), store=where)[
+        0
+    ]
+
+
+def test_a_sample_with_repeats_changes_where_most_of_them_do(where):
+    """Exact match has the threshold 1; of repeats most decide, and half of them is neither right nor wrong."""
+    from steelyard import compare
+
+    once = in_repeats(where, {"none": 1, "one": 1, "half": 1, "three": 1, "up": 0, "half up": 0}, 1)
+    often = in_repeats(where, {"none": 0, "one": 1, "half": 2, "three": 3, "up": 3, "half up": 2}, 4)
+    for before, after, worse, better in (
+        (once, often, {"none", "one"}, {"up"}),
+        (often, once, {"up"}, {"none", "one"}),
+    ):
+        pair = compare(before, after).pairs[0]
+        assert (set(pair.regressions), set(pair.improvements)) == (worse, better)
+        for change, ids in (("regression", worse), ("improvement", better), ("both-right", {"three"})):
+            found = after.page(n=100, where=change, against=before).records
+            assert {record.sample.id for record in found} == ids
+
+
 def test_a_rescored_run_is_filtered_by_its_newest_scores(where):
     run = evaluated(where)
     wrong = matching_places(run, "wrong")
@@ -288,9 +423,9 @@ def test_a_rescored_run_is_filtered_by_its_newest_scores(where):
         ({"where": "group = '\udc80'"}, "not valid Unicode"),
         ({"sort": "raitng"}, "did you mean 'rating'"),
         ({"sort": "rating; DROP TABLE record"}, "cannot be sorted by"),
-        ({"after": "x"}, "is no place"),
-        ({"after": "1.2.3"}, "is no place"),
-        ({"after": "99999999999999999999"}, "is no place"),
+        ({"after": "x"}, "is not a place"),
+        ({"after": "1.2.3"}, "is not a place"),
+        ({"after": "99999999999999999999"}, "is not a place"),
         ({"after": "4711"}, "no record at 4711"),
         ({"after": "1", "before": "2"}, "not both"),
         ({"n": 0}, "1 to 1,000"),

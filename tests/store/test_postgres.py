@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -52,7 +53,7 @@ def test_an_address_is_shown_without_its_password(typed, shown, monkeypatch):
     ("typed", "said"),
     [
         ("postgresql+asyncpg://h/db", "is written with psycopg, not 'asyncpg'"),
-        ("postgresql://me@h:port/db", "that is no address of a PostgreSQL database"),
+        ("postgresql://me@h:port/db", "that is not an address of a PostgreSQL database"),
         ("postgresql://me:${STEELYARD_NOT_SET}@h/db", r"\$\{STEELYARD_NOT_SET\} has no value: set the environment"),
         ("postgresql://h/db?schema=A-b", "schema='A-b': the name of a schema"),
         ("postgresql://h/db?schema=a;drop", "schema='a;drop'"),
@@ -100,7 +101,7 @@ def test_a_database_that_does_not_hold_every_text_is_refused(server, schema):
         pytest.skip(f"no database may be made here: {error}")
     try:
         with pytest.raises(StoreError, match="keeps texts as SQL_ASCII"):
-            Store(str(locate(SERVER).url.set(database=schema, drivername="postgresql")), create_missing=True)
+            Store(replace(locate(SERVER).url, database=schema).complete, create_missing=True)
     finally:
         server.execute(f"DROP DATABASE {schema} WITH (FORCE)")
 
@@ -306,8 +307,9 @@ def test_who_may_only_read_reads_and_is_told_where_something_would_be_written(on
     try:
         server.execute(f"GRANT USAGE ON SCHEMA {schema} TO {reader}")
         server.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {reader}")
-        url = locate(on_server).url.set(drivername="postgresql", username=reader, password="geheim")
-        where = url.update_query_dict({"schema": schema}).render_as_string(hide_password=False)
+        url = locate(on_server).url
+        query = {**url.query, "schema": schema}
+        where = replace(url, username=reader, password="geheim", query=query).complete
         with Store(where) as store:
             assert [one.id for one in store.runs()] == [run.id]
             assert store.run(run.id).summary().scores[0].answered.value == 1.0

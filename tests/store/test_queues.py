@@ -169,13 +169,13 @@ def test_a_verdict_is_withdrawn_and_its_item_comes_again(store):
 def test_a_verdict_of_another_form_changes_nothing(store):
     queue = made(store)
     item = reserve_item(store, queue, "ann")
-    with pytest.raises(ConfigError, match=r"'7' is no verdict: type pass or fail"):
+    with pytest.raises(ConfigError, match=r"'7' is not a verdict: type pass or fail"):
         label_item(store, queue, item, RaterVerdict("ann", "7"))
     with pytest.raises(ConfigError, match=r"no verdict and no comment"):
         label_item(store, queue, item, RaterVerdict("ann", " "))
     assert read_progress(store, queue)[1] == {}
     label_item(store, queue, item, RaterVerdict("ann", "", comment="odd"))
-    assert reserve_item(store, queue, "ann") == item  # a comment is no verdict
+    assert reserve_item(store, queue, "ann") == item  # a comment is not a verdict
 
 
 def test_disagreements_make_a_queue_of_their_own(store):

@@ -121,7 +121,6 @@ def distinct_keys(several):
     return len(keys) == len(set(keys))
 
 
-@settings(max_examples=25)
 @given(several=st.lists(records, min_size=1, max_size=5).filter(distinct_keys))
 def test_any_record_comes_back_from_the_store(tmp_path_factory, several):
     found, run = through_the_store(tmp_path_factory.getbasetemp(), several)

@@ -74,7 +74,7 @@ def test_a_decision_on_the_whole_set_cannot_contradict_it():
     assert found.promise == "That is the whole set, and it says nothing beyond it."
     assert replace(found, used=50).promise == "This rule contradicts the full set in at most 5 % of runs."
     assert replace(found, interval=Interval(0.41, 0.49)).promise.startswith("This rule contradicts")
-    assert replace(found, question="population").promise.startswith("This rule claims")
+    assert replace(found, question="population").promise.startswith("This rule makes a false claim")
 
 
 def exact_match(sample, output):
@@ -152,6 +152,7 @@ def test_replies_and_tokens_are_counted_per_stage_and_add_up_to_the_run(store):
         "from_journal": 0,
         "input_tokens": 9,
         "output_tokens": 1,
+        "cached_tokens": 0,
         "estimated": 1,
         "money": None,
         "currency": "",

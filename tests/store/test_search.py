@@ -96,10 +96,23 @@ def test_words_read_from_the_bodies_are_those_of_the_records(where):
     assert "the server said tax" in dict(record_words(runs[0]))[1, 0]
 
 
+def test_of_several_replies_of_a_target_the_last_is_its_answer(where):
+    model = Scripted({"draft": "An early heron.", "final": "A late kingfisher."})
+
+    async def target(sample, ask):
+        await ask(model, "draft")
+        return (await ask(model, "final")).text
+
+    run = evaluate(target, SAMPLES[:1], [ExactMatch()], store=where)
+    assert "kingfisher" in dict(record_words(run))[0, 0]
+    assert run.search("kingfisher").total == 1
+    assert run.search("heron").total == 0
+
+
 def test_a_scan_finds_what_the_index_finds(run, monkeypatch):
-    by_index = [search_run(run, text) for text, _ in FOUND]
+    by_index = [search_run(run, text).places for text, _ in FOUND]
     _without_index(monkeypatch)
-    assert [search_run(run, text) for text, _ in FOUND] == by_index
+    assert [search_run(run, text).places for text, _ in FOUND] == by_index
 
 
 def _without_index(monkeypatch):
@@ -107,8 +120,8 @@ def _without_index(monkeypatch):
     monkeypatch.setattr("steelyard.store.server_search.found_on_server", lambda run, terms: None)
 
 
-def _unwritable(where):
-    raise PermissionError(where)
+def _unwritable(*files):
+    raise PermissionError(files)
 
 
 def test_a_search_has_pages_conditions_and_an_order(run):
@@ -118,6 +131,19 @@ def test_a_search_has_pages_conditions_and_an_order(run):
     assert [record.sample.id for record in run.search("say", page.after, 2, where="group = b", sort="-id").records] == [
         "mixed", "kun"
     ]  # fmt: skip
+
+
+def test_pages_of_a_search_that_follow_are_of_that_search(run):
+    wanted = {"sort": "-id", "n": 2}
+    totals = {run.search(text, **wanted).total for text in ("say", "the")}
+    for text in ("say", "the"):
+        ids, after, is_first = [], "", True
+        while after or is_first:
+            page = run.search(text, after, count=len(ids) % 4 == 0, **wanted)
+            ids += [record.sample.id for record in page.records]
+            after, is_first = page.after, False
+        assert ids == sorted((record.sample.id for record in run.search(text).records), reverse=True)
+    assert len(totals) == 2
 
 
 def test_a_bounded_scan_says_what_it_left_out(run, monkeypatch):

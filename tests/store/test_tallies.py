@@ -13,6 +13,7 @@ from tests.store.exam_run import Examiner
 from steelyard import Choice, Options, Output, Sample, Score, ScoreInfo, Store, Suite, evaluate, evaluate_suite
 from steelyard.analysis.intervals import Intervals
 from steelyard.stats.stratified import stratified_mean, stratified_mean_of_counts
+from steelyard.store import tallies
 from steelyard.suite import RunConfig
 
 
@@ -156,3 +157,14 @@ def test_the_store_is_read_by_a_newer_handle(where):
     run = exam(where)
     with Store(where) as store:
         assert_alike(store.run(run.id).summary(), run.summary())
+
+
+def test_a_run_of_many_records_is_first_asked_how_much_its_scores_vary(where, monkeypatch):
+    run = evaluated(where, numbered(30), Measures())
+    few = run.summary()
+    # Of more records than this the first rows are counted before all of them.
+    monkeypatch.setattr(tallies, "MOST_KINDS", 10)
+    with Store(where) as store, store.reading() as connection:
+        stored = store.run(run.id)
+        assert tallies.read_tallies(connection, stored) is None  # more kinds of rows than are counted
+        assert [score.name for score in stored.summary().scores] == [score.name for score in few.scores]

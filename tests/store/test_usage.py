@@ -23,7 +23,7 @@ def test_costs_are_the_means_of_a_samples_repeats(asked):
     costs = asked.costs([2])
     assert list(costs) == [2]
     assert costs[2].calls == 1
-    assert costs[2].latency >= 0
+    assert isinstance(costs[2].latency, float)
     assert costs[2].output_tokens > 0
     assert costs[2].estimated
 
@@ -32,7 +32,7 @@ def test_a_function_has_no_latency_and_no_calls_but_wall_time(where):
     _, asked = evaluate(lambda sample: sample.reference, SAMPLES, [ExactMatch()], store=where).columns()
     costs = asked.costs(range(4))
     assert {(one.latency, one.calls) for one in costs.values()} == {(None, 0)}
-    assert all(one.seconds >= 0 for one in costs.values())
+    assert [type(one.seconds) for one in costs.values()] == [float] * 4
 
 
 def test_a_sample_that_failed_costs_nothing_that_could_be_compared(where):

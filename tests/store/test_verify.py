@@ -117,7 +117,7 @@ ROWS = {
     "half a key": ("UPDATE record SET replies = X'0001' WHERE run = 2 AND no = 4", "list of replies cannot be", "q4"),
     "a score is gone": ("DELETE FROM score WHERE run = 1 AND layer = 1 AND no = 4", "scores of scoring version 1", ""),
     "a score's value": ("UPDATE score SET value = value + 1 WHERE run = 2 AND no = 4", "its records or scores", ""),
-    "no value": ("UPDATE score SET value = NULL WHERE run = 2 AND no = 4", "a value goes with outcome", "q4"),
+    "no value": ("UPDATE score SET value = NULL WHERE run = 2 AND no = 4", "only outcome 'scored'", "q4"),
     "an outcome": ("UPDATE score SET outcome = 99 WHERE run = 2 AND no = 4", "score length: ", "q4"),
     "a score's pass": ("UPDATE score SET passed = 1 WHERE run = 2 AND no = 4", "its records or scores", ""),
     "a score's place": ("UPDATE score SET no = 999 WHERE run = 2 AND no = 4", "its records or scores", ""),

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.running_server import ledger_server
 from steelyard import Budget, ConfigError, ExactMatch, OpenAICompatible, Options, Prompt, Sample, Scripted, Suite
 from steelyard.models.prices import Price, PriceTable
 from steelyard.models.rate_limit import Rates
+from steelyard.report.html import html_report
 from steelyard.store import Store
 from steelyard.suite import RunConfig
 from steelyard.suite.dry_run import estimate
@@ -93,6 +95,37 @@ def test_tokens_from_the_endpoints_cache_cost_what_they_do():
     usage = {"prompt_tokens": 20, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 10}}
     ((run, _),) = sittings({"prices": prices}, answer=lambda n, _: said(usage=usage))
     assert spending(run).money == 20 * 13_000
+    (stage,) = run.summary().stages
+    assert (stage.input_tokens, stage.cached_tokens, stage.cost) == (400, 200, "0.00026 CNY")
+    assert stage.to_json()["cached_tokens"] == 200
+
+
+def test_cached_tokens_are_counted_for_target_and_judge_once_whatever_happens():
+    """Of a resumed run, and of replies from the journal; an endpoint cannot have had more than it was sent."""
+
+    def answer(_, asked):
+        judged = "Rate" in asked.prompt
+        details = {"cached_tokens": 999 if judged else 5}
+        return said("4", usage={"prompt_tokens": 20, "completion_tokens": 1, "prompt_tokens_details": details})
+
+    async def run():
+        async with peer(answer) as server:
+            model = OpenAICompatible("m", server.url, parameters={"max_tokens": 1})
+
+            async def rating(sample, output, ask):
+                await ask(model, [{"role": "user", "content": f"Rate {sample.id}."}])
+                return 4.0
+
+            runs = []
+            for calls in (7, 100):
+                suite = replace(suite_of(server.url, samples=5, budget=Budget(calls=calls)), scorers=(rating,))
+                runs += await aevaluate_suite(suite, how=RunConfig(resume=runs[-1].id if runs else ""))
+            return runs
+
+    stopped, done = asyncio.run(run())
+    assert (stopped.state, done.state) == ("interrupted", "finished")
+    assert [(stage.stage, stage.cached_tokens) for stage in done.summary().stages] == [("target", 25), ("rating", 100)]
+    assert "endpoint&#39;s cache" in html_report([done])
 
 
 def test_a_refused_call_costs_nothing_and_a_broken_reply_is_booked_as_it_was_estimated():

@@ -75,7 +75,7 @@ def test_sides_wait_for_a_judge_that_is_to_go_on():
     a, b, pair = ended(judged_suite(scorer))
     assert pair.state == "broken"
     assert (a.state, b.state) == ("interrupted", "interrupted")
-    assert a.reason == "a vs b is not done, and may need more of a"
+    assert a.reason == "a vs b is not finished, and may need more samples of a"
     assert a.done < N
 
     scorer.mended = True

@@ -20,7 +20,7 @@ def test_a_survey_counts_and_digests_in_order():
     [
         ([], "there are no samples to run"),
         ([Sample("a", "q"), Sample("a", "r")], "sample 2 has the id 'a' of an earlier one"),
-        (["a"], "sample 1: TypeError: a str is no Sample"),
+        (["a"], "sample 1: TypeError: a str is not a Sample"),
         ([Sample(1, "q")], "sample 1: TypeError: id must be a text, not 1"),
         ([Sample("a", "q"), Sample("b", "q", group=None)], "sample 2: TypeError: group must be a text, not None"),
         ([Sample("a\ud800", "q")], "sample 1: UnicodeEncodeError"),
@@ -74,7 +74,7 @@ def test_a_target_is_named_by_a_printable_text(name):
 
 def test_everything_inside_a_target_is_checked():
     suite = Suite("s", "custom", [], {"t": Prompt(Prompt(Scripted()))}, ())
-    with pytest.raises(ConfigError, match="Prompt is no model"):
+    with pytest.raises(ConfigError, match="Prompt is not a model"):
         check_suite(suite)
 
 

@@ -60,7 +60,7 @@ def test_the_words_that_differ_are_named_and_so_is_another_answer():
 def test_questions_that_differ_by_a_number_or_a_negation_are_counted_apart(one, other, differ):
     result = odd((one, OPTIONS, "A"), (other, OPTIONS, "B"))
     assert [pair.differ for pair in result.pairs] == [differ]
-    assert "by a number or a negation alone, which may be meant" in result.notes[-1]
+    assert "only by a number or a negation, which may be intended" in result.notes[-1]
     assert not any("nearly the same" in note for note in result.notes)
 
 
@@ -128,7 +128,7 @@ def test_a_question_that_names_its_own_answer_alone_is_noted():
     assert note == "1 question has the text of the right option and of no other: frame entry 1"
     assert odd(("Analects or Book of Changes: the older?", ["Book of Changes", "Analects"], "A")).notes == ()
     (note,) = odd(("Analects?", ["Analects", "Mencius"], "B")).notes
-    assert note == "1 question has the very text of an option: frame entry 1"
+    assert note == "1 question has exactly the text of an option: frame entry 1"
 
 
 def test_groups_tables_and_clusters_are_counted():

@@ -65,8 +65,8 @@ def test_every_defect_is_found_in_one_pass_and_named_with_its_cell(tmp_path):
         ["q10", *OPTIONS, None, "g"],
     )
     assert defects_of(files) == [
-        "exam.xlsx 题库!F2: the key 'E' is none of A to D and no option's text",
-        "exam.xlsx 题库!A3: the question is blank, or is no text",
+        "exam.xlsx 题库!F2: the key 'E' is neither a letter A to D nor an option's text",
+        "exam.xlsx 题库!A3: the question is blank, or is not text",
         "exam.xlsx 题库!C4: option B is blank",
         "exam.xlsx 题库!5: short row: it ends in column C, column F is needed",
         "exam.xlsx 题库!A7: the same question as exam.xlsx 题库!A6",
@@ -201,7 +201,10 @@ def test_a_random_subset_is_in_order_and_the_same_each_time(tmp_path):
 
 def test_more_samples_than_there_are_is_noted(tmp_path):
     (tmp_path / "a.csv").write_text("question,A,B,answer\nq1,x,y,A\n")
-    assert load_choice(SampleFiles(tmp_path / "a.csv", random=5)).notes[-1] == "5 samples were requested, there are 1"
+    assert (
+        load_choice(SampleFiles(tmp_path / "a.csv", random=5)).notes[-1]
+        == "5 samples were requested, but there are only 1"
+    )
 
 
 def test_ragged_csv_rows_are_named_with_their_line(tmp_path):
@@ -267,7 +270,7 @@ def test_a_key_is_read_in_every_form(key, letters):
 
 @pytest.mark.parametrize("key", ["E", "0", "5", "AA", "AE", "坎", "A or", "?", "1,9"])
 def test_a_key_that_names_no_option_is_refused(key):
-    with pytest.raises(ValueError, match="is none of A to D"):
+    with pytest.raises(ValueError, match="is neither a letter A to D"):
         read_key(key, OPTIONS)
 
 
@@ -304,7 +307,7 @@ def test_options_in_one_cell_that_cannot_be_told_apart_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("question,options,answer\nq,A x B y,A\n")
     (result,) = defects_of(SampleFiles(tmp_path / "a.csv"))
     assert result.startswith(
-        "a.csv line 2 column B: the options 'A x B y' cannot be told apart; expected a list of texts"
+        "a.csv line 2 column B: the options 'A x B y' cannot be separated; expected a list of texts"
     )
 
 

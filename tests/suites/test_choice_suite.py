@@ -101,7 +101,7 @@ def test_questions_that_keep_their_order_are_counted_and_named(tmp_path):
     rows = rows_of()
     rows[2]["options"][3] = "all of the above"
     suite = exam(tmp_path, rows, orders="rotations").build()
-    assert "1 question keeps the order of its options, which speak of each other: g2" in suite.notes
+    assert "1 question keeps the order of its options, which refer to each other: g2" in suite.notes
     assert len(list(suite.samples)) == 7 * 4 + 1
 
 
@@ -188,7 +188,7 @@ def test_a_second_sheet_of_the_same_workbook_may_hold_them(tmp_path):
 def test_groups_with_too_few_examples_are_filled_up_and_noted(tmp_path):
     dev = write(tmp_path / "dev.jsonl", example_rows(3, "g") + example_rows(1, "h"))
     suite = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=2)).build()
-    assert "groups with fewer than 2 examples of their own, filled up from others: h" in suite.notes
+    assert "groups with fewer than 2 examples of their own, completed from other groups: h" in suite.notes
     last = list(suite.samples)[-1]
     assert re.findall(r"example \d of (\w)", shown(suite, last)) == ["h", "g"]
     mixed = exam(tmp_path, template=EXAMPLES, few_shot=FewShot(dev, n=4, per_group=False)).build()
@@ -206,7 +206,7 @@ def test_held_out_examples_are_not_asked_and_are_counted(tmp_path):
         assert example[2] == sample.group
         assert example[1] not in {entry.input for entry in samples}
     assert suite.source["few_shot"]["held_out"] == 2
-    with pytest.raises(ConfigError, match="leaves none of 8 samples to ask"):
+    with pytest.raises(ConfigError, match="leaves no sample of 8 to ask"):
         exam(tmp_path, template=EXAMPLES, few_shot=FewShot(held_out=4)).build()
 
 
@@ -313,7 +313,7 @@ def test_a_place_for_examples_without_any_is_refused(tmp_path):
     [
         (FewShot(), "not neither"),
         (FewShot("a.csv", held_out=1), "not both"),
-        (FewShot(held_out=1, sheets=("s",)), "belong to a file"),
+        (FewShot(held_out=1, sheets=("s",)), "need a file"),
         (FewShot(held_out=1, n=0), "n"),
         (FewShot("nowhere.jsonl"), "there is no file nowhere.jsonl"),
     ],
@@ -365,7 +365,7 @@ targets:
     (tmp_path / "exam.yaml").write_text(
         (tmp_path / "exam.yaml").read_text().replace("few_shot: {file: dev.jsonl, n: 2}", "few_shot: {n: 2}"), "utf-8"
     )
-    with pytest.raises(ConfigError, match=r"exam\.yaml:5.*say where examples come from"):
+    with pytest.raises(ConfigError, match=r"exam\.yaml:5.*name the source of examples"):
         load(tmp_path / "exam.yaml", environ={})
 
 
@@ -380,9 +380,9 @@ SEVERAL = [*rows_of(), {**rows_of()[0], "id": "s", "question": "which?", "answer
     [
         (SEVERAL, Prompt(Scripted(), "zh/four_options"), "but the template of m says that there is one"),
         (SEVERAL, Prompt(Scripted(), "en/choice_cot"), "but the template of m says that there is one"),
-        (SEVERAL, Prompt(Scripted(), "en/choice_several", reply="choice"), "are held to one letter"),
+        (SEVERAL, Prompt(Scripted(), "en/choice_several", reply="choice"), "may have only one letter"),
         (SEVERAL, Likelihood(Scripted()), "1 of 9 questions have several right options: m has no acc for them"),
-        (None, Prompt(Scripted(), "zh/choice_several_cot"), "speaks of several right options, but every question"),
+        (None, Prompt(Scripted(), "zh/choice_several_cot"), "asks for several right options, but every question"),
         (SEVERAL, HttpEndpoint("http://h/v1", body={}), "but the template of m says that there is one"),
         (None, Prompt(Scripted()), "the template of m shows no options: it holds neither {{options}} nor {{choices}}"),
         (None, Prompt(Scripted(), "en/choice"), ""),
@@ -403,7 +403,7 @@ def test_the_prompts_for_several_answers_fit_sheets_that_have_some(tmp_path):
 def test_repeats_ask_several_times_and_at_temperature_0_that_is_noted(tmp_path):
     cold = Prompt(Scripted(default="A"), "en/choice", parameters={"temperature": 0})
     suite = exam(tmp_path, targets={"m": cold}, options=Options(repeats=3)).build()
-    assert "m is asked 3 times at temperature 0: its repeats show the endpoint's noise alone" in suite.notes
+    assert "m is asked 3 times at temperature 0: its repeats show only the endpoint's noise" in suite.notes
     (run,) = asyncio.run(aevaluate_suite(suite, how=RunConfig(store="s.db")))
     keys = {reply.key for record in run.records() for reply in record.replies["target"]}
     assert len(keys) == 24

@@ -46,7 +46,7 @@ def test_a_cell_with_an_error_of_the_spreadsheet_is_no_blank_one(tmp_path):
     built.active["E4"].data_type = "e"
     built.save(tmp_path / "exam.xlsx")
     assert defects_of(SampleFiles(tmp_path / "exam.xlsx")) == [
-        "exam.xlsx Sheet!E4: the cell holds the error #DIV/0!; mend its formula, or write what is meant"
+        "exam.xlsx Sheet!E4: the cell holds the error #DIV/0!; correct its formula, or write the value"
     ]
 
 

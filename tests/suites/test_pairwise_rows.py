@@ -64,7 +64,7 @@ def test_questions_without_a_reference_are_told(tmp_path):
     [
         ({"question": " "}, "line 2 key question: the question is blank"),
         ({"question": {"a": 1}}, "neither a text nor a list of messages"),
-        ({"question": [{"role": "assistant", "content": "x"}]}, "no message is of the user"),
+        ({"question": [{"role": "assistant", "content": "x"}]}, "there is no message of the user"),
         ({"question": "?", "reference": {"a": 1}}, "neither a text nor a list of texts"),
         ({"question": "?", "id": "q1"}, "the same id as"),
     ],

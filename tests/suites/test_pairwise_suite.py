@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from datetime import UTC, datetime
 
 import pytest
 
-from steelyard import Judge, Sample, Scripted, Store, evaluate, evaluate_suite
+from steelyard import Judge, Label, Sample, Scripted, Store, evaluate, evaluate_suite
 from steelyard.analysis.preferences import preferences
+from steelyard.analysis.standings import standings
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
+from steelyard.report.preferences import preferences_section
+from steelyard.store.jury_run import JuryRun
+from steelyard.store.labels import add_labels
 from steelyard.suites.pairwise.suite import PairwiseSuite, pair_names, pairs_of
 from steelyard.targets.pair import Pair
 
@@ -81,7 +87,7 @@ def test_pairs_can_be_named(configured):
 @pytest.mark.parametrize(
     ("sides", "pairs", "against", "message"),
     [
-        (["a"], "round_robin", "", "name two or more targets or runs, not 1"),
+        (["a"], "round_robin", "", "needs two or more targets or runs, not 1"),
         (["base", "b"], "round_robin", "bse", "against: there is no target or run 'bse': did you mean 'base'"),
         (["a", "b"], "all", "", "expected 'round_robin' or a list"),
         (["a", "b"], [["a", "b"]], "a", "pairs or against, not both"),
@@ -139,21 +145,21 @@ def test_scorers_of_preferences_judge_the_pairs_and_all_others_the_answers(confi
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TWO, "nobody judges: name a judge"),
-        ("targets: {right: {replay: right.jsonl}}\n" + LEXICAL, "name two or more targets or runs, not 1"),
-        (TWO + LEXICAL + "criteria: tone\n", "criteria: scorers say how pairs are judged"),
-        (TWO + LEXICAL + "preferences: votes.csv\n", "preferences: scorers say how pairs are judged"),
-        (TWO + JUDGE + "preferences: votes.csv\n", "people vote in the judge's place"),
+        (TWO, "no judge is named: name one"),
+        ("targets: {right: {replay: right.jsonl}}\n" + LEXICAL, "needs two or more targets or runs, not 1"),
+        (TWO + LEXICAL + "criteria: tone\n", "criteria: the scorers decide how pairs are judged"),
+        (TWO + LEXICAL + "preferences: votes.csv\n", "preferences: the scorers decide how pairs are judged"),
+        (TWO + JUDGE + "preferences: votes.csv\n", "votes replace the judge"),
         (TWO + LEXICAL + "runs: {right: abc}\n", "'right' is the name of a target and of a run"),
         (LEXICAL + "runs: {old: abc, new: abc}\n", "abc is named twice"),
         (LEXICAL + "runs: {old: abc, new: ' '}\n", "new names no run"),
         (TWO + LEXICAL + "against: vage\n", "did you mean 'vague'"),
         (
             "targets: {right: {replay: right.jsonl}, p: {pair: {first: right, second: x}}}\n" + LEXICAL,
-            "pairs are made by the suite",
+            "the suite makes the pairs",
         ),
         (TWO + LEXICAL + "store: old.db\n", "store: there are no stored runs to look for"),
-        (LEXICAL + "runs: {old: abc, new: abd}\nstore: old.db\n", "beside samples of its own"),
+        (LEXICAL + "runs: {old: abc, new: abd}\nstore: old.db\n", "with its own samples"),
         (TWO + JUDGE + "reference: sometimes\n", "reference: expected 'auto' or true or false"),
     ],
 )
@@ -315,3 +321,82 @@ def test_judging_again_takes_every_reply_from_the_journal(tmp_path):
     assert cached == [[False] * 12, [True] * 12]
     with Store() as store:
         assert [row.detail["label"] for row in rows_of(store.run(again.id)).values()] == ["A"] * 6
+
+
+def test_several_judges_prefer_and_their_jury_is_held_to_peoples_preferences(tmp_path):
+    def judge(wrong):
+        """Prefers the longer answer, but in pairs whose number can be divided by `wrong`."""
+
+        def prefer(messages):
+            first = re.findall(r"\nLONG|\nSHORT", messages[-1]["content"])[-2].strip()
+            number = int(re.search(r"Pair (\d+)\?", messages[-1]["content"])[1])
+            longer = "A" if first == "LONG" else "B"
+            other = "B" if longer == "A" else "A"
+            return f"[[{other if number % wrong == 0 else longer}]]"
+
+        return Judge(Scripted(function=prefer))
+
+    samples = [{"id": f"p{at}", "question": f"Pair {at}?"} for at in range(1, 41)]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, samples)), encoding="utf-8")
+    judges = {"two": judge(2), "three": judge(3), "five": judge(5)}
+    targets = {"long": lambda _: "LONG", "short": lambda _: "SHORT"}
+    suite = PairwiseSuite(SampleFiles(tmp_path / "q.jsonl"), targets, judges=judges, jury="majority")
+    *answers, run = evaluate_suite(suite, store=tmp_path / "s.db")
+    assert [each.summary().panels for each in answers] == [(), ()]
+    assert [score.name for score in run.summary().scores] == ["preference_two", "preference_three", "preference_five"]
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    with Store(tmp_path / "s.db") as store:
+        said = [Label(f"p{no}", "preference", "A", "ann", at, kind="preference") for no in range(1, 41)]
+        add_labels(store, store.run(run.id), said)
+        (panel,) = store.run(run.id).summary().panels
+    # Two of three are wrong where two of 2, 3 and 5 divide the number.
+    wrong = sum(sum(no % of == 0 for of in (2, 3, 5)) > 1 for no in range(1, 41))
+    close = {one.name: one.right.value for one in panel.judges}
+    assert close == pytest.approx({"two": 0.5, "three": 27 / 40, "five": 0.8, "jury": 1 - wrong / 40})
+    assert panel.against == "preference"
+    with Store(tmp_path / "s.db") as store:
+        stored = JuryRun(store.run(run.id))
+        found, ranking = preferences(stored), standings([stored])
+        first = preferences(store.run(run.id))
+    assert (found.score, found.by) == ("preference_jury", "jury")
+    assert (found.tally.a, found.tally.b) == (40 - wrong, wrong)
+    assert (first.score, first.tally.a) == ("preference_two", 20), "without its jury it is the first judge's"
+    assert ranking.standings[0].wins == 40 - wrong
+    assert ranking.notes[0] == "Ranked by the jury of all judges."
+    told = [note.text for section in walked(preferences_section([found])) for note in section.notes]
+    assert "Judged by the jury of all judges" in told, "in a comment"
+    assert "40 pairs judged by the jury of all judges" in told, "on a page"
+
+
+def walked(section):
+    return [section, *(each for part in section.parts for each in walked(part))]
+
+
+@pytest.mark.parametrize(
+    ("members", "tally"),
+    [
+        (("LONG", "SHORT"), (0, 0, 0, 1)),
+        (("LONG", "LONG"), (1, 0, 0, 0)),
+        (("[[C]]", "[[C]]"), (0, 1, 0, 0)),
+        (("[[A]]", "[[A]]"), (0, 0, 1, 0)),
+        (("LONG", "[[C]]", "[[C]]"), (0, 1, 0, 0)),
+        (("no idea", "no idea", "LONG"), (0, 0, 0, 1)),
+    ],
+)
+def test_a_jury_without_a_majority_has_no_verdict_and_ties_stay_apart_from_contradictions(tmp_path, members, tally):
+    """Who always prefers the first place contradicts itself, which counts half as a tie does."""
+
+    def says(wanted):
+        def reply(messages):
+            first = re.findall(r"\nLONG|\nSHORT", messages[-1]["content"])[-2].strip()
+            return f"[[{'A' if first == wanted else 'B'}]]" if wanted in {"LONG", "SHORT"} else wanted
+
+        return Judge(Scripted(function=reply))
+
+    (tmp_path / "q.jsonl").write_text('{"id": "p1", "question": "Pair?"}', encoding="utf-8")
+    targets = {"long": lambda _: "LONG", "short": lambda _: "SHORT"}
+    judges = {f"j{at}": says(wanted) for at, wanted in enumerate(members)}
+    suite = PairwiseSuite(SampleFiles(tmp_path / "q.jsonl"), targets, judges=judges, jury="majority")
+    *_, run = evaluate_suite(suite, store=tmp_path / "s.db")
+    found = preferences(JuryRun(run)).tally
+    assert (found.a, found.tie, found.inconsistent, found.unparsed) == tally

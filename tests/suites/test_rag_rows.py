@@ -116,9 +116,9 @@ def test_every_defect_is_named_with_its_place(tmp_path):
         "line 1 key question: the question is blank",
         "neither a text nor a list",
         "the same id as",
-        "start is below end",
+        "give both, with start below end",
         "'iv', not a whole number",
-        "contexts is no text",
+        "contexts is neither text",
     ):
         assert part in message
     remaining = load(lines(tmp_path, [*rows, {"question": "Sound?"}]), skip_bad=True)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import Correctness, Judge, Scripted, evaluate_suite
+from steelyard import Correctness, Judge, Scripted, TokenF1, evaluate_suite
 from steelyard.config.load import load
 from steelyard.errors import ConfigError
 from steelyard.suite.dry_run import estimate
+from steelyard.suite.survey import check_suite
 from steelyard.suites.rag.suite import RagSuite, SampleFiles
 
 ROWS = [
@@ -74,7 +75,7 @@ def test_a_suites_judge_serves_every_scorer_without_one_of_its_own(configured):
 
 
 def test_a_scorer_that_wants_a_judge_and_has_none_is_refused_when_the_configuration_is_checked(configured):
-    with pytest.raises(ConfigError, match="faithfulness: it asks a model and has none") as refused:
+    with pytest.raises(ConfigError, match="faithfulness: it has no model to ask") as refused:
         configured("scorers: [token_f1, faithfulness]\n")
     assert (refused.value.location.line, refused.value.location.column) == (4, 10)
 
@@ -212,5 +213,10 @@ def test_several_judges_are_asked_by_every_scorer_that_has_none_of_its_own(tmp_p
     with pytest.raises(ConfigError, match="one judge, or several by their names"):
         RagSuite(**options, judge=judges["small"]).build()
     alone = options | {"judges": {"small": judges["small"]}}
-    with pytest.raises(ConfigError, match="made of two judges or more"):
-        RagSuite(**alone, jury="majority").build()
+    with pytest.raises(ConfigError, match="needs two judges or more"):
+        check_suite(RagSuite(**alone, jury="majority").build())
+    with pytest.raises(ConfigError, match="judges: no scorer uses them"):
+        RagSuite(**options, scorers=(TokenF1(),)).build()
+    with pytest.raises(ConfigError, match="a judge is named 'jury'"):
+        check_suite(RagSuite(**options | {"judges": judges | {"jury": judges["small"]}}, jury="majority").build())
+    assert RagSuite(**options).build().primary == "correctness_small"

@@ -112,12 +112,12 @@ def test_every_defect_is_named_with_its_place(tmp_path, databases):
         load(lines(tmp_path, rows), databases=databases)
     assert [str(defect) for defect in caught.value.defects] == [
         "data.jsonl line 2 key target: the target is blank",
-        "data.jsonl line 3 key target: the target begins like a table and is neither JSON nor a Python list",
-        "data.jsonl line 4 key target: the target is no list of rows: '[1, 2]'",
+        "data.jsonl line 3 key target: the target begins like a table but is neither JSON nor a Python list",
+        "data.jsonl line 4 key target: the target is not a list of rows: '[1, 2]'",
         "data.jsonl line 5 key db_id: the target is SQL: a column db_id has to name its database",
         "data.jsonl line 6 key db_id: there is no database 'shp': did you mean 'shop'?",
         "data.jsonl line 7 key id: the same id as data.jsonl line 1 key id: 'a'",
-        "data.jsonl line 8 key target: the target is no list of rows: an object without rows",
+        "data.jsonl line 8 key target: the target is not a list of rows: an object without rows",
     ]
 
 
@@ -128,7 +128,7 @@ def test_bad_rows_can_be_left_out_and_are_counted(tmp_path):
 
 
 def test_a_dataset_without_a_sound_row_is_refused(tmp_path):
-    with pytest.raises(DataError, match="there is no sound row"):
+    with pytest.raises(DataError, match="there is no valid row"):
         load(lines(tmp_path, [{"target": None}]), skip_bad=True)
 
 
@@ -138,14 +138,14 @@ def test_sql_without_databases_is_a_defect(tmp_path):
 
 
 def test_task_sp_takes_sql_alone(tmp_path, databases):
-    with pytest.raises(DataError, match="task SP takes SQL as target"):
+    with pytest.raises(DataError, match="task SP needs SQL as target"):
         load(lines(tmp_path, [{"target": [[1]], "db_id": "shop"}]), task="SP", databases=databases)
 
 
 def test_a_subset_is_of_sound_rows(tmp_path):
     file = lines(tmp_path, [{"target": [[number]]} for number in range(5)])
     assert [sample.reference for sample in load(file, last=2).samples] == [[[3]], [[4]]]
-    assert load(file, first=9).notes == ("9 samples were requested, there are 5",)
+    assert load(file, first=9).notes == ("9 samples were requested, but there are only 5",)
 
 
 def test_ids_of_two_files_are_told_apart(tmp_path):

@@ -92,7 +92,7 @@ def test_scoring_keeps_its_rules_and_takes_the_suite_s_databases(dataset):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"predictions": {}}, "there is nothing to evaluate"),
+        ({"predictions": {}}, "there is no target: name targets"),
         ({"targets": {"good": Replay(Path("x"))}}, "'good' is the name of a target as well"),
         ({"databases": Path("nowhere")}, "there is no folder nowhere"),
         ({"predictions": {"good": "god"}}, "did you mean 'good'"),

@@ -164,7 +164,7 @@ def test_every_defect_is_found_in_one_pass_with_its_place(tmp_path, folder):
         "a.json entry 3 key sql: the SQL is blank",
         "a.json entry 4 key db_id: there is no database 'concerts': did you mean 'concert'?",
         "a.json entry 5 key db_id: there is no database '../dbs/concert': did you mean 'concert'?",
-        "a.json entry 6 key db_id: it names no database and has no schema of its own, so there is nothing to run on",
+        "a.json entry 6 key db_id: it names no database and has no schema, so its SQL cannot be run",
         "a.json entry 7 key id: the same id as a.json entry 1 key id: '1'",
         "a.json entry 8 key sql: sql is a list, not a text",
         "a.json entry 9 key schema: schema is an object, not a text",
@@ -215,7 +215,7 @@ def test_what_cannot_be_compared_is_said_before_anything_is_run(tmp_path):
     data = loaded(written(tmp_path / "gold.sql", "SELECT 1\tconcert\n"))
     assert not data.comparable
     assert data.notes == (
-        "1 samples have no schema and there is no folder of databases (they name concert): their SQL runs on nothing",
+        "1 samples have no schema and there is no folder of databases (they name concert): their SQL cannot be run",
         "no sample has data: whether the SQL runs is scored, results cannot be compared",
     )
     row = {"question": "q", "sql": "SELECT 1", "schema": "CREATE TABLE t (a); INSERT INTO t VALUES (1)"}

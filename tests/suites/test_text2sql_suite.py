@@ -151,3 +151,35 @@ scorers: [relevance]
     assert summary.score("relevance").answered.value == 3.5
     assert summary.score("execution").answered.value == 1.0
     assert [(stage.stage, stage.calls) for stage in summary.stages if stage.calls] == [("relevance", 2)]
+
+
+def test_several_judges_rate_the_sql_and_their_jury_stands_beside_them(tmp_path):
+    rows = [
+        {"question": f"How many of {at:02}?", "answer": f"SELECT {at}", "context": "CREATE TABLE b (t TEXT)"}
+        for at in range(6)
+    ]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "exam.yaml").write_text(
+        """
+suite: text2sql
+samples: {file: q.jsonl}
+targets: {ceiling: {baseline: reference}}
+judges:
+  mild: {model: {scripted: {default: "5"}}}
+  strict: {model: {scripted: {default: "2"}}}
+  third: {model: {scripted: {replies: {"of 00": "5"}, default: "2"}}}
+jury: majority
+scorers: [relevance]
+""",
+        encoding="utf-8",
+    )
+    (run,) = evaluate_suite(load(tmp_path / "exam.yaml", environ={}).suite)
+    (panel,) = run.summary().panels
+    assert (panel.thing, panel.vote) == ("relevance", "majority")
+    assert [(judge.name, judge.mean, judge.calls) for judge in panel.judges] == [
+        ("mild", 5.0, 6),
+        ("strict", 2.0, 6),
+        ("third", 2.5, 6),
+        ("jury", 2.5, 18),
+    ]
+    assert [judge.with_jury.value for judge in panel.judges[:-1]] == pytest.approx([1 / 6, 5 / 6, 1.0])

@@ -1,4 +1,4 @@
-"""Every printed example of the documented tag classes, and what they do with what is no plain list."""
+"""Every printed example of the documented tag classes, and what they do with what is not a plain list."""
 
 from __future__ import annotations
 

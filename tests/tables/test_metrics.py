@@ -151,12 +151,12 @@ def test_what_is_no_table_is_not_applicable_on_either_side(wrong):
     for name, pair in (("target", (wrong, AB)), ("prediction", (AB, wrong))):
         for measure in table_metrics(*pair, metrics=ALL_METRICS).values():
             assert measure.value is None
-            assert measure.reason.startswith(f"the {name} is no table: ")
+            assert measure.reason.startswith(f"the {name} is not a table: ")
 
 
 def test_a_reason_names_the_row():
     measure = table_metrics(AB, [["a", "b"], ["c"]])["cell_recall"]
-    assert measure.reason == "the prediction is no table: row 2 has 1 cell where row 1 has 2"
+    assert measure.reason == "the prediction is not a table: row 2 has 1 cell where row 1 has 2"
 
 
 def test_rows_too_many_and_too_few_count_against_the_constraint():

@@ -14,10 +14,10 @@ def test_tables_of_any_cells_are_taken(table):
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        (None, "None is no list of rows"),
-        ("[]", "a str is no list of rows"),
-        (5, "an int is no list of rows"),
-        ({"a": [1]}, "a dict is no list of rows"),
+        (None, "None is not a list of rows"),
+        ("[]", "a str is not a list of rows"),
+        (5, "an int is not a list of rows"),
+        ({"a": [1]}, "a dict is not a list of rows"),
         ([None], "row 1 is None, not a list of cells"),
         ([[1], "ab"], "row 2 is a str, not a list of cells"),
         ([[1], {"a": 1}], "row 2 is a dict, not a list of cells"),

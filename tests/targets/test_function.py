@@ -40,8 +40,8 @@ def test_an_async_function_and_a_method_are_found_too(tmp_path):
 @pytest.mark.parametrize(
     ("path", "text", "said_so"),
     [
-        ("nothing", "", "is no import path: write package.module:name"),
-        (":name", "", "is no import path"),
+        ("nothing", "", "is not an import path: write package.module:name"),
+        (":name", "", "is not an import path"),
         ("no_such_module:f", "", "No module named 'no_such_module'"),
         ("here_three:other", "def answer(sample): ...", "no attribute 'other'"),
         ("here_four:VALUE", "VALUE = 3", "is a int, not a function"),

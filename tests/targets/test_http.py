@@ -4,6 +4,7 @@ import asyncio
 import json
 
 import pytest
+from tests.loopback import http, peer
 from tests.models.wire_shapes import PASSAGES, TEXT, asking, serving
 
 from steelyard import ConfigError, ModelError, Sample
@@ -12,6 +13,8 @@ from steelyard.models.base import Answer
 from steelyard.models.limits import Retry
 from steelyard.models.response import ResponseMap
 from steelyard.registry import describe, find
+from steelyard.scorers import AgentSteps, ToolCalls
+from steelyard.session.replies import plain_output
 from steelyard.targets.http import HttpEndpoint
 
 SAMPLE = Sample("q1", "乾为何？", "A", choices=("天", "地", "雷", "风", "水"), group="卦象", metadata={"kb": "zhouyi"})
@@ -185,5 +188,80 @@ def test_what_is_known_of_each_passage_becomes_its_source(expression, sources):
 
 
 def test_sources_are_read_by_a_jmespath_expression_that_is_checked():
-    with pytest.raises(ConfigError, match=r"response\.sources: 'docs\[' is no JMESPath expression"):
+    with pytest.raises(ConfigError, match=r"response\.sources: 'docs\[' is not a JMESPath expression"):
         ResponseMap(text="a", sources="docs[").check()
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query": "gate"}'}}
+STEPS = [
+    {"role": "user", "content": "Which gate?"},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "Gate 4"},
+]
+USAGE = {"prompt_tokens": 30, "completion_tokens": 5}
+
+
+def asked_agent(body, **response):
+    """The output of an endpoint that answers with `body`, as the store would keep it."""
+    sample = Sample("1", "Which gate?", metadata={"tools": [{"name": "search", "arguments": {"query": "gate"}}]})
+
+    async def ask_it():
+        async with peer(lambda n, asked: http(200, body)) as server, asking(None) as ask:
+            wanted = ResponseMap(**{"text": "output", "messages": "messages"} | response)
+            target = HttpEndpoint(server.url, body={"q": "{{question}}"}, response=wanted)
+            target.check()
+            return await target(sample, ask)
+
+    return sample, plain_output(asyncio.run(ask_it()), sample.input)
+
+
+@pytest.mark.parametrize("messages", [STEPS, [*STEPS, {"role": "assistant", "content": "Gate 4. "}]])
+def test_the_messages_of_an_agent_behind_an_endpoint_are_kept_and_scored(messages):
+    sample, output = asked_agent({"output": "Gate 4.", "messages": messages, "usage": USAGE})
+    assert output.value == "Gate 4."
+    assert [message["role"] for message in output.metadata["messages"]] == ["assistant", "tool", "assistant"]
+    assert [score.value for score in ToolCalls()(sample, output)] == [1, 1, 1]
+    found = {score.name: score.value for score in AgentSteps(input_price=1, output_price=2)(sample, output)}
+    assert (found["agent_steps"], found["agent_calls"], found["agent_tokens"]) == (2, 1, 35)
+    assert found["agent_cost"] == pytest.approx(40e-6)
+
+
+def test_one_message_with_a_call_and_no_text_is_a_step_and_paid_for_once():
+    body = {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": [CALL]}}]}
+    sample, output = asked_agent(body, text="choices[0].message.content", messages="choices[0].message")
+    assert output.value == ""
+    assert [score.value for score in ToolCalls()(sample, output)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("messages", [[], [STEPS[0]]])
+def test_an_agent_that_called_nothing_is_scored_for_it(messages):
+    sample, output = asked_agent({"output": "Gate 9.", "messages": messages})
+    assert [score.value for score in ToolCalls()(sample, output)] == [0, 0, None]
+    assert [score.value for score in AgentSteps()(sample, output)][:2] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("messages", "reason"),
+    [
+        (None, "keeps no messages"),
+        ("searching", "not a list of chat messages"),
+        (7, "not a list of chat messages"),
+        ([7], "not a list of chat messages"),
+        ({"a": 1}, "not a list of chat messages"),
+        ([{"role": "assistant"}], "not a list of chat messages"),
+    ],
+)
+def test_messages_in_another_form_are_not_applicable_with_the_reason(messages, reason):
+    sample, output = asked_agent({"output": "Gate 9.", "messages": messages})
+    assert output.value == "Gate 9."
+    for score in ToolCalls()(sample, output):
+        assert (score.outcome, score.value) == ("not_applicable", None)
+        assert reason in score.reason
+
+
+def test_of_a_stream_the_last_messages_count():
+    chunks = [{"output": "Gate"}, {"messages": STEPS[:2]}, {"output": " 4.", "messages": STEPS}, {"messages": None}]
+    body = "".join(json.dumps(chunk) + "\n" for chunk in chunks).encode()
+    sample, output = asked_agent(body, framing="jsonl")
+    assert output.value == "Gate 4."
+    assert [score.value for score in AgentSteps()(sample, output)][:2] == [2, 1]

@@ -67,7 +67,7 @@ def test_the_letter_with_the_most_probability_in_all_its_spellings_is_the_answer
 def test_a_letter_that_is_not_listed_is_said_with_what_it_may_have_at_most():
     (record,), _ = run(lambda _n, _a: chat(("B", 0.9), ("x", 0.05)), lambda url: OpenAICompatible("m", url))
     reason = next(score.reason for score in record.scores if score.name == "acc")
-    assert reason == "B is the likeliest; A, C not listed, with at most 0.05 together"
+    assert reason == "B is the most probable; A, C not listed, with at most 0.05 together"
 
 
 def test_a_reply_that_begins_with_anything_else_is_unparsed_and_no_letter_is_guessed():
@@ -192,7 +192,7 @@ def test_several_right_options_are_not_applicable():
     [
         ({"by": "texts"}, "take the model completions"),
         ({"template": "{{question}}"}, "lacks {{options}}"),
-        ({"parameters": {"max_tokens": 5}}, "may not hold 'max_tokens'"),
+        ({"parameters": {"max_tokens": 5}}, "must not contain 'max_tokens'"),
         ({"top_logprobs": 0}, "top_logprobs"),
     ],
 )

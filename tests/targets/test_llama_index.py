@@ -152,7 +152,7 @@ def test_an_import_path_names_an_engine_or_a_function_that_makes_one_once(tmp_pa
         ("own_engine:made", "is a list, and has no method aquery or query"),
         ("own_engine:wants", "wants takes arguments: name the object itself, or a function without any"),
         ("own_engine:missing", "'own_engine:missing' cannot be imported"),
-        ("own_engine", "no import path"),
+        ("own_engine", "not an import path"),
     ):
         with pytest.raises(ConfigError, match=said_so):
             LlamaIndexEngine(path).check()

@@ -5,11 +5,15 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.loopback import http, peer
+from tests.models.wire_shapes import asking
 
 from steelyard import ConfigError, ExactMatch, Prompt, Reply, Sample, Scripted, evaluate
 from steelyard.config.load import load
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.registry import describe
+from steelyard.scorers import ToolCalls
+from steelyard.session.replies import plain_output
 
 SAMPLE = Sample("1", "乾?", "A", ("天", "地"), ("passage",), "g", metadata={"author": "Zhu Xi"})
 
@@ -73,14 +77,14 @@ def test_the_manifest_holds_the_text_of_a_file(tmp_path):
     [
         ("{{qestion}}", "did you mean 'question'"),
         ("zh/four_option", "did you mean 'zh/four_options'"),
-        (Path("no/such.txt"), r"no/such\.txt' is no prompt and no text file"),
+        (Path("no/such.txt"), r"no/such\.txt' is neither a prompt nor a text file"),
         ("{{reference}}", "nothing is called {{reference}}"),
     ],
 )
 def test_a_mistake_is_found_before_anything_is_sent(template, said_so):
     with pytest.raises(ConfigError, match=said_so):
         Prompt(Scripted(), template).check()
-    with pytest.raises(ConfigError, match="is no model"):
+    with pytest.raises(ConfigError, match="is not a model"):
         Prompt("gpt-4").check()
 
 
@@ -172,10 +176,10 @@ def test_a_reply_schema_that_cannot_be_meant_is_refused_before_anything_is_sent(
     (tmp_path / "list.json").write_text("[]", encoding="utf-8")
     for reply, said_so in (
         ("slq", "did you mean 'sql'"),
-        ({"type": "array"}, "no JSON schema of an object"),
-        (tmp_path / "broken.json", "is no JSON schema"),
-        (tmp_path / "list.json", "no JSON schema of an object"),
-        (tmp_path / "none.json", "is no JSON schema"),
+        ({"type": "array"}, "not a JSON schema of an object"),
+        (tmp_path / "broken.json", "is not a JSON schema"),
+        (tmp_path / "list.json", "not a JSON schema of an object"),
+        (tmp_path / "none.json", "is not a JSON schema"),
     ):
         with pytest.raises(ConfigError, match=said_so):
             Prompt(Scripted(), reply=reply).check()
@@ -233,3 +237,49 @@ def test_a_system_prompt_is_a_text_or_a_file_and_never_a_files_name(tmp_path):
         assert describe(target)["prompt"]["system"] == "Be kind to {{id}}."
     with pytest.raises(ConfigError, match="looks like the name of a file"):
         Prompt(Scripted(), system=str(tmp_path / "v2.txt")).check()
+
+
+TOOL = {"type": "function", "function": {"name": "search", "parameters": {"type": "object"}}}
+CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query": "gate"}'}}
+
+
+def offered(message, *, model=(), prompt=(), finish="stop"):
+    """The output of a model behind a real server that answers with one message."""
+
+    async def ask_it():
+        choice = {"message": message, "finish_reason": finish}
+        usage = {"prompt_tokens": 20, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 16}}
+        body = {"choices": [choice], "usage": usage}
+        async with peer(lambda n, asked: http(200, body)) as server, asking(None) as ask:
+            target = Prompt(OpenAICompatible("m", server.url, parameters=dict(model)), parameters=dict(prompt))
+            target.check()
+            return plain_output(await target(SAMPLE, ask), SAMPLE.input), server.asked
+
+    return asyncio.run(ask_it())
+
+
+@pytest.mark.parametrize("where", ["model", "prompt"])
+@pytest.mark.parametrize("finish", ["tool_calls", "stop"])
+def test_the_calls_of_a_model_that_was_offered_tools_are_kept_and_scored(where, finish):
+    message = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    output, asked = offered(message, finish=finish, **{where: {"tools": [TOOL]}})
+    assert json.loads(asked[0].body)["tools"] == [TOOL]
+    assert len(asked) == 1
+    assert [
+        score.value for score in ToolCalls(({"name": "search", "arguments": {"query": "gate"}},))(SAMPLE, output)
+    ] == [1, 1, 1]
+    (call,) = output.metadata["messages"][0]["tool_calls"]
+    assert call == {"id": "c1", "name": "search", "arguments": {"query": "gate"}}
+    usage = output.metadata["usage"]
+    assert (usage["input_tokens"], usage["output_tokens"], usage["cached_input_tokens"]) == (20, 3, 16)
+
+
+def test_a_model_that_answers_without_the_tool_it_was_offered_is_scored_for_it():
+    output, _ = offered({"role": "assistant", "content": "Gate 9."}, prompt={"tools": [TOOL]})
+    assert output.value == "Gate 9."
+    assert [score.value for score in ToolCalls(("search",))(SAMPLE, output)] == [0, 0, None]
+
+
+def test_a_model_without_tools_keeps_its_answer_alone():
+    output, _ = offered({"role": "assistant", "content": "Gate 9."})
+    assert output.metadata == {}

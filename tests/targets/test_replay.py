@@ -161,10 +161,10 @@ def test_a_row_without_contexts_has_none(tmp_path, cells):
 @pytest.mark.parametrize(
     ("more", "said_so"),
     [
-        ({"contexts": [1]}, "line 1: 'contexts' is no list of texts"),
-        ({"contexts": {"a": 1}}, "line 1: 'contexts' is no list"),
-        ({"contexts": "[broken"}, "line 1: 'contexts' is no list: expected JSON"),
-        ({"sources": [None]}, "line 1: 'sources' holds None, which is no id and no mapping"),
+        ({"contexts": [1]}, "line 1: 'contexts' is not a list of texts"),
+        ({"contexts": {"a": 1}}, "line 1: 'contexts' is not a list"),
+        ({"contexts": "[broken"}, "line 1: 'contexts' is not a list: expected JSON"),
+        ({"sources": [None]}, "line 1: 'sources' holds None, which is neither an id nor a mapping"),
         ({"contexts": ["a"], "sources": ["b", "c"]}, "line 1: 1 contexts and 2 sources: expected one for each"),
     ],
 )

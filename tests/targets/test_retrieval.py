@@ -141,7 +141,7 @@ def test_what_cannot_be_meant_is_found_before_anything_is_sent(folder, options, 
 def test_a_missing_document_and_a_model_that_is_none_are_refused(folder):
     with pytest.raises(ConfigError, match=r"there is no file .*gaet\.md: did you mean 'gate\.md'"):
         engine(folder / "gaet.md")
-    with pytest.raises(ConfigError, match="str is no model"):
+    with pytest.raises(ConfigError, match="str is not a model"):
         QueryEngine("gpt-4", folder).check()
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from steelyard import ConfigError, Options, Output, Prompt, Sample, Scripted, Store, Suite, evaluate, evaluate_suite
 from steelyard.replies.user_turn import read_user_turn
+from steelyard.report.html import html_report
 from steelyard.scorers import AgentSteps, ToolCalls
 from steelyard.suite.dry_run import estimate
 from steelyard.targets import SimulatedUser
@@ -247,3 +248,62 @@ def test_repeats_are_conversations_of_their_own_in_the_store(tmp_path):
         assert [record.repeat for record in run.records()] == [0, 1]
         assert run.manifest["stages"] == ["target", "agent_steps", "simulated_user"]
         assert run.manifest["target"]["simulated_user"]["most_turns"] == 8
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("", "a message of the user in its input is blank"),
+        (" \n", "a message of the user in its input is blank"),
+        (None, "holds no message of the user"),
+        ([], "holds no message of the user"),
+        ([{"role": "user"}], "a message of the user in its input is blank"),
+        ([{"role": "user", "content": None}], "a message of the user in its input is blank"),
+        ([{"role": "user", "content": "a"}, {"role": "user", "content": " "}], "is blank"),
+        ([{"role": "system", "content": "Be brief."}], "no model goes on"),
+    ],
+)
+def test_a_sample_without_first_words_is_the_datasets_mistake_and_nobody_is_asked(given, message):
+    def never(sample):
+        raise AssertionError("nothing is asked")
+
+    [record] = held(SimulatedUser(never), Sample("1", given))
+    assert (record.failure.kind, record.output) == ("DataError", None)
+    assert message in record.failure.message
+
+
+@pytest.mark.parametrize("empty", ["", "  \n"])
+def test_an_empty_persona_and_goal_are_none(empty):
+    shown = []
+
+    def play(messages):
+        shown.append(messages[-1]["content"])
+        return '{"message": "", "done": true}'
+
+    user = SimulatedUser(APP, Scripted(function=play), persona=empty, goal=empty)
+    [with_empty] = held(user, Sample("1", "Two seats", metadata={"persona": empty, "goal": empty}))
+    [without] = held(SimulatedUser(APP, Scripted(function=play)), Sample("1", "Two seats"))
+    marks = [text.split("<transcript ", 1)[1].partition(">")[0] for text in shown]
+    assert len({text.replace(mark, "") for text, mark in zip(shown, marks, strict=True)}) == 1
+    assert with_empty.output.value == without.output.value
+
+
+def test_a_user_that_never_stops_is_stopped_at_the_most_turns_there_can_be():
+    [record] = held(SimulatedUser(APP, Scripted(default='{"message": "m", "done": false}'), most_turns=100))
+    assert record.output.metadata["conversation"] == {"turns": 100, "ended": "most_turns"}
+    assert len(record.output.metadata["messages"]) == 200
+    assert "messages_left_out" not in record.output.metadata
+
+
+def test_a_user_that_says_nul_and_half_of_a_pair_is_stored_and_shown(tmp_path):
+    said = json.dumps({"message": "a\x00b\ud800", "done": False})
+    user = SimulatedUser(APP, Scripted(default=said), most_turns=2)
+    suite = Suite("s", "custom", [Sample("1", "Hello \udfff\x00")], {"t": user}, (AgentSteps(),))
+    evaluate_suite(suite, store=tmp_path / "s.db")
+    with Store(tmp_path / "s.db") as store:
+        [run] = store.runs()
+        [record] = run.records()
+        page = html_report([run])
+    assert texts(record)[2] == ("user", "a\x00b\ud800")
+    assert "\x00" not in page
+    assert page.encode("utf-8")

@@ -33,6 +33,29 @@ def test_a_run_is_looked_through_by_keyboard(viewer, browse):
     assert browse(address(viewer, f"/run/{run.id}"), visit) == []
 
 
+def test_columns_are_picked_by_keyboard_and_stand_in_the_address(viewer, browse):
+    run = next(run for run in viewer.store.runs() if run.target == "second")
+    headings = "[...document.querySelectorAll('.samples thead th')].map(cell => cell.textContent).join()"
+
+    async def visit(page):
+        await page.until("document.readyState === 'complete'")
+        before = await page.run(headings)
+        await page.press("o")
+        await page.run("document.querySelector('[name=columns][value=group]').focus()")
+        await page.tab.keyboard.press("Space")
+        await page.run("document.querySelector('[name=columns][value=reference]').focus()")
+        await page.tab.keyboard.press("Space")
+        await page.press("Enter")
+        await page.until(f"{headings} !== {before!r}")
+        await page.until("location.search.includes('columns=reference')")
+        return before, await page.run(headings), page.complaints
+
+    before, after, complaints = browse(address(viewer, f"/run/{run.id}"), visit)
+    assert before.split(",")[:4] == ["Sample", "Group", "Input", "Output"]
+    assert after.split(",")[:4] == ["Sample", "Input", "Reference", "Output"]
+    assert complaints == []
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/run/{0}", "/run/{0}/s/q0001", "/compare?a={0}&b={1}", "/live/{0}", "/history/Exam"]
 )

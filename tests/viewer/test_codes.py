@@ -216,7 +216,7 @@ def test_a_code_without_a_note_or_a_blank_note_says_what_to_do(on_file):
     ann = Reader(on_file, coding)
     item = coding.items[0].num
     for fields, said in (
-        ({"name": "No source", "do": "save"}, "say first what is wrong"),
+        ({"name": "No source", "do": "save"}, "first note what is wrong"),
         ({"text": "typed", "do": "nothing"}, "clear it to say that nothing is wrong"),
         ({"text": LONG, "do": "save"}, "2,001 characters; at most 2,000"),
     ):
@@ -249,7 +249,7 @@ def test_withdrawing_takes_back_the_readers_own_last_note(viewer):
     ann.ask(f"{ann.base}/withdraw", "POST")
     status, _, page = ann.ask(f"{ann.base}/withdraw", "POST")
     assert status == 422
-    assert "no note of ann stands" in page
+    assert "ann has no note in this error analysis" in page
 
 
 def test_two_tabs_of_one_reader_lose_no_note(viewer):
@@ -266,7 +266,7 @@ def test_two_tabs_of_one_reader_lose_no_note(viewer):
     state = state_of(viewer, coding)
     assert state.notes[item].text == "of the second tab"
     assert [note.text for note in state.earlier[item]] == ["of the first tab"]
-    # The same text from both is no conflict, and is stored once.
+    # The same text from both is not a conflict, and is stored once.
     assert ann.send(item, "of the second tab", seen="0")[0] == 303
     assert state_of(viewer, coding).last == state.last
 
@@ -425,9 +425,9 @@ def test_a_code_becomes_a_judge_that_waits_for_its_trial(viewer):
     assert "I have put it into a configuration" not in page
     assert "judge, to be tried" in ann.ask(ann.base)[2]
     for change, said in (
-        ({"definition": " "}, "definition: say in words"),
+        ({"definition": " "}, "definition: describe in words"),
         ({"score": "\x07"}, "name: a score has a printable name"),
-        ({"items": [99999]}, "has no note any more"),
+        ({"items": [99999]}, "no longer has a note"),
     ):
         status, _, page = ann.change(source, do="judge", **{**fields, **change})
         assert status == 422
@@ -439,7 +439,7 @@ def test_a_code_becomes_a_pattern(on_file):
     sent = {"do": "pattern", "score": "sorry", "ignore_case": "1"}
     status, _, page = ann.change(source, pattern="(sorry", **sent)
     assert status == 422
-    assert "is no regular expression" in plain(page)
+    assert "is not a regular expression" in plain(page)
     assert 'value="(sorry"' in page
     status, _, page = ann.change(source, pattern=" ", **sent)
     assert status == 422
@@ -468,7 +468,7 @@ def test_a_scorer_that_was_tried_shows_what_it_finds_and_is_installed_by_a_perso
     page = plain(ann.ask(f"{ann.base}/c/{source}")[2])
     assert "Installed by ann" in page
     assert 'pattern: "answer is"' in page
-    # Another scorer has to be tried anew, and the run of a trial may be deleted.
+    # Another scorer has to be tried again, and the run of a trial may be deleted.
     run = state_of(viewer, ann.coding).codes[source].scorer.run
     delete_runs(viewer.store, [viewer.store.run(run)])
     assert "(TPR)" not in plain(ann.ask(f"{ann.base}/c/{source}")[2])
@@ -489,7 +489,7 @@ def test_nothing_is_written_where_the_viewer_is_to_read_only(tmp_path):
         for path in ("name", f"i/{item}", "withdraw", "code", "proposed", f"c/{code}"):
             status, _, page = ann(f"{base}/{path}", "POST", {"name": "ann", "text": "x", "do": "drop"})
             assert status == 403
-            assert "writes nothing" in page
+            assert "does not write" in page
         assert ann(f"/codes/{run.id}/draw", "POST", {"run": run.id, "n": "3", "seed": "1", "author": "a"})[0] == 403
         for path in ("/codes", base, f"{base}/i/{item}", f"{base}/c/{code}", f"/codes/{run.id}/draw"):
             status, _, page = reader_of(viewer, "")(path)

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from html import unescape
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import pytest
 from tests.store.conftest import on_server, schema, server  # noqa: F401  # fixtures
@@ -85,9 +85,14 @@ def field(page, name):
 
 
 def filled(page):
-    """Every field of the form of a row."""
-    names = dict.fromkeys(re.findall(r'name="(cell-\d+|id|seen|run|sample|repeat|take)"', page))
-    return {name: field(page, name) for name in names}
+    """Every field of the form of a row, and what its address names."""
+    names = dict.fromkeys(re.findall(r'name="(cell-\d+|id|seen)"', page))
+    return {**dict(parse_qsl(urlsplit(action_of(page)).query)), **{name: field(page, name) for name in names}}
+
+
+def action_of(page):
+    """Where the form of a row is sent."""
+    return unescape(re.search(r'action="([^"]+)" class="note-form dataset-form"', page)[1])
 
 
 def opened(viewer, ident):
@@ -195,6 +200,20 @@ def test_two_tabs_on_one_row_lose_nothing(viewer):
     assert field(viewer.ask(f"{place(viewer)}/row?id=q1")[2], "cell-1") == "Bob asks?"
 
 
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [("cell-1", "Is wa\0ter wet?"), ("cell-2", '["y\\u0000es", "no"]'), ("cell-2", '["\\ud800", "no"]')],
+)
+def test_a_character_that_no_dataset_may_hold_is_refused_at_entry(viewer, cell, text):
+    status, _, page = change(viewer, "q1", **{cell: text})
+    assert status == 422
+    assert "a dataset cannot hold that" in page
+    assert "1 changed" not in viewer.ask(f"{place(viewer)}/draft")[2]
+    new = {"id": "q9", "cell-1": "Is ice cold?", "cell-2": '["yes", "no"]', "cell-3": "A", cell: text}
+    status, _, page = change(viewer, "", at="new", form=new)
+    assert (status, "a dataset cannot hold that" in page) == (422, True)
+
+
 def test_what_was_typed_into_a_row_that_is_gone_is_shown(on_file):
     sent = urlencode({"id": "gone", "seen": "0", "author": "ann", "do": "save", "cell-1": "typed-xyz"})
     status, _, answer = on_file.post(f"{place(on_file)}/row", sent)
@@ -242,7 +261,7 @@ def test_a_file_that_changed_under_the_draft_is_neither_shown_nor_saved(viewer, 
         assert status == 422
         assert "typed-xyz" in answer
     file.unlink()
-    assert "is not in" in viewer.ask(f"{base}/draft")[2]
+    assert "is no longer in" in viewer.ask(f"{base}/draft")[2]
     file.write_bytes(original)
     assert save(viewer)[0] == 303
     assert rows_of(folder / "questions.v2.jsonl")[0]["question"] == "Ann asks?"
@@ -298,6 +317,17 @@ def test_undoing_and_discarding_leave_the_version_as_it_is(on_file, folder):
 def test_looking_at_a_row_and_sending_it_unchanged_changes_nothing(on_file):
     assert change(on_file, "q1")[0] == 303
     assert "Nothing is unsaved" in on_file.ask(f"{place(on_file)}/draft")[2]
+
+
+def test_a_row_whose_id_no_form_field_could_hold_is_changed_by_its_own_form(tmp_path):
+    ident = "two\nlines\u202e"
+    (tmp_path / "odd.jsonl").write_text(lines([{**QUESTIONS[0], "id": ident}]), encoding="utf-8")
+    run(tmp_path, tmp_path / "s.db", "odd.jsonl")
+    with serving(tmp_path / "s.db") as served:
+        page = served.ask(f"{place(served)}/row?id={quote(ident)}")[2]
+        sent = {"seen": field(page, "seen"), "author": "ann", "do": "retire"}
+        assert served.post(action_of(page), urlencode(sent))[0] == 303
+        assert "Retired in the draft by ann" in served.ask(f"{place(served)}/row?id={quote(ident)}")[2]
 
 
 def test_a_sample_of_any_run_is_added_with_where_it_is_from(viewer, folder, store):

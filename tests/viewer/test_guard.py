@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 import socket
 from contextlib import closing, suppress
+from urllib.parse import quote, unquote
 
 import pytest
 from tests.viewer.conftest import TOKEN, serving
 
 from steelyard.errors import ConfigError
 from steelyard.viewer.guard import MOST_BYTES, Access, host_name
-from steelyard.viewer.server import ViewerOptions, bound
+from steelyard.viewer.server import ViewerOptions, bound, viewer_app
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:1", "127.0.0.1:65535", "[::1]:8080"])
@@ -104,6 +105,18 @@ def test_an_address_that_another_site_links_to_is_loaded_anew_by_our_own_page(vi
     headers = [("Sec-Fetch-Site", "cross-site")]
     status, answered, _ = viewer.ask(f"/?token={TOKEN}", cookie=False, headers=headers)
     assert (status, answered["refresh"]) == (200, "0; url=/")
+
+
+@pytest.mark.parametrize("site", ["none", "cross-site"])
+@pytest.mark.parametrize("ident", ["a?b=1", "a#b", "100%", "%41", "易", "é", "two\r\nlines", "a/b", '"<b>'])
+def test_an_address_of_a_sample_with_a_token_leads_to_that_sample(viewer, site, ident):
+    headers = [("Sec-Fetch-Site", site)]
+    path = f"/run/x/s/{quote(ident, safe='')}"
+    status, answered, _ = viewer.ask(f"{path}?at=1.1&token={TOKEN}", cookie=False, headers=headers)
+    assert status == (200 if site == "cross-site" else 303)
+    to = answered["refresh"].partition("url=")[2] if site == "cross-site" else answered["location"]
+    led, _, query = to.partition("?")
+    assert (unquote(led), query) == (unquote(path), "at=1.1")
 
 
 def test_the_token_leads_to_no_other_site(viewer):
@@ -303,3 +316,34 @@ def test_no_other_interface_is_listened_on(viewer):
     for family, address in ((socket.AF_INET, "127.0.0.2"), (socket.AF_INET6, "::1")):
         with socket.socket(family) as other, pytest.raises(OSError, match=r"refused|assign"):
             other.connect((address, viewer.port))
+
+
+@pytest.mark.parametrize("host", ["eval.example.org:8080", "https://eval.example.org", "eval.example.org/", ""])
+def test_an_allowed_host_that_no_request_could_name_is_refused_at_the_start(host):
+    with pytest.raises(ConfigError, match="every port is allowed"):
+        ViewerOptions(hosts=(host,))
+    assert ViewerOptions(hosts=("Eval.example.org", "[::2]")).access.is_host("eval.example.org:8080")
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["eval", "/", "/eval/", "//evil.example", "/a//b", "/a?b", "/a#b", "/a;b", "/a b", "/..", "/a/../b", "/a\n"],
+)
+def test_a_prefix_that_no_address_could_begin_with_is_refused_at_the_start(prefix):
+    with pytest.raises(ConfigError, match="a path such as /steelyard is expected"):
+        ViewerOptions(root_path=prefix)
+
+
+@pytest.mark.parametrize("prefix", ["", "/steelyard", "/tools/eval-2_a.b~c", "/a/run", "/..."])
+def test_other_prefixes_are_served(prefix):
+    assert ViewerOptions(root_path=prefix).access.within(f"{prefix}/run/x") == "/run/x"
+
+
+def test_a_prefix_that_is_a_path_of_the_viewer_is_refused(viewer):
+    with serving(viewer.store.path) as served:
+        app = viewer_app(served.store, served.access)._app
+    firsts = {route.path.strip("/").partition("/")[0].partition("{")[0] for route in app.routes} - {""}
+    assert len(firsts) > 10
+    for first in firsts:
+        with pytest.raises(ConfigError, match="the viewer has pages of its own at this path"):
+            ViewerOptions(root_path=f"/{first}")

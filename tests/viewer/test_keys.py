@@ -13,6 +13,12 @@ FOCUS = "document.activeElement.name || document.activeElement.localName"
 SHEET = "document.getElementById('keys').open"
 PATH = "location.pathname"
 
+PICKER = (
+    "(() => { const picker = document.querySelector('.picker'), box = document.activeElement.getBoundingClientRect();"
+    f" return [picker.open, box.top >= 0 && box.bottom <= innerHeight, {FOCUS}].join(); }})()"
+)
+"""Whether the picker of columns is open, whether the focused element is in the window, and which it is."""
+
 EFFECTS = {
     "j": ("/run/{1}", ("j", "j"), CHOSEN, 1),
     "k": ("/run/{1}", ("j", "j", "k"), CHOSEN, 0),
@@ -22,6 +28,7 @@ EFFECTS = {
     "]": ("/run/{0}", ("]",), PATH, "/run/{1}"),
     "/": ("/run/{1}", ("/",), FOCUS, "search"),
     "f": ("/run/{1}", ("f",), FOCUS, "where"),
+    "o": ("/run/{1}", ("o",), PICKER, "true,true,columns"),
     "?": ("/run/{1}", ("?",), SHEET, True),
 }
 """Key -> the page, what is pressed, and what is so then."""
@@ -39,6 +46,10 @@ FURTHER = {
     "the same key closes the sheet": ("/run/{1}", ("?", "?"), SHEET, False),
     "the first row of the list of runs": ("/", ("j",), CHOSEN, 0),
     "search in the list of runs": ("/", ("/",), FOCUS, "INPUT"),
+    "o in a comparison": ("/compare?a={0}&b={1}", ("o",), PICKER, "true,true,columns"),
+    "Escape closes the columns": ("/run/{1}", ("o", "Escape"), PICKER, "false,true,summary"),
+    "Escape stays on the page after o": ("/compare?a={0}&b={1}", ("o", "Escape"), PATH, "/compare"),
+    "Escape leaves the page from closed columns": ("/run/{1}", ("o", "Escape", "Escape"), PATH, "/"),
     "f in a history": ("/history/Exam", ("f",), FOCUS, "score"),
 }
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
+import http.client
 import re
 from dataclasses import replace
 
 import pytest
 from tests.store.test_store import new
-from tests.viewer.conftest import serving
+from tests.viewer.conftest import TOKEN, serving
 
 from steelyard import Failure, Output, Record, Sample, Score, Store
 from steelyard.store.delete import delete_runs
@@ -92,6 +93,31 @@ def test_events_bring_what_changed_and_end_when_no_run_is_left(running, tmp_path
     assert "one has finished." in text
     assert "two was interrupted: the budget of 100 calls is used up. Continue with steelyard resume" in text
     assert "hx-sse:connect" not in page, "nothing is waited for any more"
+
+
+def test_a_store_that_cannot_be_read_for_a_while_is_told_and_the_page_stays_connected(running, tmp_path):
+    _, (first, _) = running
+    store, away = tmp_path / "s.db", tmp_path / "away.db"
+    with serving(store) as viewer:
+        connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+        connection.request("GET", f"/live/{first.run.id}/events", headers={"Cookie": f"{viewer.access.cookie}={TOKEN}"})
+        with connection.getresponse() as events:
+
+            def told():
+                """The message of the next event of that kind."""
+                assert any(line == b"event: trouble\n" for line in events)
+                return events.readline().decode()
+
+            assert any(line.startswith(b"data: <div") for line in events)
+            store.rename(away)
+            try:
+                said = told()
+            finally:
+                away.rename(store)
+            assert said.startswith("data: The store cannot be read: ")
+            assert "s.db: the file is not there any more" in said
+            assert told() == "data: \n"
+        connection.close()
 
 
 def test_a_process_that_was_killed_is_told_from_one_that_runs(running, tmp_path):

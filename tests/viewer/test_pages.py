@@ -15,13 +15,27 @@ import pytest
 from tests.report.conftest import HOSTILE
 from tests.viewer.conftest import exam, first, serving
 
-from steelyard import Options, Output, Sample, Score, ScoreInfo, Scripted, StoreError, Suite, compare, evaluate_suite
+from steelyard import (
+    ExactMatch,
+    Options,
+    Output,
+    Sample,
+    Score,
+    ScoreInfo,
+    Scripted,
+    StoreError,
+    Suite,
+    compare,
+    evaluate,
+    evaluate_suite,
+)
 from steelyard.errors import Attempt
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.judge import Judge
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.store import Store
+from steelyard.store.delete import delete_runs
 from steelyard.suite.evaluate import RunConfig
 from steelyard.suite.judge_prompts import judge_prompts
 from steelyard.types import Record, Reply
@@ -93,13 +107,14 @@ def test_next_and_previous_walk_the_list_that_a_sample_was_opened_from(viewer, r
     run = runs["second"]
     listed = rows_of(viewer.ask(f"/run/{run.id}?{query}")[2])
     address = f"/run/{run.id}/s/{listed[0]}?{query}"
-    walked = [listed[0]]
-    while link := re.search(r'rel="next" href="([^"]+)"', viewer.ask(address)[2]):
+    walked, page = [listed[0]], viewer.ask(address)[2]
+    assert 'rel="prev"' not in page
+    while link := re.search(r'rel="next" href="([^"]+)"', page):
         address = html.unescape(link[1])
         walked.append(re.search(r"/s/(\w+)", address)[1])
-        assert f"/s/{walked[-2]}?" in html.unescape(re.search(r'rel="prev" href="([^"]+)"', viewer.ask(address)[2])[1])
+        page = viewer.ask(address)[2]
+        assert f"/s/{walked[-2]}?" in html.unescape(re.search(r'rel="prev" href="([^"]+)"', page)[1])
     assert walked == listed
-    assert 'rel="prev"' not in viewer.ask(f"/run/{run.id}/s/{listed[0]}?{query}")[2]
 
 
 def test_repeats_of_a_sample_are_passed_over_by_next_and_all_shown(tmp_path):
@@ -110,6 +125,19 @@ def test_repeats_of_a_sample_are_passed_over_by_next_and_all_shown(tmp_path):
         assert [f'id="repeat-{repeat}"' in text for repeat in range(4)] == [True, True, True, False]
         assert "/s/q0002?" in re.search(r'rel="next" href="([^"]+)"', text)[1]
         assert "/s/q0000?" in re.search(r'rel="prev" href="([^"]+)"', text)[1]
+
+
+@pytest.mark.parametrize(("steps", "outlined"), [(4, False), (9, True)])
+def test_a_long_transcript_has_an_outline_that_leads_to_each_message(tmp_path, steps, outlined):
+    messages = [{"role": "assistant", "content": f"Step {no}: <b>look</b> {'far ' * 40}"} for no in range(steps)]
+    run = evaluate(lambda _: {"messages": messages}, [Sample("q", "Where?")], [ExactMatch()], store=tmp_path / "s.db")
+    with serving(tmp_path / "s.db") as served:
+        text = served.ask(f"/run/{run.id}/s/q")[2]
+    links = re.findall(
+        r'<li><a href="#(message-0-\d+)">assistant</a> <span class="quiet">(Step \d: [^<]+)</span>', text
+    )
+    assert len(links) == (steps if outlined else 0)
+    assert all(f'<li id="{anchor}">' in text and len(html.unescape(begin)) <= 80 for anchor, begin in links)
 
 
 def test_a_judged_sample_shows_the_prompt_that_was_sent_and_no_other(tmp_path):
@@ -186,6 +214,22 @@ def test_two_runs_are_compared_with_regressions_first(viewer, runs):
     _, _, listed = viewer.ask(f"/run/{newer.id}?where=regression&against={older.id}")
     count = int(re.search(r"(\d+) regressions", text)[1])
     assert len(rows_of(listed)) == count > 0
+
+
+def test_the_changed_samples_of_a_comparison_have_the_columns_that_were_chosen(viewer, runs):
+    path = f"/compare?a={runs['first'].id}&b={runs['second'].id}"
+
+    def heads(query=""):
+        table = viewer.ask(path + query)[2].partition('<table class="samples">')[2]
+        cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", table.partition("</tr>\n</tbody>")[0], flags=re.DOTALL)
+        return [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in cells]
+
+    assert heads()[:4] == ["Sample", "Input", "first → second", "Verdicts"]
+    chosen = heads("&columns=group&columns=reference&columns=score.solve_rate&columns=nothing")
+    assert chosen[:4] == ["Sample", "Group", "Reference", "Solve rate"]
+    assert chosen[5:7] == ["g2", "C"]
+    assert re.fullmatch(r"(0|1|–) → (0|1|–)", chosen[7])
+    assert heads("&columns=nothing")[:4] == heads()[:4]
 
 
 def test_each_cell_of_the_table_of_outcomes_leads_to_as_many_samples_as_it_counts(viewer, runs):
@@ -284,7 +328,7 @@ def test_the_chosen_runs_are_compared_with_the_oldest(viewer, runs):
         ("/nowhere", "no such page"),
         ("/static/0/..%2F..%2Fserver.py", ""),
         ("/run/{first}?after=1%00", ""),
-        ("/run/{first}?after=-1&where=wrong", "no place in a run"),
+        ("/run/{first}?after=-1&where=wrong", "not a place in a run"),
         ("/run/{first}?against=nothere", "no run with the id"),
     ],
 )
@@ -322,6 +366,23 @@ def test_a_note_is_added_and_never_where_the_viewer_only_reads(tmp_path):
         assert "Add the note" not in served.ask(f"/run/{run.id}")[2]
     with Store(where) as store:
         assert [note.text for note in store.runs()[0].remarks().notes] == ["Looks <b>right</b>"]
+
+
+def test_a_note_that_cannot_be_stored_is_shown_to_be_copied(tmp_path):
+    where = tmp_path / "notes.db"
+    evaluate_suite(Suite("Exam", "choice", exam(4), {"t": first}, (Choice(),)), how=RunConfig(store=where))
+    with serving(where) as served:
+        (run,) = served.store.runs()
+        address = f"/run/{run.id}/notes"
+        lines = "\r\n".join(["a line of a long note"] * 454)  # 9,987 characters as a browser counts them
+        assert served.post(address, f"author=Ann&text={quote(lines)}")[0] == 303
+        assert [note.text for note in served.store.runs()[0].remarks().notes] == [lines.replace("\r\n", "\n")]
+        status, _, page = served.post(address, f"author=Ann&text={quote('Too <b>long. ' * 1000)}")
+        assert (status, "a note has at most 10,000 characters" in page) == (422, True)
+        assert page.count("Too &lt;b&gt;long.") == 1000
+        delete_runs(served.store, [run])
+        status, _, page = served.post(address, "author=Ann&text=An+hour+of+thought")
+        assert (status, "may have been deleted" in page, "An hour of thought" in page) == (422, True, True)
 
 
 def test_text_of_models_and_datasets_stays_text(tmp_path):
@@ -380,8 +441,8 @@ def test_a_comparison_that_takes_long_is_computed_once_while_pages_say_so(viewer
         return compare(*compared, **options)
 
     begun, going_on = threading.Event(), threading.Event()
-    monkeypatch.setattr("steelyard.viewer.compare_page._AT_ONCE", 0)
-    monkeypatch.setattr("steelyard.viewer.compare_page.compare", slow)
+    monkeypatch.setattr("steelyard.viewer.free_memory.LARGE", 0)
+    monkeypatch.setattr("steelyard.viewer.pages.compare", slow)
     path = f"/compare?a={runs['second'].id}&b={runs['first'].id}"
     _, _, text = viewer.ask(path)
     assert begun.wait(20)
@@ -402,7 +463,7 @@ def test_a_comparison_that_failed_is_computed_again(viewer, runs, monkeypatch):
 
     path = f"/compare?a={runs['second'].id}&b={runs['first'].id}&score=solve_rate"
     with monkeypatch.context() as patched:
-        patched.setattr("steelyard.viewer.compare_page.compare", failing)
+        patched.setattr("steelyard.viewer.pages.compare", failing)
         status, _, text = viewer.ask(path)
         assert (status, "the database is busy" in text) == (500, True)
     assert viewer.ask(path)[0] == 200

@@ -13,16 +13,22 @@ from tests.report.judged_suite import judged_runs
 from tests.report.judging_suite import pairwise_runs
 from tests.viewer.conftest import exam, first, second, serving
 
-from steelyard import Options, Output, Suite, evaluate_suite
+from steelyard import Options, Output, Sample, Suite, compare, evaluate_suite
+from steelyard.errors import ConfigError
 from steelyard.models import Scripted
 from steelyard.report.export import csv as write_csv
 from steelyard.report.export import jsonl
+from steelyard.report.regressions import regressions_lines
 from steelyard.scorers.choice import Choice
-from steelyard.store import MarkChange, mark_run
+from steelyard.scorers.lexical import Contains, ExactMatch
+from steelyard.store import MarkChange, Store, mark_run
+from steelyard.store.delete import delete_runs
 from steelyard.store.labels import add_labels
 from steelyard.suite.evaluate import RunConfig
 from steelyard.targets import Prompt
-from steelyard.types import Label
+from steelyard.types import Label, Score, ScoreInfo
+from steelyard.viewer.pages import Pages
+from steelyard.viewer.run_page import runs_beside
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +120,78 @@ def test_repeats_of_a_sample_stand_in_one_row_also_at_the_end_of_a_page(tmp_path
         assert listed == [f"q{no:04d}" for no in range(40)], "no sample is on two pages"
 
 
+class Rated:
+    """A rating from 1 to 5, which passes from 4 on, and whether it is the best."""
+
+    score_infos = (ScoreInfo("rating", (1, 5), threshold=4), ScoreInfo("best", (0, 1), threshold=1))
+    reads = ()
+
+    def __call__(self, sample, output):
+        rating = int(output.value)
+        return [Score("rating", float(rating)), Score("best", float(rating == 5))]
+
+
+def test_a_rating_of_one_is_shown_as_a_number_and_every_column_keeps_the_order_of_the_repeats(tmp_path):
+    asked = iter("1552")
+    where = tmp_path / "s.db"
+    options = Options(repeats=4, concurrency=1)
+    suite = Suite("R", "qa", [Sample("q", "?")], {"t": lambda _: Output(next(asked))}, (Rated(),), options)
+    [run] = evaluate_suite(suite, how=RunConfig(store=where))
+    with serving(where) as viewer:
+        text = viewer.ask(f"/run/{run.id}?columns=output&columns=score.rating&columns=score.best")[2]
+    row = text.split("<tr data-row>")[1].split("</tr>")[0]
+    cells = [" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.split(r"</t[dh]>", row)]
+    assert cells[1:4] == ["1 2 × 5 2", "1 2 × 5 2", "2 × ✗ wrong 2 × ✓ right"]
+
+
+@pytest.mark.parametrize("query", ["sort=-solve_rate", "sort=seconds", "where=wrong&sort=solve_rate"])
+def test_repeats_of_a_sample_stand_in_one_row_in_orders_that_would_part_them(tmp_path, query):
+    asked = {}
+
+    def wavering(sample):
+        asked[sample.id] = asked.get(sample.id, 0) + 1
+        return Output(f"The answer is {'ABBA'[(int(sample.id[1:]) + asked[sample.id] ** 2) % 4]}.")
+
+    where = tmp_path / "repeats.db"
+    suite = Suite("R", "choice", exam(40), {"t": wavering}, (Choice(),), Options(repeats=3, concurrency=1))
+    [run] = evaluate_suite(suite, how=RunConfig(store=where))
+    with serving(where) as viewer:
+        address, listed, places = f"/run/{run.id}?{query}", [], []
+        while address:
+            text = viewer.ask(address)[2]
+            listed += [sample for sample, _, _ in rows(text)]
+            places += re.findall(r'href="(/run/\w+/s/[^"]+)"', text)
+            following = re.search(r'href="([^"]+after=[^"]+)">next', text)
+            address = html.unescape(following[1]) if following else ""
+        assert len(listed) == len(set(listed)) > 25
+        walked, address = [listed[0]], html.unescape(places[0])
+        while link := re.search(r'rel="next" href="([^"]+)"', viewer.ask(address)[2]):
+            address = html.unescape(link[1])
+            walked.append(re.search(r"/s/(\w+)", address)[1])
+        assert walked == listed, "the next sample is that of the list"
+        if "solve_rate" in query:
+            means = {no: [] for no in listed}
+            for record in run.records():
+                means.setdefault(record.sample.id, []).append(record.scores[0].value)
+            ordered = [sum(means[sample]) / 3 for sample in listed]
+            assert ordered == sorted(ordered, reverse="-" in query)
+
+
+def test_the_same_list_of_another_run_of_the_suite_is_a_link(pages):
+    here, other = run_of(pages, "first"), run_of(pages, "second")
+    text = pages.ask(f"/run/{here.id}?where=wrong&sort=-id&columns=output")[2]
+    listed = text.partition('<details class="switch">')[2].partition("</details>")[0]
+    (address,) = re.findall(r'href="([^"]+)"', listed)
+    assert address.startswith(f"/run/{other.id}?")
+    assert rows_with(pages.ask(html.unescape(address))[2], "Output")
+
+
+def rows_with(text, heading):
+    """The samples of a table whose only column beside them is this one, from the last to the first."""
+    ids = re.findall(r"/s/(q\d+)\?", text)
+    return headings(text) == ["Sample", heading] and ids == sorted(ids, reverse=True) and ids
+
+
 def test_marks_stand_on_the_page_and_are_changed_there(pages):
     run = run_of(pages, "first")
     assert "Pin as baseline" in pages.ask(f"/run/{run.id}")[2]
@@ -178,6 +256,9 @@ def test_a_judging_run_shows_and_saves_its_preferences(tmp_path):
             assert "83.3 %" in large, page
             assert "is preferred</p>" in large, page
             assert text.count("is preferred to") == 1, "the conclusion stands once"
+        outputs = {output for _, output, _ in rows(viewer.ask(f"/run/{run.id}")[2]) if output}
+        odd = {output for output in outputs if not re.fullmatch(r"ours &lt;b&gt;: .*· theirs: .+", output)}
+        assert odd == set()
 
 
 def test_the_headline_and_its_interval_stand_once_above_the_samples(pages):
@@ -293,3 +374,151 @@ def test_the_bars_and_counts_of_a_histogram_lead_to_as_many_samples(tmp_path):
         saved = viewer.ask(f"/save?run={run.id}")[2]
         assert "where=" not in saved
         assert 'role="group"' not in saved
+
+
+def test_what_the_main_score_calls_wrong_is_counted_apart_from_other_scores(tmp_path):
+    where = tmp_path / "s.db"
+    samples = [Sample(f"q{no}", "Which boat?", "the Wren") for no in range(5)]
+    replies = ["the Wren", "It is the Wren.", "The Wren it is: the Wren", "the Heron", "a Wren"]
+    suite = Suite(
+        "boats", "custom", samples, {"t": lambda s: Output(replies[int(s.id[1:])])}, (Contains(), ExactMatch())
+    )
+    (run,) = evaluate_suite(suite, how=RunConfig(store=where))
+    with serving(where) as viewer:
+        text = viewer.ask(f"/run/{run.id}")[2]
+        cards = re.findall(r'<li><a href="([^"#]+)#samples-title">([^<]+)</a></li>', text)
+        shown = {name: rows(viewer.ask(html.unescape(address))[2]) for address, name in cards}
+    assert {name: len(listed) for name, listed in shown.items() if "wrong" in name} == {
+        "2 wrong": 2,
+        "4 wrong in any score": 4,
+    }
+
+
+def headings(text):
+    return re.findall(
+        r'<th scope="col"[^>]*>([^<]*)</th>', text.partition('<table class="samples">')[2].partition("</thead>")[0]
+    )
+
+
+def boxes(text):
+    """Column -> whether it is ticked, of the picker."""
+    found = re.findall(r'name="columns" value="([^"]+)"( checked)?>', text)
+    return {key: bool(checked) for key, checked in found}
+
+
+class TwoScores:
+    """One score that the run is about, one that is 0 for all, and one that no record has a value of."""
+
+    score_infos = (
+        ScoreInfo("rating", (1, 5), headline=True),
+        ScoreInfo("zero", (0, 1)),
+        ScoreInfo("none", (0, 1)),
+        ScoreInfo("length", None),
+    )
+
+    def __call__(self, sample, output):
+        no = int(sample.id[1:])
+        none = Score("none", None, outcome="not_applicable")
+        return [Score("rating", 1.0 + no % 5), Score("zero", 0.0), none, Score("length", float(no))]
+
+
+@pytest.fixture
+def scored(tmp_path):
+    samples = [replace(sample, group="") for sample in exam(60)]
+    suite = Suite("Columns", "custom", samples, {"t": first}, (TwoScores(),), Options())
+    evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        yield viewer
+
+
+def test_columns_that_are_empty_or_zero_for_every_record_wait_in_the_picker(scored):
+    text = scored.ask(f"/run/{scored.store.runs()[0].id}")[2]
+    assert headings(text) == ["Sample", "Input", "Output", "Rating", "Length"]
+    ticked = boxes(text)
+    assert [key for key in ticked if ticked[key]] == ["input", "output", "score.rating", "score.length"]
+    assert [key for key in ticked if not ticked[key]] == ["group", "reference", "score.zero", "score.none", "seconds"]
+    assert re.findall(r'<span class="quiet">\(([a-z0 ]+)\)</span>', text) == ["empty", "all 0", "no value"]
+
+
+def test_values_of_several_scores_have_their_names_where_a_row_is_a_card(scored):
+    (run,) = scored.store.runs()
+    named = re.findall(r'<td data-label="([^"]+)">', scored.ask(f"/run/{run.id}")[2].partition("</tr>")[2])
+    assert named[:2] == ["Rating", "Length"]
+    assert "data-label" not in scored.ask(f"/run/{run.id}?columns=output&columns=score.rating")[2]
+
+
+def test_chosen_columns_stand_in_every_address_that_leads_on(scored):
+    run = scored.store.runs()[0]
+    query = "columns=reference&columns=score.zero&columns=nothing"
+    text = scored.ask(f"/run/{run.id}?{query}")[2]
+    assert headings(text) == ["Sample", "Reference", "Zero"]
+    assert [cell[:2] for cell in rows_of_cells(text)[:2]] == [("A", "0.0 %"), ("B", "0.0 %")]
+    following = html.unescape(re.search(r'href="([^"]+after=[^"]+)"', text)[1])
+    assert headings(scored.ask(following)[2]) == ["Sample", "Reference", "Zero"]
+    sample = html.unescape(re.search(r'<th scope="row"><a href="([^"]+)"', text)[1])
+    back = re.search(r'data-key="Escape" href="([^"]+)"', scored.ask(sample)[2])[1]
+    assert headings(scored.ask(html.unescape(back))[2]) == ["Sample", "Reference", "Zero"]
+    assert headings(scored.ask(f"/run/{run.id}?columns=nothing")[2]) == headings(scored.ask(f"/run/{run.id}")[2])
+
+
+def rows_of_cells(text):
+    """The texts of the cells behind the sample, of each row."""
+    rows = text.split("<tr data-row>")[1:]
+    return [
+        tuple(" ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in row.split("</td>")[:-1])
+        for row in [row.partition("</th>")[2] for row in rows]
+    ]
+
+
+def test_a_changed_sample_of_repeats_shows_the_outputs_of_all_of_them(tmp_path):
+    def steady(_):
+        return Output("yes")
+
+    replies = iter(["yes", "no", "no"])
+
+    def wavering(_):
+        reply = next(replies, None)
+        if reply is None:
+            raise ValueError("no reply is left")
+        return Output(reply)
+
+    where = tmp_path / "s.db"
+    options = Options(repeats=4, concurrency=1, max_errors=0.5)
+    suite = Suite("R", "qa", [Sample("q", "?", "yes")], {"a": steady, "b": wavering}, (ExactMatch(),), options)
+    a, b = evaluate_suite(suite, how=RunConfig(store=where))
+    with serving(where) as viewer:
+        text = viewer.ask(f"/compare?a={a.id}&b={b.id}&wait=1")[2]
+    row = " ".join(re.sub(r"<[^>]+>", " ", text.split("<tr data-row>")[1].split("</tr>")[0]).split())
+    assert "4 × yes → yes · 2 × no · error" in row
+    with Store(where) as store:
+        runs = store.run(a.id), store.run(b.id)
+        [line] = regressions_lines(runs, compare(*runs).pairs[0]).notes
+    assert "regression q (4 × yes → yes · 2 × no" in str(line)
+
+
+def test_a_run_of_another_suite_is_refused_as_the_one_that_a_list_is_held_against(tmp_path):
+    runs = []
+    for name in ("One", "Two"):
+        suite = Suite(name, "choice", exam(4), {"first": first}, (Choice(),))
+        runs += evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        refused = viewer.ask(f"/compare?a={runs[1].id}&b={runs[0].id}")[2]
+        text = viewer.ask(f"/run/{runs[0].id}?against={runs[1].id}&where=regression")[2]
+        itself = viewer.ask(f"/run/{runs[0].id}?against={runs[0].id}")[2]
+    reason = re.search(r"[^<>]*suites[^<>]*", refused.split("<main")[1])[0].strip()
+    assert reason in text
+    assert "cannot be compared with itself" in itself
+
+
+def test_a_run_that_is_deleted_while_its_page_is_made_is_told(tmp_path):
+    where = tmp_path / "s.db"
+    suite = Suite("Exam", "choice", exam(4), {"a": first, "b": first, "c": first}, (Choice(),))
+    evaluate_suite(suite, how=RunConfig(store=where))
+    with Store(where) as store:
+        pages = Pages(store, root_path="", read_only=True, static=str)
+        before, run, after = sorted(store.runs(), key=lambda each: each.num)
+        assert runs_beside(pages, run) == (before.id, after.id)
+        delete_runs(store, [run])
+        with pytest.raises(ConfigError, match=f"run {run.id} was deleted meanwhile"):
+            runs_beside(pages, run)
+        pages.close()

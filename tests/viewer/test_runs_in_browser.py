@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.browser.conftest import address
+from tests.store.test_store import new
 from tests.viewer.conftest import exam, first, second, serving
 
-from steelyard import Options, Suite, evaluate_suite
+from steelyard import Options, Store, Suite, evaluate_suite
 from steelyard.scorers.choice import Choice
 from steelyard.suite.evaluate import RunConfig
 
@@ -43,6 +46,27 @@ def test_runs_are_pinned_and_archived_from_the_list(repeated, browse):
     assert browse(address(repeated, "/"), visit) == []
 
 
+def test_a_ticked_run_that_cannot_be_a_baseline_is_not_offered_to_be_pinned(repeated, browse):
+    """A run of which one record is left to do stands above the two that are finished."""
+    first_run = repeated.store.runs()[0]
+    with Store(repeated.store.path) as other:
+        writer = other.begin_evaluation([replace(new(), suite=first_run.suite, kind=first_run.kind)])[1][0]
+        offered = f"[{BUTTON.format('Pin as baseline')}.hidden, document.getElementById('no-baseline').textContent]"
+
+        async def visit(page):
+            await page.until("document.querySelectorAll('input[name=run]').length === 3")
+            seen = []
+            for at in (1, 0, 0):
+                await page.run(TICK.format(at))
+                seen.append(await page.run(offered))
+            return seen, page.complaints
+
+        seen, complaints = browse(address(repeated, "/"), visit)
+        reason = f"run {writer.run.id} is running: a baseline is a finished run"
+        writer.abandon()
+    assert (seen, complaints) == ([[False, ""], [True, reason], [False, ""]], [])
+
+
 def test_what_is_ticked_stays_ticked_when_figures_come_later(repeated, browse):
     async def visit(page):
         await page.until("typeof htmx === 'object' && document.querySelectorAll('input[name=run]').length === 2")
@@ -65,7 +89,7 @@ def test_samples_begin_in_the_first_screen_with_repeats_in_one_row(repeated, bro
 
     top, ids, times = browse(address(repeated, f"/run/{run.id}"), visit)
     assert top < 800
-    assert len(ids) == len(set(ids)) == 16, "as many whole samples as fit 50 records"
+    assert len(ids) == len(set(ids)) == 17, "50 records, and the last repeat of the last sample"
     assert times == "3 ×"
 
 
@@ -87,6 +111,32 @@ def test_a_filter_is_completed_part_by_part(repeated, browse):
     assert 'group = "g1"' in before
     assert during == [f"wrong and {word}" for word in before]
     assert after == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ('group = "sums and signs" and w', 'group = "sums and signs" and '),
+        ("group = 'sums and signs' and w", "group = 'sums and signs' and "),
+        ('wrong and group = "sums and s', "wrong and "),
+        ("wrong and group = 'sums and s", "wrong and "),
+        ('group = "sums and signs"', ""),
+        ('group = says "no" and w', 'group = says "no" and '),
+    ],
+)
+def test_an_and_within_quotation_marks_ends_no_part_of_a_filter(repeated, browse, typed, kept):
+    run = repeated.store.runs()[0]
+
+    async def visit(page):
+        await page.until("document.readyState === 'complete'")
+        offered = "[...document.querySelectorAll('#words option')].map(option => option.value)"
+        before = await page.run(offered)
+        await page.press("f")
+        await page.tab.keyboard.type(typed)
+        return before, await page.run(offered)
+
+    before, during = browse(address(repeated, f"/run/{run.id}"), visit)
+    assert during == [f"{kept}{word}" for word in before]
 
 
 def test_a_saved_page_opens_from_disk_and_asks_for_nothing(repeated, in_browser):
@@ -137,7 +187,7 @@ def test_marks_and_deletion_are_clicked_through_without_a_violation(repeated, br
 
 
 def test_a_comparison_that_takes_long_stands_on_the_page_when_it_is_there(viewer, browse, monkeypatch):
-    monkeypatch.setattr("steelyard.viewer.compare_page._AT_ONCE", 0)
+    monkeypatch.setattr("steelyard.viewer.free_memory.LARGE", 0)
     runs = {run.target: run.id for run in viewer.store.runs()}
     path = f"/compare?a={runs['first']}&b={runs['second']}"
 
@@ -147,3 +197,42 @@ def test_a_comparison_that_takes_long_stands_on_the_page_when_it_is_there(viewer
         return links, page.complaints
 
     assert browse(address(viewer, path), visit) == ("1 false", [])
+
+
+def test_many_columns_scroll_in_their_own_box(repeated, browse):
+    run = repeated.store.runs()[0]
+    chosen = "&".join(
+        f"columns={key}" for key in ("group", "input", "reference", "output", "seconds", "score.solve_rate")
+    )
+
+    async def visit(page):
+        await page.tab.set_viewport_size({"width": 900, "height": 700})
+        await page.until("document.querySelectorAll('.samples thead th').length === 7")
+        return await page.run(
+            "[document.querySelector('.samples').offsetWidth >= 1100,"
+            " document.documentElement.scrollWidth <= innerWidth]"
+        )
+
+    assert browse(address(repeated, f"/run/{run.id}?{chosen}"), visit) == [True, True]
+
+
+@pytest.mark.parametrize("path", ["/", "/run/{0}", "/run/{0}/s/q0001", "/compare?a={0}&b={1}", "/live/{0}"])
+def test_a_printed_page_has_what_it_says_and_nothing_to_press(repeated, browse, path):
+    ids = [run.id for run in sorted(repeated.store.runs(), key=lambda run: run.num)]
+    seen = """[...document.querySelectorAll(
+      'input:not([type=hidden]), button, select, textarea, a[download], h1, tbody th')]
+      .filter(each => each.checkVisibility()).map(each => each.localName)"""
+
+    async def visit(page):
+        on_screen = await page.run(seen)
+        await page.tab.emulate_media(media="print", color_scheme="dark")
+        colours = await page.run(
+            "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+        )
+        return on_screen, await page.run(seen), colours
+
+    on_screen, printed, colours = browse(address(repeated, path.format(*ids)), visit)
+    texts = ("h1", "th")
+    assert [name for name in on_screen if name in texts] == printed
+    assert len(on_screen) > len(printed)
+    assert colours == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]

@@ -21,14 +21,16 @@ from steelyard.store.leases import workers_of
 
 @dataclass(frozen=True)
 class Exam:
-    """A folder with the configuration, and the address of its store."""
+    """A folder with the configuration, the address of its store, and the Python whose Steelyard runs it."""
 
     folder: Path
     store: str
     questions: int
+    python: str = sys.executable
+    environment: dict[str, str] | None = None
 
     @classmethod
-    def write(cls, folder, store, url, *, questions=120, targets=("first", "second"), **options):
+    def write(cls, folder, store, url, *, questions=120, targets=("first", "second"), keys=None, **options):
         rows = ["id,question,A,B,C,D,answer,category"]
         rows += [f"q{n},Question {n}?,one,two,three,four,{'ABCD'[n % 4]},group {n % 3}" for n in range(questions)]
         (folder / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
@@ -41,23 +43,28 @@ class Exam:
                 for name in targets
             },
             "options": {"concurrency": 8, **options},
+            **(keys or {}),
         }
         (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
         return cls(folder, store, questions)
 
     def start(self, *arguments):
-        command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments, "--store", self.store]
-        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = [self.python, "-c", "from steelyard.cli import main; main()", *arguments, "--store", self.store]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen(command, cwd=self.folder, env=self.environment, **pipes)
 
     def run(self, workers=3, code=0):
         return finish(self.start("run", "exam.json", "--quiet", "--workers", str(workers)), code)
 
     def scores(self):
-        """Target -> (sample, output, scores) of each record, in order."""
+        """Target -> (sample, repeat, output, scores) of each record of its newest run, in order."""
         with Store(self.store) as store:
             return {
-                run.target: [(each.sample.id, each.output and each.output.value, each.scores) for each in run.records()]
-                for run in store.runs()
+                run.target: [
+                    (each.sample.id, each.repeat, each.output and each.output.value, each.scores)
+                    for each in run.records()
+                ]
+                for run in reversed(store.runs())
             }
 
     def states(self):
@@ -69,14 +76,17 @@ class Exam:
             return sum(run.done for run in store.runs())
         return 0
 
-    def pids(self):
-        """Processes of the workers that were seen in the last three seconds."""
+    def workers(self):
+        """What the store says of the workers."""
         with contextlib.suppress(SteelyardError), Store(self.store) as store, store.reading() as connection:
-            rows = workers_of(connection, store.runs()[0].evaluation) if store.runs() else []
-            return [int(re.match(r"pid (\d+)", row.place)[1]) for row in rows if row.silent_s < 3]
+            return workers_of(connection, store.runs()[0].evaluation) if store.runs() else []
         return []
 
-    def until(self, holds, seconds=60):
+    def pids(self):
+        """Processes of the workers that were seen in the last three seconds."""
+        return [int(re.match(r"pid (\d+)", row.place)[1]) for row in self.workers() if row.silent_s < 3]
+
+    def until(self, holds, seconds=120):
         deadline = time.monotonic() + seconds
         while not (found := holds()):
             assert time.monotonic() < deadline, "it did not happen"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
+from urllib.parse import urlsplit
 
 import pytest
 from tests.running_server import ledger_server
@@ -11,6 +14,7 @@ from tests.workers.exam import Exam, finish
 
 from steelyard import ExactMatch, Sample, evaluate
 from steelyard.errors import ConfigError
+from steelyard.store import Store
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(10)]
 SCRIPT = """
@@ -23,7 +27,7 @@ if __name__ == "__main__":
 """
 MODULE = """
 import sys
-if sys.argv[0].endswith("process.py"):
+if "steelyard.workers.process" in sys.orig_argv:
     raise ImportError("no licence for a second process")
 def answer(sample):
     return "yes"
@@ -40,17 +44,6 @@ def test_a_file_is_no_store_for_several_processes(tmp_path):
     assert not (tmp_path / "s.db").exists()
 
 
-def test_early_stopping_needs_one_process(on_server):
-    from steelyard import Suite
-    from steelyard.suite.objects import Options, StopWhen
-    from steelyard.workers.processes import ProcessWorkers
-
-    stop = Options(stop_when_decided=StopWhen("full", threshold=0.5))
-    suite = Suite("s", "custom", SAMPLES, {"a": yes}, (ExactMatch(),), stop)
-    with pytest.raises(ConfigError, match="stop_when_decided needs one process"):
-        ProcessWorkers(2).check(suite, on_server)
-
-
 def test_a_function_that_cannot_be_handed_on_is_named(on_server):
     with pytest.raises(ConfigError, match=r"lambda.*top of a module"):
         evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=on_server, workers=2)
@@ -64,7 +57,7 @@ def test_a_function_of_the_script_itself_is_named(tmp_path, on_server):
     assert "answer is defined in the script that was started" in done.stderr
 
 
-@pytest.mark.parametrize("n", [0, -1, 1.5, "2"])
+@pytest.mark.parametrize("n", [0, -1, 1.5, "two", "0"])
 def test_a_number_of_workers_is_a_whole_one(on_server, n):
     with pytest.raises(ConfigError, match="workers"):
         evaluate(yes, SAMPLES, [ExactMatch()], store=on_server, workers=n)
@@ -90,6 +83,60 @@ def test_functions_of_a_module_run_in_workers_and_a_run_says_the_same(on_server)
 def test_a_wrong_key_ends_the_runs_after_few_calls(tmp_path, on_server):
     with ledger_server(tmp_path / "server", "--fault-rate", "1", "--max-faults", "99", "--faults", "401") as server:
         exam = Exam.write(tmp_path, on_server, server.url, questions=200, targets=("first",))
-        said = finish(exam.start("run", "exam.json", "--quiet", "--workers", "4"), 4)
+        said = finish(exam.start("run", "exam.json", "--quiet", "--workers", "2"), 4)
         assert len(server.requests()) <= 8
     assert "401" in said
+
+
+IN_WORKERS = """
+import sys
+if "steelyard.workers.process" in sys.orig_argv:
+    {}
+"""
+
+
+def run_where_workers(hook, folder, store, **variables):
+    """What a run says whose workers run `hook` before anything else."""
+    (folder / "sitecustomize.py").write_text(IN_WORKERS.format(hook), encoding="utf-8")
+    (folder / "unlicensed.py").write_text("def answer(sample):\n    return 'yes'\n", encoding="utf-8")
+    script = "import sys; from unlicensed import answer; from steelyard import ExactMatch, Sample, evaluate; "
+    script += "evaluate(answer, [Sample('a', '?', 'yes')], [ExactMatch()], store=sys.argv[1], workers=2)"
+    environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+    done = subprocess.run(
+        [sys.executable, "-c", script, store], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    return done.stderr
+
+
+def test_the_target_that_needs_a_missing_module_is_named(tmp_path, on_server):
+    said = run_where_workers("sys.modules['unlicensed'] = None", tmp_path, on_server)
+    assert "the suite cannot be loaded there: ModuleNotFoundError: import of unlicensed" in said
+    assert "(target answer)" in said
+
+
+OTHER_VERSIONS = {
+    "it has Steelyard 0.0.7, and the run was started by": "import steelyard; steelyard.__version__ = '0.0.7'",
+    "it has Python 3.99, and the run was started by Python 3.": """from types import SimpleNamespace
+    from steelyard.workers import versions
+    versions.sys = SimpleNamespace(version_info=SimpleNamespace(major=3, minor=99), modules=sys.modules)""",
+    "has the tables of migration 4, and": """from steelyard.workers import versions
+    versions.MIGRATIONS = versions.MIGRATIONS[:3]""",
+}
+
+
+@pytest.mark.parametrize("sentence", OTHER_VERSIONS)
+def test_a_worker_of_another_version_is_refused_before_it_reads_the_suite(tmp_path, on_server, sentence):
+    said = run_where_workers(OTHER_VERSIONS[sentence], tmp_path, on_server)
+    assert "cannot begin: it" in said
+    assert sentence in said
+
+
+def test_a_store_that_a_worker_cannot_reach_is_named_before_a_call(tmp_path, on_server):
+    host = urlsplit(on_server).hostname
+    store = on_server.replace(host, "${STORE_HOST}", 1)
+    hook = "import os; os.environ['STORE_HOST'] = 'store.invalid'"
+    said = run_where_workers(hook, tmp_path, store, STORE_HOST=host)
+    assert re.search(r"ConfigError: worker \d cannot begin: .*store\.invalid", said)
+    with Store(on_server) as opened:
+        assert [(run.state, run.done) for run in opened.runs()] == [("interrupted", 0)]

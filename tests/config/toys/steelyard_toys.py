@@ -121,7 +121,7 @@ class Careless:
 
     def __post_init__(self) -> None:
         if self.how == "value":
-            raise ValueError("that is no value")
+            raise ValueError("that is not a value")
         if self.how == "data":
             raise DataError("the file is odd", ["row 3"])
         if self.how == "zero":

@@ -43,7 +43,7 @@ def test_the_claims_are_judged_under_numbers_with_the_contexts_alone():
 
     assert "1. The tower is old.\n2. The tower is tall." in judgement.prompts[1]
     assert re.search(r"<passage 1 \w{12}>\nThe tower is old and tall\.\n", judgement.prompts[1])
-    assert "each of the 4 claims" in judgement.prompts[1]
+    assert "check the 4 claims above" in judgement.prompts[1]
     assert "It is old, tall, red and blue." not in judgement.prompts[1]
 
 
@@ -115,7 +115,7 @@ def test_claims_of_a_chinese_answer_are_taken_and_judged_in_chinese():
 
     assert judgement.only.value == 0.5
     assert "1. 塔很古老。" in judgement.prompts[1]
-    assert "2 项陈述每项一行" in judgement.prompts[1]
+    assert "请核查上面的 2 项陈述" in judgement.prompts[1]
 
 
 def test_repeats_repeat_the_whole_procedure():

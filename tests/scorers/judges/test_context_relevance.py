@@ -136,7 +136,7 @@ def test_a_chinese_question_is_judged_in_chinese():
     judgement = judged(ContextRelevance, of, lambda asked: "1. 是——直接给出答案。")
 
     assert judgement.scores["fr"]["context_relevance"].value == 1.0
-    assert "1 段资料每段一行" in judgement.prompts[0]
+    assert "请核查上面的 1 段资料" in judgement.prompts[0]
 
 
 def test_a_window_too_small_is_refused():

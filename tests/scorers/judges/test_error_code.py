@@ -95,8 +95,8 @@ def test_an_answer_that_was_refused_is_not_judged():
     [
         ({"name": ""}, "printable name"),
         ({"name": "a\nb"}, "printable name"),
-        ({"definition": " "}, "say in words what belongs"),
-        ({"definition": 3}, "say in words what belongs"),
+        ({"definition": " "}, "describe in words this kind"),
+        ({"definition": 3}, "describe in words this kind"),
         ({"examples": "a text"}, "a list of at most 20 texts"),
         ({"examples": ("x",) * 21}, "a list of at most 20 texts"),
         ({"examples": ("x", " ")}, "not blank"),
@@ -136,7 +136,7 @@ def test_a_pattern_that_takes_too_long_is_undecided_and_no_score():
         ({"error_pattern": {"name": "x", "pattern": "x"}, "error_code": {}}, "not error_pattern, error_code"),
         ({"error_pattern": {"name": "x", "pattern": "x", "patern": "y"}}, "no key 'patern'"),
         ({"error_code": {"name": "x", "definition": "x", "judge": {}}}, "no key 'judge'"),
-        ({"error_pattern": {"name": "x", "pattern": "("}}, "no regular expression"),
+        ({"error_pattern": {"name": "x", "pattern": "("}}, "not a regular expression"),
         ({"error_code": {"name": "x", "definition": "x"}}, "name it with --model"),
     ],
 )

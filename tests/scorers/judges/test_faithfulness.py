@@ -128,7 +128,7 @@ def test_a_blank_answer_claims_nothing():
     judgement = faithfulness("YES", answer=" ")
 
     assert judgement.only.outcome == "not_applicable"
-    assert "nothing claimed" in judgement.only.reason
+    assert "no claims" in judgement.only.reason
     assert judgement.asked == []
 
 

@@ -40,13 +40,13 @@ class TestTheForm:
         ):
             assert part in prompt
 
-    def test_the_request_and_the_answer_stand_fenced_before_the_instruction(self):
+    def test_the_request_and_the_answer_stand_fenced_between_the_task_and_the_form(self):
         prompt = one("4", sample("It is Paris.", "What is the capital?")).prompts[0]
         places = [
-            prompt.index(part) for part in ("What is the capital?", "It is Paris.", "Rate the answer", "coherence (")
+            prompt.index(part) for part in ("Rate the answer", "What is the capital?", "It is Paris.", "coherence (")
         ]
         assert places == sorted(places)
-        mark = prompt.partition("<question ")[2].partition(">")[0]
+        mark = prompt.rpartition("<question ")[2].partition(">")[0]
         assert f"<answer {mark}>\nIt is Paris.\n</answer {mark}>" in prompt
 
     def test_the_reference_is_not_shown(self):
@@ -267,8 +267,8 @@ def test_two_metrics_stand_side_by_side_under_their_names_with_their_scales():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"criteria": " "}, "say what is judged"),
-        ({"name": ""}, "the metric's, as it is to stand on the form"),
+        ({"criteria": " "}, "describe what is judged"),
+        ({"name": ""}, "the name of the metric on the form"),
         ({"steps": "Read it."}, "a list of texts"),
         ({"steps": ("Read it.", " ")}, "a list of texts"),
         ({"low": 1.5}, "low must be a whole number"),

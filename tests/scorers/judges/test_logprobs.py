@@ -128,11 +128,16 @@ def test_a_reply_whose_blanks_were_cut_off_is_found_in_its_tokens():
         ("9", (0, 1), [token("9")], "not written as a whole number"),
         ("4", (0, 1), [], "do not make up the reply"),
         ("4", (0, 1), [token("5")], "do not make up the reply"),
-        ("4", (0, 1), [{"token": "4"}], "no probabilities that can be read"),
-        ("4", (0, 1), [{"token": "4", "logprob": None, "top_logprobs": [1, {"token": 4, "logprob": "x"}]}], "no prob"),
-        ("4", (0, 1), [{"token": "4", "logprob": -(10**400)}], "no probabilities that can be read"),
-        ("4", (0, 1), [{"token": "4", "logprob": 10**400}], "no probabilities that can be read"),
-        ("4", (0, 1), [token("4", {"4": 0.9, "5": 0.9})], "no probabilities that can be read"),
+        ("4", (0, 1), [{"token": "4"}], "cannot be read"),
+        (
+            "4",
+            (0, 1),
+            [{"token": "4", "logprob": None, "top_logprobs": [1, {"token": 4, "logprob": "x"}]}],
+            "cannot be read",
+        ),
+        ("4", (0, 1), [{"token": "4", "logprob": -(10**400)}], "cannot be read"),
+        ("4", (0, 1), [{"token": "4", "logprob": 10**400}], "cannot be read"),
+        ("4", (0, 1), [token("4", {"4": 0.9, "5": 0.9})], "cannot be read"),
     ],
 )
 def test_what_cannot_be_read_gives_a_reason_and_no_number(text, span, tokens, reason):

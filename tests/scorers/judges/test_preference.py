@@ -171,7 +171,7 @@ def test_an_output_that_is_no_pair_is_not_judged():
     given = Sample("egg", "How long?", metadata={"pair": "nine minutes"})
     judgement = preferred("[[A]]", given)
     assert (judgement.asked, judgement.only.outcome) == ([], "not_applicable")
-    assert "no pair of answers" in judgement.only.reason
+    assert "not a pair of answers" in judgement.only.reason
 
 
 def test_answers_that_are_alike_are_judged_all_the_same_and_flagged():
@@ -181,10 +181,19 @@ def test_answers_that_are_alike_are_judged_all_the_same_and_flagged():
     assert "alike" not in preferred("[[A]]").only.detail
 
 
-def test_equal_answers_are_asked_about_twice_although_both_calls_are_the_same():
-    judgement = preferred(lambda asked: ["[[C]]", "[[A]]"][asked.no], pair(a="Nine.", b="Nine."))
-    assert judgement.prompts[0] == judgement.prompts[1]
-    assert [one["slot"] for one in judgement.only.detail["orders"]] == [0, 1]
+def test_equal_answers_make_one_prompt_that_is_asked_once_and_counts_for_both_orders():
+    judgement = preferred("[[A]]", pair(a="Nine.", b="Nine."))
+    orders = judgement.only.detail["orders"]
+    assert len(judgement.asked) == 1
+    assert [(one["shown"], one["slot"]) for one in orders] == [("AB", 1), ("BA", 1)]
+    assert judgement.only.detail["label"] == "inconsistent"
+    assert preferred("[[C]]", pair(a="Nine.", b="Nine.")).only.detail["label"] == "tie"
+
+
+def test_equal_answers_are_asked_once_for_each_repeat():
+    judgement = preferred(lambda asked: ["[[C]]", "[[A]]", "[[C]]"][asked.no], pair(a="9", b="9"), judge={"repeats": 3})
+    assert len(judgement.asked) == 3
+    assert [one["repeats"] for one in judgement.only.detail["orders"]] == [["tie", "A", "tie"], ["tie", "B", "tie"]]
 
 
 def test_the_judge_sees_places_and_no_names():

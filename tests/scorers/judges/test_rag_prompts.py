@@ -35,13 +35,15 @@ def test_both_languages_show_the_same(name):
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", SHOWN)
-def test_the_warning_stands_before_the_material_and_the_task_behind_all_of_it(name, language):
+def test_the_warning_stands_before_the_material_and_the_form_of_the_reply_behind_all_of_it(name, language):
     text = load_template(f"{language}/judge_{name}")
     places = [at for found, at in placeholders(text) if found in SHOWN[name]]
     marks = [at for found, at in placeholders(text) if found == "mark"]
 
     assert max(marks) < min(places)
-    assert len(text) - max(places) > {"en": 300, "zh": 100}[language]
+    ending = text[max(places) :]
+    assert {"en": "}}\n\nThe material ends here. ", "zh": "}}\n\n材料到此为止，"}[language] in ending
+    assert len(ending) > {"en": 150, "zh": 60}[language]
 
 
 @pytest.mark.parametrize("scorer", SCORERS)
@@ -65,7 +67,7 @@ def test_the_candidates_text_stands_before_the_instruction(scorer):
     judgement = judged(scorer, of, lambda asked: "NONE" if "claims" in asked.prompt else "5")
 
     [prompt] = judgement.prompts
-    assert prompt.index("CANDIDATE") <= prompt.rindex("CANDIDATE") < prompt.index("\nReply ")
+    assert prompt.index("CANDIDATE") <= prompt.rindex("CANDIDATE") < prompt.index("\nThe material ends here. ")
 
 
 @pytest.mark.parametrize("scorer", SCORERS)

@@ -16,13 +16,13 @@ def tone(given, reply="3\nCivil throughout.", **fields):
     return judged(lambda judge: Rubric(judge, **fields), given, lambda asked: reply)
 
 
-def test_the_judge_sees_the_question_and_the_levels_behind_the_answer():
+def test_the_judge_sees_the_question_and_the_levels_before_the_answer():
     judgement = tone(sample("Dear Sir"))
     prompt = judgement.prompts[0]
     parts = (
-        "\nDear Sir\n",
         "Is the tone right for a complaint?",
         "1: Curt or rude.\n3: Civil.\n5: Warm, and to the point.",
+        "\nDear Sir\n",
     )
     places = [prompt.index(part) for part in parts]
     assert places == sorted(places)
@@ -36,7 +36,7 @@ def test_levels_stand_in_the_order_of_their_values():
 def test_a_value_between_the_levels_is_out_of_scale_unless_it_is_allowed():
     score = tone(sample(), "4\nBetween civil and warm.").only
     assert (score.outcome, score.value, score.detail["kind"]) == ("unparsed", None, "out_of_scale")
-    assert score.reason == "4 is none of the levels. Between civil and warm."
+    assert score.reason == "4 is not one of the levels. Between civil and warm."
     assert tone(sample(), "4", allow_between=True).only.value == 4
     assert tone(sample(), "6", allow_between=True).only.detail["kind"] == "out_of_scale"
 
@@ -50,7 +50,7 @@ def test_reference_and_contexts_are_shown_where_they_are_wanted_only():
     without, with_both = tone(given).prompts[0], tone(given, reference=True, contexts=True).prompts[0]
     assert "THE-REFERENCE" not in without
     assert "THE-CONTEXT" not in without
-    assert with_both.index("THE-CONTEXT") < with_both.index("THE-REFERENCE") < with_both.index("\nParis\n")
+    assert with_both.index("THE-REFERENCE") < with_both.index("THE-CONTEXT") < with_both.index("\nParis\n")
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,10 @@ def test_scale_and_spread_are_announced():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"name": "rubric"}, "say what is judged"),
+        ({"name": "rubric"}, "describe what is judged"),
         ({"levels": {"1": "one"}}, "two or more"),
-        ({"levels": {"one": "a", "2": "b"}}, "'one' is no number"),
-        ({"levels": {"nan": "a", "2": "b"}}, "'nan' is no number"),
+        ({"levels": {"one": "a", "2": "b"}}, "'one' is not a number"),
+        ({"levels": {"nan": "a", "2": "b"}}, "'nan' is not a number"),
         ({"levels": {"1": " ", "2": "b"}}, "1 needs a description"),
         ({"levels": {"1": "a", "1.0": "b"}}, "described twice"),
         ({"threshold": 7}, "threshold must be a number from 1 to 5"),

@@ -1,0 +1,16 @@
+"""What a new row of a dataset is made like."""
+
+from pathlib import Path
+
+from steelyard.config.dataset_versions import like_cells
+from steelyard.data.dataset_file import DatasetFile
+from steelyard.data.packed_rows import DatasetRow
+
+
+def test_each_column_is_like_its_first_cell_with_something_in_it_whichever_row_has_it():
+    columns = ("question", "options", "hint", "never")
+    rows = (("What?", "", None, ""), ("Why?", ["a", "b"], None, None), ("Who?", "c", "look", None))
+    file = DatasetFile(
+        Path("q.json"), "", columns, (), {}, tuple(DatasetRow(str(no), cells) for no, cells in enumerate(rows))
+    )
+    assert like_cells(file) == {"question": "What?", "options": ["a", "b"], "hint": "look"}

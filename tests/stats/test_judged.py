@@ -1,0 +1,24 @@
+"""Shares of weighted and clustered verdicts, worked by hand."""
+
+import pytest
+
+from steelyard.stats.judged import weighted_share
+
+VALUES, WEIGHTS = [1, 1, 0, 0, 1, 0, 1, 1], [1, 1, 1, 1, 2, 2, 1, 1]
+
+
+def test_the_effective_number_of_clustered_records_is_that_of_the_linearised_variance():
+    """p = 0.6 of a total weight of 10; the clusters' sums of w (y - p) are 0.8, -1.2, -0.4, 0.8.
+
+    SE^2 = 4/3 * 2.88 / 100 = 0.0384, and n_eff = 0.24 / 0.0384 = 6.25, below Kish's 100 / 14.
+    """
+    found = weighted_share(VALUES, WEIGHTS, [0, 0, 1, 1, 2, 2, 3, 3])
+    assert found.share == pytest.approx(0.6)
+    assert found.effective == pytest.approx(6.25)
+    assert found.n == 8
+    assert found.df == pytest.approx(100 / 28 - 1)
+
+
+def test_it_never_exceeds_kishs_number_of_records():
+    found = weighted_share(VALUES, WEIGHTS, [0, 1, 0, 2, 3, 3, 1, 2])
+    assert found.effective == pytest.approx(100 / 14)

@@ -1,0 +1,63 @@
+"""Pages on conversations: the rate over all turns of a run, each turn's verdict, and two runs by conversation."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+from tests.viewer.conftest import serving
+
+from steelyard import Sample, Scripted, Suite, evaluate_suite
+from steelyard.scorers import ErrorJudge, Judge, PerTurn
+from steelyard.suite.evaluate import RunConfig
+from steelyard.targets import SimulatedUser
+
+
+def judged(messages):
+    answer = messages[-1]["content"].rsplit("<answer", 1)[1].split("</answer")[0]
+    return "It says <b>no</b>.\nVerdict: YES" if "rude" in answer else "Verdict: NO"
+
+
+def polite(sample):
+    return "rude" if len(sample.input) > 2 and sample.id in "ab" else "fine"
+
+
+def rude(sample):
+    return "fine" if len(sample.input) == 1 else "rude"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    store = tmp_path_factory.mktemp("turns") / "s.db"
+    samples = [Sample(name, [{"role": "user", "content": text} for text in "xyz"]) for name in "abcdef"]
+    scorer = PerTurn(ErrorJudge(Judge(Scripted(function=judged)), "tone", "The answer is rude."))
+    targets = {"polite": SimulatedUser(polite), "rude": SimulatedUser(rude)}
+    runs = evaluate_suite(Suite("T", "custom", samples, targets, (scorer,)), how=RunConfig(store=store))
+    with serving(store) as viewer:
+        yield viewer, runs
+
+
+def test_the_page_of_a_run_shows_the_rate_over_all_turns_and_of_each_turn(served):
+    viewer, runs = served
+    status, _, text = viewer.ask(f"/run/{runs[0].id}")
+    assert status == 200
+    assert "Tone per turn: all turns" in text
+    assert "Tone per turn by turn: polite" in text
+    assert "77.8 %" in text, "14 of 18 turns"
+
+
+def test_the_page_of_a_sample_shows_the_verdict_and_reason_of_each_turn(served):
+    viewer, runs = served
+    status, _, text = viewer.ask(f"/run/{runs[0].id}/s/a")
+    assert status == 200
+    turns = html.unescape(text).split("Turns", 1)[1]
+    assert "It says <b>no</b>." in turns
+    assert "It says <b>no</b>." not in text, "what a model wrote stays text"
+
+
+def test_the_page_of_a_comparison_pairs_conversations(served):
+    viewer, runs = served
+    status, _, text = viewer.ask(f"/compare?a={runs[0].id}&b={runs[1].id}")
+    assert status == 200
+    assert "turns of conversations" in text
+    assert "33.3 %" in text
