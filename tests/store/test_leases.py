@@ -65,8 +65,8 @@ def done(store, make):
     return asyncio.run(ask())
 
 
-def take(store, run, owner, n=1, plan="plan"):
-    return done(store, lambda ticket: TakeLeases(run, plan, owner, n, ticket))
+def take(store, run, owner, n=1, plan="plan", share=1):
+    return done(store, lambda ticket: TakeLeases(run, plan, owner, n, share, ticket))
 
 
 def record(no, value=1.0):
@@ -94,6 +94,17 @@ def test_each_range_is_taken_by_one(begun):
     assert ranges == [(0, 4), (4, 8), (8, 10)]
     assert take(store, writer.run.num, "late") == []
     assert take(store, writer.run.num, "other plan", plan="other") == []
+
+
+def test_portions_shrink_with_what_is_left(begun):
+    store, _, writer = begun
+    run = writer.run.num
+    open_leases(store, run, "plan")
+    add_leases(store, [run], "plan", range(20), 1)
+    taken = [len(take(store, run, "w", n=7, share=4)) for _ in range(9)]
+    # A quarter of 20, 15, 12 ... rounded down, but never none while there is one.
+    assert taken == [5, 3, 3, 2, 1, 1, 1, 1, 1]
+    assert len(take(store, run, "w", n=7)) == 2
 
 
 def test_a_range_gives_the_samples_as_they_were(begun):

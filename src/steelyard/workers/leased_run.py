@@ -28,9 +28,11 @@ from steelyard.workers.task import WorkerTask
 
 _WORK_S: Final = 2.0
 """Work that a worker takes at once: a killed one leaves that much to others, and the store is asked that often."""
+_AHEAD_S: Final = 0.5
+"""Work that is left when the next leases are taken: under load the store takes tenths of a second to answer."""
 _MOST_LEASES: Final = 64
-_LOOK_AGAIN_S: Final = 0.25
-"""How often a worker without work looks whether another one's lease has run out."""
+_LOOK_AGAIN_S: Final = 0.1
+"""How often a worker without work looks whether the last leases of others are done or have run out."""
 _LOOK_FOR_PART_S: Final = 0.05
 _LOOK_FOR_GRANT_S: Final = 0.05
 """The same where samples are granted one by one, as decisions need them."""
@@ -67,6 +69,7 @@ class LeasedRun:
         self._evaluation = task.evaluation
         self._plan = task.plan
         self._owner = task.owner
+        self._workers = task.workers
         self._repeats = task.suite.options.repeats
         self._shared = shared
         self._granted = bool(task.suite.options.stop_when_decided.question)
@@ -76,8 +79,10 @@ class LeasedRun:
         self._open: dict[int, int] = {}
         self._lease_of: dict[int, Lease] = {}
         self._tasks: deque[Task] = deque()
-        self._taking = asyncio.Lock()
+        self._waiting = asyncio.Lock()
+        self._fetching: asyncio.Task[int] | None = None
         self._began = time.monotonic()
+        self._look_at = 0.0
         self._samples = 0
         self._lease_samples = 1
 
@@ -90,6 +95,8 @@ class LeasedRun:
         """The next task of the leases that are held; one at a time, as a lease or the part may be lost."""
         while self._tasks and self._shared.part:
             task = self._tasks.popleft()
+            if len(self._tasks) < self._rate * _AHEAD_S:
+                self._fetch_ahead()
             if task.no in self._lease_of:
                 return (task,)
         return ()
@@ -99,15 +106,11 @@ class LeasedRun:
 
         True also where nothing more is to be begun: the runner finds that out itself.
         """
-        async with self._taking:
+        async with self._waiting:
             while not (self._tasks and self._shared.part) and not self._ended():
                 if self._tasks:
                     await asyncio.sleep(_LOOK_FOR_PART_S)
-                    continue
-                taken = await self._take()
-                for lease in taken:
-                    await self._begin(lease)
-                if not taken:
+                elif not await self._fetch():
                     if not await asyncio.to_thread(self._left):
                         return False
                     await asyncio.sleep(_LOOK_FOR_GRANT_S if self._granted else _LOOK_AGAIN_S)
@@ -124,6 +127,12 @@ class LeasedRun:
             for lo, lease in held.items():
                 if lo not in ours and self._held.get(lo) == lease:
                     self._drop(lease)
+
+    async def close(self) -> None:
+        """Take nothing more."""
+        if self._fetching is not None:
+            self._fetching.cancel()
+            await asyncio.gather(self._fetching, return_exceptions=True)
 
     def insert(self, no: int, record: Record, *, replaces: bool = False) -> None:
         """Hand over a record; it is stored if its lease is still held then."""
@@ -152,17 +161,43 @@ class LeasedRun:
         for no in range(lease.lo, lease.hi):
             self._lease_of.pop(no, None)
 
-    async def _take(self) -> list[Lease]:
-        n = self._free() if self._granted else self._work_ahead()
+    def _fetch_ahead(self) -> None:
+        # Samples that are granted one by one are taken when they can be begun; a look that found nothing is not
+        # repeated with every sample.
+        if not self._granted and time.monotonic() >= self._look_at and not self._ended():
+            self._fetch()
+
+    def _fetch(self) -> asyncio.Task[int]:
+        """Begin to take leases, unless that is being done; how many were taken."""
+        if self._fetching is None:
+            self._fetching = asyncio.create_task(self._take())
+            self._fetching.add_done_callback(self._fetched)
+        return self._fetching
+
+    def _fetched(self, fetching: asyncio.Task[int]) -> None:
+        self._fetching = None
+        if not fetching.cancelled():
+            fetching.exception()  # where nobody waited for it: the next one fails likewise
+
+    async def _take(self) -> int:
+        n, share = (self._free(), 1) if self._granted else (self._work_ahead(), 2 * self._workers)
         leases: list[Lease] = await self._asked(
-            lambda ticket: TakeLeases(self.run.num, self._plan, self._owner, n, ticket)
+            lambda ticket: TakeLeases(self.run.num, self._plan, self._owner, n, share, ticket)
         )
-        return leases
+        for lease, tasks in await asyncio.to_thread(self._remaining, leases):
+            self._begin(lease, tasks)
+        if not leases:
+            self._look_at = time.monotonic() + _LOOK_AGAIN_S
+        return len(leases)
+
+    @property
+    def _rate(self) -> float:
+        """Records of this worker in a second."""
+        return self._samples / max(1e-3, time.monotonic() - self._began)
 
     def _work_ahead(self) -> int:
         """Leases of what this worker's own rate does in two seconds; the first time a single one."""
-        rate = self._samples / max(1e-3, time.monotonic() - self._began)
-        return min(_MOST_LEASES, max(1, math.ceil(rate * _WORK_S / self._lease_samples)))
+        return min(_MOST_LEASES, max(1, math.ceil(self._rate * _WORK_S / self._lease_samples)))
 
     def _free(self) -> int:
         """Leases of single samples that can be begun at once: the others are for workers that wait."""
@@ -173,18 +208,24 @@ class LeasedRun:
         ours: set[int] = await self._asked(lambda ticket: RenewLeases(self.run.num, self._owner, los, ticket))
         return ours
 
-    async def _begin(self, lease: Lease) -> None:
-        """Make tasks of what is left of a range."""
-        samples = await asyncio.to_thread(planned_range, self._store, self._evaluation, lease)
-        done = await asyncio.to_thread(done_in_range, self._store, lease)
-        # Only the first to have the range in this sitting asks again what failed in an earlier one.
-        again = lease.generation == 1
-        tasks = [
-            Task(no, repeat, sample, replaces=failed)
-            for no, sample in samples
-            for repeat in range(self._repeats)
-            if (failed := done.get((no, repeat))) is None or (failed and again)
-        ]
+    def _remaining(self, leases: Sequence[Lease]) -> list[tuple[Lease, list[Task]]]:
+        """Tasks of what is left of each range; read in a thread."""
+        remaining = []
+        for lease in leases:
+            done = done_in_range(self._store, lease)
+            # Only the first to have the range in this sitting asks again what failed in an earlier one.
+            again = lease.generation == 1
+            tasks = [
+                Task(no, repeat, sample, replaces=failed)
+                for no, sample in planned_range(self._store, self._evaluation, lease)
+                for repeat in range(self._repeats)
+                if (failed := done.get((no, repeat))) is None or (failed and again)
+            ]
+            remaining.append((lease, tasks))
+        return remaining
+
+    def _begin(self, lease: Lease, tasks: list[Task]) -> None:
+        """Hold a range, or end it where all of it is done."""
         self._lease_samples = max(1, (lease.hi - lease.lo) * self._repeats)
         self.taken_over += lease.taken_over
         if not tasks:

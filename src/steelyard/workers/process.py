@@ -284,7 +284,7 @@ class _Worker:
                 await runner.run()
         finally:
             keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+            await asyncio.gather(keeping, leased.close(), return_exceptions=True)
         stopped = runner.stopped
         if isinstance(stopped, ModelError) and not self._orders.stop:
             self._answers.say(stopped=str(stopped), kind=stopped.kind, run=run.id)

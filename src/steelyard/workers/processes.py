@@ -160,6 +160,7 @@ class Leader:
     planning: bool = True
     lead: StoppingLead | None = None
     stepping: asyncio.Lock = field(default_factory=asyncio.Lock)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
     stores: list[Store] = field(default_factory=list)
 
     async def run(self) -> None:
@@ -173,7 +174,7 @@ class Leader:
             await self._start_all()
             began = time.monotonic()
             while writers:
-                await asyncio.sleep(_LOOK_S)
+                await self._hear_for(_LOOK_S)
                 if feeding.done():
                     feeding.result()  # samples that cannot be read again, a score that no decision can be made of
                 await self._look_after_workers()
@@ -296,7 +297,7 @@ class Leader:
                 raise ConfigError(
                     f"{late} of {len(self.slots)} workers were not ready after {_READY_S:.0f} s{self.starter.lacks()}"
                 )
-            await asyncio.sleep(_LOOK_S / 5)
+            await self._hear_for(_LOOK_S / 5)
         whole = self.begun.suite.options.concurrency
         await self._in_time(lambda: divide_equally(self.store, self.begun.evaluation, whole, len(self.slots)))
         for slot in self.slots[:_FIRST_WORKERS]:
@@ -326,11 +327,21 @@ class Leader:
         slot.worker = await self.starter.start(task, begun.environment, partial(self._heard, slot))
         return slot
 
+    async def _hear_for(self, seconds: float) -> None:
+        """Wait until all workers are ready or all are done, or so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.news.wait(), seconds)
+        self.news.clear()
+
     def _heard(self, slot: _Slot, message: Mapping[str, Any]) -> None:
         if "ready" in message:
             slot.ready = True
+            if all(other.ready for other in self.slots):
+                self.news.set()
         elif "done" in message:
             slot.done = True
+            if all(other.done for other in self.slots):
+                self.news.set()
         elif "stopped" in message:
             error = ModelError(message["stopped"], kind=message["kind"], ends_run=True)
             self.stopped.setdefault(message["run"], error)
