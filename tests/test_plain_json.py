@@ -1,4 +1,4 @@
-"""Which values have a plain form, and what becomes of those that are only described."""
+"""Which values have a JSON form, and how others are described."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -54,7 +54,7 @@ def test_values_that_mean_data_keep_it():
     ],
 )
 def test_a_value_without_a_plain_form_is_refused_by_its_type_but_may_be_described(value, named):
-    with pytest.raises(TypeError, match=f"{named} has no plain form"):
+    with pytest.raises(TypeError, match=f"{named} has no JSON form"):
         check_plain(value)
     assert from_json(to_json(value)) is not None
     assert len(digest_of(value)) == 32

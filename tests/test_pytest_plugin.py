@@ -112,7 +112,7 @@ def test_a_baseline_that_is_not_there_is_a_mistake_and_never_undecided():
         with pytest.raises(ConfigError, match=words):
             assert_no_regression(run, name, undecided="pass")
     kept = read_baseline(baseline_file(run))
-    with pytest.raises(ConfigError, match="is in no store, so 'latest' names nothing"):
+    with pytest.raises(ConfigError, match="is not in a store, so the baseline 'latest' cannot be found"):
         assert_no_regression(kept, "latest")
 
 

@@ -35,10 +35,10 @@ def plugins(monkeypatch):
             return [EntryPoint(name, place, group) for name, place in points.items() if group == "steelyard.scorers"]
 
         monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-        registry._places.cache_clear()
+        registry._import_paths.cache_clear()
 
     yield install
-    registry._places.cache_clear()
+    registry._import_paths.cache_clear()
 
 
 def test_a_class_of_another_package_is_added_by_an_entry_point(plugins):
@@ -50,7 +50,7 @@ def test_a_class_of_another_package_is_added_by_an_entry_point(plugins):
 def test_an_entry_point_that_takes_a_name_of_ours_is_refused(plugins):
     plugins(choice="other.package:Choice")
     with pytest.raises(
-        ConfigError, match=r"other\.package:Choice calls itself 'choice', but that scorer exists already"
+        ConfigError, match=r"entry point other\.package:Choice adds the scorer 'choice', which exists already"
     ):
         find("scorer", "exact_match")
 

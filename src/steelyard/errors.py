@@ -2,8 +2,8 @@
 
     SteelyardError
     ├── ConfigError    a configuration file, key or flag is wrong; found before the first call
-    ├── DataError      a dataset or document cannot be read as asked; found before the first call
-    ├── ModelError     an endpoint gave no usable reply for good
+    ├── DataError      a dataset or document cannot be read as requested; found before the first call
+    ├── ModelError     a call to an endpoint failed permanently
     ├── TargetError    the target's own code failed
     ├── ScorerError    the scorer's own code failed
     └── StoreError     the store cannot be read or written
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _SHOWN: Final = 72
-"""Characters of a line that are quoted at most."""
+"""Maximum number of characters quoted from a line."""
 
 
 class SteelyardError(Exception):
@@ -57,7 +57,7 @@ class ConfigError(SteelyardError):
 
     Args:
         message: what was expected, what came and what to do.
-        location: where it stands; shown as `file:line:column` with the line itself.
+        location: position in the file; shown as `file:line:column` with the line itself.
     """
 
     def __init__(self, message: str, location: Location | None = None) -> None:
@@ -89,7 +89,7 @@ class DataError(SteelyardError):
 
 
 class ModelError(SteelyardError):
-    """A call that failed for good.
+    """A call to a model that failed permanently.
 
     Args:
         message: what the endpoint did, quoting at most 200 characters of it.
@@ -116,7 +116,7 @@ class ScorerError(SteelyardError):
 
 
 class StoreError(SteelyardError):
-    """The store cannot be read or written; nothing more is sent once this is raised."""
+    """The store cannot be read or written; no further call is sent once this is raised."""
 
 
 _CLASS_OF_STAGE: Final[dict[str, type[SteelyardError]]] = {
@@ -129,9 +129,9 @@ _CLASS_OF_STAGE: Final[dict[str, type[SteelyardError]]] = {
 
 
 class Boundary:
-    """The context manager that `boundary` gives; it holds no state, so one serves any number of blocks.
+    """The context manager that `boundary` returns; it holds no state, so one instance serves any number of blocks.
 
-    A class, as a generator under `contextlib.contextmanager` takes three times as long, for each sample twice.
+    It is a class because a generator with `contextlib.contextmanager` takes three times as long, twice per sample.
     """
 
     __slots__ = ("_kind", "_what")
@@ -172,7 +172,7 @@ def boundary(stage: str, what: str = "") -> Boundary:
 
 
 _MOST_KNOWN: Final = 24
-"""Known words that a message lists: all of a vocabulary, but not all runs of a store."""
+"""Maximum number of known words in a message: enough for every vocabulary, too few for all runs of a store."""
 
 
 def did_you_mean(word: str, known: Iterable[Any]) -> str:
@@ -221,7 +221,7 @@ def expect_number(name: str, value: Any, least: float, most: float | None = None
 
 
 def _around(line: str, at: int) -> tuple[str, str]:
-    """What of a long line a terminal of 80 columns can show around `at`, and what of that stands before it."""
+    """The part of a long line around `at` that fits in 80 columns, and the beginning of that part up to `at`."""
     start = max(0, min(at - _SHOWN // 2, len(line) - _SHOWN))
     end = start + _SHOWN
     begin = "…" if start else ""
@@ -229,10 +229,16 @@ def _around(line: str, at: int) -> tuple[str, str]:
 
 
 def _blank(text: str) -> str:
-    """Blanks as wide as `text` on a terminal, where Chinese characters take two columns."""
+    """Spaces as wide as `text` on a terminal, where Chinese characters take two columns."""
     from unicodedata import combining, east_asian_width
 
     return "".join(
-        "\t" if mark == "\t" else "" if combining(mark) else "  " if east_asian_width(mark) in "WF" else " "
-        for mark in text
+        "\t"
+        if character == "\t"
+        else ""
+        if combining(character)
+        else "  "
+        if east_asian_width(character) in "WF"
+        else " "
+        for character in text
     )

@@ -1,7 +1,7 @@
 """Escapes untrusted text for terminals, CSV, Markdown and scripts in HTML.
 
-Nothing here decides what a text means; it takes from it the power to act on whoever displays it. HTML needs no
-function of its own: its templates escape everything.
+The functions do not interpret a text; they only keep it from acting on the program that displays it. HTML needs no
+function here: the HTML templates escape everything.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ HIDDEN: Final = (
     "\ud800-\udfff"  # lone surrogates, which no encoding takes
     "\U000e0000-\U000e007f"  # tags: a whole ASCII text that nobody sees
 )
-"""What is not seen or moves what is seen: the inside of a character class. Pages use the same list."""
+"""Invisible characters and those that move visible ones, as the inside of a character class; HTML pages use it too."""
 
 _HIDDEN: Final = re.compile(f"[{HIDDEN}]")
 _UNWRITABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")
-_LOOKED_AT: Final = _FORMULA | {" "}
+_FORMULA_OR_SPACE: Final = _FORMULA | {" "}
 _MARKDOWN: Final = re.compile(r"[\\`*_\[\]|~$<>&]|://|www\.|@|#(?=\d)", re.IGNORECASE)
 _LEADING: Final = re.compile(r"^(\d+)([.)])|^[-+#=:]")
 _BREAK: Final = "&#8203;"
-"""A zero-width space: it parts what a renderer would otherwise take for a mention, an issue or a link."""
+"""A zero-width space: it splits what a renderer would otherwise take for a mention, an issue or a link."""
 _ENTITIES: Final = {"<": "&lt;", ">": "&gt;", "&": "&amp;"}
 
 
 def visible(text: str, *, keep: str = "\n\t") -> str:
-    r"""`text` with every character that hides or acts replaced by its escape, for terminals and logs.
+    r"""`text` with hidden and control characters replaced by their escapes, for terminals and logs.
 
     Args:
-        text: anything; what is already an escape in it stays as it is, so the result cannot be turned back.
+        text: any text; an escape already in it is left as it is, so the result cannot be converted back.
         keep: characters left alone; "" gives a single line. Where "\n" is kept, "\r\n" counts as "\n".
 
     >>> visible("\x1b[31mred\u202e\ud800")
@@ -61,7 +61,7 @@ def _escape(character: str) -> str:
 
 
 def writable(text: str) -> str:
-    r"""`text` that any file in UTF-8 takes: control characters but tab and line ends, and lone surrogates, as escapes.
+    r"""`text` for a UTF-8 file: control characters (except tab and line ends) and lone surrogates become escapes.
 
     >>> writable("a\x00b\n")
     'a\\x00b\n'
@@ -76,10 +76,10 @@ def csv_cell(value: Any) -> str:
         value: a text; None is the empty cell; numbers, and texts that are a number, stay as they are; anything else
             is written as JSON.
 
-    >>> [csv_cell(one) for one in ("=1+1", "-2.5", -2.5, "plain", None, ["@x"])]
+    >>> [csv_cell(value) for value in ("=1+1", "-2.5", -2.5, "plain", None, ["@x"])]
     ["'=1+1", '-2.5', '-2.5', 'plain', '', '["@x"]']
     """
-    # Of a large export most cells are these, and looking at each as at any other takes four times as long.
+    # Most cells of a large export have these types; without this shortcut they take four times as long.
     if value is None:
         return ""
     if type(value) is int:
@@ -87,7 +87,7 @@ def csv_cell(value: Any) -> str:
     if type(value) is float and math.isfinite(value):
         return repr(value)
     text = writable(value if type(value) is str else cell_text(value))
-    if text[:1] not in _LOOKED_AT:
+    if text[:1] not in _FORMULA_OR_SPACE:
         return text
     beginning = text.lstrip(" ")[:1]
     if beginning in _FORMULA and beginning and not _NUMBER.fullmatch(text):
@@ -95,8 +95,8 @@ def csv_cell(value: Any) -> str:
     return text
 
 
-_AS_THEY_ARE: Final = frozenset({str, int, bool, type(None)})
-"""Types of which every value is JSON; classes made of them are looked at more closely."""
+_JSON_TYPES: Final = frozenset({str, int, bool, type(None)})
+"""Types whose every value is JSON; values of their subclasses are checked one by one."""
 
 
 def cell_text(value: Any) -> str:
@@ -111,9 +111,10 @@ def cell_text(value: Any) -> str:
 
 
 def markdown_cell(text: str) -> str:
-    r"""A text as one cell or list entry of Markdown: no table, HTML, link, image, mention or emphasis comes of it.
+    r"""A text escaped for a Markdown cell or list entry, so that it is rendered as plain text on one line.
 
-    Line ends become blanks, hidden characters escapes, and a zero-width space parts what would be linked by itself.
+    Line ends become spaces, hidden characters become escapes, and a zero-width space splits what a renderer would turn
+    into a link.
 
     >>> markdown_cell("a|b <img>\n[x](http://y) @team")
     'a\\|b &lt;img&gt; \\[x\\](http:&#8203;//y) @&#8203;team'
@@ -122,7 +123,7 @@ def markdown_cell(text: str) -> str:
 
 
 def markdown_inline(text: str) -> str:
-    r"""The same for where no line begins: in a table's cell a sign or a number's point needs no escape.
+    r"""As `markdown_cell`, but not for the start of a line: in a table a leading sign or "1." needs no escape.
 
     >>> markdown_inline("-7.4"), markdown_cell("-7.4")
     ('-7.4', '\\-7.4')
@@ -131,16 +132,16 @@ def markdown_inline(text: str) -> str:
 
 
 def _escape_markdown(match: re.Match[str]) -> str:
-    mark = match[0]
-    if mark in _ENTITIES:
-        return _ENTITIES[mark]
-    if mark == "://":
+    text = match[0]
+    if text in _ENTITIES:
+        return _ENTITIES[text]
+    if text == "://":
         return f":{_BREAK}//"
-    if mark.lower() == "www.":
-        return f"{mark[:3]}{_BREAK}."
-    if mark in {"@", "#"}:
-        return mark + _BREAK
-    return f"\\{mark}"
+    if text.lower() == "www.":
+        return f"{text[:3]}{_BREAK}."
+    if text in {"@", "#"}:
+        return text + _BREAK
+    return f"\\{text}"
 
 
 def _escape_leading(match: re.Match[str]) -> str:
@@ -148,9 +149,9 @@ def _escape_leading(match: re.Match[str]) -> str:
 
 
 def json_line(value: Any) -> str:
-    r"""Compact JSON on one line, as readable as it is harmless: what hides or acts is a JSON escape.
+    r"""Compact JSON on one line, with hidden and control characters as JSON escapes.
 
-    Reading it gives the value back, but for NaN and infinity, which JSON does not have: they become "nan" and "inf".
+    Parsing it gives the value back, except NaN and infinity, which JSON does not have: they become "nan" and "inf".
 
     >>> json_line({"易": "\x1b[1m\u202e<b>"})
     '{"易":"\\u001b[1m\\u202e<b>"}'
@@ -169,7 +170,7 @@ def json_in_html(value: Any) -> str:
 
 
 def _dumped(value: Any, separators: tuple[str, str] = (", ", ": ")) -> str:
-    """The JSON of a value. Few have a number that JSON lacks, so all are tried as they are first."""
+    """JSON of a value; as few values contain NaN or infinity, they are converted only if encoding fails."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=separators, default=described)
     except (ValueError, TypeError):
@@ -177,14 +178,14 @@ def _dumped(value: Any, separators: tuple[str, str] = (", ", ": ")) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """`value` with the floats that JSON lacks as texts; what is not plain is left to the encoder."""
-    if type(value) in _AS_THEY_ARE:
+    """`value` with NaN and infinity as texts; objects of other types are left to the encoder."""
+    if type(value) in _JSON_TYPES:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Mapping):
         return {str(key): _finite(element) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        # Looked at here, not in a call of their own: a page of 100,000 records has millions of them.
-        return [element if type(element) in _AS_THEY_ARE else _finite(element) for element in value]
+        # Plain elements are checked here, without a call for each: a page of 100,000 records has millions of them.
+        return [element if type(element) in _JSON_TYPES else _finite(element) for element in value]
     return value

@@ -1,7 +1,7 @@
 """Public names that are imported on first use (PEP 562), so that `import steelyard` stays light.
 
-A package with public names lists them three times, and a test holds the lists together: in `__all__` for people, as
-imports below `TYPE_CHECKING` for type checkers, and as "module:Name" for `lazy_names`, which is all that runs.
+A package with public names lists them three times, and a test checks that the lists agree: in `__all__` for people, as
+imports below `TYPE_CHECKING` for type checkers, and as "module:Name" for `lazy_names`, the only list used at run time.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ def lazy_names(package: str, *homes: str) -> tuple[Callable[[str], Any], Callabl
 
     Args:
         package: `__name__` of the package.
-        homes: "module:Name" of each name; a module without a name stands for itself, under its last part.
+        homes: "module:Name" of each name; "module" alone makes the module itself public, under its last part.
     """
-    places: dict[str, tuple[str, str]] = {}
+    origins: dict[str, tuple[str, str]] = {}
     for home in homes:
         module, _, name = home.partition(":")
-        places[name or module.rpartition(".")[2]] = module, name
+        origins[name or module.rpartition(".")[2]] = module, name
 
     def get(name: str) -> Any:
-        if name not in places:
+        if name not in origins:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, attribute = places[name]
-        # Importing makes many objects and no garbage: the collector would take a sixth of the import's CPU.
+        module, attribute = origins[name]
+        # Importing creates many objects and no garbage: the collector would take a sixth of the import's CPU.
         collecting = gc.isenabled()
         gc.disable()
         try:
@@ -40,6 +40,6 @@ def lazy_names(package: str, *homes: str) -> tuple[Callable[[str], Any], Callabl
                 gc.enable()
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *places})
+        return sorted({*vars(sys.modules[package]), *origins})
 
     return get, names

@@ -1,4 +1,4 @@
-"""Compact JSON of any value, for the journal, the store and hashes; and which values have a plain form at all."""
+"""Compact JSON of any value, for the journal, the store and hashes, and a check whether a value has a JSON form."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ def digest_of(value: Any) -> str:
 
 
 def field_values(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name, as they are: `dataclasses.asdict` would also take apart what they hold."""
+    """The fields of a dataclass by name, unchanged: `dataclasses.asdict` would also convert the values in them."""
     return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
 def check_plain(value: Any) -> None:
-    """Raise TypeError for a value without a JSON form: a generator, an open file, an object of one's own.
+    """Raise TypeError for a value without a JSON form: a generator, an open file, an object of the user's class.
 
     Raises:
         TypeError: which type it is.
-        ValueError: it holds itself.
+        ValueError: it contains itself.
 
     >>> check_plain({"a": [1, {2}]})
     >>> check_plain(iter([1]))
     Traceback (most recent call last):
         ...
-    TypeError: a value of type list_iterator has no plain form: a text, number, list, mapping or dataclass has
+    TypeError: a value of type list_iterator has no JSON form; use a text, number, list, mapping or dataclass
     """
     if type(value) is not str:
         _STRICT.encode(value)
 
 
 def described(value: Any) -> Any:
-    """The nearest JSON value of an object that is only described: `plain` where it has one, else its repr."""
+    """The nearest JSON value of an object, or its repr if it has none; for hashes and descriptions."""
     try:
         return plain(value)
     except TypeError:
@@ -68,8 +68,8 @@ def described(value: Any) -> Any:
 def plain(value: Any) -> Any:
     """The nearest JSON value of a user's object.
 
-    A dataclass or a model becomes a mapping, a number of another library a number, a set a sorted list, a date, a path
-    or a decimal its text.
+    A dataclass or a pydantic model becomes a mapping, a number of another library a number, a set a sorted list; a
+    date, a path and a decimal become texts.
 
     Raises:
         TypeError: it has none.
@@ -87,10 +87,10 @@ def plain(value: Any) -> Any:
     for name in ("model_dump", "to_dict", "tolist", "item"):
         method = getattr(value, name, None)
         if callable(method) and not isinstance(value, type):
-            with suppress(TypeError):  # a method of that name with a meaning of its own
+            with suppress(TypeError):  # a method of that name may have another meaning and need arguments
                 return method()
     what = f"the class {value.__name__}" if isinstance(value, type) else f"a value of type {type(value).__name__}"
-    raise TypeError(f"{what} has no plain form: a text, number, list, mapping or dataclass has")
+    raise TypeError(f"{what} has no JSON form; use a text, number, list, mapping or dataclass")
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=described)

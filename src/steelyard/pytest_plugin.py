@@ -108,7 +108,7 @@ def _baseline(run: Any, baseline: ComparableRun | Path | str) -> ComparableRun:
     store = getattr(run, "store", None)
     if store is None:
         raise ConfigError(
-            f"the run {run.id} is in no store, so {baseline!r} names nothing; pass the baseline run itself"
+            f"run {run.id} is not in a store, so the baseline {baseline!r} cannot be found; pass the baseline run"
         )
     stored: ComparableRun = find_baseline(baseline, run, store.runs)
     return stored
@@ -140,7 +140,7 @@ def pytest_configure(config: Any) -> None:
         """The function of that name, so that a test need not import it."""
         return assert_no_regression
 
-    fixtures = ModuleType("steelyard_fixtures", "What tests get of Steelyard.")
+    fixtures = ModuleType("steelyard_fixtures", "Fixtures that Steelyard provides.")
     vars(fixtures).update(steelyard_store=steelyard_store, assert_no_regression=regression_check)
     config.pluginmanager.register(fixtures, "steelyard-fixtures")
 

@@ -1,7 +1,7 @@
 """Maps configuration names to classes, which are imported on first use.
 
-Another package adds a class by an entry point in the group `steelyard.targets`, `steelyard.scorers`,
-`steelyard.models` or `steelyard.suites`; a name that exists already is refused.
+Another package adds a class with an entry point in the group `steelyard.targets`, `steelyard.scorers`,
+`steelyard.models` or `steelyard.suites`; a name that exists already is rejected.
 """
 
 from __future__ import annotations
@@ -112,28 +112,28 @@ FORMER_KEYS: Final[Mapping[Kind, Mapping[str, Mapping[str, str]]]] = MappingProx
         )
     }
 )
-"""Registered name -> former key -> present key: all that reads, describes or compares configurations goes by it.
+"""Registered name -> former key -> present key; used wherever configurations are read, described or compared.
 
-It stands here and not in the classes because manifests of older runs are read by commands that must not wait for the
+It is here and not in the classes because manifests of older runs are read by commands that must not wait for the
 import of every scorer (0.3 to 1 s of CPU).
 """
 
 
 @cache
-def _places(kind: Kind) -> Mapping[str, str]:
+def _import_paths(kind: Kind) -> Mapping[str, str]:
     from importlib.metadata import entry_points
 
-    places = dict(BUILT_IN[kind])
+    paths = dict(BUILT_IN[kind])
     for point in entry_points(group=f"steelyard.{kind}s"):
-        if point.name in places:
-            raise ConfigError(f"{point.value} calls itself {point.name!r}, but that {kind} exists already")
-        places[point.name] = point.value
-    return places
+        if point.name in paths:
+            raise ConfigError(f"entry point {point.value} adds the {kind} {point.name!r}, which exists already")
+        paths[point.name] = point.value
+    return paths
 
 
 def names(kind: Kind) -> tuple[str, ...]:
     """List all registered names of a kind, sorted."""
-    return tuple(sorted(_places(kind)))
+    return tuple(sorted(_import_paths(kind)))
 
 
 def find(kind: Kind, name: str) -> type:
@@ -142,10 +142,10 @@ def find(kind: Kind, name: str) -> type:
     Raises:
         ConfigError: there is none; the message suggests the nearest name.
     """
-    places = _places(kind)
-    if name not in places:
-        raise ConfigError(f"there is no {kind} {name!r}{did_you_mean(name, places)}")
-    module, _, attribute = places[name].partition(":")
+    paths = _import_paths(kind)
+    if name not in paths:
+        raise ConfigError(f"there is no {kind} {name!r}{did_you_mean(name, paths)}")
+    module, _, attribute = paths[name].partition(":")
     cls: type = getattr(import_module(module), attribute)
     return cls
 
@@ -153,9 +153,9 @@ def find(kind: Kind, name: str) -> type:
 def name_of(kind: Kind, cls: type) -> str | None:
     """The name under which `cls` is registered, or None."""
     path = f"{cls.__module__}:{cls.__qualname__}"
-    # Only a class of another package can be an entry point, and looking for those reads files of every package.
-    places = BUILT_IN[kind] if path.startswith("steelyard.") else _places(kind)
-    return next((name for name, home in places.items() if home == path), None)
+    # Only a class of another package can be an entry point, and looking for entry points reads files of every package.
+    paths = BUILT_IN[kind] if path.startswith("steelyard.") else _import_paths(kind)
+    return next((name for name, candidate in paths.items() if candidate == path), None)
 
 
 def former_keys(cls: type) -> Mapping[str, str]:
@@ -165,17 +165,17 @@ def former_keys(cls: type) -> Mapping[str, str]:
 
 def accepts_former_keys(cls: type[_Class]) -> type[_Class]:
     """Class decorator: accept the keywords that `FORMER_KEYS` renamed, with a DeprecationWarning."""
-    make = cls.__init__
+    original_init = cls.__init__
 
-    @wraps(make)
-    def make_with_present_keys(self: Any, *args: Any, **keywords: Any) -> None:
+    @wraps(original_init)
+    def init_with_present_keys(self: Any, *args: Any, **keywords: Any) -> None:
         for former, present in former_keys(cls).items():
             if former in keywords:
-                warnings.warn(f"{former}= is called {present}= now", DeprecationWarning, stacklevel=2)
+                warnings.warn(f"{former}= was renamed to {present}=", DeprecationWarning, stacklevel=2)
                 keywords[present] = keywords.pop(former)
-        make(self, *args, **keywords)
+        original_init(self, *args, **keywords)
 
-    cls.__init__ = make_with_present_keys  # type: ignore[method-assign]
+    cls.__init__ = init_with_present_keys  # type: ignore[method-assign]
     return cls
 
 
@@ -195,14 +195,14 @@ def with_present_keys(described: Any) -> Any:
         if isinstance(value, Mapping):
             former = next((keys[name] for keys in FORMER_KEYS.values() if name in keys), {})
         renamed[name] = with_present_keys(
-            {former.get(key, key): below for key, below in value.items()} if former else value
+            {former.get(key, key): member for key, member in value.items()} if former else value
         )
     return renamed
 
 
 NEW_KEY: Final = "new_key"
-"""In a field's metadata: a manifest names the field where it differs from its default only, so that an interrupted run
-of a version without the field resumes."""
+"""Key in a field's metadata: a manifest names the field only where it differs from its default, so that an interrupted
+run of a version without the field can be resumed."""
 
 
 def describe(value: Any) -> Any:
@@ -226,7 +226,7 @@ def describe(value: Any) -> Any:
 
 
 def _describe_fields(value: Any) -> Any:
-    # What cannot be given when a value is made (`init=False`) is not a setting of it.
+    # A field that the constructor does not take (`init=False`) is not a setting.
     settings = [field for field in dataclasses.fields(value) if field.init]
     fields = {
         field.name: describe(getattr(value, field.name))

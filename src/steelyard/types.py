@@ -24,7 +24,7 @@ Outcome = Literal["scored", "not_applicable", "unparsed", "refused"]
 Denominator = Literal["all", "answered"]
 
 LabelKind = Literal["", "choice", "pass_fail", "scale", "preference", "text", "cannot_tell"]
-"""What kind of verdict a label is; "" where nobody said, as with labels of older versions. `cannot_tell` says that
+"""What kind of verdict a label is; "" where unknown, as with labels of older versions. `cannot_tell` means that
 somebody has seen the record and gives no verdict: it counts in no score and no agreement."""
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
@@ -84,11 +84,11 @@ def estimate_tokens(text: str) -> int:
 
 
 def token_weight(text: str) -> float:
-    """The same before rounding, which can be compared with a budget.
+    """Estimated tokens of a text before rounding, for comparison with a budget.
 
-    A quarter of the ASCII characters and one for each other: English prose has about four characters a token in the
-    vocabularies of the large models, Chinese about one. No tokenizer is downloaded, and whoever shows such a number
-    labels it an estimate.
+    A quarter of a token for an ASCII character and one token for any other: English prose has about four characters per
+    token in the vocabularies of the large models, Chinese about one. No tokenizer is downloaded; wherever such a number
+    is shown, it is labelled an estimate.
 
     >>> token_weight("abc"), token_weight("周易!")
     (0.75, 2.25)
@@ -107,7 +107,7 @@ class Reply:
         finish: why it ended, as the endpoint says: `stop`, `length`, `content_filter`, `refusal`, `tool_calls`.
         usage: tokens.
         latency: seconds of the attempt that was answered, without queueing and retries.
-        attempts: every sending, the answered one last.
+        attempts: every attempt, the answered one last.
         cached: whether it came from the journal.
         metadata: `model` (as the endpoint names it), `reasoning`, `logprobs`, `contexts`, where given.
     """
@@ -164,22 +164,23 @@ class ScoreInfo:
         name: the name that the scorer's `Score` has.
         range: lowest and highest value; None: unbounded or unknown.
         lower_is_better: true of a count of violations, of an error or of a perplexity.
-        threshold: values at or above it pass, or at or below it where lower is better. A `Score` that does not say
-            itself whether it passed is given `passed` by it. None: no value is right or wrong.
+        threshold: values at or above it pass, or at or below it where lower is better. It sets `passed` of a `Score`
+            that leaves it None. None: no value is right or wrong.
         labels: what 1 and 0 are called: `("right", "wrong")`.
         denominator: what the headline mean is over: `all` counts an unparsed or refused reply as 0, `answered` leaves
             it out.
         histogram: reports show how often each value occurred.
-        headline: headlines show this score where the suite names none; of several scorers the first one's counts.
+        headline: headlines show this score where the suite names none; if several scorers set it, the first one's.
         named_verdicts: its verdicts have names, `Score.detail["label"]`, and reports count them.
-        exam: `Score.detail` holds the letters that were read and the right ones, as that of `Choice` does: the figures
-            of an exam and the review queue are made of them.
-        also_scored: the same replies read by the rule of another tool: shown next to the run's own scores.
+        exam: `Score.detail` holds the letters that were read and the right ones, as that of `Choice` does: exam figures
+            and the review queue are computed from them.
+        also_scored: the same replies scored by the rule of another tool; shown next to the run's own scores.
         rates: what is rated, where several scores rate the same thing: their scorers are raters, and reports show how
             far they agree. Empty: the score's own name.
         per_turn: the score is of a whole conversation, and `Score.detail["turns"]` has outcome and value of each of its
             turns, as that of `PerTurn` does: reports show the rate over all turns, by conversation.
-        unbounded: it is a count, a time or money, without an upper end: values of 0 and 1 are not a rate either.
+        unbounded: it is a count, a time or money, without an upper limit: even if all values are 0 or 1, their mean is
+            not a rate.
 
     >>> ScoreInfo("violations", (0, 10), lower_is_better=True, threshold=2).passes(1)
     True
@@ -217,8 +218,8 @@ class StageInfo:
             else its registered name, else that of its function or class.
         inline: it is quick and costs nothing: it is called in the event loop instead of a thread, and what a target
             returns is not journalled.
-        mock_reply: what a dry run takes for every reply to it, so that it goes on to all it may ask.
-        mock_output: what a dry run shows a scorer in place of an answer that is not known yet; empty: a placeholder.
+        mock_reply: what a dry run uses as the reply to each of its calls, so that it reaches every call it may make.
+        mock_output: what a dry run passes to a scorer in place of an answer not known yet; empty: a placeholder.
         compares_pairs: the scorer says which of two answers is better: its output is `{"A": ..., "B": ...}`.
     """
 
@@ -231,7 +232,7 @@ class StageInfo:
 
 
 INLINE: Final = StageInfo(inline=True)
-"""Of a target or scorer that is quick and asks nobody."""
+"""For a target or scorer that is quick and calls no model."""
 
 
 @runtime_checkable
@@ -245,7 +246,7 @@ class DescribesScores(Protocol):
 
 @runtime_checkable
 class DescribesStage(Protocol):
-    """A target or scorer that declares how it is run. Without this the defaults of `StageInfo` hold."""
+    """A target or scorer that declares how it is run. Without this the defaults of `StageInfo` apply."""
 
     @property
     def stage_info(self) -> StageInfo:
@@ -256,7 +257,7 @@ class DescribesStage(Protocol):
 class Failure:
     """A permanent error of an endpoint, target or scorer, stored as data; never a score.
 
-    `attempts` holds every sending of the call that failed, where a call it was.
+    `attempts` holds every attempt of the call that failed; it is empty if no call failed.
     """
 
     stage: str
@@ -299,7 +300,7 @@ class Note:
     Args:
         run: the run's id.
         text: as it was typed; not more than a few sentences.
-        author: who says so.
+        author: who wrote it.
         at: when.
     """
 
@@ -322,10 +323,10 @@ class Record:
     """The result of one sample and repeat in one run: output, scores, replies, failure.
 
     Args:
-        sample: the sample as it was asked.
+        sample: the sample as it was evaluated.
         output: what the target made of it; None when it failed.
         scores: one or more per scorer; none for what failed.
-        replies: replies per stage (`target`, or a scorer's name), in the order they were asked.
+        replies: replies per stage (`target`, or a scorer's name), in the order of the calls.
         failure: what went wrong, else None.
         seconds: wall time of the whole sample, queueing and retries included.
         repeat: 0-based.
@@ -351,12 +352,12 @@ class Asks(Protocol):
         """Send `messages` to `model` through the journal, the limits and the budget.
 
         Raises:
-            ModelError: no usable reply for good.
+            ModelError: the call failed permanently.
             StoreError: the reply could not be stored; nothing more is sent.
         """
 
     async def once(self, model: Any, messages: Any, /, **parameters: Any) -> Reply:
-        """Send `messages` once for all samples and repeats; whoever asks the same again gets that reply.
+        """Send `messages` once for all samples and repeats; later identical calls get the same reply.
 
         Raises:
             ModelError: as above.

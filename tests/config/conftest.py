@@ -16,9 +16,9 @@ if str(HERE) not in sys.path:
 def toys():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE / "registered"))
-        registry._places.cache_clear()
+        registry._import_paths.cache_clear()
         yield
-    registry._places.cache_clear()
+    registry._import_paths.cache_clear()
 
 
 @pytest.fixture

@@ -97,7 +97,7 @@ def test_the_schema_has_the_former_key_as_deprecated():
 
 
 def test_the_former_keyword_works_in_python_with_a_warning():
-    with pytest.warns(DeprecationWarning, match="need= is called mode= now"):
+    with pytest.warns(DeprecationWarning, match="need= was renamed to mode="):
         scorer = Contains(need="all")
     assert scorer == Contains(mode="all")
 

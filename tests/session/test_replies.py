@@ -24,16 +24,16 @@ def forgotten(sample):
 
 
 class Answer:
-    """Has no plain form."""
+    """Has no JSON form."""
 
 
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        (one_by_one, "TypeError: a value of type generator has no plain form"),
-        (one_by_one_async, "TypeError: a value of type async_generator has no plain form"),
-        (lambda sample: Answer(), "TypeError: a value of type Answer has no plain form"),
-        (lambda sample: Output({"deep": [Answer()]}), "TypeError: a value of type Answer has no plain form"),
+        (one_by_one, "TypeError: a value of type generator has no JSON form"),
+        (one_by_one_async, "TypeError: a value of type async_generator has no JSON form"),
+        (lambda sample: Answer(), "TypeError: a value of type Answer has no JSON form"),
+        (lambda sample: Output({"deep": [Answer()]}), "TypeError: a value of type Answer has no JSON form"),
         (forgotten, "TypeError: it returned nothing; is a `return` missing?"),
     ],
 )
@@ -70,7 +70,7 @@ def test_nothing_may_be_meant():
 def test_a_sample_without_a_plain_form_is_refused_before_the_run(tmp_path, field):
     called = []
     bad = Sample("2", **{"input": "q", field: (one for one in "ab")})
-    with pytest.raises(DataError, match="sample 2: TypeError: a value of type generator has no plain form"):
+    with pytest.raises(DataError, match="sample 2: TypeError: a value of type generator has no JSON form"):
         evaluate(called.append, [Sample("1", "q"), bad], [ExactMatch()])
     assert not called
     assert not list(tmp_path.rglob("*.db"))

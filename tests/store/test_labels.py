@@ -68,7 +68,7 @@ def test_a_sample_that_the_run_has_not_is_refused_and_nothing_is_written(store, 
     for bad in (label(name=" "), label(author="")):
         with pytest.raises(ConfigError, match="a label has a name and an author"):
             add_labels(store, run, [bad])
-    with pytest.raises(TypeError, match="has no plain form"):
+    with pytest.raises(TypeError, match="has no JSON form"):
         add_labels(store, run, [label(value=iter([]))])
     assert all_labels(store, run) == ()
     assert add_labels(store, run, [label()]) == 1, "the store takes more after a mistake"
