@@ -100,6 +100,9 @@ def faulty(fault, wait):
 
 async def serve_one(ledger, reader, writer):
     head = await reader.readuntil(b"\r\n\r\n")
+    if head.startswith(b"GET /ledger "):  # what was answered before is in the ledger by now
+        writer.write(http(200, b"{}"))
+        return False
     length = next(
         int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")
     )

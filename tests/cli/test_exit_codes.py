@@ -190,6 +190,16 @@ def wait_for_answers(server, n):
         time.sleep(0.01)
 
 
+def heed_hangup():
+    """In a child process: tests that were started under nohup ignore SIGHUP, and their children would."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def take_terminal():
+    heed_hangup()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
 def stored_states():
     done = subprocess.run([*COMMAND, "runs", "--json"], capture_output=True, text=True, check=True)
     return [(one["state"], one["done"]) for one in json.loads(done.stdout)]
@@ -200,7 +210,10 @@ def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path, sig
     command = COMMAND
     with ledger_server(tmp_path / "server", "--latency-ms", "100") as server:
         path = write({"a": at(server)}, options={"concurrency": 2})
-        process = subprocess.Popen([*command, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [*command, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=heed_hangup,  # noqa: PLW1509  # no thread has begun
+        )  # fmt: skip
         wait_for_answers(server, 3)
         os.kill(process.pid, signum)
         out, err = process.communicate(timeout=30)
@@ -214,7 +227,10 @@ def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path, sig
 def test_a_hangup_sent_twice_still_finishes_what_is_in_flight(write, tmp_path):
     with ledger_server(tmp_path / "server", "--latency-ms", "300") as server:
         path = write({"a": at(server)}, options={"concurrency": 2})
-        process = subprocess.Popen([*COMMAND, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [*COMMAND, "run", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            preexec_fn=heed_hangup,  # noqa: PLW1509  # no thread has begun
+        )  # fmt: skip
         wait_for_answers(server, 2)
         for signum in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM):
             os.kill(process.pid, signum)
@@ -229,7 +245,7 @@ def test_a_closed_terminal_ends_a_run_like_ctrl_c(write, tmp_path):
         master, slave = os.openpty()
         process = subprocess.Popen(
             [*COMMAND, "run", path], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  # no thread has begun
+            preexec_fn=take_terminal,  # noqa: PLW1509  # no thread has begun
         )  # fmt: skip
         os.close(slave)
         wait_for_answers(server, 3)
