@@ -229,7 +229,7 @@ def test_a_predicted_table_of_too_many_cells_is_zero_with_the_reason(sandbox, ru
 def test_a_wanted_table_of_too_many_cells_leaves_nothing_to_compare(sandbox, rules, prediction):
     found = score(sandbox, WIDE, prediction, scorer=TableMetrics(limits=FEW, rules=rules))
     assert {(one.value, one.outcome) for one in found.values()} == {(None, "not_applicable")}
-    assert found["cell_recall"].reason == "the wanted table is too large to compare: more than 1,000 cells"
+    assert found["cell_recall"].reason == "the expected table is too large to compare: more than 1,000 cells"
     assert found[main_of(rules)].detail == {"kind": "too_large", "label": "not compared"}
 
 

@@ -1,8 +1,8 @@
 """Scorers of what an agent did: the tools that it called, its steps, what it repeated, what it recovered from.
 
-They read the trajectory that an output keeps and ask nobody. An output without one (a plain text, or messages in a
-shape that is not known) is not applicable, with the reason. The ways to compare calls with those that are expected are
-those of the field (LangChain's agentevals: strict, unordered, superset), under names that say what they ask.
+They read the trajectory stored in an output and call no model. An output without one (a plain text, or messages in an
+unknown shape) is not applicable, with the reason. The ways to compare calls with the expected ones are those of the
+field (LangChain's agentevals: strict, unordered, superset), under names that state the rule.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Arguments = Literal["equal", "contain"]
 _MATCHES: Final = ("contains", "in_order", "same", "exact")
 _KEYS: Final = ("name", "arguments", "schema")
 _MOST_CALLS: Final = 500
-"""Calls that are matched; more of them in one trajectory would take seconds, and are not applicable."""
+"""Limit of calls to match: a trajectory with more would take seconds, and is not applicable."""
 
 
 class ExpectedCall(NamedTuple):
@@ -42,8 +42,8 @@ class ExpectedCall(NamedTuple):
     @property
     def shown(self) -> str:
         """As a line for a person."""
-        given = {} if self.arguments is None else self.arguments
-        return f"{self.name}({json.dumps(given, ensure_ascii=False, default=str)})" if given else self.name
+        arguments = {} if self.arguments is None else self.arguments
+        return f"{self.name}({json.dumps(arguments, ensure_ascii=False, default=str)})" if arguments else self.name
 
 
 def expected_calls(given: Any, where: str) -> tuple[ExpectedCall, ...]:
@@ -54,7 +54,7 @@ def expected_calls(given: Any, where: str) -> tuple[ExpectedCall, ...]:
         where: for messages.
 
     Raises:
-        DataError: it is something else, or a schema is none.
+        DataError: it is something else, or a schema is invalid.
 
     >>> expected_calls(["search", {"name": "add", "arguments": {"a": 1}}], "tools")[1].arguments
     {'a': 1}
@@ -72,16 +72,16 @@ def expected_calls(given: Any, where: str) -> tuple[ExpectedCall, ...]:
     return tuple(_expected_call(call, f"{where}: call {no}") for no, call in enumerate(given, start=1))
 
 
-def _expected_call(given: Any, where: str) -> ExpectedCall:
-    if isinstance(given, str) and given.strip():
-        return ExpectedCall(given.strip())
-    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str) or not given["name"].strip():
-        raise DataError(f"{where}: expected a tool's name, or {{name: ..., arguments: {{...}}}}, but got {given!r:.80}")
-    if unknown := [key for key in given if key not in _KEYS]:
+def _expected_call(call: Any, where: str) -> ExpectedCall:
+    if isinstance(call, str) and call.strip():
+        return ExpectedCall(call.strip())
+    if not isinstance(call, Mapping) or not isinstance(call.get("name"), str) or not call["name"].strip():
+        raise DataError(f"{where}: expected a tool's name, or {{name: ..., arguments: {{...}}}}, but got {call!r:.80}")
+    if unknown := [key for key in call if key not in _KEYS]:
         raise DataError(f"{where}: there is no key {unknown[0]!r}{did_you_mean(str(unknown[0]), _KEYS)}")
-    arguments, schema = given.get("arguments"), given.get("schema")
+    arguments, schema = call.get("arguments"), call.get("schema")
     _check_arguments(arguments, schema, where)
-    return ExpectedCall(given["name"].strip(), arguments, schema)
+    return ExpectedCall(call["name"].strip(), arguments, schema)
 
 
 def _check_arguments(arguments: Any, schema: Any, where: str) -> None:
@@ -126,8 +126,8 @@ class ToolCalls:
         arguments: `equal`: the arguments are equal to those expected; `contain`: those expected are among them.
 
     >>> score = ToolCalls(expected=("search",))
-    >>> made = {"role": "assistant", "content": "", "tool_calls": [{"name": "search", "arguments": {}}]}
-    >>> [one.value for one in score(Sample("1", "?"), Output("x", metadata={"messages": [made, made]}))]
+    >>> call = {"role": "assistant", "content": "", "tool_calls": [{"name": "search", "arguments": {}}]}
+    >>> [result.value for result in score(Sample("1", "?"), Output("x", metadata={"messages": [call, call]}))]
     [1.0, 1.0, 0.5]
     """
 
@@ -184,17 +184,17 @@ class ToolCalls:
     def _expected(self, sample: Sample) -> tuple[ExpectedCall, ...] | None:
         if self.expected:
             return expected_calls(self.expected, "expected")
-        given = sample.metadata.get(self.key)
-        if given is None or (isinstance(given, str) and not given.strip()):
+        value = sample.metadata.get(self.key)
+        if value is None or (isinstance(value, str) and not value.strip()):
             return None
         where = f"sample {sample.id!r}: {self.key}"
-        return _expected_in(given, where) if isinstance(given, str) else expected_calls(given, where)
+        return _expected_in(value, where) if isinstance(value, str) else expected_calls(value, where)
 
     def _scores(self, expected: Sequence[ExpectedCall], calls: Sequence[ToolUse]) -> list[Score]:
-        fits = [[at for at, call in enumerate(calls) if self._fits(wanted, call)] for wanted in expected]
+        fits = [[at for at, call in enumerate(calls) if self._fits(expected_call, call)] for expected_call in expected]
         in_order = self.match in {"in_order", "exact"}
         pairs = longest_in_order(fits) if in_order else largest_matching(fits)
-        missing = [wanted.shown for no, wanted in enumerate(expected) if no not in pairs]
+        missing = [expected_call.shown for no, expected_call in enumerate(expected) if no not in pairs]
         matched = set(pairs.values())
         others = Counter(call.shown_name for at, call in enumerate(calls) if at not in matched)
         no_json = dict.fromkeys(call.shown_name for call in calls if isinstance(call.arguments, str))
@@ -216,18 +216,18 @@ class ToolCalls:
             _ratio("tool_precision", len(pairs), len(calls), "no tool was called"),
         ]
 
-    def _fits(self, wanted: ExpectedCall, call: ToolUse) -> bool:
-        if wanted.name != call.name:
+    def _fits(self, expected: ExpectedCall, call: ToolUse) -> bool:
+        if expected.name != call.name:
             return False
-        if wanted.schema is not None:
-            return _follows(wanted.schema, call.arguments)
-        if wanted.arguments is None:
+        if expected.schema is not None:
+            return _follows(expected.schema, call.arguments)
+        if expected.arguments is None:
             return True
         if self.arguments == "equal":
-            return _is_equal(call.arguments, wanted.arguments)
+            return _is_equal(call.arguments, expected.arguments)
         return isinstance(call.arguments, Mapping) and all(
             name in call.arguments and _is_equal(call.arguments[name], value)
-            for name, value in wanted.arguments.items()
+            for name, value in expected.arguments.items()
         )
 
 
@@ -235,16 +235,16 @@ def _is_equal(first: Any, second: Any) -> bool:
     """Whether two JSON values are equal: unlike in Python, `true` is not 1."""
     pairs = [(first, second)]  # a list, as recursion would end at values nested too deep
     while pairs:
-        one, other = pairs.pop()
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            if one.keys() != other.keys():
+        left, right = pairs.pop()
+        if isinstance(left, Mapping) and isinstance(right, Mapping):
+            if left.keys() != right.keys():
                 return False
-            pairs += [(value, other[name]) for name, value in one.items()]
-        elif isinstance(one, list | tuple) and isinstance(other, list | tuple):
-            if len(one) != len(other):
+            pairs += [(value, right[name]) for name, value in left.items()]
+        elif isinstance(left, list | tuple) and isinstance(right, list | tuple):
+            if len(left) != len(right):
                 return False
-            pairs += zip(one, other, strict=True)
-        elif one != other or isinstance(one, bool) != isinstance(other, bool):
+            pairs += zip(left, right, strict=True)
+        elif left != right or isinstance(left, bool) != isinstance(right, bool):
             return False
     return True
 
@@ -267,7 +267,10 @@ def _ratio(name: str, part: int, whole: int, otherwise: str) -> Score:
 
 
 def largest_matching(fits: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Expected call -> call: as many pairs as possible, by augmenting paths (H. W. Kuhn 1955).
+    """Match expected calls with calls, as many pairs as possible, by augmenting paths (H. W. Kuhn 1955).
+
+    Returns:
+        Index of an expected call -> index of its call.
 
     >>> largest_matching([[0, 1], [0]])
     {1: 0, 0: 1}
@@ -277,26 +280,29 @@ def largest_matching(fits: Sequence[Sequence[int]]) -> dict[int, int]:
         # Breadth first, as a path through a thousand equal calls would be too deep for recursion.
         came_from: dict[int, tuple[int, int | None]] = {}
         queue: list[tuple[int, int | None]] = [(start, None)]
-        for wanted, before in queue:
-            for at in fits[wanted]:
+        for expected, before in queue:
+            for at in fits[expected]:
                 if at in came_from:
                     continue
-                came_from[at] = (wanted, before)
+                came_from[at] = (expected, before)
                 if at in taken:
                     queue.append((taken[at], at))
                     continue
-                place: int | None = at
-                while place is not None:
-                    taken[place], place = came_from[place]
+                call: int | None = at
+                while call is not None:
+                    taken[call], call = came_from[call]
                 break
             else:
                 continue
             break
-    return {wanted: at for at, wanted in taken.items()}
+    return {expected: at for at, expected in taken.items()}
 
 
 def longest_in_order(fits: Sequence[Sequence[int]]) -> dict[int, int]:
-    """Expected call -> call: the longest common subsequence of both lists.
+    """Match expected calls with calls in order: the longest common subsequence of both lists.
+
+    Returns:
+        Index of an expected call -> index of its call.
 
     >>> longest_in_order([[1], [0, 2]])
     {0: 1, 1: 2}
@@ -304,10 +310,10 @@ def longest_in_order(fits: Sequence[Sequence[int]]) -> dict[int, int]:
     # ends[k]: where a chain of k + 1 pairs ends at the earliest (J. W. Hunt and T. G. Szymanski 1977).
     ends: list[int] = []
     chains: list[tuple[int, int, Any]] = []
-    for wanted, places in enumerate(fits):
-        for at in sorted(places, reverse=True):
+    for expected, fitting in enumerate(fits):
+        for at in sorted(fitting, reverse=True):
             length = bisect_left(ends, at)
-            chain = (wanted, at, chains[length - 1] if length else None)
+            chain = (expected, at, chains[length - 1] if length else None)
             ends[length : length + 1], chains[length : length + 1] = [at], [chain]
     pairs: dict[int, int] = {}
     link: Any = chains[-1] if chains else None
@@ -321,7 +327,7 @@ class ForbiddenTools:
     """How many calls an agent made of tools that it must not use; it passes with none.
 
     Args:
-        tools: their names; `delete_*` stands for all that begin so.
+        tools: their names; `delete_*` matches all that begin with `delete_`.
         name: of the score.
     """
 
@@ -432,7 +438,7 @@ class AgentSteps:
         return self.input_price is not None or bool(self.model)
 
     def with_prices(self, prices: PriceTable | None) -> AgentSteps:
-        """The same with the price of its model; as it is where it names none or has prices of its own.
+        """Return a copy with the prices of its model; unchanged where it names no model or has prices of its own.
 
         Args:
             prices: of the run; None where it has none.
@@ -451,7 +457,7 @@ class AgentSteps:
         return replace(self, input_price=price.input, output_price=price.output, cached_price=price.cached)
 
     def __call__(self, sample: Sample, output: Output) -> list[Score]:
-        """Count what one output keeps."""
+        """Count the steps, calls, errors and tokens of one output."""
         del sample
         trajectory = read_trajectory(output)
         if isinstance(trajectory, str):
@@ -480,9 +486,11 @@ class AgentSteps:
             return Score(name, None, outcome="unparsed", reason="error_pattern was not decided in time")
         if not failed:
             return Score(name, None, outcome="not_applicable", reason="no call of a tool failed")
-        places = {at for at, _ in failed}
+        failed_positions = {at for at, _ in failed}
         last = {
-            call.name: at for at, call in enumerate(trajectory.calls) if at not in places and call.result is not None
+            call.name: at
+            for at, call in enumerate(trajectory.calls)
+            if at not in failed_positions and call.result is not None
         }
         recovered = sum(last.get(call.name, -1) > at for at, call in failed)
         shown = Counter(call.name for _, call in failed)

@@ -211,9 +211,9 @@ class LikelihoodAccuracy:
 
     Source: lm-evaluation-harness 0.4.13, `process_results` of multiple-choice tasks in `lm_eval/api/task.py`: there
     `acc_norm` is over `len(text)`, which is characters, and `acc_bytes` over bytes. L. Gao, "Multiple Choice
-    Normalization in LM Evaluation" (EleutherAI, 2021), says bytes of `acc_norm`; published figures come from the code.
-    Options are measured without what stands between them and the prompt, in both. Deviation: a question with several
-    right options is not applicable; there, any of them counts.
+    Normalization in LM Evaluation" (EleutherAI, 2021), describes `acc_norm` with bytes; published figures come from the
+    code. In both, the delimiter between prompt and option is not measured. Deviation: a question with several right
+    options is not applicable; there, any of them counts.
 
     >>> likelihood = {"by": "texts", "logprobs": {"A": -4.0, "B": -6.0}}
     >>> sample = Sample("1", "Where?", "B", choices=("Rome", "Saint-Denis"))

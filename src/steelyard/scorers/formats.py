@@ -6,9 +6,9 @@ threads their turn, and stops at a time limit; it is one extension without depen
 on first use. A cap on the text's length is no cure (30 characters do), a thread cannot be ended, and a process for
 each sample costs more than all other scorers together.
 
-The package `jsonschema` validates: it is complete for every draft and a dependency of its own right; nothing that it
-could fetch is fetched. Patterns within a schema are matched in the same bounded way, because `jsonschema` hands them to
-`re`, which a reply made for it can hold for ever.
+The package `jsonschema` validates, since it supports every draft; references to other documents are never downloaded.
+Patterns within a schema are matched in the same bounded way, because `jsonschema` passes them to `re`, which a hostile
+reply can block for ever.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Regex:
 
 
 def compile_pattern(pattern: str, flags: Sequence[str] = ()) -> Any:
-    """A pattern of the package `regex`, whose `search` and `fullmatch` take `timeout=` seconds; it keeps 500 of them.
+    """Compile a pattern with the package `regex`: its `search` and `fullmatch` take `timeout=`; it caches 500 patterns.
 
     Raises:
         ConfigError: it cannot be read; the message says what and where.
@@ -123,8 +123,8 @@ _VALUES: Final = frozenset({"const", "enum", "default", "examples"})
 class JsonSchema:
     """Whether the output is JSON that follows a schema; it needs no reference.
 
-    An output that is a mapping or a list already is checked as it is. `format` is a note, not a rule, as the standard
-    has it by default.
+    An output that is a mapping or a list already is checked as it is. `format` is an annotation and is not validated,
+    which is the standard's default.
 
     Args:
         schema: `sql`, `create_select`, a JSON file, or the schema itself (draft 2020-12 unless it names another).
@@ -147,7 +147,7 @@ class JsonSchema:
         """Validate the options.
 
         Raises:
-            ConfigError: there is no such schema, it is none, or it refers to what it does not hold.
+            ConfigError: the schema is not found, is invalid, or has a reference to something that it does not contain.
         """
         schema = load_reply_schema(self.schema)
         check_schema(schema)
@@ -171,7 +171,7 @@ class JsonSchema:
         return _score("does not follow" if problem else "follows", problem)
 
     def _read(self, output: Output) -> tuple[Any, str]:
-        """(the value, why it is none)."""
+        """Parse the output: the value, and the problem where it is not JSON, else ""."""
         if isinstance(output.value, Mapping | list | tuple):
             return from_json(to_json(output.value)), ""
         text = text_of(output).strip()
@@ -236,7 +236,9 @@ def _check_part(part: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     for pattern in (*patterns, *([part["pattern"]] if isinstance(part.get("pattern"), str) else [])):
         compile_pattern(pattern)
     if patterns and "unevaluatedProperties" in part:
-        raise ConfigError("schema: patternProperties beside unevaluatedProperties; use additionalProperties")
+        raise ConfigError(
+            "schema: patternProperties cannot be combined with unevaluatedProperties; use additionalProperties"
+        )
 
 
 def _check_reference(reference: str, schema: Mapping[str, Any]) -> None:

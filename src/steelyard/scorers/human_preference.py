@@ -30,8 +30,8 @@ class HumanPreference:
     A row is one vote: the sample's id (or its question, word for word), who is preferred, and where the file says so
     who voted and on which pair. Preferred is the name of a target, `A` or `B` (the first and the second of the pair as
     the row names it, else as the suite does), or a word for a tie; a blank cell is not a vote. Of several votes on a
-    sample what more than half of them say holds; without such a majority it is a tie. A sample without a vote is not
-    applicable, and so is a pair of which a side failed.
+    sample the majority (more than half) decides; without one it is a tie. A sample without a vote is not applicable,
+    and so is a pair of which a side failed.
 
     Args:
         file: .csv, .tsv, .jsonl, .json or a sheet.
@@ -57,7 +57,7 @@ class HumanPreference:
         """Read the file before anything is run, and every vote where the sides are known.
 
         Raises:
-            ConfigError: no name, no such file, a role or column that there is not, or no vote on this pair.
+            ConfigError: no name, no such file, an unknown role or column, or no vote on this pair.
             DataError: votes that cannot be counted, each with its file and line.
         """
         if not self.name.strip() or not self.name.isprintable():
@@ -214,12 +214,12 @@ def votes_on(file: Path, columns: Mapping[str, str], sides: tuple[str, str]) -> 
     Args:
         file: as `read_rows`.
         columns: likewise.
-        sides: the names of side A and side B. A row that names another pair is passed over; one that names these the
-            other way round counts all the same.
+        sides: the names of side A and side B. A row that names another pair is skipped; one that names this pair in
+            the other order counts.
 
     Raises:
         ConfigError: the file names pairs, and never this one.
-        DataError: as `read_rows`; a vote for neither side and no tie, or a person's second vote on one pair.
+        DataError: as `read_rows`; a vote that is neither for a side nor a tie, or a person's second vote on one pair.
     """
     return _votes(*_key(file, columns), sides)
 

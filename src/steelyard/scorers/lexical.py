@@ -199,7 +199,7 @@ class Contains:
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
-        """1 or 0 with labels; with `share` the share, which has none."""
+        """1 or 0 with labels; with `share` the share, which has no labels."""
         if self.mode == "share":
             return (share_info("contains", self.threshold),)
         return (share_info("contains", 1.0, labels=("contained", "missing")),)
@@ -258,15 +258,15 @@ def _starts_word(text: str, at: int) -> bool:
     """Whether a word may start at `at`; a point or comma between digits is inside a number."""
     if at == 0 or not _joins(text[at]):
         return True
-    marked = at > 1 and text[at - 1] in ".," and text[at].isdigit() and text[at - 2].isdigit()
-    return not marked and not _joins(text[at - 1])
+    in_number = at > 1 and text[at - 1] in ".," and text[at].isdigit() and text[at - 2].isdigit()
+    return not in_number and not _joins(text[at - 1])
 
 
 def _ends_word(text: str, at: int) -> bool:
     if at >= len(text) or not _joins(text[at - 1]):
         return True
-    marked = at + 1 < len(text) and text[at] in ".," and text[at - 1].isdigit() and text[at + 1].isdigit()
-    return not marked and not _joins(text[at])
+    in_number = at + 1 < len(text) and text[at] in ".," and text[at - 1].isdigit() and text[at + 1].isdigit()
+    return not in_number and not _joins(text[at])
 
 
 def _joins(character: str) -> bool:

@@ -72,7 +72,8 @@ class NumberMatch:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown mode, a tolerance out of [0, 1), or a threshold that is not a share or has none.
+            ConfigError: an unknown mode, a tolerance out of [0, 1), or a threshold that is not a share or is
+                set without `share`.
         """
         if self.mode not in {"all", "any", "share", "final"}:
             raise ConfigError(f"mode: expected all, any, share or final, but got {self.mode!r}")
@@ -140,7 +141,7 @@ class NumberMatch:
 
 
 def _same_unit(reference: WrittenNumber, answer: WrittenNumber) -> bool:
-    """Whether the currency is the same and what follows begins with the word that follows the wanted number."""
+    """Whether currency and unit are the same; a Chinese unit has no end, so the answer's must only begin with it."""
     word = _WORD.match(reference.after)
     if reference.before != answer.before or word is None:
         return reference.before == answer.before
@@ -190,7 +191,7 @@ _GROUP_BLANK: Final = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _LIST_MARK: Final = re.compile(r"^[ \t]*(\d{1,2})[.)；](?=[ \t]+\S)", re.MULTILINE)
 _FOLLOWING: Final = 24
 _LONGEST: Final = 64
-"""Characters of a number in Chinese: none is longer, and reading one calls itself for each of its units."""
+"""Limit of characters of a number in Chinese: no real one is longer, and the reader recurses for each unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +227,7 @@ def numbers_in(text: str, *, decimal_comma: bool = False) -> list[WrittenNumber]
 
 
 def _without_list_marks(text: str) -> str:
-    """A line that begins "18. " may be an answer; lines that begin 1. and 2. are a list."""
+    """Remove list numerals: lines that begin 1. and 2. are a list; a line "18. " alone may be an answer."""
     numerals = set(_LIST_MARK.findall(text))
     return _LIST_MARK.sub("", text) if {"1", "2"} <= numerals else text
 

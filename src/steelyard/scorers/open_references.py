@@ -23,7 +23,7 @@ from steelyard.types import Sample
 NOT_UNIQUE: Final = "reference_not_unique"
 """The flag of a verdict on a reference whose result is not unique."""
 NOT_UNIQUE_DETAIL: Final = "not unique"
-"""What `Score.detail["reference"]` says of it, which summaries count."""
+"""The value of `Score.detail["reference"]` for such a reference; summaries count it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def about_results(
     parts: Sequence[str],
     equality: CellEquality,
 ) -> dict[str, Any]:
-    """What a score's detail says of two results: their first rows, and why the reference's is not unique.
+    """Build a score's detail of two results: their first rows, and why the reference's is not unique.
 
     Args:
         results: the reference's and the prediction's; None where that failed.
@@ -147,7 +147,7 @@ async def open_references(
         equality: which cells are equal.
 
     Raises:
-        ConfigError: an engine is not installed or cannot be held here.
+        ConfigError: an engine is not installed or cannot be confined here.
     """
     known: dict[tuple[Database, str], tuple[str, ...]] = {}
     listed = []

@@ -1,7 +1,8 @@
 """Scores each turn of a conversation with any other scorer: each answer with what was said before it.
 
-The score of a record is that of its whole conversation, the mean over its turns. The verdicts of the turns stand in its
-detail, of which `steelyard.analysis.turns` makes the rate over all turns of a run, with the conversations as clusters.
+The score of a record is that of its whole conversation, the mean over its turns. The verdicts of the turns are in its
+detail, from which `steelyard.analysis.turns` computes the rate over all turns of a run, with the conversations as
+clusters.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ class PerTurn:
 
     A turn is what the target answered to one message of the user: an answer to the conversation so far, with the calls
     of tools on the way to it. An output that keeps no conversation has one turn. The references of turns are those of
-    `key`; the sample's own reference is about the whole conversation, and is that of no turn. A turn to which the
-    scorer does not apply is left out; a verdict that is unparsed or refused leaves the conversation without a score,
-    and counts as such in the rate over all turns that reports show.
+    `key`; the sample's own reference is about the whole conversation, and is not used for single turns. A turn to which
+    the scorer does not apply is left out; a verdict that is unparsed or refused leaves the conversation without a
+    score, and counts as such in the rate over all turns that reports show.
 
     Args:
         scorer: scores a turn as it would score a sample; its scores are named `..._per_turn` here.
@@ -67,7 +68,7 @@ class PerTurn:
         return getattr(self.scorer, "judge", None)
 
     def with_judge(self, judge: Any) -> PerTurn:
-        """The same with another judge in its scorer."""
+        """Return a copy whose scorer has another judge."""
         inner: Any = self.scorer
         return replace(self, scorer=replace(inner, judge=judge))
 
@@ -126,7 +127,7 @@ class PerTurn:
                 calls it; `name` is that of a score that is a bare number.
 
         Raises:
-            DataError: references of turns that are not list.
+            DataError: references of turns that are not a list.
         """
         names = [info.name for info in self._infos]
         turns = conversation_turns(sample, output, self._references(sample))
@@ -139,26 +140,26 @@ class PerTurn:
         return [_of_conversation(name, scores) for name, scores in by_name.items()]
 
     def _references(self, sample: Sample) -> Sequence[Any]:
-        given = sample.metadata.get(self.key)
-        if isinstance(given, str) and given.strip():
+        references = sample.metadata.get(self.key)
+        if isinstance(references, str) and references.strip():
             try:
-                given = json.loads(given)
+                references = json.loads(references)
             except (ValueError, RecursionError) as error:
                 raise DataError(f"sample {sample.id!r}: {self.key}: expected a JSON list: {error}") from error
-        if given is None or given == "":
+        if references is None or references == "":
             return ()
-        if not isinstance(given, list | tuple):
+        if not isinstance(references, list | tuple):
             raise DataError(
-                f"sample {sample.id!r}: {self.key}: expected a list with an entry per turn, not {given!r:.80}"
+                f"sample {sample.id!r}: {self.key}: expected a list with an entry per turn, not {references!r:.80}"
             )
-        return given
+        return references
 
 
 def conversation_turns(sample: Sample, output: Output, references: Sequence[Any] = ()) -> list[ConversationTurn] | str:
     """The turns of a conversation, or the reason why there are none to score.
 
-    >>> said = [("user", "Hi"), ("assistant", "Hello"), ("user", "Bye"), ("assistant", "See you")]
-    >>> messages = [{"role": role, "content": text} for role, text in said]
+    >>> lines = [("user", "Hi"), ("assistant", "Hello"), ("user", "Bye"), ("assistant", "See you")]
+    >>> messages = [{"role": role, "content": text} for role, text in lines]
     >>> talk = Output("See you", metadata={"messages": messages, "conversation": {"turns": 2}})
     >>> [turn.output.value for turn in conversation_turns(Sample("1", "Hi"), talk)]
     ['Hello', 'See you']
@@ -169,24 +170,24 @@ def conversation_turns(sample: Sample, output: Output, references: Sequence[Any]
         return [ConversationTurn(replace(sample, reference=reference), output)]
     if left_out := output.metadata.get(LEFT_OUT):
         return f"{left_out} messages of the conversation were too many to be stored"
-    given = output.metadata.get(MESSAGES)
-    if not is_answered_conversation(given):
+    messages = output.metadata.get(MESSAGES)
+    if not is_answered_conversation(messages):
         return "the output's messages are not a list of chat messages with one of the assistant"
     try:
-        parts = _parts([plain_message(message) for message in given])
+        parts = _parts([plain_message(message) for message in messages])
     except (TypeError, ValueError, RecursionError, AttributeError) as error:
         return f"the messages of the conversation cannot be read: {type(error).__name__}: {error}"[:_MOST_REASON]
-    said: list[Message] = [] if about.get("opens") == "user" else _before(sample.input)
+    history: list[Message] = [] if about.get("opens") == "user" else _before(sample.input)
     turns = []
-    for at, (asked, answered) in enumerate(parts):
-        said = [*said, *asked]
+    for at, (questions, replies) in enumerate(parts):
+        history = [*history, *questions]
         reference = references[at] if at < len(references) else None
-        answer = next((message["content"] for message in reversed(answered) if message["role"] == "assistant"), "")
+        answer = next((message["content"] for message in reversed(replies) if message["role"] == "assistant"), "")
         metadata = {key: value for key, value in output.metadata.items() if key == "finish" and at == len(parts) - 1}
-        turn = replace(sample, input=list(said), reference=reference)
+        turn = replace(sample, input=list(history), reference=reference)
         contexts = _contexts_of(output, about.get(CONTEXTS), at)
-        turns.append(ConversationTurn(turn, Output(answer, contexts, {**metadata, MESSAGES: answered})))
-        said.append({"role": "assistant", "content": answer})
+        turns.append(ConversationTurn(turn, Output(answer, contexts, {**metadata, MESSAGES: replies})))
+        history.append({"role": "assistant", "content": answer})
     return turns
 
 
@@ -210,14 +211,14 @@ def _parts(messages: Sequence[Mapping[str, Any]]) -> list[tuple[list[Any], list[
     return [part for part in parts if any(message["role"] == "assistant" for message in part[1])]
 
 
-def _before(given: Any) -> list[Message]:
-    """The messages of a sample's input that stood before the first turn, as `SimulatedUser` opens a conversation."""
-    if not is_messages(given):
+def _before(sample_input: Any) -> list[Message]:
+    """The messages of a sample's input that come before the first turn, as `SimulatedUser` opens a conversation."""
+    if not is_messages(sample_input):
         return []
-    roles = [str(message["role"]).lower() for message in given]
+    roles = [str(message["role"]).lower() for message in sample_input]
     if "assistant" not in roles:
-        return [message for message, role in zip(given, roles, strict=True) if role in {"system", "developer"}]
-    return list(given[:-1]) if roles[-1] in {"user", "human"} else list(given)
+        return [message for message, role in zip(sample_input, roles, strict=True) if role in {"system", "developer"}]
+    return list(sample_input[:-1]) if roles[-1] in {"user", "human"} else list(sample_input)
 
 
 def _of_conversation(name: str, scores: Sequence[Score | None]) -> Score:
@@ -237,8 +238,8 @@ def _of_conversation(name: str, scores: Sequence[Score | None]) -> Score:
         if missing := [no for no, score in enumerate(scores, start=1) if score and score.outcome == outcome]:
             kind = next((score.detail.get("kind") for score in scores if score and score.outcome == outcome), None)
             reason = f"{outcome} in turn {', '.join(map(str, missing))} of {len(scores)}"[:_MOST_REASON]
-            more = {"kind": kind} if isinstance(kind, str) else {}
-            return Score(name, None, outcome=outcome, reason=reason, detail={**detail, **more})
+            kind_detail = {"kind": kind} if isinstance(kind, str) else {}
+            return Score(name, None, outcome=outcome, reason=reason, detail={**detail, **kind_detail})
     values = [score.value for score in scores if score is not None and score.value is not None]
     if not values:
         why = next((score.reason for score in scores if score is not None), "") or "no turn was scored"

@@ -292,7 +292,7 @@ def average_precision(answers: Answers, expected: int) -> float:
 
 
 def ndcg(answers: Answers, expected: int, *, gain: Gain = "binary", k: int | None = None) -> float:
-    """Discounted gain of the ranks that newly answer sources, as a share of the best there could be.
+    """Discounted gain of the ranks that newly answer sources, as a share of the best possible value.
 
     DCG = sum over ranks i of g(new_i) / log2(i + 1); nDCG = DCG / ideal DCG. The ideal has the same gains in the best
     order, and behind them a passage of its own for each source that is not answered. One to one that is a gain of 1 at

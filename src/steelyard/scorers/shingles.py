@@ -69,8 +69,8 @@ class FoldedText:
         """Hashes of its shingles; none of a text that is shorter than one."""
         words = self.words
         # Text of one kind, which is nearly all there is, takes half as long with shingles of one number of words.
-        for each, count in ((_WORD, SHINGLE_WORDS), (_CHARACTER, SHINGLE_CHARACTERS)):
-            if self.weight == each * len(words):
+        for word_weight, count in ((_WORD, SHINGLE_WORDS), (_CHARACTER, SHINGLE_CHARACTERS)):
+            if self.weight == word_weight * len(words):
                 return frozenset(map(hash, zip(*(words[at:] for at in range(count)), strict=False)))
         return frozenset(_shingles(words))
 
@@ -86,7 +86,7 @@ class FoldedText:
         return self.weight < _FRAGMENT and 2 * self.weight < other.weight
 
     def matches(self, other: FoldedText) -> bool:
-        r"""Whether at least half of the shorter text's shingles stand in the other one.
+        r"""Whether at least half of the shorter text's shingles occur in the other one.
 
         A text that is shorter than a shingle must stand in the other as a whole, from one word border to another.
 
@@ -110,7 +110,7 @@ def _weight(word: str) -> int:
 
 
 def _shingles(words: Sequence[str]) -> Iterator[int]:
-    """A hash of the words from each place on, as many as weigh as much as a shingle."""
+    """Yield for each position the hash of the words from there on that together have the weight of a shingle."""
     end, weight = 0, 0
     for start, first in enumerate(words):
         while weight < _SHINGLE:

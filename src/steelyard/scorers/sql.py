@@ -113,7 +113,8 @@ class SqlResult:
         """Check that the folder of databases and all needed engines are there.
 
         Raises:
-            ConfigError: no such folder, no database in it, or an engine that is not installed or cannot be held here.
+            ConfigError: no such folder, no database in it, or an engine that is not installed or cannot be confined
+                here.
         """
         engines = {self.engine}
         if self.databases is not None:
@@ -131,7 +132,7 @@ class SqlResult:
             samples: each with its place in the dataset, "" where that is not known.
 
         Raises:
-            ConfigError: an engine is not installed or cannot be held here.
+            ConfigError: an engine is not installed or cannot be confined here.
         """
         located = ((place, sample, database_of(sample, self.databases, self.engine)) for place, sample in samples)
         return asyncio.run(open_references(located, self.limits, self.equality))
@@ -177,9 +178,9 @@ class SqlResult:
         reading: SqlReading,
         executions: tuple[Execution | str, Execution | str | None],
     ) -> tuple[Execution | str, Execution | str | None]:
-        """Results of the reference and of the reply's query on the same data, that of the sample's database.
+        """Run the reply's query on the sample's database too, so that both results come from the same data.
 
-        A query that ran beside its own CREATE is run there once more; where it cannot be, nothing can be compared.
+        Only a query that ran with its own CREATE is run once more; if it fails there, nothing can be compared.
         """
         reference, predicted = executions
         if (

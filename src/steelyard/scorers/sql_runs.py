@@ -1,6 +1,6 @@
 """Runs the SQL of one sample: chooses the database, runs reference and prediction, and compares the results.
 
-The manifest holds a digest of the folder of databases: a run that is resumed on other data is another run.
+The manifest holds a digest of the folder of databases: a run cannot be resumed on other data.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAY_NOT: Final = re.compile(
 _NAME: Final = r"""(?:\w+|"[^"]*"|`[^`]*`|\[[^\]]*\])"""
 _FILLS: Final = re.compile(rf"insert\s+into\s+{_NAME}(?:\.{_NAME})?\s*(?:\([^()']*\)\s*)?values\s*\(", re.IGNORECASE)
 _MOST_SPLIT: Final = 100_000
-"""Characters of a script that are looked through; of a longer one the engine is asked."""
+"""Limit of characters of a script that is read as text; for a longer one the engine is queried."""
 _MANY_CELLS: Final = 20_000
 _TABLES: Final[Mapping[EngineName, str]] = MappingProxyType(
     {
@@ -81,7 +81,7 @@ class Bench:
         return None if query is None else (await self.run(database, query)).table
 
     async def predicted(self, sample_database: SampleDatabase, reading: SqlReading) -> Execution:
-        """Run what a reply gave: on the sample's database, or with its own CREATE on an empty one."""
+        """Run the SQL of a reply: on the sample's database, or with its own CREATE on an empty one."""
         if not reading.create:
             return await self.run(sample_database.database, reading.query)
         return await self.run(Database(sample_database.database.engine), reading.query, reading.create)
@@ -241,7 +241,7 @@ def digest_of_databases(folder: Path) -> str:
     """32 hexadecimal digits over the names and contents of all databases in `folder`; "" where there is no folder.
 
     Of a file of more than 64 MiB its size, its first and its last MiB count: reading 30 GB before each run is worse
-    than missing a change in their midst.
+    than missing a change in the middle.
     """
     if not folder.is_dir():
         return ""
@@ -257,7 +257,7 @@ def digest_of_databases(folder: Path) -> str:
 
 @lru_cache(maxsize=1024)
 def _digest(file: Path, size: int, _mtime_ns: int) -> bytes:
-    """Cached by what `stat` says: a manifest is made for each target."""
+    """Digest one file; cached by its size and time of change, as a manifest is made for each target."""
     digest = blake2b(str(size).encode(), digest_size=16)
     with file.open("rb") as opened:
         if size <= _HASHED_WHOLE_BYTES:

@@ -134,7 +134,7 @@ class TableMetrics:
 
         Raises:
             ConfigError: there is no such folder, no database in it, SQL is to be run without one, or an engine is
-                not installed or cannot be held here.
+                not installed or cannot be confined here.
         """
         if self.databases is None:
             if self.task == "SP":
@@ -153,7 +153,7 @@ class TableMetrics:
             samples: each with its place in the dataset, "" where that is not known.
 
         Raises:
-            ConfigError: an engine is not installed or cannot be held here, or a sample names no database.
+            ConfigError: an engine is not installed or cannot be confined here, or a sample names no database.
         """
         located = (
             (place, sample, SampleDatabase(database))
@@ -230,7 +230,7 @@ class TableMetrics:
         return TableSide.given(reference, self._rules)
 
     def _table_text(self, value: Any) -> TableText:
-        """The output's table; rows of different widths are none by some rules."""
+        """The output's table; by some rules, rows of different widths are not a table."""
         problem = self._oversize_reason(value)
         if problem:
             return TableText(None, _TOO_LARGE, problem)
@@ -244,7 +244,7 @@ class TableMetrics:
         if isinstance(value, str):
             if len(value) > length:
                 return f"more than {length:,} characters"
-            # Some stand in texts: a table of so many cells with so many marks in them is none that anybody wants.
+            # Brackets also occur inside texts, so a few per cell are allowed.
             return f"more than {cells:,} cells" if sum(map(value.count, "[{,")) > _BRACKETS_PER_CELL * cells else ""
         rows = value.get("rows", value.get("data")) if isinstance(value, Mapping) else value
         return f"more than {cells:,} cells" if _cells(rows, cells) > cells else ""
@@ -280,7 +280,7 @@ class TableMetrics:
     async def _verdict(
         self, bench: Bench, source: tuple[Database, str] | None, sides: tuple[TableSide, TableSide]
     ) -> tuple[Verdict | None, dict[str, Any]]:
-        """The verdict of the suite `text2sql`, for rules that take it, and what is told of the two results.
+        """The verdict of the suite `text2sql`, for rules that take it, and the score's detail of the two results.
 
         Args:
             bench: compares, and runs the queries that the verdict needs.
@@ -309,7 +309,7 @@ class TableMetrics:
     ) -> dict[str, Measure]:
         target, prediction = sides
         if target.kind == _TOO_LARGE:
-            raise ComparisonStop(_TOO_LARGE, f"the wanted table is too large to compare: {target.failure}")
+            raise ComparisonStop(_TOO_LARGE, f"the expected table is too large to compare: {target.failure}")
         work = partial(
             _within,
             bench.effort,
@@ -331,7 +331,7 @@ class TableMetrics:
     ) -> Sequence[Score]:
         label = _label(measures[self._main], detail)
         order = measures.get(_ORDER)
-        # Rows that were given have an order, which nobody asked for: it is said, and nothing more.
+        # Given rows have an order that nobody required: another order is named in the label and changes no score.
         reordered = self._main == _EXECUTION and label in _SAME and order is not None and order.value not in {None, 1.0}
         label = f"{label}, other order" if reordered else label
         return [
@@ -372,7 +372,7 @@ def _within(effort: Effort, work: Callable[[], dict[str, Measure]]) -> dict[str,
 
 
 def _cells(table: Any, most: int) -> int:
-    """Cells of what may be a table; what is not a row counts as one."""
+    """Count the cells of a possible table; an entry that is not a row counts as one cell."""
     if not isinstance(table, list | tuple):
         return 0
     if len(table) > most:

@@ -1,1 +1,1 @@
-"""Judges: scorers that ask a model. How they ask, fence, read and sum up is shared; each file has one question."""
+"""Judges: scorers that ask a model. Calls, prompts and parsing are shared; each module covers one kind of question."""

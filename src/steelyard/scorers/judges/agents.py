@@ -1,7 +1,7 @@
 """Judges of what an agent did: was the goal reached, were its steps justified, did it follow its plan?
 
-They see the messages that the output keeps, within a window (see `prompts.agent_transcript`); what was left out is said
-in the prompt and in the score's detail. An output without messages is not applicable: an answer alone shows no way.
+They see the messages stored in the output, within a window (see `prompts.agent_transcript`); the prompt and the score's
+detail say what was left out. An output without messages is not applicable: an answer alone does not show what was done.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOST_WINDOW: Final = 1_000_000
 _REASON_TOKENS: Final = 512
 _TOKENS_EACH: Final = 150
 _MOST_STEPS: Final = 30
-"""Calls that one reply judges: the verdicts of more would not fit."""
+"""Limit of calls that one reply judges: more verdicts would not fit."""
 _SHOWN_STEP: Final = 60
 """Estimated tokens of a call in the list of steps; the transcript shows it whole."""
 
@@ -53,11 +53,11 @@ def _read(reply: Reply) -> Verdict:
     return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
 
 
-def _wanted(given: Any) -> str:
+def _goal_or_plan(value: Any) -> str:
     """A goal or plan as text; a list has one line for each entry."""
-    if isinstance(given, list | tuple):
-        return "\n".join(f"{no}. {text}" for no, text in enumerate(given, start=1) if str(text).strip())
-    return "" if given is None else str(given).strip()
+    if isinstance(value, list | tuple):
+        return "\n".join(f"{no}. {text}" for no, text in enumerate(value, start=1) if str(text).strip())
+    return "" if value is None else str(value).strip()
 
 
 def _trajectory(name: str, output: Output) -> Trajectory | Score:
@@ -133,7 +133,7 @@ class GoalReached:
         if isinstance(trajectory, Score):
             return trajectory
         language, transcript, values = _shown(trajectory, sample, output, self.judge, self.window_tokens)
-        goal = self.goal.strip() or _wanted(sample.metadata.get("goal")) or values["question"]
+        goal = self.goal.strip() or _goal_or_plan(sample.metadata.get("goal")) or values["question"]
         messages = self._prompt.messages(language, {**values, "goal": goal, "reference": reference_of(sample)})
         verdicts = await self.judge.verdicts(
             ask, messages, _read, schema=self.judge.yes_no_schema(), max_tokens=_REASON_TOKENS
@@ -191,7 +191,7 @@ class PlanFollowed:
     async def __call__(self, sample: Sample, output: Output, ask: Asks) -> Score:
         """Judge one trajectory."""
         name = "plan_followed"
-        plan = self.plan.strip() or _wanted(sample.metadata.get("plan"))
+        plan = self.plan.strip() or _goal_or_plan(sample.metadata.get("plan"))
         if not plan:
             return not_applicable(name, "there is no plan: set plan, or the key 'plan' of the sample's metadata")
         trajectory = _trajectory(name, output)
@@ -216,7 +216,7 @@ class StepsJustified:
     """The share of an agent's calls of tools that were justified by what it knew then, by a judge; one call judges all.
 
     At most 30 calls are judged, those of messages that the window shows; the score's detail says how many there were.
-    Where the verdict on one of them cannot be read the score is unparsed: a share is never one of fewer steps.
+    Where the verdict on one of them cannot be read the score is unparsed: no share is computed over fewer steps.
 
     Args:
         judge: the model that judges.

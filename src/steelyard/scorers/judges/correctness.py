@@ -1,8 +1,8 @@
 """Is the answer right, by a reference answer? One holistic verdict from 1 to 5 with reasoning.
 
 The rule (not relevant to the query: 1; relevant with mistakes: 2 to 3; relevant and fully correct: 4 to 5; passing from
-4.0 on) is that of LlamaIndex' CorrectnessEvaluator; the words of the prompt are ours. Deviations: a reply is read
-wherever its rating stands, not by its first line alone; a rating outside the scale is none; without a reference the
+4.0 on) is that of LlamaIndex' CorrectnessEvaluator; the words of the prompt are ours. Deviations: the rating is found
+anywhere in a reply, not only in its first line; a rating outside the scale is unparsed; without a reference the
 question does not apply, where LlamaIndex judges against a placeholder.
 """
 

@@ -186,7 +186,7 @@ class Guideline:
     """The share of guidelines that an answer follows; it passes if it follows all.
 
     One call judges each guideline in turn. Where the verdict on one of them cannot be read the score is unparsed, with
-    bounds in `detail`: a share is never one of fewer guidelines.
+    bounds in `detail`: no share is computed over fewer guidelines.
 
     Args:
         judge: the model that judges.

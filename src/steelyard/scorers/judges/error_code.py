@@ -1,7 +1,7 @@
 """Scorers that look for one kind of error: by a judge with its definition and examples, or by a pattern.
 
 Error analysis makes them: people note what is wrong with records, group the notes under codes, and a code becomes a
-scorer whose verdicts can be held against the notes (docs/how-to/error-analysis.md). Both score 1 where the answer is
+scorer whose verdicts can be compared with the notes (docs/how-to/error-analysis.md). Both score 1 where the answer is
 free of the error, so that more is better, as for every rate.
 """
 
@@ -128,7 +128,7 @@ def _read(reply: Reply) -> Verdict:
 
 
 def _majority(score: Score, verdicts: Sequence[Verdict]) -> Score:
-    """Of repeats the majority, so that rates still count yes and no; a draw has the error."""
+    """Replace the mean of repeats by their majority, so that the score stays 0 or 1; a draw counts as the error."""
     if score.value is None or len(verdicts) == 1:
         return score
     how = f"majority of {len(verdicts)} repeats"

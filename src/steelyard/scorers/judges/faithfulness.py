@@ -1,11 +1,11 @@
 """Is the answer supported by the retrieved contexts? As a whole, or claim by claim.
 
 `Faithfulness` gives one YES or NO by create and refine. The procedure is that of LlamaIndex' FaithfulnessEvaluator: the
-first window of contexts creates a verdict, each further one refines it. Deviations: the verdict is read, never searched
-for as a substring ("No, yesterday's report ..." is no); YES ends the procedure, since further contexts cannot take
-support away; the judge sees the question, without which a short answer claims nothing; a further window comes with the
-reasons so far, so that two windows can support an answer together; what cannot be read is not a verdict, where
-LlamaIndex counts it as unsupported.
+first window of contexts creates a verdict, each further one refines it. Deviations: the verdict is parsed, never
+searched for as a substring ("No, yesterday's report ..." is no); YES ends the procedure, since further contexts cannot
+take support away; the judge sees the question, without which a short answer claims nothing; a further window comes with
+the reasons so far, so that two windows can support an answer together; a reply that cannot be parsed has no verdict,
+where LlamaIndex counts it as unsupported.
 
 `ClaimFaithfulness` extracts the claims of the answer and judges each.
 
@@ -15,7 +15,7 @@ Source: Es et al. 2023, "RAGAS: Automated Evaluation of Retrieval Augmented Gene
 Deviations: an answer that claims nothing is not applicable (Ragas: NaN, DeepEval: 1); a claim whose verdict cannot be
 read makes the score unparsed, with its bounds, and is never left out of the share; contexts that do not fit one window
 are judged window by window, and a claim that one window supports is supported. A claim that only two windows together
-support is not found to be.
+support counts as unsupported.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "faithfulness"
 _LONGEST_REASON: Final = 2000
-"""Characters of the reasons so far that a further window is shown with."""
+"""Limit of characters of the reasons so far that the prompt of a further window shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ class Faithfulness:
         """Judge one answer."""
         answer = answer_of(output)
         packed = windows(contexts_of(sample, output), self.window_tokens)
-        if (unasked := nothing_to_support(_NAME, output, packed)) is not None:
-            return unasked
+        if (unjudged := nothing_to_support(_NAME, output, packed)) is not None:
+            return unjudged
         material = {"question": transcript_of(sample.input), "answer": answer}
         repeats: list[tuple[Verdict, ...]] = [()] * self.judge.repeats
         for window in packed:
@@ -120,7 +120,7 @@ class Faithfulness:
         return self._score(repeats, answer, {"trace": trace})
 
     def _score(self, repeats: Sequence[Sequence[Verdict]], answer: str, detail: Mapping[str, Any]) -> Score:
-        """The score; with repeats it is that of the majority, so that rates still count yes and no."""
+        """The score; with repeats that of the majority, so that it stays 0 or 1."""
         verdicts = [_verdict(steps) for steps in repeats]
         score = score_of(_NAME, verdicts, candidate=answer, passes=lambda value: value > 1 / 2, detail=detail)
         if score.value is None or len(repeats) == 1:
@@ -210,7 +210,7 @@ class ClaimFaithfulness:
 
     Args:
         judge: the model that judges.
-        threshold: the least share that passes, in [0, 1]; null passes nothing and fails nothing.
+        threshold: the least share that passes, in [0, 1]; null: nothing passes or fails.
         window_tokens: estimated tokens of the contexts that one call shows, 50 or more.
         claims_template: the user's own prompt that takes the claims from the answer; it may name {{question}},
             {{answer}} and {{mark}}.
@@ -256,8 +256,8 @@ class ClaimFaithfulness:
         """Judge one answer."""
         answer = answer_of(output)
         packed = windows(contexts_of(sample, output), self.window_tokens)
-        if (unasked := nothing_to_support(_CLAIMS_NAME, output, packed)) is not None:
-            return unasked
+        if (unjudged := nothing_to_support(_CLAIMS_NAME, output, packed)) is not None:
+            return unjudged
         question = transcript_of(sample.input)
         language = self.judge.language_for(question, answer)
         messages = self._taking.messages(language, {"question": question, "answer": answer})

@@ -1,4 +1,4 @@
-"""G-Eval: a judge fills in an evaluation form, criteria and steps before it, and the score is what it expects.
+"""G-Eval: a judge reads criteria and steps and fills in a form; the score is the expected value of its rating.
 
 Source: Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023: task and criteria,
 evaluation steps that the model wrote for itself (section 2, "auto chain-of-thoughts"), and a form with the metric's
@@ -7,7 +7,7 @@ parts stand in that order, in words of our own: what is rated comes between the 
 
 That form is why the packaged prompt, alone among those of the judges, asks for no reasons before the verdict and shows
 no example: the score is weighted by the probabilities of its token, which reasons before it would settle in advance.
-With `reasoning` the judge writes them first all the same.
+With `reasoning` the judge nevertheless writes reasons first.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class GEval:
     @property
     def prompts(self) -> dict[str, FencedPrompt]:
         """The prompts that are sent, by their names in the manifest."""
-        written = {} if self.steps else {"steps": self._steps_prompt}
-        return {"g_eval": self._prompt, **written}
+        steps_prompt = {} if self.steps else {"steps": self._steps_prompt}
+        return {"g_eval": self._prompt, **steps_prompt}
 
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""

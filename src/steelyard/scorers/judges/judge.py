@@ -1,7 +1,7 @@
 """The model that judges, how it is called, and how the verdicts that it returns become a score.
 
 Every judge of this package uses these parts: `Judge.ask` and `repeated` for its calls, `read_numbered` where one reply
-holds a verdict under each number, and `score_of` for the mean of the repeats with how sure it is.
+holds a verdict under each number, and `score_of` for the mean of the repeats and their spread.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score
 STEADY: Final[Mapping[str, Any]] = MappingProxyType(
     {"temperature": 0, "top_p": 1, "frequency_penalty": 0, "presence_penalty": 0}
 )
-"""Sent with every call of a judge, so that it says the same again as far as its model can."""
+"""Sent with every call of a judge, to make its replies as repeatable as the model allows."""
 
 _NAME: Final = re.compile(r"[\w.-]+")
 _MOST_REPEATS: Final = 100
@@ -51,16 +51,16 @@ class Judge:
 
     Args:
         model: what judges; its own, whatever the target is.
-        repeats: how often each verdict is asked for. The score is the mean of those that were read, beside their
+        repeats: how often each verdict is asked for. The score is the mean of those that were read, with their
             standard deviation and the share that differs from the most frequent one (flip rate).
         language: of the prompts; `auto` is Chinese where question and answer are, else English.
         parameters: of every call, over those that judges send (temperature 0, top_p 1, no penalties); null takes one
             out, for endpoints that refuse it.
         name: appended to the names of its scores: with `strict` a scorer gives `correct_strict`. Two judges with
             different names can score the same thing in one suite, and reports show how far they agree.
-        structured: `auto` holds verdicts to a JSON schema, the reason before the verdict, and asks for free text where
-            the endpoint refuses one; true does so too, but a refusal is an error; false asks for free text. Either is
-            read by the same reader, and each score says which it was.
+        structured: `auto` requests verdicts by a JSON schema, the reason before the verdict, and free text where the
+            endpoint refuses schemas; true requests a schema, and a refusal is an error; false requests free text. Both
+            forms are read by the same reader, and each score records which form was requested.
     """
 
     model: Model | None = None
@@ -94,7 +94,7 @@ class Judge:
             raise ConfigError("structured and a response_format among the parameters: give one of them")
 
     def rating_schema(self, *, reason: bool = True) -> dict[str, Any]:
-        """Parameters that hold a reply to a rating in JSON; none where verdicts are not structured.
+        """Request parameters that restrict a reply to a rating in JSON; empty where verdicts are not structured.
 
         Args:
             reason: whether the judge gives its reasons, in front of the rating.
@@ -102,24 +102,24 @@ class Judge:
         return self._schema("rating", {"rating": {"type": "number"}}, reason=reason)
 
     def yes_no_schema(self) -> dict[str, Any]:
-        """Likewise to YES or NO."""
+        """Request parameters that restrict a reply to YES or NO in JSON; empty as above."""
         return self._schema("verdict", {"verdict": _YES_NO})
 
     def numbered_schema(self) -> dict[str, Any]:
-        """Likewise to a list of YES or NO, each with its number; it is the same for every length of list."""
+        """Request parameters for a list of YES or NO, each with its number; the same for every length of list."""
         if not self.structured:
             return {}
         entry = _closed({"number": {"type": "integer"}, "reason": {"type": "string"}, "verdict": _YES_NO})
         return _format("verdicts", _closed({"verdicts": {"type": "array", "items": entry}}))
 
     def preference_schema(self) -> dict[str, Any]:
-        """Likewise to A, B, or C for neither."""
+        """Request parameters that restrict a reply to A, B, or C for neither, in JSON."""
         return self._schema("preference", {"preference": {"type": "string", "enum": ["A", "B", "C"]}})
 
     def _schema(self, title: str, verdict: Mapping[str, Any], *, reason: bool = True) -> dict[str, Any]:
         if not self.structured:
             return {}
-        # The reason stands first: a verdict that is written first is not drawn from it.
+        # The reason comes first: a verdict that is written before it cannot be based on it.
         before = {"reason": {"type": "string"}} if reason else {}
         return _format(title, _closed({**before, **verdict}))
 
@@ -148,20 +148,20 @@ class Judge:
         Args:
             ask: of the runner.
             messages: the prompt.
-            schema: parameters that hold the reply to a JSON schema, see `rating_schema`; they replace those of
+            schema: parameters that restrict the reply to a JSON schema, see `rating_schema`; they replace those of
                 `parameters` in calls with the schema.
             **parameters: of the call.
 
         Raises:
-            ModelError: no usable reply for good.
+            ModelError: the call failed for good.
         """
         free = self._given(parameters)
         if not schema:
             return await ask(self.model, messages, **free)
-        held = self._given({**parameters, **schema})
+        restricted = self._given({**parameters, **schema})
         if self.structured == "auto" and self.model is not None:
-            return await ask_for_schema(ask, self.model, messages, schema=held, free=free)
-        return marked(await ask(self.model, messages, **held), "")
+            return await ask_for_schema(ask, self.model, messages, schema=restricted, free=free)
+        return marked(await ask(self.model, messages, **restricted), "")
 
     async def ask_once(self, ask: Asks, messages: list[Message], /, **parameters: Any) -> Reply:
         """Make one call whose reply serves all samples and repeats, such as evaluation steps."""
@@ -196,7 +196,7 @@ class Judge:
         """The results of `repeats` concurrent calls of `once`.
 
         Raises:
-            ModelError: of the first that failed, when all have come in: what the others paid for is kept.
+            ModelError: the first that failed, raised after all calls have ended, so that the other replies are kept.
         """
         return await together([once] * self.repeats)
 
@@ -222,7 +222,7 @@ async def together(calls: Sequence[Callable[[], Awaitable[T]]]) -> tuple[T, ...]
     of several steps therefore takes each step in all its repeats together, and no repeat runs ahead.
 
     Raises:
-        ModelError: of the first that failed, when all have come in: what the others paid for is kept.
+        ModelError: the first that failed, raised after all calls have ended, so that the other replies are kept.
     """
     if len(calls) == 1:
         return (await calls[0](),)
@@ -235,7 +235,7 @@ async def together(calls: Sequence[Callable[[], Awaitable[T]]]) -> tuple[T, ...]
 
 
 def judged_by(scorer: Any, judge: Judge) -> Any:
-    """The scorer with another judge; one that scores by another scorer, such as `PerTurn`, passes it on."""
+    """Return the scorer with another judge; one that wraps another scorer, such as `PerTurn`, passes the judge on."""
     pass_on = getattr(scorer, "with_judge", None)
     return pass_on(judge) if pass_on else replace(scorer, judge=judge)
 
@@ -306,8 +306,8 @@ def _as_json(value: Any) -> str:
 def unless_stopped(verdict: Verdict, reply: Reply) -> Verdict:
     """The verdict, or `refused` if the endpoint stopped the judge before one could be parsed.
 
-    Words that come as a refusal hold no verdict, whatever numbers are among them. Those before a filter may.
-    It says in which form the reply was asked for, where that is known.
+    A refusal holds no verdict, whatever numbers are in it; the text before a content filter may hold one.
+    The verdict records in which form the reply was requested, where that is known.
     """
     if reply.finish == "refusal" or (verdict.value is None and reply.finish in STOPPED):
         verdict = Verdict("refused", reason=reply.text.strip())
@@ -387,7 +387,7 @@ def _unparsed_score(name: str, verdict: Verdict, reason: str, details: Mapping[s
 def read_numbered(reply: Reply, n: int) -> tuple[Verdict, ...]:
     r"""One verdict for each number from 1 to `n`; a number without a readable verdict is unparsed or refused.
 
-    >>> [one.label or one.kind for one in read_numbered(Reply("", "1. YES\n3. NO"), 3)]
+    >>> [verdict.label or verdict.kind for verdict in read_numbered(Reply("", "1. YES\n3. NO"), 3)]
     ['yes', 'none', 'no']
     """
     verdicts = read_verdict_list(reply.text, n)
@@ -405,7 +405,7 @@ def first_unparsed(verdicts: Iterable[Verdict]) -> Verdict | None:
 
 
 def form_of(verdicts: Iterable[Verdict]) -> str:
-    """In which form the replies behind some verdicts were asked for; of several the one that is no schema."""
+    """The form in which the replies of some verdicts were requested; of several, the one without a schema."""
     forms = [verdict.asked_for for verdict in verdicts if verdict.asked_for]
     return next((form for form in forms if form != AS_SCHEMA), forms[0] if forms else "")
 

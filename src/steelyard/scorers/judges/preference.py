@@ -38,7 +38,7 @@ from steelyard.scorers.preference import VALUES, Label, Sides, is_nearly_same, s
 from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, StageInfo
 
 _TOKENS: Final = 1024
-"""Reasons stand before the verdict, so a reply that is cut off has none: a few sentences take 100 to 300 tokens."""
+"""Reasons come before the verdict, so a reply that is cut off has none: a few sentences take 100 to 300 tokens."""
 _LONGEST_REASON: Final = 2000
 _MOST_CRITERIA: Final = 50
 _ENCLOSED: Final = re.compile(
@@ -46,18 +46,18 @@ _ENCLOSED: Final = re.compile(
     r"(?=\s{0,6}(?:[A-Ca-cＡ-Ｃ12１２]|tie|draw|平))",
     re.IGNORECASE,
 )
-"""Marks in which an answer may rightly put its own letter, and in which a judge's verdict would be read."""
+"""Markup around a letter that an answer may contain for its own purposes and that would be read as a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
     """Which of two answers a judge prefers: 1 for side A, 0 for side B, 0.5 for neither.
 
-    The judge sees the answers by their places, never who gave them, and marks in them that look like a verdict are
-    made unreadable. With both orders, verdicts that differ make the pair `inconsistent`: it counts half, and is told
-    apart from a tie. A pair with a side that failed or refused is not judged. A verdict that cannot be read leaves the
-    pair `unparsed`. Where the judge is asked several times, an order says what more than half of the verdicts that were
-    read say; without such a majority the pair is `inconsistent`.
+    The judge sees the answers by their places, never who gave them, and marks in them that look like a verdict are made
+    unreadable. With both orders, verdicts that differ make the pair `inconsistent`: it counts half, and is reported
+    apart from ties. A pair with a side that failed or refused is not judged. A verdict that cannot be read leaves the
+    pair `unparsed`. Where the judge is asked several times, the verdict of an order is that of more than half of its
+    parsed replies; without such a majority the pair is `inconsistent`.
 
     Args:
         judge: the model that judges.
@@ -97,8 +97,8 @@ class Preference:
         """Check the settings.
 
         Raises:
-            ConfigError: no name, criteria that say nothing, an order or a reference that there is not, a seed that is
-                no whole number, or a prompt that cannot be trusted or leaves out what was asked for.
+            ConfigError: no name, blank criteria, an unknown `orders` or `reference`, a seed that is not a
+                whole number, or a prompt that cannot be trusted or leaves out what was asked for.
         """
         if not self.name.strip() or not self.name.isprintable():
             raise ConfigError(f"name: a score has a printable name, not {self.name!r}")
@@ -113,9 +113,9 @@ class Preference:
             expect_number("transcript_tokens", self.transcript_tokens, 200, 1_000_000, whole=True)
         self._prompt.check()
         if self.template:
-            named = dict(placeholders(self._prompt.text("en")))
+            used_names = dict(placeholders(self._prompt.text("en")))
             for key, is_set in (("criteria", bool(self.criteria)), ("reference", self.reference is True)):
-                if is_set and key not in named:
+                if is_set and key not in used_names:
                     raise ConfigError(f"{key} is set, but the prompt does not name {{{{{key}}}}}")
 
     def _check_criteria(self) -> None:
@@ -129,9 +129,9 @@ class Preference:
 
     @property
     def prompts(self) -> dict[str, FencedPrompt]:
-        """The prompts that are sent, by their names in the manifest; the criteria among them where they are ours."""
-        ours = {} if self.criteria else {"criteria": self._packaged_criteria}
-        return {"preference": self._prompt, **ours}
+        """The prompts that are sent, by their names in the manifest; with the criteria where none are set."""
+        criteria_prompt = {} if self.criteria else {"criteria": self._packaged_criteria}
+        return {"preference": self._prompt, **criteria_prompt}
 
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""
@@ -156,10 +156,10 @@ class Preference:
 
         repeats, messages = self.judge.repeats, list(prompts.values())
         # Equal answers make one prompt of both orders: it is asked once, and its verdict counts for each.
-        asked = messages[:1] if messages[0] == messages[-1] else messages
-        verdicts = await together([partial(once, each) for each in asked for _ in range(repeats)])
-        by_prompt = [verdicts[at * repeats : (at + 1) * repeats] for at in range(len(asked))]
-        orders = [order_of(shown, by_prompt[min(at, len(asked) - 1)]) for at, shown in enumerate(prompts)]
+        distinct = messages[:1] if messages[0] == messages[-1] else messages
+        verdicts = await together([partial(once, prompt) for prompt in distinct for _ in range(repeats)])
+        by_prompt = [verdicts[at * repeats : (at + 1) * repeats] for at in range(len(distinct))]
+        orders = [order_of(shown, by_prompt[min(at, len(distinct) - 1)]) for at, shown in enumerate(prompts)]
         return self._score(sides, orders, form_of(verdicts))
 
     def _with_transcripts(self, sides: Sides, sample: Sample, output: Output) -> Sides | Score:
@@ -248,7 +248,7 @@ def _disarmed(answer: str) -> str:
 
 Shown = Literal["AB", "BA"]
 DIVIDED: Final = "divided"
-"""The kind of an order whose repeats have no majority: it was read, and says nothing in one voice."""
+"""The kind of an order whose repeats were parsed but have no majority."""
 _SLOTS: Final = {"A": 1, "B": 2}
 
 
@@ -275,7 +275,7 @@ class Order:
     repeats: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, as it stands in the score's detail."""
+        """Plain JSON, as it is stored in the score's detail."""
         values: dict[str, Any] = {
             "shown": self.shown,
             "verdict": self.verdict,
@@ -330,9 +330,9 @@ class Combined(NamedTuple):
 def combined(orders: Sequence[Order]) -> Combined:
     """Combine the verdicts of one or two orders.
 
-    `inconsistent` where the two orders say different things, whatever these are, and where the repeats of one order
-    are divided. One order that was not read leaves the pair unparsed: half a swap is not a swap. It is `refused` where
-    the judge refused an order and every other one was read, or refused as well.
+    `inconsistent` where the verdicts of the two orders differ, whatever they are, and where the repeats of one order
+    are divided. One order that was not parsed leaves the pair unparsed: the other alone may show position bias. It is
+    `refused` where the judge refused an order and every other one was read, or refused as well.
 
     >>> combined([Order("AB", "A", 1, "scored"), Order("BA", "tie", 0, "scored")]).label
     'inconsistent'
@@ -360,8 +360,8 @@ def explained(orders: Sequence[Order]) -> str:
         return "; ".join(f"{_named(order)} with {order.shown[0]} shown first" for order in orders)
     first = orders[0]
     where = "in both orders" if len(orders) > 1 else f"with {first.shown[0]} shown first"
-    named = "" if first.shown == "AB" or not first.reason else " (its A is side B)"
-    return f"{_named(first)} {where}{named}{f': {first.reason}' if first.reason else ''}"
+    hint = "" if first.shown == "AB" or not first.reason else " (its A is side B)"
+    return f"{_named(first)} {where}{hint}{f': {first.reason}' if first.reason else ''}"
 
 
 def _named(order: Order) -> str:

@@ -1,8 +1,8 @@
 """One rating on a form, as G-Eval asks for it: weighted by token probabilities, a mean of samples, or as it was read.
 
-The paper's score is sum(p(s_i) s_i) over the scale. Where the endpoint tells no probabilities they are estimated by
-the frequencies among n samples at temperature 1; the paper took n = 20. A rating that was merely read once is another
-thing, and says so: what was done stands on every score, and so does the reason where it is not what was asked for.
+The paper's score is sum(p(s_i) s_i) over the scale. Where the endpoint gives no probabilities they are estimated by
+the frequencies among n samples at temperature 1; the paper took n = 20. A rating that was read once is neither: every
+score records which method was used, and the reason where it is not the requested one.
 
 Source: Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023, section 2 and 3.
 
@@ -98,7 +98,7 @@ class Form:
             raise ConfigError("weighting by samples needs a temperature above 0; take it out of the judge's parameters")
 
     def schema(self, judge: Judge) -> dict[str, Any]:
-        """Parameters that hold a reply to the form in JSON, with reasons where the form asks for them."""
+        """Request parameters that restrict a reply to the form in JSON, with reasons where the form asks for them."""
         schema = judge.rating_schema(reason=self.reasoning)
         return {**schema, "max_tokens": self.most_tokens + _BRACES_TOKENS} if schema else {}
 
@@ -124,7 +124,7 @@ class Rated:
         unparsed: replies in which none was.
         mass: the share of the probability that was covered; None where none was known.
         distribution: value -> probability, or frequency among the samples.
-        fallback: why it is not what was asked for; "" where it is.
+        fallback: why the requested method was not used; "" where it was.
     """
 
     verdict: Verdict
@@ -140,7 +140,7 @@ async def rate(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> 
     """Ask for a rating once for each repeat of the judge.
 
     Raises:
-        ModelError: a call failed for good; with `logprobs`, an endpoint that refuses them or gives none as well.
+        ModelError: a call failed for good; or the weighting is `logprobs` and the endpoint refuses or omits them.
     """
     if form.weighting == "samples":
         return await _sampled(form, judge, ask, messages)
@@ -171,8 +171,8 @@ def _mean(verdicts: Sequence[Verdict]) -> Rated:
 
 async def _weighted(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
     """Ratings weighted by token probabilities; where these are missing, the rating as it was read, with the reason."""
-    asked = partial(judge.ask, ask, messages, schema=form.schema(judge))
-    weighted = partial(asked, logprobs=True, top_logprobs=form.alternatives, max_tokens=form.most_tokens)
+    call = partial(judge.ask, ask, messages, schema=form.schema(judge))
+    weighted = partial(call, logprobs=True, top_logprobs=form.alternatives, max_tokens=form.most_tokens)
 
     async def once() -> Reply | str:
         try:
@@ -184,7 +184,7 @@ async def _weighted(form: Form, judge: Judge, ask: Asks, messages: list[Message]
 
     outcomes = await judge.repeated(once)
     refusals = [outcome for outcome in outcomes if isinstance(outcome, str)]
-    plain = partial(asked, max_tokens=form.most_tokens)
+    plain = partial(call, max_tokens=form.most_tokens)
     again = iter(await together([plain] * len(refusals)) if refusals else ())
     return tuple(
         _single(form.read(next(again)), outcome) if isinstance(outcome, str) else _expected(form, outcome)
@@ -296,7 +296,7 @@ _SPELLED: Final = re.compile(r"[-0-9]*")
 _DECORATION: Final = " \t\r\n*_`~\"'“”‘’(（[【<{:："
 _DECIMAL: Final = ".,"
 _ONE: Final = 1.001
-"""Endpoints round: a distribution may sum to a little more than 1, one that sums to much more is none."""
+"""Endpoints round: a distribution may sum to a little more than 1, one that sums to much more is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,8 +345,8 @@ def expected_rating(text: str, span: tuple[int, int], tokens: Sequence[Any], val
 
     >>> from math import log
     >>> four = {"token": "4", "logprob": log(0.6), "top_logprobs": [{"token": "5", "logprob": log(0.2)}]}
-    >>> found = expected_rating("4", (0, 1), [four], range(1, 6))
-    >>> round(found.value, 6), round(found.mass, 6)
+    >>> expected = expected_rating("4", (0, 1), [four], range(1, 6))
+    >>> round(expected.value, 6), round(expected.mass, 6)
     (4.25, 0.8)
     """
     number_start = _place_of_number(text, span, values)
@@ -395,13 +395,13 @@ class _Spelling:
         token = self._tokens[index]
         spelled = {text: _spelled(text.removeprefix(before), so_far) for text in token.alternatives}
         listed = {number for number, _ in spelled.values()}
-        for text, (number, rest) in spelled.items():
+        for text, (number, suffix) in spelled.items():
             p = weight * token.alternatives[text]
             taken = text == token.text
             longer = self._longer(number)
-            if taken and longer and not rest and index + 1 < len(self._tokens):
+            if taken and longer and not suffix and index + 1 < len(self._tokens):
                 self._gather(index + 1, "", number, p)
-            elif _is_over(rest, taken=taken, ended=bool(so_far) and not text) or (not rest and longer <= listed):
+            elif _is_over(suffix, taken=taken, ended=bool(so_far) and not text) or (not suffix and longer <= listed):
                 self._add(number, p)
 
     def _longer(self, number: str) -> set[str]:
@@ -421,15 +421,15 @@ def _spelled(text: str, so_far: str) -> tuple[str, str]:
     return so_far + cleaned[:length], cleaned[length:]
 
 
-def _is_over(rest: str, *, taken: bool, ended: bool) -> bool:
-    """Whether a number ends before `rest`; one that may continue as a decimal ends only if its token was taken.
+def _is_over(suffix: str, *, taken: bool, ended: bool) -> bool:
+    """Whether a number ends before `suffix`; one that may continue as a decimal ends only if its token was taken.
 
     Args:
-        rest: what stands behind it in the same token.
+        suffix: what follows it in the same token.
         taken: whether this token was: the rating is known to be a whole number then.
         ended: whether the token has no text, as the end of a reply has.
     """
-    return ended or (bool(rest) and (taken or rest[0] not in _DECIMAL))
+    return ended or (bool(suffix) and (taken or suffix[0] not in _DECIMAL))
 
 
 def _tokens(text: str, listed: Sequence[Any]) -> list[_NumberToken]:

@@ -2,8 +2,8 @@
 
 `Relevance`: does a query or an answer meet every point of the request, and nothing else? The fourth stage of judging
 generated SQL: whether it runs and returns the reference's result is told by running it (`steelyard.scorers.sql`);
-whether it answers what was asked has to be read. A G-Eval with criteria and steps of our own, so that nothing is
-written by the judge beforehand.
+whether it answers the question has to be judged. It is a G-Eval with criteria and steps of our own, so the judge writes
+no steps first.
 
 `AnswerRelevancy`: does the answer address the question? Two yes-or-no questions in one call. The questions (does it
 keep to the subject, does it give what was asked for) and their equal weight are those of LlamaIndex'
@@ -68,8 +68,8 @@ Showing = Literal["auto", "shown", "hidden"]
 _REASONS: Final = re.compile(r"reason|explain|justif|理由|原因", re.IGNORECASE)
 """Words of a prompt that asks for more than a number, so that a reply needs room for it."""
 _ALTERNATIVES: Final = 5
-"""Of each token of a reply with reasons: they are stored for all of them, and after its reasons a judge hardly wavers
-between more than two or three ratings. With 20, a reply would take 30 kB."""
+"""Alternatives listed per token of a reply with reasons: they are stored for every token, and after its reasons a judge
+hardly wavers between more than two or three ratings. With 20, a reply would take 30 kB."""
 _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "reference": "relevance_of_reference"})
 
 
@@ -90,7 +90,7 @@ class Relevance:
             database or a dialect.
         schema: whether the judge is shown the sample's schema: `auto` where the target's template or body has a place
             for it (`{{metadata.schema}}`) or its rules read it, and for references; of a function, an engine or stored
-            predictions nothing is known, so it is not shown. `shown` and `hidden` say it for all.
+            predictions nothing is known, so it is not shown. `shown` and `hidden` apply to all targets.
         weighting: as in `g_eval`.
         samples: how many replies `samples` asks for.
         min_probability_mass: as in `g_eval`.
@@ -124,15 +124,15 @@ class Relevance:
         """Check the settings.
 
         Raises:
-            ConfigError: an unknown word, an option out of its range, or a prompt that cannot be trusted.
+            ConfigError: an unknown value, an option out of its range, or a prompt that cannot be trusted.
         """
-        for name, value, known in (
+        for name, value, allowed in (
             ("judged", self.judged, get_args(Judged)),
             ("candidate", self.candidate, get_args(Candidate)),
             ("schema", self.schema, get_args(Showing)),
         ):
-            if value not in known:
-                raise ConfigError(f"{name}: there is no {value!r}{did_you_mean(str(value), known)}")
+            if value not in allowed:
+                raise ConfigError(f"{name}: there is no {value!r}{did_you_mean(str(value), allowed)}")
         self._form.check()
         self._form.check_judge(self.judge)
         if self.threshold is not None and not 1 <= self.threshold <= 5:
@@ -227,7 +227,7 @@ class AnswerRelevancy:
 
     Of a sample with `metadata["answerable"] = False` the right answer is that there is none: an answer that says so is
     1, and one that answers all the same is 0, since what it says cannot be what was asked for. An answer that says
-    nothing but that is read without a call; any other is put before the judge with a prompt of its own.
+    nothing but that is recognised without a call; any other goes to the judge with a prompt of its own.
 
     Args:
         judge: the model that judges.

@@ -1,4 +1,4 @@
-"""Who judges in a suite: one judge, or several by their names and their jury, given to the scorers that have none."""
+"""The judges of a suite: one, or several by name with a jury, set on the scorers that have no judge of their own."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class SuiteJudges:
 
     @classmethod
     def of(cls, suite: HasJudges) -> SuiteJudges:
-        """Those that a suite names.
+        """Read the judges that a suite names.
 
         Raises:
-            ConfigError: one judge and several.
+            ConfigError: both `judge` and `judges` are set.
         """
         if suite.judges and suite.judge != Judge():
             raise ConfigError("judge and judges: name one judge, or several by their names")
@@ -59,7 +59,7 @@ class SuiteJudges:
         return bool(self.several) or self.one.model is not None
 
     def given_to(self, scorers: Sequence[Scorer]) -> tuple[Scorer, ...]:
-        """The scorers; of several judges, one that needs a judge once for each of them.
+        """The scorers with their judges; with several judges, each scorer that needs one is repeated for each of them.
 
         Raises:
             ConfigError: there are several judges, and no scorer needs one.
@@ -77,12 +77,14 @@ def with_judge(scorers: Sequence[Scorer], judge: Judge) -> tuple[Scorer, ...]:
 
 
 def with_judges(scorers: Sequence[Scorer], judges: Mapping[str, Judge]) -> tuple[Scorer, ...]:
-    """The scorers, with those that take a judge and have the default one once for each of `judges`, under its name."""
-    named = [replace(judge, name=name) for name, judge in judges.items()]
+    """The scorers; each that takes a judge and has the default one is repeated for each of `judges`, by name."""
+    named_judges = [replace(judge, name=name) for name, judge in judges.items()]
     return tuple(
-        given
+        judged_scorer
         for scorer in scorers
-        for given in ([judged_by(scorer, judge) for judge in named] if _wants_judge(scorer) else [scorer])
+        for judged_scorer in (
+            [judged_by(scorer, judge) for judge in named_judges] if _wants_judge(scorer) else [scorer]
+        )
     )
 
 

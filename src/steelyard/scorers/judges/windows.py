@@ -1,4 +1,4 @@
-"""Retrieved contexts in windows: as many as one call can show, whole where they can be, and none of their text lost."""
+"""Packs retrieved contexts into windows that one call can show; they stay whole where they fit, and no text is lost."""
 
 from __future__ import annotations
 
@@ -58,26 +58,26 @@ def check_window(tokens: int) -> None:
 def windows(contexts: Sequence[str], tokens: int) -> tuple[ContextWindow, ...]:
     """Pack `contexts` into windows, in order.
 
-    A context that fits a window stands in one whole; one that does not is cut at sentence borders, a sentence that
-    does not between clauses, a clause that does not at characters. Its parts, one behind the other, are the context.
+    A context that fits a window is kept whole; one that does not is cut at sentence borders, a sentence that
+    does not between clauses, a clause that does not at characters. Its parts, joined in order, are the context.
     Blank ones are left out.
 
     Args:
         contexts: in rank order.
         tokens: estimated tokens of a window as it is shown (see `steelyard.types`).
 
-    >>> [one.numbers for one in windows(["a" * 100, "b" * 100, "c" * 100], 80)]
+    >>> [window.numbers for window in windows(["a" * 100, "b" * 100, "c" * 100], 80)]
     [(1, 2), (3,)]
     """
     packed: list[ContextWindow] = []
-    here, weight = ContextWindow(), 0.0
+    window, weight = ContextWindow(), 0.0
     for number, text in _parts(contexts, tokens):
-        more = token_weight(_passage(number, text) + "\n\n")
-        if here.numbers and weight + more > tokens:
-            packed.append(here)
-            here, weight = ContextWindow(), 0.0
-        here, weight = ContextWindow((*here.numbers, number), (*here.texts, text)), weight + more
-    return (*packed, here) if here.numbers else tuple(packed)
+        added = token_weight(_passage(number, text) + "\n\n")
+        if window.numbers and weight + added > tokens:
+            packed.append(window)
+            window, weight = ContextWindow(), 0.0
+        window, weight = ContextWindow((*window.numbers, number), (*window.texts, text)), weight + added
+    return (*packed, window) if window.numbers else tuple(packed)
 
 
 def _passage(number: int, text: str, mark: str = _ANY_MARK) -> str:
@@ -98,11 +98,11 @@ def _joined(text: str, budget: float) -> Iterator[str]:
     begin = end = 0
     weight = 0.0
     for piece in _pieces(text, budget):
-        more = token_weight(piece)
-        if weight + more > budget:
+        added = token_weight(piece)
+        if weight + added > budget:
             yield text[begin:end]
             begin, weight = end, 0.0
-        end, weight = end + len(piece), weight + more
+        end, weight = end + len(piece), weight + added
     yield text[begin:]
 
 
