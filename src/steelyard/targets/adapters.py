@@ -115,8 +115,8 @@ def name_of(given: Any) -> str:
     """Name the object for a manifest: its import path or class, never its address in memory."""
     if isinstance(given, str):
         return given
-    named = given if hasattr(given, "__qualname__") else type(given)
-    return f"{named.__module__}:{named.__qualname__}"
+    named_object = given if hasattr(given, "__qualname__") else type(given)
+    return f"{named_object.__module__}:{named_object.__qualname__}"
 
 
 def source(ident: Any, metadata: Mapping[str, Any], *, page: Any, span: tuple[Any, Any] | None) -> dict[str, Any]:
@@ -162,8 +162,8 @@ def page_of(metadata: Mapping[str, Any], *, first: int) -> Any:
         if metadata.get(key) is not None:
             return metadata[key]
     reader = metadata.get("source")
-    known = any(key in metadata for key in ("total_pages", "file_path", "file_name"))
-    return reader if known and isinstance(reader, str) and reader.isascii() and reader.isdecimal() else None
+    has_file_keys = any(key in metadata for key in ("total_pages", "file_path", "file_name"))
+    return reader if has_file_keys and isinstance(reader, str) and reader.isascii() and reader.isdecimal() else None
 
 
 def _document(metadata: Mapping[str, Any]) -> str:

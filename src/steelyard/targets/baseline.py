@@ -3,7 +3,7 @@
 Of multiple-choice questions `random` knows nothing, `longest` exploits that authors word the right option with more
 care, `retrieval` looks the options up, see `steelyard.targets.baseline_readers`. `rules` writes SQL, see
 `steelyard.targets.sql_rules`; `extractive` reads documents, see `steelyard.targets.baseline_readers`. `reference` is
-the ceiling: what scorers say of it says something about the scorers and the references.
+the ceiling: its scores show how good the scorers and the references are.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Baseline:
     """A classical baseline that calls no model. Its output is a letter; of `rules` a SQL statement, of `extractive`
     a sentence, of `reference` the reference.
 
-    `retrieval` asks the knowledge for question + option, for each option, and takes the option whose best passage
+    `retrieval` searches the knowledge for question + option, for each option, and takes the option whose best passage
     scores highest (BM25); only passages count that share a word with the question and one with the option, function
     words left out. Deviations from Clark et al.: passages of a few sentences with their headings instead of single
     sentences, and BM25 for their engine's score. Their solver shares a tie's credit among its options; here one of
@@ -78,13 +78,13 @@ class Baseline:
         """Read the documents before anything is run.
 
         Raises:
-            ConfigError: a baseline that there is not, one that reads without documents, another with options of those,
-                or sizes that cannot be meant.
+            ConfigError: an unknown baseline, one that reads documents without any, another one with options for these,
+                or sizes out of range.
             DataError: a document cannot be read.
         """
-        known = get_args(Kind)
-        if self.baseline not in known:
-            near = did_you_mean(str(self.baseline), known)
+        kinds = get_args(Kind)
+        if self.baseline not in kinds:
+            near = did_you_mean(str(self.baseline), kinds)
             raise ConfigError(f"there is no baseline {self.baseline!r}{near}")
         if self.baseline != "extractive" and self._cut_or_top_k_given:
             raise ConfigError(f"baseline {self.baseline} retrieves no chunks; top_k, chunk_tokens and overlap_tokens "
@@ -109,8 +109,8 @@ class Baseline:
         """Answer with a letter, SQL, a sentence or the reference.
 
         Raises:
-            ValueError: the sample has no choices where a letter is wanted, or more than there are letters; or no
-                reference where that is wanted.
+            ValueError: the sample has no choices where the answer is a letter, or more than there are letters; or no
+                reference where that is the answer.
         """
         if self.baseline == "rules":
             return _read_as_sql(sample)
@@ -172,7 +172,7 @@ class Baseline:
 
 
 def _reference_of(sample: Sample) -> Output:
-    """The reference as an output, with the sources that should be retrieved as what was."""
+    """The reference as an output, with the expected sources as those that were retrieved."""
     value = sample.reference
     if value is None:
         raise ValueError(f"sample {sample.id!r} has no reference to answer with")
@@ -182,8 +182,8 @@ def _reference_of(sample: Sample) -> Output:
     if not isinstance(sources, list) or not all(isinstance(source, Mapping) for source in sources):
         return Output(value, sample.contexts)
     texts = [source.get("text") for source in sources]
-    known = tuple(text for text in texts if isinstance(text, str))
-    return Output(value, known if len(known) == len(texts) else sample.contexts, {"sources": sources})
+    known_texts = tuple(text for text in texts if isinstance(text, str))
+    return Output(value, known_texts if len(known_texts) == len(texts) else sample.contexts, {"sources": sources})
 
 
 def _read_as_sql(sample: Sample) -> Output:
@@ -200,7 +200,7 @@ def _read_as_sql(sample: Sample) -> Output:
 
 @lru_cache(maxsize=256)
 def _parse(ddl: str, dialect: str) -> Schema:
-    """The schema of a database is asked for once for each of its questions."""
+    """Parse a schema; cached, as it is needed for each question on the same database."""
     return parse_schema(ddl, dialect=dialect)
 
 

@@ -54,10 +54,10 @@ class Solver:
         best = {}
         for number, option in enumerate(options):
             words = tokens(option)
-            own = self.index.scores(words)
-            both = about & self.index.having(token for token in set(words) if not is_stop(token))
-            if both:
-                scored = ((base[index] + own[index], index) for index in both)
+            option_scores = self.index.scores(words)
+            matching = about & self.index.having(token for token in set(words) if not is_stop(token))
+            if matching:
+                scored = ((base[index] + option_scores[index], index) for index in matching)
                 score, index = max(scored, key=lambda pair: (pair[0], -pair[1]))
                 best[number] = (index, score)
         return best
@@ -84,8 +84,8 @@ def _build_solver(paths: Paths, stamps: Stamps) -> Solver:
 
 
 _CLUE: Final = 4 / 3
-"""What holds the kind of thing asked for counts as much as this many shared words: 4 points where a word has 3, in the
-rules of Riloff and Thelen."""
+"""A sentence with the expected kind of answer gets the weight of this many shared words: 4 points where a word has 3,
+in the rules of Riloff and Thelen."""
 _TITLE_WORDS: Final = 12
 _CLOSED: Final = re.compile(r"[.!?。！？…:：;；|][\"'”’」』）)\]*_]*$")
 
@@ -126,7 +126,7 @@ class ExtractiveReader:
         return Output(chunk.text[start:end], contexts, {**retrieved, "evidence": "sentence", "sentence": sentence})
 
     def _best(self, question: str, chunks: Sequence[Chunk]) -> tuple[int, int, int, float] | None:
-        """Rank of the chunk, start and end in it, and score; equal ones by rank and place, titles only for want."""
+        """Rank of the chunk, start and end in it, and score; equal ones by rank and position, titles last."""
         terms = QuestionTerms.of(question)
         scored = [
             (not _is_title(text), self.score(terms, text), -rank, -start, end)
@@ -140,11 +140,11 @@ class ExtractiveReader:
         return -rank, -start, end, score
 
     def score(self, question: QuestionTerms, sentence: str) -> float:
-        """How much of what the question asks with, by weight, the sentence has.
+        """The weighted share of the question's words in a sentence, plus a bonus for the expected kind of answer.
 
             score(s, q) = (sum over words of both: idf + clue * 4/3 * mean over words of q: idf) / sum of q: idf
 
-        `clue` is 1 where the sentence holds the kind of thing that is asked for, outside of the question's own words.
+        `clue` is 1 where the sentence holds the kind of answer that is asked for, outside of the question's own words.
         """
         weights = {word: self.idf(word) for word in question.words}
         total = sum(weights.values())
@@ -172,12 +172,18 @@ class QuestionTerms:
     def of(cls, text: str) -> QuestionTerms:
         """Read a question."""
         return cls(
-            frozenset(words(text)), text.lower(), tuple(held for pattern, held in _kinds() if pattern.search(text))
+            frozenset(words(text)),
+            text.lower(),
+            tuple(answer_pattern for pattern, answer_pattern in _kinds() if pattern.search(text)),
         )
 
     def is_met_by(self, sentence: str) -> bool:
-        """Whether a sentence holds a value of the wanted kind that the question itself does not hold."""
-        return any(match.lower() not in self.text for held in self.wanted for match in held.findall(sentence))
+        """Whether a sentence holds an answer of the expected kind that the question itself does not hold."""
+        return any(
+            match.lower() not in self.text
+            for answer_pattern in self.wanted
+            for match in answer_pattern.findall(sentence)
+        )
 
 
 def words(text: str) -> set[str]:
@@ -191,7 +197,7 @@ def words(text: str) -> set[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _unit_of(token: str) -> str:
-    """A token without plural and past; "" for a function word. Kept, since a document has few words many times."""
+    """A token without plural and past; "" for a function word. Cached, since a document repeats few words often."""
     if is_stop(token):
         return ""
     return stem(token) if token.isascii() else token
@@ -204,7 +210,7 @@ def _is_title(text: str) -> bool:
 
 @cache
 def _kinds() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
-    """How a kind of answer is asked for, and what holds it."""
+    """Pairs of patterns, one per kind of answer: of questions that ask for it, and of texts that hold it."""
     return tuple(_patterns())
 
 

@@ -142,9 +142,9 @@ def missing_package(path: str) -> str:
 
 def look_here() -> None:
     """Add the current folder to the module search path."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
 
 
 def _of_object(path: str, value: Any, name: str) -> Described:
@@ -189,13 +189,13 @@ def _parsed(origin: str, _mtime_ns: int, _size: int) -> ast.Module:
 
 def _spec_of(module: str) -> machinery.ModuleSpec | None:
     """Where a module is, without importing the packages that it is in."""
-    top, *rest = module.split(".")
+    top, *submodules = module.split(".")
     try:
         spec = util.find_spec(top)
     except (ImportError, ValueError):
         return None
     name = top
-    for part in rest:
+    for part in submodules:
         folders = spec.submodule_search_locations if spec is not None else None
         if folders is None:
             return None
@@ -205,7 +205,7 @@ def _spec_of(module: str) -> machinery.ModuleSpec | None:
 
 
 def _spec_inside(name: str, folders: list[str]) -> machinery.ModuleSpec | None:
-    """Where a module of a package is, the package being in `places`."""
+    """Where a module of a package is, the package being in `folders`."""
     try:
         return machinery.PathFinder.find_spec(name, folders)
     except KeyError:
@@ -253,11 +253,11 @@ def _of_node(node: ast.stmt) -> Described:
         return Described(is_class=True)
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return Described(plain=_plain_in(node))
-    given = node.args
+    arguments = node.args
     if node.decorator_list:  # it may fill arguments in, but most keep their names
-        return Described(_arguments(given))
-    needed = len(given.posonlyargs) + len(given.args) - len(given.defaults)
-    return Described(_arguments(given), needed + sum(default is None for default in given.kw_defaults))
+        return Described(_arguments(arguments))
+    needed = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return Described(_arguments(arguments), needed + sum(default is None for default in arguments.kw_defaults))
 
 
 def _plain_in(node: ast.stmt) -> str:
@@ -270,12 +270,12 @@ def _plain_in(node: ast.stmt) -> str:
     return next((name for kind, name in _DISPLAYS if isinstance(value, kind)), "")
 
 
-def _arguments(given: ast.arguments) -> tuple[str, ...]:
-    return tuple(posonlyarg.arg for posonlyarg in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+def _arguments(arguments: ast.arguments) -> tuple[str, ...]:
+    return tuple(posonlyarg.arg for posonlyarg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
 
 
 def _imported(statement: ast.stmt) -> Iterator[str]:
-    """The modules that a statement of a module imports; what stands inside `try` or `if` may be missing."""
+    """The modules that a statement of a module imports; those inside `try` or `if` may be missing."""
     if isinstance(statement, ast.Import):
         yield from (alias.name for alias in statement.names)
     elif isinstance(statement, ast.ImportFrom) and statement.level == 0 and statement.module:

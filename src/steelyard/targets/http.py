@@ -64,7 +64,7 @@ class HttpEndpoint(HttpModel):
 
     @property
     def without_question(self) -> str:
-        """What would be the same for every sample; empty where the question has a place."""
+        """Why every sample would be sent the same; empty where the question has a place."""
         if asks_the_question(*self._own_places):
             return ""
         if not shows_messages([self.url, self.body]):
@@ -91,13 +91,13 @@ class HttpEndpoint(HttpModel):
         return Output(reply.text, tuple(reply.metadata.get("contexts", ())), metadata)
 
     def messages(self, sample: Sample) -> str | list[Message]:
-        """What is asked for a sample; messages are sent as they are where no template is given."""
+        """The prompt or messages to send for a sample; messages are sent as they are where no template is given."""
         template = self.template or default_template(sample)
         if template:
             text = load_template(template)
             filled = render(text, values_with_examples(sample, text, self.examples))
-            asked = conversation_asked(sample.input, filled, has_transcript=has_transcript(text))
-            return filled if len(asked) == 1 and asked[0]["content"] == filled else asked
+            conversation = conversation_asked(sample.input, filled, has_transcript=has_transcript(text))
+            return filled if len(conversation) == 1 and conversation[0]["content"] == filled else conversation
         if is_messages(sample.input):
             return list(sample.input)
         question: str = sample_values(sample)["question"]

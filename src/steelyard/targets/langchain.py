@@ -86,88 +86,95 @@ class LangChainRunnable:
 
         async def invoke(sample: Sample) -> Output:
             heard, listening = _listening(runnable)
-            given = await runnable.ainvoke(self.input_of(sample), **listening)
-            return self._with_agent(self._read(given), given, sample, heard)
+            result = await runnable.ainvoke(self.input_of(sample), **listening)
+            return self._with_agent(self._read(result), result, sample, heard)
 
         def invoke_in_thread(sample: Sample) -> Output:
             heard, listening = _listening(runnable)
-            given = runnable.invoke(self.input_of(sample), **listening)
-            return self._with_agent(self._read(given), given, sample, heard)
+            result = runnable.invoke(self.input_of(sample), **listening)
+            return self._with_agent(self._read(result), result, sample, heard)
 
         return invoke if callable(getattr(runnable, "ainvoke", None)) else invoke_in_thread
 
-    def _read(self, given: Any) -> Output:
+    def _read(self, result: Any) -> Output:
         """The output in the result of the chain.
 
         Raises:
             LookupError: it is a mapping that lacks a key.
         """
-        documents = self._documents(given)
-        answer = self._answer(given)
+        documents = self._documents(result)
+        answer = self._answer(result)
         contexts = tuple(map(_text_of_document, documents))
         metadata: dict[str, Any] = {"sources": [self._source(document) for document in documents]} if documents else {}
         if (finish := _finish(answer)) in _STOPPED:
             metadata["finish"] = finish
         return Output(_value(answer), contexts, metadata)
 
-    def _with_agent(self, output: Output, given: Any, sample: Sample, heard: Sequence[Any]) -> Output:
+    def _with_agent(self, output: Output, result: Any, sample: Sample, heard: Sequence[Any]) -> Output:
         """The output with the agent's messages and tokens, as far as there are any.
 
         Args:
             output: what was read.
-            given: what came back.
-            sample: what was asked.
+            result: what the runnable returned.
+            sample: whose input was sent.
             heard: the replies of models that LangChain reported on the way.
         """
-        messages = given.get("messages") if isinstance(given, Mapping) else given
+        messages = result.get("messages") if isinstance(result, Mapping) else result
         if _is_message(messages):
             messages = [messages]
-        own: list[dict[str, Any]] = []
+        agent_messages: list[dict[str, Any]] = []
         replies: Sequence[Any] = ()
         if is_answered_conversation(messages):
-            own = own_messages(messages, sample.input)
-            replies = answers_among(messages, len(own))
-        if isinstance(given, Mapping) and given.get("intermediate_steps"):
-            own = [*_steps(given["intermediate_steps"]), {"role": "assistant", "content": str(output.value)}]
+            agent_messages = own_messages(messages, sample.input)
+            replies = answers_among(messages, len(agent_messages))
+        if isinstance(result, Mapping) and result.get("intermediate_steps"):
+            agent_messages = [
+                *_steps(result["intermediate_steps"]),
+                {"role": "assistant", "content": str(output.value)},
+            ]
         # A single answer is the output itself.
-        shown = own if len(own) > 1 or any("tool_calls" in message for message in own) else []
-        more = agent_metadata(shown, heard or replies)
-        return replace(output, metadata={**output.metadata, **more}) if more else output
+        shown = (
+            agent_messages
+            if len(agent_messages) > 1 or any("tool_calls" in message for message in agent_messages)
+            else []
+        )
+        agent_fields = agent_metadata(shown, heard or replies)
+        return replace(output, metadata={**output.metadata, **agent_fields}) if agent_fields else output
 
     def input_of(self, sample: Sample) -> Any:
         """Return the input of the runnable for a sample."""
-        given = sample.input
+        value = sample.input
         if self.history_key:
-            last = last_user_turn(given) if is_messages(given) else None
-            before = [] if last is None else [*given[:last], *given[last + 1 :]]
-            question = question_of(given) if last is None else shown_content(given[last].get("content"))
+            last = last_user_turn(value) if is_messages(value) else None
+            before = [] if last is None else [*value[:last], *value[last + 1 :]]
+            question = question_of(value) if last is None else shown_content(value[last].get("content"))
             return {self.input_key or "input": question, self.history_key: before}
         if self.input_key == "messages":
-            messages = list(given) if is_messages(given) else None
-            return {"messages": messages or [{"role": "user", "content": question_of(given)}]}
+            messages = list(value) if is_messages(value) else None
+            return {"messages": messages or [{"role": "user", "content": question_of(value)}]}
         if self.input_key:
-            return {self.input_key: transcript_of(given)}
-        if is_messages(given) and hasattr(resolve(self.runnable, _METHODS, _EXTRA), "_llm_type"):
-            return list(given)
-        return dict(given) if isinstance(given, Mapping) else transcript_of(given)
+            return {self.input_key: transcript_of(value)}
+        if is_messages(value) and hasattr(resolve(self.runnable, _METHODS, _EXTRA), "_llm_type"):
+            return list(value)
+        return dict(value) if isinstance(value, Mapping) else transcript_of(value)
 
-    def _answer(self, given: Any) -> Any:
+    def _answer(self, result: Any) -> Any:
         """The answer in the result of the chain, which may still be a message."""
-        if not isinstance(given, Mapping):
-            return given
-        key = self.output_key or next((output for output in _OUTPUTS if output in given), "messages")
-        if key not in given:
-            raise LookupError(f"the runnable gave no {self.output_key or 'answer'!r}{did_you_mean(key, given)}")
-        return given[key]
+        if not isinstance(result, Mapping):
+            return result
+        key = self.output_key or next((output for output in _OUTPUTS if output in result), "messages")
+        if key not in result:
+            raise LookupError(f"the runnable gave no {self.output_key or 'answer'!r}{did_you_mean(key, result)}")
+        return result[key]
 
-    def _documents(self, given: Any) -> Sequence[Any]:
+    def _documents(self, result: Any) -> Sequence[Any]:
         """The retrieved documents or texts in the result of the chain."""
-        if not isinstance(given, Mapping):
+        if not isinstance(result, Mapping):
             return ()
-        key = self.contexts_key or next((context for context in _CONTEXTS if given.get(context)), "")
-        if self.contexts_key and key not in given:
-            raise LookupError(f"the runnable gave no {key!r}{did_you_mean(key, given)}")
-        documents = given.get(key) or ()
+        key = self.contexts_key or next((context for context in _CONTEXTS if result.get(context)), "")
+        if self.contexts_key and key not in result:
+            raise LookupError(f"the runnable gave no {key!r}{did_you_mean(key, result)}")
+        documents = result.get(key) or ()
         return documents if isinstance(documents, list | tuple) else (documents,)
 
     def _source(self, document: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ Paths = tuple[Path, ...]
 Stamps = tuple[tuple[str, int, int], ...]
 
 _SHARE: Final = CHUNK_TOKENS // OVERLAP_TOKENS
-"""A smaller chunk shares the same part of it with its neighbour as one of the default size."""
+"""By default, the overlap is the size of a chunk divided by this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 What a model would say and what it finds likeliest differ: Wang et al., "'My Answer is C': First-Token Probabilities Do
 Not Match Text Answers in Instruction-Tuned Language Models" (ACL 2024 Findings), find over 60 % mismatch. So this is a
-target of its own beside `prompt`, for base models and for figures that were published this way.
+target of its own next to `prompt`, for base models and for figures that were published this way.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _WITHOUT: Final = (
     "prompt target"
 )
 _ABOUT_THEM: Final = re.compile(r"log_?prob|\becho\b", re.IGNORECASE)
-"""In a refusal: that it is about what a likelihood needs, and not about the sample."""
+"""Words of a refusal that concern log probabilities, not the sample."""
 
 
 class _WithoutError(TargetError):
-    """A reply without what a likelihood needs."""
+    """A reply without log probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
     """The likeliest option by a model's token probabilities; the scorer `likelihood` makes `acc` and `acc_norm` of it.
 
-    The output is the letter of the likeliest option, the first of several that are equal; what each option has stands
+    The output is the letter of the likeliest option, the first of several that are equal; the values of all options are
     in its metadata.
 
     Args:
@@ -112,8 +112,8 @@ class Likelihood:
         if not self.template:
             return
         text = load_template(self.template)
-        named = {name for name, _ in placeholders(text)}
-        if self.by == "letters" and not {"options", "choices"} & named:
+        used_names = {name for name, _ in placeholders(text)}
+        if self.by == "letters" and not {"options", "choices"} & used_names:
             raise ConfigError("the template lacks {{options}}, so the letters would mean nothing")
 
     def manifest(self) -> dict[str, Any]:
@@ -126,7 +126,7 @@ class Likelihood:
 
     @property
     def without_question(self) -> str:
-        """What would be the same for every sample; empty where the question has a place."""
+        """Why every sample would be sent the same; empty where the question has a place."""
         return "" if asks_the_question(*self._texts) else "the template has no {{question}}"
 
     def shows(self, key: str) -> bool:
@@ -143,15 +143,15 @@ class Likelihood:
         """Ask once for letters, once per option for texts.
 
         Raises:
-            TargetError: the sample has no options, or its reply not what was asked for.
-            ModelError: the endpoint does not give it at all, which ends the run; or a call failed for good.
+            TargetError: the sample has no options, or the reply lacks the log probabilities of some of them.
+            ModelError: the endpoint gives no log probabilities, which ends the run; or a call failed for good.
         """
         if not 2 <= len(sample.choices) <= _MOST:
             raise TargetError(
                 f"a likelihood needs 2 to {_MOST} options, sample {sample.id!r} has {len(sample.choices)}"
             )
         by = self._by_letters if self.by == "letters" else self._by_texts
-        # One call, then the message: an endpoint without them would be asked for nothing with every sample.
+        # One call proves it: an endpoint without log probabilities would else be called in vain for every sample.
         async with proving(ask, self.model, "log probabilities") as shown:
             try:
                 return await by(sample, ask)
@@ -181,11 +181,11 @@ class Likelihood:
         form: Form = "text" if self.by == "texts" else "letters"
         template = self._template(sample)
         prompt = render(template, values_with_examples(sample, template, self.examples, form))
-        asked = conversation_asked(sample.input, prompt, has_transcript=has_transcript(*self._texts))
+        conversation = conversation_asked(sample.input, prompt, has_transcript=has_transcript(*self._texts))
         if not self.system:
-            return asked
+            return conversation
         words = load_words(self.system, "system")
-        return with_system(render(words, values_with_examples(sample, words, self.examples, form)), asked)
+        return with_system(render(words, values_with_examples(sample, words, self.examples, form)), conversation)
 
     @property
     def shows_examples(self) -> bool:
@@ -204,15 +204,16 @@ class Likelihood:
         )
         reply = await ask(self.model, self.messages(sample), **self.parameters, **listing, max_tokens=1)
         listed = _listed(reply)
-        found = letter_probabilities(listed, letters)
-        if found is None or len(listed) < 2:
+        letter_values = letter_probabilities(listed, letters)
+        if letter_values is None or len(listed) < 2:
             raise _WithoutError(_WITHOUT)
-        said = {"by": "letters", "missing": found.missing, "rest": round(found.rest, _DIGITS)}
-        if not found.found:
+        detail = {"by": "letters", "missing": letter_values.missing, "rest": round(letter_values.rest, _DIGITS)}
+        if not letter_values.found:
             reason = f"no letter of an option is among the {len(listed)} likeliest first tokens; the likeliest is "
-            return Output("", (), {"likelihood": {**said, "problem": f"{reason}{found.likeliest[:20]!r}"}})
-        logprobs = {letter: log(p) if p > 0 else -745.0 for letter, p in found.found.items()}
-        return _output(logprobs, said)
+            return Output("", (), {"likelihood": {**detail, "problem": f"{reason}{letter_values.likeliest[:20]!r}"}})
+        # exp(-745) is the smallest positive float; log(0) is undefined.
+        logprobs = {letter: log(p) if p > 0 else -745.0 for letter, p in letter_values.found.items()}
+        return _output(logprobs, detail)
 
     async def _by_texts(self, sample: Sample, ask: Asks) -> Output:
         template = self._template(sample)
@@ -224,12 +225,19 @@ class Likelihood:
         texts = [f"{before}{delimiter}{choice}" for choice in sample.choices]
         # max_tokens is 1, as several servers refuse 0; the token is left out.
         parameters = {"temperature": 0} | dict(self.parameters)
-        found = [
+        likelihoods = [
             _of_text(text, len(before), await ask(self.model, text, **parameters, **listing, max_tokens=1))
             for text in texts
         ]
-        logprobs = {option_label(no): one.logprob for no, one in enumerate(found)}
-        return _output(logprobs, {"by": "texts", "tokens": [one.tokens for one in found], "shared": found[0].shared})
+        logprobs = {option_label(no): likelihood.logprob for no, likelihood in enumerate(likelihoods)}
+        return _output(
+            logprobs,
+            {
+                "by": "texts",
+                "tokens": [likelihood.tokens for likelihood in likelihoods],
+                "shared": likelihoods[0].shared,
+            },
+        )
 
 
 def _listed(reply: Reply) -> Sequence[Any]:
@@ -256,14 +264,14 @@ def _of_text(text: str, start: int, reply: Reply) -> TextLikelihood:
         raise TargetError(f"{error}; does the endpoint echo the prompt with its log probabilities?") from error
 
 
-def _output(logprobs: Mapping[str, float], said: Mapping[str, Any]) -> Output:
+def _output(logprobs: Mapping[str, float], basis: Mapping[str, Any]) -> Output:
     """The likeliest letter, with what each option has and its share among those that have anything."""
     highest = max(logprobs.values())
     best = [letter for letter, value in logprobs.items() if value == highest]
     weights = {letter: exp(value - highest) for letter, value in logprobs.items()}
     total = fsum(weights.values())
     detail = {
-        **said,
+        **basis,
         "logprobs": dict(logprobs),
         "probabilities": {letter: round(weight / total, _DIGITS) for letter, weight in weights.items()},
         **({"tie": "".join(best)} if len(best) > 1 else {}),

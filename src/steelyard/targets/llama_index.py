@@ -48,7 +48,7 @@ class LlamaIndexEngine:
     The texts of the response's source nodes become contexts, in their order; `metadata["sources"]` has their ids, the
     file's name and the page where the nodes' metadata name them, `metadata["scores"]` their scores. Of an agent
     (`FunctionAgent`, `ReActAgent`, `AgentWorkflow`) `metadata["messages"]` has its messages and tool calls. The tokens
-    that LlamaIndex reports stand in `metadata["usage"]`. What the engine's own model is asked does not go through the
+    that LlamaIndex reports are in `metadata["usage"]`. What the engine's own model is asked does not go through the
     journal: its outputs do.
 
     Args:
@@ -121,7 +121,7 @@ class LlamaIndexEngine:
 
 
 async def _run_agent(agent: Any, sample: Sample) -> tuple[Any, list[Any]]:
-    """What an agent came to, and the events of its steps: a model's replies and the results of tools, in order."""
+    """The result of an agent's run, and its events in order: replies of the model and results of tools."""
     handler = agent.run(**_agent_arguments(sample.input))
     stream = getattr(handler, "stream_events", None)
     events = [event async for event in stream() if _is_step(event) or _is_result(event)] if stream else []
@@ -150,22 +150,22 @@ def _chat_message(message: Message) -> Any:
     content = message.get("content")
     parts = content if isinstance(content, list | tuple) else [content] if content else []
     blocks = [_block(part, types) for part in parts]
-    more = {key: value for key, value in message.items() if key in {"name", "tool_call_id"}}
+    extra = {key: value for key, value in message.items() if key in {"name", "tool_call_id"}}
     calls = message.get("tool_calls") or ()
     if hasattr(types, "ToolCallBlock"):
         blocks += [types.ToolCallBlock(**call) for call in map(_tool_call, calls)]
     elif calls:
-        more["tool_calls"] = calls
+        extra["tool_calls"] = calls
     role = str(message["role"]).lower()
-    return types.ChatMessage(role=_ROLES.get(role, role), blocks=blocks, additional_kwargs=more)
+    return types.ChatMessage(role=_ROLES.get(role, role), blocks=blocks, additional_kwargs=extra)
 
 
 def _tool_call(call: Mapping[str, Any]) -> dict[str, Any]:
     function = call.get("function") or call
-    given = function.get("arguments", function.get("args", {}))
+    arguments = function.get("arguments", function.get("args", {}))
     with contextlib.suppress(ValueError):  # text that is not JSON stays what the model wrote
-        given = json.loads(given) if isinstance(given, str) else given
-    return {"tool_call_id": call.get("id"), "tool_name": function["name"], "tool_kwargs": given}
+        arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+    return {"tool_call_id": call.get("id"), "tool_name": function["name"], "tool_kwargs": arguments}
 
 
 def _block(part: Any, types: Any) -> Any:
@@ -204,7 +204,7 @@ def _messages(events: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _event_message(event: Any) -> dict[str, Any]:
-    """The message that a step of an agent is."""
+    """Convert a step of an agent to a message."""
     if _is_step(event):
         calls = [{"id": call.tool_id, "name": call.tool_name, "args": call.tool_kwargs} for call in event.tool_calls]
         content = getattr(event.response, "content", event.response)
@@ -232,8 +232,8 @@ def _agent_output(result: Any) -> Output:
 
 
 def _with_agent(output: Output, messages: Sequence[Mapping[str, Any]], replies: Sequence[Any]) -> Output:
-    more = agent_metadata(messages, replies)
-    return replace(output, metadata={**output.metadata, **more}) if more else output
+    agent_fields = agent_metadata(messages, replies)
+    return replace(output, metadata={**output.metadata, **agent_fields}) if agent_fields else output
 
 
 _STARTS: Final = frozenset({"LLMChatStartEvent", "LLMCompletionStartEvent"})
@@ -269,9 +269,9 @@ class ModelEvents:
             self.replies.setdefault(self._outermost(span), []).append(event.response)
 
     def _outermost(self, span: str) -> str:
-        outermost, above, seen = span, self.parents.get(span), {span}
-        while above is not None and above not in seen:
-            seen.add(above)
+        outermost, above, visited = span, self.parents.get(span), {span}
+        while above is not None and above not in visited:
+            visited.add(above)
             outermost = above if above in self.asking else outermost
             above = self.parents.get(above)
         return outermost

@@ -52,22 +52,22 @@ def letter_probabilities(listed: Sequence[Any], letters: str) -> LetterProbabili
 
     >>> from math import log
     >>> listed = (("B", 0.5), (" B", 0.25), ("（A", 0.125), ("I", 0.1))
-    >>> found = letter_probabilities([{"token": text, "logprob": log(p)} for text, p in listed], "ABC")
-    >>> {letter: round(p, 6) for letter, p in found.found.items()}, found.missing, round(found.rest, 6)
+    >>> result = letter_probabilities([{"token": text, "logprob": log(p)} for text, p in listed], "ABC")
+    >>> {letter: round(p, 6) for letter, p in result.found.items()}, result.missing, round(result.rest, 6)
     ({'A': 0.125, 'B': 0.75}, 'C', 0.025)
     """
-    known = list(_probabilities(listed))
-    if not known:
+    readable = list(_probabilities(listed))
+    if not readable:
         return None
     by_letter: dict[str, float] = {}
-    for text, p in known:
+    for text, p in readable:
         letter = fold(text).lstrip(_BEFORE).rstrip(_AFTER)
         if len(letter) == 1 and letter in letters:
             by_letter[letter] = by_letter.get(letter, 0.0) + p
     ordered = {letter: min(1.0, by_letter[letter]) for letter in letters if letter in by_letter}
     missing = "".join(letter for letter in letters if letter not in by_letter)
-    rest = max(0.0, 1.0 - sum(p for _, p in known))
-    return LetterProbabilities(ordered, missing, rest, max(known, key=lambda pair: pair[1])[0])
+    remainder = max(0.0, 1.0 - sum(p for _, p in readable))
+    return LetterProbabilities(ordered, missing, remainder, max(readable, key=lambda pair: pair[1])[0])
 
 
 def _probabilities(listed: Sequence[Any]) -> Iterator[tuple[str, float]]:
@@ -83,7 +83,7 @@ def _probabilities(listed: Sequence[Any]) -> Iterator[tuple[str, float]]:
 
 
 def _finite(value: Any) -> float | None:
-    """A number that came as JSON; None for what is none, as a whole number beyond any float is."""
+    """A JSON number as a float; None for any other value, and for an integer beyond the range of floats."""
     try:
         number = float(value) if type(value) in {int, float} else nan
     except OverflowError:
@@ -93,14 +93,14 @@ def _finite(value: Any) -> float | None:
 
 _HIGH: Final = 0x80
 _PART: Final = "�"
-"""What a byte or several that are not a character of their own are shown as; at most three."""
+"""The replacement character: it is shown for up to three bytes that are not a character of their own."""
 _MOST_PART: Final = 3
 _MOST_EMPTY: Final = 4
 """Bytes that an empty token may stand for: those of one character of UTF-8."""
 _MOST_FIRST: Final = 256
 """Bytes that a first token of which nothing is known may have at most."""
 _MOST_WAYS: Final = 600
-"""Places where a token may end at most: tokens that are all parts of characters would take minutes to lay."""
+"""Limit of positions where a token may end: fitting tokens that are all parts of characters would take minutes."""
 _ESCAPED: Final = re.compile(r"bytes:((?:\\x[0-9a-fA-F]{2})+)|<0x([0-9a-fA-F]{2})>")
 _PIECES: Final = (("▁", " "), ("Ġ", " "), ("Ċ", "\n"))
 """What SentencePiece and byte-level vocabularies write for a blank and the end of a line."""
@@ -122,7 +122,7 @@ class TextLikelihood:
 
 
 def text_likelihood(text: str, start: int, tokens: Sequence[Any], *, generated: bool = True) -> TextLikelihood:
-    """Sum the log probabilities of the tokens that stand behind `start`.
+    """Sum the log probabilities of the tokens after `start`.
 
     A token that begins before `start` and ends behind it counts as the option's: it holds the option's first letters.
 
@@ -139,20 +139,20 @@ def text_likelihood(text: str, start: int, tokens: Sequence[Any], *, generated: 
     >>> text_likelihood("Q: who? Bo", 7, [["Q:", None, 0], [" who?", -2.0, 2], [" B", -0.5, 7], ["o", -0.25, 9]])
     TextLikelihood(logprob=-0.75, tokens=2, shared=False)
     """
-    given = [token for token in tokens if isinstance(token, list | tuple) and len(token) == 3]
+    entries = [token for token in tokens if isinstance(token, list | tuple) and len(token) == 3]
     data, border = text.encode("utf-8", "surrogatepass"), len(text[:start].encode("utf-8", "surrogatepass"))
-    ends = _laid(data, [token[0] if isinstance(token[0], str) else None for token in given], generated=generated)
-    first, last, shared = _own(ends, border) if ends else _by_offsets(text, start, given)
-    values = [token[1] for token in given[first:last]]
+    ends = _laid(data, [token[0] if isinstance(token[0], str) else None for token in entries], generated=generated)
+    first, last, shared = _own(ends, border) if ends else _by_offsets(text, start, entries)
+    values = [token[1] for token in entries[first:last]]
     if not values:
-        raise ValueError("none of the tokens that the endpoint gave stands where the option does")
+        raise ValueError("none of the tokens that the endpoint gave is at the position of the option")
     if not all(type(value) in {int, float} and isfinite(value) for value in values):
         raise ValueError("one of the option's tokens has no log probability")
     return TextLikelihood(fsum(values), len(values), shared)
 
 
 def _own(ends: Sequence[frozenset[int]], border: int) -> tuple[int, int, bool]:
-    """The first of the option's tokens, the one behind its last, and whether the first begins before the border."""
+    """The range of the option's tokens (first, end), and whether the first one begins before the border."""
     behind = [{end > border for end in several} for several in ends]
     if any(len(inside) > 1 for inside in behind):
         raise ValueError("the option's first character may share tokens with the prompt's last one")
@@ -162,7 +162,7 @@ def _own(ends: Sequence[frozenset[int]], border: int) -> tuple[int, int, bool]:
 
 
 def _laid(data: bytes, tokens: Sequence[str | None], *, generated: bool) -> list[frozenset[int]]:
-    """Where each token of `data` may end, over all ways to lay them along it; empty where there is none.
+    """The positions where each token may end, over all ways to fit the tokens to `data`; empty where none fits.
 
     Raises:
         ValueError: the last token may be of the text, or the one that was generated behind it; or there are too many
@@ -236,7 +236,7 @@ def _matches(data: bytes, at: int, written: str | bytes) -> frozenset[int]:
 
 
 def _parts(data: bytes, starts: frozenset[int], most: int) -> frozenset[int]:
-    """The places 1 to `most` bytes on, over bytes of characters that have several."""
+    """The positions 1 to `most` bytes further, as long as the bytes are of multi-byte characters."""
     ends: set[int] = set()
     for start in starts:
         for end in range(start + 1, min(start + most, len(data)) + 1):
@@ -246,15 +246,15 @@ def _parts(data: bytes, starts: frozenset[int], most: int) -> frozenset[int]:
     return frozenset(ends)
 
 
-def _by_offsets(text: str, start: int, given: Sequence[Any]) -> tuple[int, int, bool]:
+def _by_offsets(text: str, start: int, tokens: Sequence[Any]) -> tuple[int, int, bool]:
     """What `_own` gives, by the endpoint's own offsets; tokens behind `text` were generated."""
-    offsets = [token[2] for token in given]
+    offsets = [token[2] for token in tokens]
     if not offsets or not all(type(offset) is int and offset >= 0 for offset in offsets) or sorted(offsets) != offsets:
         raise ValueError("the tokens that the endpoint gave do not make up the text that was sent")
-    plain = [(str(token[0]), token[2]) for token in given if str(token[0]).isascii() and token[2] < len(text)]
+    plain = [(str(token[0]), token[2]) for token in tokens if str(token[0]).isascii() and token[2] < len(text)]
     if not all(text.startswith((token, token.strip()), offset) for token, offset in plain):
-        raise ValueError("the endpoint's tokens stand elsewhere than it says")
-    if offsets[-1] < len(text) - len(str(given[-1][0])):
+        raise ValueError("the endpoint's tokens are not at the offsets that it reports")
+    if offsets[-1] < len(text) - len(str(tokens[-1][0])):
         raise ValueError("the tokens that the endpoint gave end before the text that was sent")
     last = sum(offset < len(text) for offset in offsets)
     ends = [*offsets[1:], len(text)]

@@ -69,9 +69,10 @@ class Pair:
 
     def expected(self) -> Output:
         """Return a placeholder for a dry run, before the two sides have answered; equal answers would be one prompt."""
-        kept = {MESSAGES: [{"role": "assistant", "content": "..."}]} if self.transcripts else {}
+        transcript = {MESSAGES: [{"role": "assistant", "content": "..."}]} if self.transcripts else {}
         return Output(
-            dict(zip(SIDES, ("...", "???"), strict=True)), metadata={side: {"failure": "", **kept} for side in SIDES}
+            dict(zip(SIDES, ("...", "???"), strict=True)),
+            metadata={side: {"failure": "", **transcript} for side in SIDES},
         )
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:  # noqa: ARG002  # what a target takes
@@ -104,8 +105,8 @@ class BoundPair:
             finish = str(output.metadata.get("finish", "")) if output is not None else ""
             metadata[name] = {"run": side.run, "failure": failure, "finish": finish}
             if self.transcripts and output is not None:
-                kept = (MESSAGES, LEFT_OUT)
-                metadata[name] |= {key: output.metadata[key] for key in kept if key in output.metadata}
+                copied_keys = (MESSAGES, LEFT_OUT)
+                metadata[name] |= {key: output.metadata[key] for key in copied_keys if key in output.metadata}
         return Output(values, metadata=metadata)
 
 

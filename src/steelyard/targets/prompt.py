@@ -38,7 +38,7 @@ class Prompt:
             `{{examples}}` from the solved questions that the suite draws. Of a conversation it is put in the place of
             the user's last message, whose question `{{question}}` is, and the other messages are sent around it; a
             template with `{{transcript}}` shows all turns itself and is sent alone.
-        system: a system message as a text or a file, or none; filled likewise. It stands before one that a
+        system: a system message as a text or a file, or none; filled likewise. It is put before one that a
             conversation begins with, in the same message.
         parameters: of every call, over those of the model.
         reply: the JSON schema that the reply is to follow, sent as `response_format`: `choice` (one letter of the
@@ -58,7 +58,7 @@ class Prompt:
         """Find an unknown placeholder, a missing file or schema, or a key in the parameters before anything is sent.
 
         Raises:
-            ConfigError: which, and what there is.
+            ConfigError: which of these, and the allowed values.
         """
         for text in self._texts:
             check_placeholders(text)
@@ -77,7 +77,7 @@ class Prompt:
 
     @property
     def without_question(self) -> str:
-        """What would be the same for every sample; empty where the question has a place."""
+        """Why every sample would be sent the same; empty where the question has a place."""
         if not asks_the_question(*self._texts):
             return "the template has no {{question}}"
         return ModelInfo.of(self.model).without_question
@@ -89,8 +89,8 @@ class Prompt:
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the model once."""
         letters = [option_label(no) for no in range(len(sample.choices))]
-        held = {"response_format": response_format(self.reply, letters)} if self.reply else {}
-        reply = await ask(self.model, self.messages(sample), **self.parameters, **held)
+        format_parameters = {"response_format": response_format(self.reply, letters)} if self.reply else {}
+        reply = await ask(self.model, self.messages(sample), **self.parameters, **format_parameters)
         metadata: dict[str, Any] = {} if reply.finish == "stop" else {"finish": reply.finish}
         # A model that was offered tools and called none has made a step too, and is scored for it.
         if self._offers_tools or not reply.metadata.keys().isdisjoint(("tool_calls", MESSAGES)):
@@ -100,12 +100,18 @@ class Prompt:
     def messages(self, sample: Sample) -> list[Message]:
         """What is sent for a sample; an input that is a list of messages already is sent as it is."""
         if is_messages(sample.input) and self.template == "{{question}}":
-            asked: list[Message] = list(sample.input)
+            conversation: list[Message] = list(sample.input)
         else:
             template = load_template(self.template)
-            whole = has_transcript(*self._texts)
-            asked = conversation_asked(sample.input, self._filled(template, sample), has_transcript=whole)
-        return with_system(self._filled(load_words(self.system, "system"), sample), asked) if self.system else asked
+            shows_all_turns = has_transcript(*self._texts)
+            conversation = conversation_asked(
+                sample.input, self._filled(template, sample), has_transcript=shows_all_turns
+            )
+        return (
+            with_system(self._filled(load_words(self.system, "system"), sample), conversation)
+            if self.system
+            else conversation
+        )
 
     @property
     def _offers_tools(self) -> bool:
@@ -123,4 +129,4 @@ class Prompt:
     def _form(self) -> Form:
         """How examples are answered: as the reply is to be, where that is a packaged one."""
         packaged: tuple[Form, ...] = ("choice", "choice_reasoned", "choices")
-        return next((one for one in packaged if one == self.reply), "letters")
+        return next((name for name in packaged if name == self.reply), "letters")

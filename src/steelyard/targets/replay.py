@@ -77,16 +77,16 @@ class Replay:
     def _line(self, lines: Sequence[SqlLine], sample: Sample) -> str:
         name, position = Path(self.file).name, sample.metadata.get("position")
         if type(position) is not int:
-            raise LookupError(f"{name} goes by places, and sample {sample.id!r} has no metadata position")
+            raise LookupError(f"{name} is matched by position, and sample {sample.id!r} has no metadata position")
         if not 0 <= position < len(lines):
             raise LookupError(
                 f"{name} holds {len(lines)} outputs, none for sample {sample.id!r} at place {position + 1}"
             )
-        line, wanted = lines[position], sample.metadata.get("db_id")
-        if line.db_id and wanted and line.db_id != wanted:
+        line, db_id = lines[position], sample.metadata.get("db_id")
+        if line.db_id and db_id and line.db_id != db_id:
             raise LookupError(
                 f"{name}: the output at place {position + 1} is for database {line.db_id!r}, sample {sample.id!r} is "
-                f"about {wanted!r}; do its lines go with this dataset?"
+                f"about {db_id!r}; do its lines go with this dataset?"
             )
         return line.sql
 
@@ -100,7 +100,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class _Outputs:
-    """What a file holds: outputs by id, or, where it goes by places, `lines`."""
+    """The content of a file: outputs by id, or `lines` where it is matched by position."""
 
     by_id: Mapping[str, Output] = field(default_factory=dict)
     lines: Sequence[SqlLine] | None = None
@@ -153,7 +153,7 @@ def _conversation(row: Mapping[str, Any], output: str) -> Output | None:
     """The output of a row that holds a conversation.
 
     Raises:
-        ValueError: what stands under `messages` is none.
+        ValueError: `messages` does not hold a conversation.
     """
     if not row.get(MESSAGES):
         value = row[output]
@@ -197,7 +197,7 @@ def _text_of(file: Path) -> str:
 def _sql_lines(text: str) -> Sequence[SqlLine]:
     """One statement a line; a blank line is an empty output, but at the end, where editors leave some.
 
-    Not splitlines(): a line separator of Unicode may stand inside a SQL literal.
+    Not splitlines(): a line separator of Unicode may be inside a SQL literal.
     """
     return tuple(split_line(line) for line in text.rstrip().split("\n")) if text.strip() else ()
 
@@ -236,7 +236,7 @@ def _rows(file: Path, text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
 
 
 def _json_rows(text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    # Not splitlines(): a line separator of Unicode may stand inside a JSON text.
+    # Not splitlines(): a line separator of Unicode may be inside a JSON text.
     rows = [(line, json.loads(row_text)) for line, row_text in enumerate(text.split("\n"), start=1) if row_text.strip()]
     for line, row in rows:
         if not isinstance(row, dict):
@@ -245,10 +245,10 @@ def _json_rows(text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
 
 
 def _csv_rows(text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    """(line that a row ends on, row); a row is as wide as the header.
+    """Each row with the line that it ends on.
 
     Raises:
-        ValueError: one is not.
+        ValueError: a row is not as wide as the header.
     """
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     rows = [(reader.line_num, row) for row in reader]

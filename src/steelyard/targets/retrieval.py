@@ -57,10 +57,10 @@ class QueryEngine:
     """Retrieves the `top_k` best chunks for a question, and asks a model to answer from them.
 
     The output's contexts are the chunks' texts in rank order; `metadata["sources"]` says of each its id, document,
-    offsets and page, `metadata["scores"]` how well it fits. Each passage stands between marks that it cannot know, so
-    that what is written in a document stays material. A sample with options is searched for with them, and asked with
-    the packaged prompt for multiple-choice questions with passages. For a conversation passages are looked for with the
-    words of all its turns, and the model is sent the turns as messages, the last question with the passages.
+    offsets and page, `metadata["scores"]` how well it fits. Each passage is fenced by marks that a document cannot
+    know, so that its text is not taken for instructions. A sample with options is searched for with them, and asked
+    with the packaged prompt for multiple-choice questions with passages. For a conversation passages are looked for
+    with the words of all its turns, and the model is sent the turns as messages, the last question with the passages.
 
     Args:
         model: what answers.
@@ -72,7 +72,7 @@ class QueryEngine:
         search: `bm25` by words, `vectors` by the embeddings of chunks and question.
         embeddings: the model that embeds, for `vectors`.
         template: a packaged prompt, a file, or the text itself, with {{question}} and {{contexts}}; by default
-            `answer_from_contexts` in the language of the question. {{mark}} stands in the marks around passages;
+            `answer_from_contexts` in the language of the question. {{mark}} is part of the marks around passages;
             otherwise the same names as in a prompt.
         system: a system message as a text or a file, or none; filled likewise.
         parameters: of every call of the model, over its own.
@@ -92,7 +92,7 @@ class QueryEngine:
     index: str = ".steelyard/indexes"
 
     def check(self) -> None:
-        """Read the documents and index them, and find what cannot be meant, before anything is asked.
+        """Read and index the documents, and check the settings, before any model is called.
 
         Raises:
             ConfigError: what is wrong with which key.
@@ -132,7 +132,7 @@ class QueryEngine:
 
     @property
     def without_question(self) -> str:
-        """What would be the same for every sample; empty where the question has a place."""
+        """Why every sample would be sent the same; empty where the question has a place."""
         return "" if asks_the_question(*self._texts) else "the template has no {{question}}"
 
     def shows(self, key: str) -> bool:
@@ -141,7 +141,7 @@ class QueryEngine:
 
     def manifest(self) -> dict[str, Any]:
         """Digests of the documents and the words that are sent; where indexes are kept is left out."""
-        names = [self.template] if self.template else [f"{one}/answer_from_contexts" for one in ("en", "zh")]
+        names = [self.template] if self.template else [f"{language}/answer_from_contexts" for language in ("en", "zh")]
         texts = [load_template(name) for name in names]
         system = words_of_file(self.system, "system")
         return {"documents": digests_of(open_documents(self._paths)), "text": texts, "index": "", **system}
@@ -167,8 +167,12 @@ class QueryEngine:
         values |= {"contexts": "\n\n".join(passages) or _NOTHING[language], "mark": mark}
         packaged = f"{language}/{'with_contexts' if sample.choices else 'answer_from_contexts'}"
         text = render(load_template(self.template or packaged), values)
-        asked = conversation_asked(sample.input, text, has_transcript=has_transcript(*self._texts))
-        return with_system(render(load_words(self.system, "system"), values), asked) if self.system else asked
+        conversation = conversation_asked(sample.input, text, has_transcript=has_transcript(*self._texts))
+        return (
+            with_system(render(load_words(self.system, "system"), values), conversation)
+            if self.system
+            else conversation
+        )
 
     async def _retrieve(self, query: str, ask: Asks) -> list[Hit]:
         if self.search == "bm25":
@@ -190,7 +194,7 @@ class QueryEngine:
 
 
 def check_embeddings(model: Any) -> None:
-    """Refuse what gives no vectors.
+    """Refuse a model that gives no vectors.
 
     Raises:
         ConfigError: there is no model, or one that answers messages.
@@ -203,7 +207,7 @@ def check_embeddings(model: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class VectorSearch:
-    """What is searched, and by which vectors.
+    """Searches the chunks of documents by the cosine of their vectors.
 
     Args:
         paths: files and folders.
@@ -226,31 +230,31 @@ class VectorSearch:
             ask: asks for the chunks once for all samples, for the query once a sample.
 
         Raises:
-            ModelError: no usable vectors for good.
+            ModelError: a request for vectors failed for good, or their lengths differ.
         """
         stamps = stamps_of(self.paths)
         chunks = chunks_at(self.paths, stamps, self.cut)
         if not query.strip() or not chunks:
             return []
-        # The request for one text stands for whatever changes a vector: address, name and parameters.
+        # The request for one text covers whatever changes a vector: address, name and parameters.
         identity = self.model.request(["text"], {}).digest.hex()
         shared_vectors = _shared_vectors(
             asyncio.get_running_loop(), (self.paths, stamps, self.cut, identity, self.folder)
         )
         rows = await self._rows(chunks, identity, shared_vectors, ask)
-        asked = (await embed(ask, cast("Embeddings", self.model), [query]))[0]
-        if len(asked) == 1:
-            # A dry run, whose vectors say nothing: the first chunks stand for those that would be found.
+        query_vector = (await embed(ask, cast("Embeddings", self.model), [query]))[0]
+        if len(query_vector) == 1:
+            # A dry run, whose vectors mean nothing: the first chunks take the place of those that would be found.
             return [Hit(chunk, 0.0) for chunk in chunks[:k]]
-        if len(asked) != rows.shape[1]:
-            had = f"the vector of a question has {len(asked)} numbers, those of the chunks have {rows.shape[1]}"
+        if len(query_vector) != rows.shape[1]:
+            had = f"the vector of a question has {len(query_vector)} numbers, those of the chunks have {rows.shape[1]}"
             raise ModelError(had, kind="malformed")
-        return [Hit(chunks[place], cosine) for place, cosine in VectorIndex(rows).search(asked, k)]
+        return [Hit(chunks[position], cosine) for position, cosine in VectorIndex(rows).search(query_vector, k)]
 
     async def _rows(
         self, chunks: Sequence[Chunk], identity: str, shared_vectors: _SharedVectors, ask: Asks
     ) -> NDArray[np.float32]:
-        """The chunks' vectors. Of the samples that want them at once one asks, and all fare as it does."""
+        """The chunks' vectors. Of concurrent samples one requests them, and the others share its result or error."""
         while (pending := shared_vectors.pending) is not None:
             # None: its owner was cancelled, so we ask ourselves.
             shared = await asyncio.shield(pending)
@@ -258,40 +262,40 @@ class VectorSearch:
                 return shared
         if shared_vectors.rows is not None:
             return shared_vectors.rows
-        mine: asyncio.Future[NDArray[np.float32] | None] = asyncio.get_running_loop().create_future()
-        shared_vectors.pending = mine
+        own_future: asyncio.Future[NDArray[np.float32] | None] = asyncio.get_running_loop().create_future()
+        shared_vectors.pending = own_future
         try:
-            rows = await self._kept_or_asked(chunks, identity, ask)
+            rows = await self._stored_or_embedded(chunks, identity, ask)
         except BaseException as error:
             if isinstance(error, Exception):
-                mine.set_exception(error)
-                mine.exception()
+                own_future.set_exception(error)
+                own_future.exception()
             else:
-                mine.set_result(None)
+                own_future.set_result(None)
             raise
         else:
-            mine.set_result(rows)
+            own_future.set_result(rows)
             shared_vectors.rows = rows if rows.shape[1] > 1 else None
             return rows
         finally:
             shared_vectors.pending = None
 
-    async def _kept_or_asked(self, chunks: Sequence[Chunk], identity: str, ask: Asks) -> NDArray[np.float32]:
+    async def _stored_or_embedded(self, chunks: Sequence[Chunk], identity: str, ask: Asks) -> NDArray[np.float32]:
         texts = [chunk.indexed for chunk in chunks]
         path = vectors_path(self.folder, texts, identity) if self.folder is not None else None
-        kept = kept_vectors(path, len(texts)) if path is not None else None
-        if kept is not None:
-            return kept
-        # `embed` calls what it is given and no more.
+        stored = kept_vectors(path, len(texts)) if path is not None else None
+        if stored is not None:
+            return stored
+        # `embed` only calls its `ask`, so `ask.once` can stand in: chunks are embedded once for all samples.
         rows = unit_rows(await embed(cast("Asks", ask.once), cast("Embeddings", self.model), texts))
         if path is None or rows.shape[1] == 1 or not keep_vectors(path, rows):
             return rows
-        kept = kept_vectors(path, len(texts))
-        return rows if kept is None else kept
+        stored = kept_vectors(path, len(texts))
+        return rows if stored is None else stored
 
 
 class _SharedVectors:
-    """The vectors of one set of chunks while a process runs, or the promise of them."""
+    """The vectors of one set of chunks while a process runs, or a future of them."""
 
     __slots__ = ("pending", "rows")
 
@@ -301,7 +305,7 @@ class _SharedVectors:
 
 
 @lru_cache(maxsize=4)
-def _shared_vectors(loop: asyncio.AbstractEventLoop, what: Hashable) -> _SharedVectors:
-    """One for each event loop, which a promise belongs to."""
-    del loop, what
+def _shared_vectors(loop: asyncio.AbstractEventLoop, key: Hashable) -> _SharedVectors:
+    """The shared vectors of a key; one per event loop, as a future belongs to its loop."""
+    del loop, key
     return _SharedVectors()

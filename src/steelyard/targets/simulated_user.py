@@ -132,7 +132,7 @@ class SimulatedUser:
 
     @property
     def without_question(self) -> str:
-        """What would be the same for every sample, as the target that is talked to says."""
+        """Why every sample would be sent the same, as reported by the target that is talked to."""
         return str(getattr(self.target, "without_question", ""))
 
     async def __call__(self, sample: Sample, ask: Asks, call_target: Any) -> Output:
@@ -147,12 +147,12 @@ class SimulatedUser:
             ModelError: a call failed for good, or the user's model refused or said nothing that can be read.
             DataError: the sample has nothing to say first.
         """
-        said, turns = self._opening(sample)
-        if self.opens == "sample" and not (said or turns):
+        history, turns = self._opening(sample)
+        if self.opens == "sample" and not (history or turns):
             raise DataError(f"sample {sample.id!r}: its input holds no message of the user, so nothing is said first")
         if any(not shown_content(words).strip() for words in turns):
             raise DataError(f"sample {sample.id!r}: a message of the user in its input is blank")
-        spoken: list[Message] = list(said)
+        spoken: list[Message] = list(history)
         messages: list[Mapping[str, Any]] = []
         outputs: list[Output] = []
         ended: Ended = "most_turns"
@@ -194,24 +194,24 @@ class SimulatedUser:
         contexts = list(dict.fromkeys(passage for output in outputs for passage in output.contexts))
         if contexts:
             number = {passage: at for at, passage in enumerate(contexts)}
-            metadata[CONVERSATION][CONTEXTS] = [[number[each] for each in output.contexts] for output in outputs]
+            metadata[CONVERSATION][CONTEXTS] = [[number[context] for context in output.contexts] for output in outputs]
         return Output(last.value, tuple(contexts), metadata)
 
     def _opening(self, sample: Sample) -> tuple[list[Message], list[Any]]:
-        """What was said before, and the user's turns that the sample gives."""
+        """The earlier messages of the sample's input, and the user's turns that it gives."""
         if self.opens == "user":
             return [], []
-        given = sample.input
-        if not is_messages(given):
-            return [], [] if given is None or given == [] else [question_of(given)]
-        roles = [str(message["role"]).lower() for message in given]
-        before = [message for message, role in zip(given, roles, strict=True) if role in {"system", "developer"}]
+        value = sample.input
+        if not is_messages(value):
+            return [], [] if value is None or value == [] else [question_of(value)]
+        roles = [str(message["role"]).lower() for message in value]
+        before = [message for message, role in zip(value, roles, strict=True) if role in {"system", "developer"}]
         if not any(role == "assistant" for role in roles):
-            return before, [message.get("content") for message in given if str(message["role"]).lower() in _USERS]
+            return before, [message.get("content") for message in value if str(message["role"]).lower() in _USERS]
         last = max((at for at, role in enumerate(roles) if role in _USERS), default=-1)
-        if last < len(given) - 1:
-            return list(given), []
-        return list(given[:last]), [given[last].get("content")]
+        if last < len(value) - 1:
+            return list(value), []
+        return list(value[:last]), [value[last].get("content")]
 
     async def _next(self, sample: Sample, ask: Asks, spoken: list[Message], turn: int) -> str | None:
         """What the user says next; None where the conversation is over.
@@ -223,8 +223,8 @@ class SimulatedUser:
             return None
         asking = ask_of_stage(ask, STAGE)
         messages = self._messages(sample, spoken)
-        given = {"max_tokens": _REPLY_TOKENS, "seed": self._seed(sample, ask.repeat, turn), **self.parameters}
-        parameters = {name: value for name, value in given.items() if value is not None}
+        merged = {"max_tokens": _REPLY_TOKENS, "seed": self._seed(sample, ask.repeat, turn), **self.parameters}
+        parameters = {name: value for name, value in merged.items() if value is not None}
         read = UserTurn()
         for _ in range(_TRIES):
             read = read_user_turn(await asking(self.model, messages, **parameters))
@@ -233,8 +233,8 @@ class SimulatedUser:
         if read.kind == "refused":
             raise ModelError(f"turn {turn + 1}: the model that plays the user refused", kind="user_refused")
         if read.kind:
-            what = f"turn {turn + 1}: nothing can be read in what the simulated user says ({read.kind})"
-            raise ModelError(what, kind="user_unparsed")
+            message = f"turn {turn + 1}: nothing can be read in what the simulated user says ({read.kind})"
+            raise ModelError(message, kind="user_unparsed")
         return None if read.done else read.message
 
     def _messages(self, sample: Sample, spoken: list[Message]) -> list[Message]:
@@ -250,9 +250,9 @@ class SimulatedUser:
         return self._prompt.messages(language, {**parts, "stop": stop, "left_out": window.note})
 
     @staticmethod
-    def _words(own: str, key: str, sample: Sample, values: Mapping[str, Any]) -> str:
-        given = sample.metadata.get(key)
-        return render(own, values) if own.strip() else "" if given is None else str(given).strip()
+    def _words(setting: str, key: str, sample: Sample, values: Mapping[str, Any]) -> str:
+        value = sample.metadata.get(key)
+        return render(setting, values) if setting.strip() else "" if value is None else str(value).strip()
 
     def _seed(self, sample: Sample, repeat: int, turn: int) -> int | None:
         if self.seed is None:
@@ -274,7 +274,7 @@ def _role(message: Message) -> str:
 def _messages_of(output: Output) -> list[Mapping[str, Any]]:
     """The target's own messages of one turn: those that it kept, ended by its answer."""
     answer = {"role": "assistant", "content": answer_of(output)}
-    kept = output.metadata.get(MESSAGES)
-    if not isinstance(kept, list) or not kept:
+    stored = output.metadata.get(MESSAGES)
+    if not isinstance(stored, list) or not stored:
         return [answer]
-    return kept if last_answer(kept) == answer["content"] else [*kept, answer]
+    return stored if last_answer(stored) == answer["content"] else [*stored, answer]

@@ -1,6 +1,6 @@
 """Links a question to a schema: which words name a table, a column, an operator of SQL or a value.
 
-Chinese is cut at the longest phrase that is known and put into the same English words, so that one set of rules reads
+Chinese text is split at the longest known phrases, which are replaced by English words, so that one set of rules reads
 both. All word lists are in `lexicon.json`.
 """
 
@@ -23,7 +23,7 @@ MAX_QUESTION: Final = 4_000
 """Characters of a question that are read."""
 
 _LONGEST: Final = 6
-"""Words of a phrase or a name at most."""
+"""Limit of words of a phrase or a name."""
 
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _PIECE: Final = re.compile(
@@ -169,19 +169,19 @@ def _words(question: str, schema: Schema) -> Iterator[Span]:
         opens = kind == "stop"
 
 
-def _wide(text: str, known: Mapping[str, str]) -> Iterator[Span]:
-    """Chinese cut at the longest known piece; what lies between is a value or nothing that is known."""
-    pieces = sorted((piece for piece in known if piece in text), key=len, reverse=True)
+def _wide(text: str, translations: Mapping[str, str]) -> Iterator[Span]:
+    """Split Chinese text at the longest known phrases; the text between them is a value, or unknown."""
+    pieces = sorted((piece for piece in translations if piece in text), key=len, reverse=True)
     cut = re.split(f"({'|'.join(map(re.escape, pieces))})", text) if pieces else [text]
     for number, piece in enumerate(cut):
         if number % 2:
-            yield from (Span(word, "word", opens=True) for word in known[piece].split())
+            yield from (Span(word, "word", opens=True) for word in translations[piece].split())
         elif piece and piece not in lexicon()["chinese measure words"]:
             yield Span(piece, "word")
 
 
 def _mentions(words: Sequence[Span], schema: Schema) -> Iterator[Span]:
-    """The words joined to spans, at each place the longest that means something."""
+    """The words joined to spans, at each position the longest that has a meaning."""
     index = _index(schema)
     at = 0
     while at < len(words):
@@ -190,15 +190,15 @@ def _mentions(words: Sequence[Span], schema: Schema) -> Iterator[Span]:
             run = words[at : at + length]
             if any(word.kind != "word" for word in run):
                 continue
-            known = _phrases().get(tuple(word.text.lower() for word in run))
+            phrase = _phrases().get(tuple(word.text.lower() for word in run))
             stems = tuple(stem(word.text) for word in run)
             capital = run[0].text[0].isupper() and not run[0].opens
             # A word that SQL knows is a column only by its whole name, a capital in mid-sentence by most of it.
-            least = (2.0 if length > 1 else 1.0) if known else 0.5 if capital else 0.0
+            least = (2.0 if length > 1 else 1.0) if phrase else 0.5 if capital else 0.0
             name = _named(stems, [pair for pair in index.get(stems, ()) if pair[1] >= least])
-            if name is not None or known is not None:
+            if name is not None or phrase is not None:
                 text = " ".join(word.text for word in run)
-                size, span = length, replace(name or Span("", *(known or ("", ""))), text=text)
+                size, span = length, replace(name or Span("", *(phrase or ("", ""))), text=text)
                 break
         yield replace(span, kind="name") if span.kind == "word" and _is_name(span) else span
         at += size

@@ -51,9 +51,9 @@ def read_question(question: str, schema: Schema, *, dialect: str = "sqlite") -> 
 
 
 class _Draft:
-    """A SELECT while it is read: each rule takes the spans that it used, so that no later rule uses them again.
+    """Builds a SELECT from spans: each rule marks the spans that it used, so that no later rule uses them again.
 
-    Places are indexes of spans; -1 is none.
+    Positions are indexes of spans; -1 is none.
     """
 
     def __init__(self, spans: Sequence[Span], main: SchemaTable, schema: Schema) -> None:
@@ -74,7 +74,7 @@ class _Draft:
         before = {*self.used}
         groups, figures = self._groups(), list(self._figures())
         if not figures and not having:
-            # "every" beside no figure is not a group: "the wage of every member".
+            # "every" without a figure is not a group: "the wage of every member".
             groups, self.used = [], before
         keys, top, columns = self._order(), self._superlative(), self._shown()
         if top is not None and top[-1] and not columns:
@@ -94,13 +94,13 @@ class _Draft:
         return [at for at, kind in self.kinds.items() if kind in kinds and at not in self.used]
 
     def _column(self, positions: Iterable[int], fits: Callable[[Field], bool] = lambda _: True) -> int:
-        """The first of the places where a column is mentioned that fits."""
+        """The first of `positions` where a fitting column is mentioned; -1 if there is none."""
         return next((at for at in positions if at in self.fields and fits(self.fields[at])), -1)
 
     def _table(self, positions: Iterable[int]) -> int:
         return next((at for at in positions if at in self.tables), -1)
 
-    # Conditions, each with the place of its value.
+    # Conditions, each with the position of its value.
 
     def _comparisons(self) -> Iterator[tuple[int, Predicate]]:
         """`more than 5`, `3 or more`, `between 1 and 2`: of a column, or of the rows of a group (`3 doctors`)."""
@@ -159,11 +159,11 @@ class _Draft:
                 positions.append(positions[-1] + 2)
             texts = [literal((like or "x").replace("x", self.spans[position].text)) for position in positions]
             self.used.update((*positions, near))
-            rest = " OR \0 ".join(f"{'LIKE' if like else '='} {text}" for text in texts)
-            yield at, Predicate(self.fields.get(near) or self._owner(at), rest, any_of=len(texts) > 1)
+            condition = " OR \0 ".join(f"{'LIKE' if like else '='} {text}" for text in texts)
+            yield at, Predicate(self.fields.get(near) or self._owner(at), condition, any_of=len(texts) > 1)
 
     def _owner(self, at: int) -> Field:
-        """What a name names after its preposition: a place, whoever something is by, or a row of the table before."""
+        """The column that a name after a preposition is a value of: of a place, an author, or the table before it."""
         lead, home = self.words.get(at - 1), self.tables.get(self._table(range(at - 1, -1, -1)), self.main)
         fields: list[Field | None] = []
         if lead in lexicon()["place words"]:
@@ -186,7 +186,7 @@ class _Draft:
                 yield at - 1, Predicate(field, f"= {value}")
 
     def _absent(self) -> SchemaTable | None:
-        """The table of which nothing is there: `have never placed an order`, `have no piece`."""
+        """The table that holds no row for the main one: `have never placed an order`, `have no piece`."""
         for at in self._at("never", "not", "null"):
             near = self._table(range(at + 1, at + 5))
             if near >= 0 and self.tables[near] is not self.main:
@@ -278,8 +278,8 @@ class _Draft:
         """The plan with its SELECT and GROUP BY."""
         if not figures and not groups and not plan.having:
             asks = any(self.words.get(at) in {"which", "who", "what"} for at in range(3))
-            named = hinted(self.main, "label") if asks else None
-            return replace(plan, select=tuple(map(Expression, columns or ([named] if named else []))))
+            label = hinted(self.main, "label") if asks else None
+            return replace(plan, select=tuple(map(Expression, columns or ([label] if label else []))))
         if figures and not groups and not plan.having:
             return replace(plan, select=tuple(dict.fromkeys(figures)))
         others = [field for field in columns if field not in groups]
@@ -290,7 +290,7 @@ class _Draft:
         return replace(plan, select=tuple(dict.fromkeys((*shown, *figures))), group=tuple(keys))
 
     def _best(self, plan: SelectPlan, key: Expression, down: bool, limit: int) -> SelectPlan:  # noqa: FBT001  # of a superlative
-        """The plan for the rows with the most or the least of something."""
+        """The plan for the rows with the highest or lowest value of `key`."""
         function = "MAX" if down else "MIN"
         if key.function:
             select = plan.select or (Expression(label_of(self.main)),)

@@ -124,13 +124,13 @@ def _clauses(plan: SelectPlan, joins: Sequence[_Step], way: Sequence[_Step], nam
     main = names.name(plan.main.name)
     columns = ", ".join(map(names.expression, plan.select)) or f"{main}." * names.several + "*"
     yield f"SELECT {'DISTINCT ' * plan.distinct}{columns} FROM {main}"  # noqa: S608  # names are quoted
-    for own, other in joins:
-        yield f"JOIN {names.name(own.table.name)} ON {names.field(own)} = {names.field(other)}"
+    for joined, earlier in joins:
+        yield f"JOIN {names.name(joined.table.name)} ON {names.field(joined)} = {names.field(earlier)}"
     where = [names.conditions(plan.where)] if plan.where else []
-    for own, other in way:
+    for joined, earlier in way:
         # NULLs are left out, because one among them would empty the answer.
-        column, table = names.name(own.column.name), names.name(own.table.name)
-        where.append(f"{names.field(other)} NOT IN (SELECT {column} FROM {table} WHERE {column} IS NOT NULL)")  # noqa: S608  # names are quoted
+        column, table = names.name(joined.column.name), names.name(joined.table.name)
+        where.append(f"{names.field(earlier)} NOT IN (SELECT {column} FROM {table} WHERE {column} IS NOT NULL)")  # noqa: S608  # names are quoted
     parts = {
         "WHERE": " AND ".join(where),
         "GROUP BY": ", ".join(map(names.field, plan.group)),
@@ -144,29 +144,31 @@ def _clauses(plan: SelectPlan, joins: Sequence[_Step], way: Sequence[_Step], nam
 def _edges(schema: Schema) -> list[_Step]:
     """Every way from a table to another, by the foreign keys that are declared."""
     fields = (Field(table, column) for table in schema.tables for column in table.columns)
-    known = {(field.table.name.casefold(), field.column.name.casefold()): field for field in fields}
+    by_name = {(field.table.name.casefold(), field.column.name.casefold()): field for field in fields}
     edges: list[_Step] = []
     for source, link in ((table, link) for table in schema.tables for link in table.foreign_keys):
         home = schema.table(link.to_table)
         key = (link.to_columns or (home.primary_key if home else ()) or ("",))[0]
-        own = known.get((source.name.casefold(), link.columns[0].casefold()))
-        other = known.get((link.to_table.casefold(), key.casefold()))
-        edges += [(own, other), (other, own)] if own and other and home is not source else []
+        from_field = by_name.get((source.name.casefold(), link.columns[0].casefold()))
+        to_field = by_name.get((link.to_table.casefold(), key.casefold()))
+        edges += (
+            [(from_field, to_field), (to_field, from_field)] if from_field and to_field and home is not source else []
+        )
     return edges
 
 
 def _joins(schema: Schema, tables: Sequence[SchemaTable]) -> list[_Step] | None:
     """The joins that bring `tables` together, from the first on by the shortest ways; None where there is no way."""
     edges, joins = _edges(schema), list[_Step]()
-    for wanted in tables[1:]:
-        reached = [tables[0], *(own.table for own, _ in joins)]
+    for missing in tables[1:]:
+        reached = [tables[0], *(joined.table for joined, _ in joins)]
         ways: dict[str, list[_Step]] = {table.name: [] for table in reached}
         for table in reached:  # it grows
-            for own, other in edges:
-                if other.table is table and own.table.name not in ways:
-                    ways[own.table.name] = [*ways[table.name], (own, other)]
-                    reached.append(own.table)
-        joins += ways.get(wanted.name, ())
-        if wanted.name not in ways:
+            for joined, earlier in edges:
+                if earlier.table is table and joined.table.name not in ways:
+                    ways[joined.table.name] = [*ways[table.name], (joined, earlier)]
+                    reached.append(joined.table)
+        joins += ways.get(missing.name, ())
+        if missing.name not in ways:
             return None
     return joins
