@@ -1,6 +1,6 @@
 """Whether an answer does nothing but say that it has no answer, in English and Chinese.
 
-Meant to be sure rather than complete: an answer with a doubt, a "but", a guess or anything else beside the abstention
+Meant to be sure rather than complete: an answer with a doubt, a "but", a guess or anything else next to the abstention
 is left to a judge, who reads it. So only whole sentences of a known form count, and every sentence must be one.
 """
 

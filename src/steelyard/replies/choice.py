@@ -1,7 +1,7 @@
 """Reads which option a reply to a multiple-choice question gives: Chinese and English, one reader.
 
-Every option letter and every quotation of an option's text may be the answer; what stands in front of it and behind it
-says how plainly the reply gives it, or that it does not. A reply that gives none is `unparsed`: a wrong reading is
+Every option letter and every quotation of an option's text may be the answer; the words before and after it
+show how plainly the reply gives it, or that it does not. A reply that gives none is `unparsed`: a wrong reading is
 worse than none, and nothing is ever guessed.
 """
 
@@ -131,22 +131,22 @@ def _json(page: ChoicePage) -> Candidate | None:
     """The answer that a JSON object of the reply names."""
     if "{" not in page.text or ":" not in page.text:
         return None
-    answers = [answer for found in json_objects(page.text) if (answer := _json_answer(found))]
+    answers = [answer for json_object in json_objects(page.text) if (answer := _json_answer(json_object))]
     candidates = [candidate for key, value in answers if (candidate := _json_letters(page, key, value))]
     return decide(candidates, page.text)
 
 
-def _json_answer(found: JsonValue) -> tuple[str, JsonValue] | None:
+def _json_answer(json_object: JsonValue) -> tuple[str, JsonValue] | None:
     """The key and the value of the answer; a final answer outweighs others."""
-    entries = [(plain_key(key), item) for key, item in found.items]
+    entries = [(plain_key(key), item) for key, item in json_object.items]
     for keys in (_FINAL_KEYS, _ANSWER_KEYS):
         for key, item in entries:
             if key in keys:
                 return (item.kind == "object" and _json_answer(item)) or (key, item)
-    flags = [(key, item) for key, item in found.items if len(key) == 1 and key.isupper()]
-    if len(flags) == len(found.items) > 1 and all(isinstance(item.value, bool) for _, item in flags):
+    flags = [(key, item) for key, item in json_object.items if len(key) == 1 and key.isupper()]
+    if len(flags) == len(json_object.items) > 1 and all(isinstance(item.value, bool) for _, item in flags):
         chosen = [("", JsonValue(key, item.start, item.end, "text")) for key, item in flags if item.value]
-        return "flags", JsonValue(None, found.start, found.end, "list", items=chosen)
+        return "flags", JsonValue(None, json_object.start, json_object.end, "list", items=chosen)
     return None
 
 
@@ -155,12 +155,12 @@ def _json_letters(page: ChoicePage, key: str, answer: JsonValue) -> Candidate | 
     span = (values[0].start, values[0].end) if values else (answer.start, answer.end)
     letters: set[str] = set()
     for value in values[: len(page.labels) + 1]:
-        named = _json_value(page, key, value.value)
-        if not named and isinstance(value.value, str) and len(value.value) > len("none"):
+        named_letters = _json_value(page, key, value.value)
+        if not named_letters and isinstance(value.value, str) and len(value.value) > len("none"):
             return None  # a sentence, which the other rules read
-        if not named:
+        if not named_letters:
             return Candidate("unparsed", *span, Strength.STRUCTURED, "json")
-        letters.update(named)
+        letters.update(named_letters)
     return Candidate(tuple(sorted(letters)) or "unparsed", *span, Strength.STRUCTURED, "json")
 
 
@@ -169,10 +169,10 @@ def _json_value(page: ChoicePage, key: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, bool) or value is None:
         return ()
     text = fold(str(value)).strip()
-    wanted = condense(text, signs=True).text
+    condensed = condense(text, signs=True).text
     forms = [condense(fold(option), signs=True).text for option in page.options]
-    if wanted and forms.count(wanted) == 1:
-        return (page.labels[forms.index(wanted)],)
+    if condensed and forms.count(condensed) == 1:
+        return (page.labels[forms.index(condensed)],)
     if (match := _JSON_LETTERS.match(text)) is not None:
         letters = tuple(dict.fromkeys(re.findall("[A-Z]", match["letters"].upper())))
         return letters if set(letters) <= set(page.labels) else ()
@@ -247,7 +247,7 @@ def _value(text: str) -> float | None:
 
 
 def _shown(page: ChoicePage) -> Candidate | None:
-    """The one option that stands there with its letter and its text, as in `I decline. (D) Refused`."""
+    """The only option that the reply shows with its letter and its text, as in `I decline. (D) Refused`."""
     spans: dict[str, tuple[int, int]] = {}
     for match in islice(_SHOWN_LABEL.finditer(page.text), _MOST_EXAMINED):
         start, letter = match.start("letter"), match["letter"]
@@ -290,10 +290,10 @@ def _only_text(page: ChoicePage) -> Candidate | None:
     if len({quote.option for quote in standing}) != 1 or page.breaks_off(standing[0].start):
         return None
     quote = standing[0]
-    if _DENIES.search(page.text) and not any(_TEXT_CLOSED.match(page.text, one.end) for one in standing):
+    if _DENIES.search(page.text) and not any(_TEXT_CLOSED.match(page.text, candidate.end) for candidate in standing):
         return None
     others = [option for number, option in enumerate(page.options) if number != quote.option]
-    by_itself = len(page.text) <= SHORT and any(_TEXT_CLOSED.match(page.text, one.end) for one in standing)
+    by_itself = len(page.text) <= SHORT and any(_TEXT_CLOSED.match(page.text, candidate.end) for candidate in standing)
     if not by_itself and not is_distinct(page.options[quote.option], others):
         return None
     return Candidate((page.labels[quote.option],), quote.start, quote.end, Strength.MENTIONED, "only_text")
@@ -315,4 +315,4 @@ RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     only_letter,
     _only_text,
 )
-"""What is tried, in order."""
+"""The rules, in the order in which they are tried."""

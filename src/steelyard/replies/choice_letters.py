@@ -29,14 +29,14 @@ from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern
 from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, restated
 
 _MOST_MENTIONS: Final = 40
-"""Letters of a reply that are looked at: bounds the time for a reply that is full of them."""
+"""Limit of letters that are examined: it bounds the time for a reply that is full of them."""
 _LAST_MENTIONS: Final = 16
 """The last letters, in front of which a phrase is looked for; in 2,238 real replies eight are enough."""
 _MENTIONED_WITHIN: Final = 3_000
 """Characters at the end in which they are looked for first."""
 _MOST_LINES: Final = 30
 _MOST_STOPS: Final = 2
-"""Further questions that nobody asked, in front of which an answer is looked for."""
+"""Limit of follow-up questions that the model adds itself; an answer is looked for before each of them."""
 _LETTER: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
 _LINK: Final = (
     r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus)\b"
@@ -149,7 +149,7 @@ def declared_letters(page: ChoicePage) -> Candidate | None:
 
 
 def _stops(text: str) -> Iterator[int]:
-    """Where the reply may end: in front of each further question that nobody asked, and at its end."""
+    """Where the reply may end: before each follow-up question that the model adds itself, and at its end."""
     for match in islice(pattern("page", "follow_up").finditer(text), _MOST_STOPS):
         yield match.start()
     yield len(text)
@@ -172,22 +172,22 @@ def _candidates(page: ChoicePage, begin: int, stop: int) -> list[Candidate]:
     for lead in LEADS:
         if candidates and not takes_back:
             break
-        found = False
+        has_answer = False
         for start, end in reversed(mentions):
             # Only the last one and those with which the reply opens can be the answer.
-            if found and not opens_with(start):
+            if has_answer and not opens_with(start):
                 continue
             if not lead.before(page.text, start):
                 continue
             letters, last = _group(page, start, end, stop)
             if letters and _stands(page, lead.strength, letters, start, last):
-                found = True
+                has_answer = True
                 candidates.append(Candidate(letters, start, last, lead.strength, lead.strength.name.lower()))
     return [*candidates, *_none_declared(page, stop)] if candidates else []
 
 
 def _last_groups(text: str, begin: int, stop: int) -> list[tuple[int, int]]:
-    """Where the last groups of letters stand between `begin` and `stop`."""
+    """The positions of the last groups of letters between `begin` and `stop`."""
     near = max(begin, stop - _MENTIONED_WITHIN)
     spans = [match.span() for match in _GROUP.finditer(text, near, stop)]
     if near > begin and len(spans) < _LAST_MENTIONS:
@@ -234,10 +234,10 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
     return tuple(sorted(letters)), end
 
 
-def _letters(named: str) -> tuple[str, ...]:
-    if len(named) == 1:
-        return (named.upper(),)
-    parts = re.findall(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9])", named)
+def _letters(group: str) -> tuple[str, ...]:
+    if len(group) == 1:
+        return (group.upper(),)
+    parts = re.findall(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9])", group)
     joined = "".join(parts)
     if len(parts) == 1 and list(joined) != sorted(set(joined)):
         return ()  # a word in capitals
@@ -245,7 +245,7 @@ def _letters(named: str) -> tuple[str, ...]:
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
-    """An article, a pronoun, a variable, an initial: judged by what stands around it."""
+    """An article, a pronoun, a variable, an initial: judged by the characters around it."""
     if _FORMULA_BEHIND.match(text, end) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
         return True
     letters = text[start:end]
@@ -266,7 +266,7 @@ def _none_declared(page: ChoicePage, stop: int) -> Iterator[Candidate]:
 
 
 def is_elsewhere(text: str, match: re.Match[str]) -> bool:
-    """Whether `none of the other options` is said, so that the answer stands elsewhere."""
+    """Whether `none of the other options` is said, so that the answer is elsewhere."""
     return pattern("choice", "none_elsewhere").search(text, max(0, match.start() - 4), match.end()) is not None
 
 
@@ -287,7 +287,7 @@ def _leading(page: ChoicePage, stop: int) -> Candidate | None:
 
 
 def _closes(page: ChoicePage, letters: tuple[str, ...], start: int, end: int) -> bool:
-    """Whether the letters at the beginning stand by themselves, and begin no sentence."""
+    """Whether the letters at the beginning are separate, and begin no sentence."""
     restates = page.behind(letters[0], end) > end
     if page.text[start].islower():
         return restates or _WHOLE.match(page.text, end) is not None
@@ -326,11 +326,11 @@ def _is_listed(page: ChoicePage, letters: tuple[str, ...], start: int, end: int)
 
 def numbered(page: ChoicePage) -> Candidate | None:
     """`答案：③`, `the answer is 2`, where numbers mean nothing else in this question."""
-    asked = page.question + "".join(page.options)
+    question_text = page.question + "".join(page.options)
     for match in islice(_NUMBER.finditer(page.text), _MOST_MENTIONS):
         row = next(row for row in _NUMBER_ROWS if match.group() in row)
         number = row.index(match.group())
-        if number >= len(page.options) or any(sign in asked for sign in row):
+        if number >= len(page.options) or any(sign in question_text for sign in row):
             continue
         other = _TEXT_BEHIND_NUMBER.match(page.text, match.end())
         restates = restated(page.text, match.end(), page.options[number]) > match.end()

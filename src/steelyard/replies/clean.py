@@ -1,8 +1,8 @@
-"""A reply made ready for reading, without moving any of its characters.
+"""Prepares a reply for parsing without moving any of its characters.
 
 `fold` writes plain letters and marks for full-width, circled and bold ones; `clean` also blanks reasoning, markup and
-copied examples, and keeps the beginning and the end of a long reply. What is taken away is replaced by spaces or lies
-outside the window, so each offset leads back to the reply as it came. `blocks_of` finds fenced blocks.
+copied examples, and keeps the beginning and the end of a long reply. Removed text is replaced by spaces or lies
+outside the window, so each offset maps back to the original reply. `blocks_of` finds fenced blocks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from steelyard.replies.grammar import lexicon, pattern
 _MARKDOWN: Final = "*`#"
 _INVISIBLE: Final = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00a0\u3000\0"
 _UNSEEN: Final = "\ufeff\u200b\u200c\u200d\u2060"
-"""Marks of width zero: whoever reads a reply does not see them around it, and an engine of SQL takes none."""
+"""Marks of width zero: readers of a reply do not see them around it, and SQL engines refuse them."""
 _QUOTES: Final = MappingProxyType({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "『": '"', "』": '"', "İ": "i"})
 _COMPATIBLE: Final = ((0xFF01, 0xFF5F), (0x24B6, 0x24EA), (0x1D400, 0x1D800))
 _CAPITALS_IN_SHAPES: Final = (0x1F110, 0x1F130, 0x1F150, 0x1F170)
@@ -50,7 +50,7 @@ SQL_WORDS: Final = frozenset(
 JSON_WORDS: Final = frozenset({"json", "jsonc", "json5"})
 _MOST_FENCES: Final = 100
 """A reply with more repeats itself without end."""
-_KNOWN_WORDS: Final = "|".join(sorted((re.escape(one) for one in SQL_WORDS | JSON_WORDS), key=len, reverse=True))
+_KNOWN_WORDS: Final = "|".join(sorted((re.escape(word) for word in SQL_WORDS | JSON_WORDS), key=len, reverse=True))
 _FENCE: Final = re.compile(
     rf"(?P<mark>`{{3,}}|~{{3,}})[ \t]*+"
     rf"(?:(?P<word>{_KNOWN_WORDS})(?![\w-])[ \t]*+(?:\w++=[^\n`]*+)?(?:\r?\n)?|"
@@ -94,7 +94,7 @@ class CleanedReply:
         offset: how far its beginning lies from the reply's.
         gap: how many characters were left out in the middle.
         unfinished: whether the reply broke off inside its reasoning.
-        cuts: (place in the text, characters left out there and before) of each run of blanks that was shortened.
+        cuts: (position in the text, characters left out there and before) of each run of blanks that was shortened.
     """
 
     text: str
@@ -110,16 +110,16 @@ class CleanedReply:
         >>> len(short.text), short.span(81, 82)
         (82, (1001, 1002))
         """
-        cuts, pieces, place, left_out, length = [], [], 0, 0, 0
+        cuts, pieces, position, left_out, length = [], [], 0, 0, 0
         for run in _LONG_BLANKS.finditer(self.text):
-            pieces.append(self.text[place : run.start() + _MOST_BLANKS])
-            length += run.start() + _MOST_BLANKS - place
+            pieces.append(self.text[position : run.start() + _MOST_BLANKS])
+            length += run.start() + _MOST_BLANKS - position
             left_out += run.end() - run.start() - _MOST_BLANKS
             cuts.append((length, left_out))
-            place = run.end()
+            position = run.end()
         if not cuts:
             return self
-        return replace(self, text="".join([*pieces, self.text[place:]]), cuts=tuple(cuts))
+        return replace(self, text="".join([*pieces, self.text[position:]]), cuts=tuple(cuts))
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The same characters in the reply as it came, as (start, end)."""
@@ -127,7 +127,7 @@ class CleanedReply:
 
     def _original(self, offset: int) -> int:
         if self.cuts:
-            offset += next((left_out for place, left_out in reversed(self.cuts) if place <= offset), 0)
+            offset += next((left_out for position, left_out in reversed(self.cuts) if position <= offset), 0)
         return offset + self.offset + (self.gap if self.gap and offset >= _HEAD else 0)
 
 
@@ -155,7 +155,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _without_heading(text: str) -> str:
-    """Blank what stands under a heading such as `思考过程：`, where a heading of the answer follows it."""
+    """Blank the text under a heading such as `思考过程：`, where a heading of the answer follows it."""
     opening = text[:120]
     start = len(opening) - len(opening.lstrip(" \t\r\n*#_"))
     if not pattern("page", "reasoning_heading").match(fold(text[start : start + 60])):
@@ -166,7 +166,7 @@ def _without_heading(text: str) -> str:
 
 
 def _own_turn(text: str) -> str:
-    """What stands before the end of the model's turn; a mark before which nothing was said ends none."""
+    """The text before the end of the model's turn; an end mark with no text before it is ignored."""
     if "<" not in text and "[INST]" not in text and ":" not in text and "：" not in text:
         return text
     start = 0
@@ -203,30 +203,30 @@ def _blanked(text: str) -> tuple[str, bool]:
     unfinished = False
     lowered = _lowered(text)
     for opening, closing in lexicon("markup")["reasoning"]["pairs"]:
-        pieces, place = [], 0
+        pieces, position = [], 0
         first, last = lowered.find(opening), lowered.rfind(closing)
         if last >= 0 and (first < 0 or first > last):
-            place = last + len(closing)
-            pieces.append(" " * place)
+            position = last + len(closing)
+            pieces.append(" " * position)
         for _ in range(_MOST_BLOCKS):
-            if (start := lowered.find(opening, place)) < 0:
+            if (start := lowered.find(opening, position)) < 0:
                 break
             end = lowered.find(closing, start)
             unfinished = unfinished or end < 0
             stop = len(text) if end < 0 else end + len(closing)
-            pieces += [text[place:start], " " * (stop - start)]
-            place = stop
+            pieces += [text[position:start], " " * (stop - start)]
+            position = stop
         else:
-            pieces.append(" " * (max(last + len(closing), place) - place))
-            place = max(last + len(closing), place)
+            pieces.append(" " * (max(last + len(closing), position) - position))
+            position = max(last + len(closing), position)
         if pieces:
-            text = "".join([*pieces, text[place:]])
+            text = "".join([*pieces, text[position:]])
             lowered = _lowered(text)
     return text, unfinished
 
 
 def readable(text: str) -> tuple[int, int, bool]:
-    """Where the part stands that is not reasoning, and whether the reply broke off inside reasoning.
+    """The position of the part that is not reasoning, and whether the reply broke off inside reasoning.
 
     It begins behind the last mark that closes reasoning, and ends before one that opens it and is never closed. Marks
     of width zero at its ends are left out. Of a reply of more than 120,000 characters marks are looked for in the first
@@ -260,7 +260,7 @@ def _lowered(text: str) -> str:
 
 
 class Block(NamedTuple):
-    """One fenced block: its word in lower case ("" is none), where its content stands, and whether it is closed."""
+    """One fenced block: its word in lower case ("" is none), the range of its content, and whether it is closed."""
 
     word: str
     start: int
@@ -272,18 +272,18 @@ def blocks_of(text: str, start: int, end: int) -> Iterator[Block]:
     r"""The first 100 fenced blocks between `start` and `end`; one that is not closed runs to the end.
 
     >>> text = "so: ```sql SELECT 1``` or\n~~~\nx"
-    >>> [(one.word, text[one.start : one.end], one.closed) for one in blocks_of(text, 0, len(text))]
+    >>> [(block.word, text[block.start : block.end], block.closed) for block in blocks_of(text, 0, len(text))]
     [('sql', 'SELECT 1', True), ('', 'x', False)]
     """
-    place = start if "```" in text or "~~~" in text else end
+    position = start if "```" in text or "~~~" in text else end
     for _ in range(_MOST_FENCES):
-        if (opening := _FENCE.search(text, place, end)) is None:
+        if (opening := _FENCE.search(text, position, end)) is None:
             return
         closing = text.find(opening["mark"], opening.end(), end)
         stop = end if closing < 0 else closing
         word = (opening["word"] or opening["other"] or "").lower()
         yield Block(word, opening.end(), stop, closing >= 0)
-        place = end if closing < 0 else closing + len(opening["mark"])
+        position = end if closing < 0 else closing + len(opening["mark"])
 
 
 def unfenced(text: str) -> str:

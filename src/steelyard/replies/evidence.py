@@ -1,4 +1,4 @@
-"""What speaks for an answer: the words before and behind it, and which of several answers of one reply counts."""
+"""Evidence for an answer: the words before and after it, and which of several answers in one reply counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BETWEEN: Final = (
     rf"(?:{expanded('<filler>', 'zh')}|\s){{0,4}}{_SIGNS}"
 )
 _NOT_WITHIN_A_WORD: Final = r"(?!(?<=\w)[a-z0-9_])"
-"""Said once in front, where every phrase says it of itself: a search is twice as fast."""
+"""Stated once in front instead of in every phrase, which makes a search twice as fast."""
 _DENIED: Final = re.compile(rf"{source('choice', 'denied')}[ \t]*\Z", FLAGS)
 _AGAINST: Final = re.compile(rf"{source('choice', 'against')}[\s\"'(]{{0,3}}(?:选项|options?\s)?\(?\Z", FLAGS)
 _NEGATED: Final = re.compile(
@@ -57,7 +57,7 @@ class Candidate:
         end: where it ends.
         strength: how plainly it is given.
         source: the name of the rule that found it.
-        whole: where the declaration stands that it is a part of, as (start, end); None is the value alone.
+        whole: the range of the declaration that it is a part of, as (start, end); None is the value alone.
         rank: which of equally plain ones counts, the highest: what was asked for, or is called final.
     """
 
@@ -78,7 +78,7 @@ def decide(candidates: Sequence[Candidate], text: str) -> Candidate | None:
     does not count where something was said afterwards.
 
     Args:
-        candidates: in the order in which they stand.
+        candidates: in the order of the text.
         text: the cleaned reply.
     """
     standing = _after_correction(candidates, text)
@@ -124,7 +124,7 @@ class Lead:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """A phrase with what may stand between it and the answer; compiled when the first reply is read."""
+        """A phrase with the text that may be between it and the answer; compiled when the first reply is read."""
         phrases = any_of(source("choice", kind) for kind in self.kinds)
         return re.compile(rf"{_NOT_WITHIN_A_WORD}{phrases}{_BETWEEN}\Z", FLAGS)
 
@@ -155,9 +155,9 @@ LEADS: Final = (
 
 
 def phrases(section: str, kind: str, text: str, end: int | None = None) -> Iterator[re.Match[str]]:
-    """Where phrases of one kind stand in `text` up to `end`.
+    """The phrases of one kind in `text` up to `end`.
 
-    A kind may name hints, of which one stands in each of its phrases: most texts hold none and need no search.
+    A kind may name hints, of which each of its phrases contains one: most texts hold none and need no search.
     """
     if words := hints(section, kind):
         lowered = text.lower()
@@ -167,6 +167,6 @@ def phrases(section: str, kind: str, text: str, end: int | None = None) -> Itera
 
 
 def is_against(text: str, start: int) -> bool:
-    """Whether the words in front deny what stands at `start`, or the model does not stand for it."""
+    """Whether the words before `start` deny what follows, or the model does not claim it."""
     before = max(0, start - _AGAINST_WITHIN)
     return _DENIED.search(text, before, start) is not None or _AGAINST.search(text, before, start) is not None

@@ -1,6 +1,6 @@
 """Turns word lists and templates into patterns, so that each word of a language is written once.
 
-The lists stand in `lexicon/en.toml`, `zh.toml` and `markup.toml`. In a template `<name>` is any entry of the list of
+The lists are in `lexicon/en.toml`, `zh.toml` and `markup.toml`. In a template `<name>` is any entry of the list of
 that name, `<name?>` the same or nothing, a blank one to three blanks (bold words leave some), and `~60` at most 60
 characters within a clause. Everything else is a regular expression. A reader asks for a kind of phrase, as
 `pattern("choice", "declared")`, and gets the templates of all languages as one pattern, compiled once.
@@ -27,7 +27,7 @@ FLAGS: Final = re.IGNORECASE | re.MULTILINE
 
 @cache
 def lexicon(language: str) -> Mapping[str, Any]:
-    """The word lists and templates of one language, as they stand in its file."""
+    """The word lists and templates of one language, as its file has them."""
     return tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
 
 
@@ -59,14 +59,14 @@ def pattern_in(languages: tuple[str, ...], section: str, kind: str) -> re.Patter
 
 @cache
 def hints(section: str, kind: str) -> tuple[str, ...]:
-    """Words of which one stands in each phrase of a kind; () where the kind names none."""
+    """Words of which each phrase of a kind contains one; () where the kind names none."""
     sections = [lexicon(language).get(section, {}) for language in _LANGUAGES]
     return tuple(hint for phrases_of in sections for hint in phrases_of.get(f"{kind}_hints", ()))
 
 
 @cache
 def source(section: str, kind: str) -> str:
-    """The same as the text of a regular expression, to be a part of a larger one."""
+    """The phrases of one kind as the text of a regular expression, for use in a larger one."""
     return _phrases(section, kind, _LANGUAGES)
 
 

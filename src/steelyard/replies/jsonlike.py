@@ -1,6 +1,6 @@
 """Reads JSON as models write it: fenced, with single quotes or trailing commas, or broken off in the middle.
 
-One scanner keeps the open brackets, so that what stands before a break counts, and each value knows where it stands.
+One scanner keeps the open brackets, so that values before a break are read, and each value knows its position.
 It accepts every valid JSON value; what is not JSON at all gives nothing and never an error.
 """
 
@@ -35,14 +35,14 @@ _MOST_TOKENS_OF_OBJECTS: Final = 2_000
 
 @dataclass(slots=True)
 class JsonValue:
-    """A value and where it stands.
+    """A value and its position in the text.
 
     Args:
         value: a text, a number, True, False or None; None for an object or a list, whose values are `items`.
         start: where it begins in the text, without its quotes.
         end: where it ends.
         kind: `object`, `list`, `text` or `plain`.
-        closed: whether its closing bracket or quote stands there.
+        closed: whether its closing bracket or quote is present.
         items: the values of an object by their keys, as they are written, or those of a list by "".
     """
 
@@ -75,7 +75,7 @@ class JsonValue:
         return next((item for item in inner if item.kind != "object"), self)
 
     def python(self) -> Any:
-        """The same as dicts, lists and plain values."""
+        """Convert to dicts, lists and plain values."""
         if self.kind == "object":
             return {key: item.python() for key, item in self.items}
         return [item.python() for _, item in self.items] if self.kind == "list" else self.value
@@ -84,21 +84,21 @@ class JsonValue:
 def json_objects(text: str) -> tuple[JsonValue, ...]:
     r"""The objects in `text`, in order; of one that breaks off, what stands before the break.
 
-    >>> [found.python() for found in json_objects("so: {'answer': 'B', 'why': {'a': 1}}. {\"reason\": \"it br")]
+    >>> [value.python() for value in json_objects("so: {'answer': 'B', 'why': {'a': 1}}. {\"reason\": \"it br")]
     [{'answer': 'B', 'why': {'a': 1}}, {'reason': 'it br'}]
     """
-    found: list[JsonValue] = []
-    place, left = 0, _MOST_CHARACTERS
-    while len(found) < _MOST_OBJECTS and left > 0 and (match := _OPENING.search(text, place)) is not None:
-        value = json_at(text, match.start(), most=_MOST_TOKENS_OF_OBJECTS, within=left)
-        found.append(value)
-        place = max(value.end, match.end())
-        left -= place - match.start()
-    return tuple(found)
+    objects: list[JsonValue] = []
+    position, budget = 0, _MOST_CHARACTERS
+    while len(objects) < _MOST_OBJECTS and budget > 0 and (match := _OPENING.search(text, position)) is not None:
+        value = json_at(text, match.start(), most=_MOST_TOKENS_OF_OBJECTS, within=budget)
+        objects.append(value)
+        position = max(value.end, match.end())
+        budget -= position - match.start()
+    return tuple(objects)
 
 
 def json_at(text: str, start: int, *, most: int = _MOST_TOKENS, within: int = _MOST_CHARACTERS) -> JsonValue:
-    """The object or list whose bracket stands at `start`, as its first `most` tokens and `within` characters say."""
+    """The object or list whose bracket is at `start`, from its first `most` tokens and `within` characters."""
     scan = _OpenBrackets(JsonValue(None, start, len(text), _BRACKETS[text[start]], closed=False), len(text))
     for match in islice(_TOKEN.finditer(text, start + 1, start + within), most):
         kind = match.lastgroup
@@ -188,16 +188,16 @@ def said_in(
     """
     labels = {key: label for key, value in values.items() if (label := read(key, value))}
     for tier in tiers:
-        named = {key: labels[key] for key in tier if key in labels}
-        if named:
-            return _agreed(named)
+        tier_labels = {key: labels[key] for key in tier if key in labels}
+        if tier_labels:
+            return _agreed(tier_labels)
     if labels:
         return _agreed(labels)
     inner = {
-        plain_key(str(key)): one
+        plain_key(str(key)): inner_value
         for value in values.values()
         if isinstance(value, Mapping)
-        for key, one in value.items()
+        for key, inner_value in value.items()
     }
     labels = {key: label for key, value in inner.items() if (label := read(key, value))}
     return _agreed(labels) if labels else None

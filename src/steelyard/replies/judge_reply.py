@@ -1,7 +1,7 @@
-"""A judge's reply made ready for reading a verdict in words: what it reasons, quotes and writes as JSON is set apart.
+"""Prepares a judge's reply for reading a verdict in words: reasoning, quotations and JSON are separated from the text.
 
-What the judge only quotes from a candidate is not a verdict. Whatever is taken away becomes spaces, so each offset
-leads back to the reply as it came.
+What the judge only quotes from a candidate is not a verdict. Removed text becomes spaces, so each offset
+maps back to the original reply.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _REASON_KEYS: Final = tuple(map(plain_key, words("reason_key")))
 
 
 class VerdictForm(NamedTuple):
-    """A way to give a verdict: what stands in front of it and behind it.
+    """A way to give a verdict: the words before and after it.
 
     Args:
         name: of the form, as the verdict's `form` has it.
@@ -103,7 +103,7 @@ class JudgeReply:
         return self.page.text
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """A place of the page in the reply as it came."""
+        """The position of a part of the page in the original reply."""
         start, end = start + self.page.offset, end + self.page.offset
         return start + (self.gap if start >= _HEAD else 0), end + (self.gap if end > _HEAD else 0)
 
@@ -114,13 +114,13 @@ class JudgeReply:
             tiers: keys that outweigh all others, the strongest first.
             read: the label of a value under a key, "" where it is none.
         """
-        for found in self.objects:
-            if (said := said_in(found.keyed(), tiers, read)) is not None:
-                item = found.item(said[0])
+        for json_object in self.objects:
+            if (key_and_label := said_in(json_object.keyed(), tiers, read)) is not None:
+                item = json_object.item(key_and_label[0])
                 start, end, first, last = (
-                    place - self.page.offset for place in (item.start, item.end, found.start, found.end)
+                    offset - self.page.offset for offset in (item.start, item.end, json_object.start, json_object.end)
                 )
-                yield Candidate(said[1], start, end, Strength.DECLARED, "json", (first, last))
+                yield Candidate(key_and_label[1], start, end, Strength.DECLARED, "json", (first, last))
 
     def scored(self, candidate: Candidate, value: float | None) -> Verdict:
         """The verdict that a candidate gives."""
@@ -152,9 +152,9 @@ class JudgeReply:
     def _reason(self, candidate: Candidate) -> str:
         """The reason that the verdict's object gives, or the reply without reasoning and verdict."""
         start, end = candidate.whole or (candidate.start, candidate.end)
-        for found in self.objects:
-            if found.start == start + self.page.offset and (given := reason_in(found.keyed())):
-                return given
+        for json_object in self.objects:
+            if json_object.start == start + self.page.offset and (reason := reason_in(json_object.keyed())):
+                return reason
         start, end = self.span(start, end)
         before = self.shown[max(0, start - _LONGEST_REASON) : start].rstrip(" \t\n*-#_[(").lstrip()
         tag = _CLOSING_TAG.match(self.shown, end)
@@ -164,31 +164,31 @@ class JudgeReply:
 
 
 def open_judge_reply(reply: str, finish: str, *, quoted: int = 40) -> JudgeReply:
-    """Make `reply` ready for reading; quoted pieces that may hold the verdict itself are left where they are.
+    """Prepare `reply` for reading; quoted pieces that may hold the verdict itself are left where they are.
 
     Args:
         reply: any text.
         finish: why the model stopped.
         quoted: the most characters of a quotation that may be the judge's own words, with its marks.
     """
-    whole, unfinished = without_reasoning(reply)
-    gap = max(0, len(whole) - _HEAD - _TAIL)
-    shown = whole[:_HEAD] + whole[_HEAD + gap :] if gap else whole
+    visible, unfinished = without_reasoning(reply)
+    gap = max(0, len(visible) - _HEAD - _TAIL)
+    shown = visible[:_HEAD] + visible[_HEAD + gap :] if gap else visible
     objects = json_objects(shown) if "{" in shown else ()
-    for found in objects:
-        blank = "\n".join(" " * len(line) for line in shown[found.start : found.end].split("\n"))
-        shown = shown[: found.start] + blank + shown[found.end :]
+    for json_object in objects:
+        blank = "\n".join(" " * len(line) for line in shown[json_object.start : json_object.end].split("\n"))
+        shown = shown[: json_object.start] + blank + shown[json_object.end :]
     page = clean(_QUOTATION.sub(partial(_without_quotation, quoted), _without_blocks(shown), _MOST_QUOTATIONS))
     lead = len(page.text) - len(page.text.lstrip())  # markup became blanks, which must not part it from the beginning
     page = replace(page, text=page.text.strip(), offset=page.offset + lead)
-    objects = tuple(found for found in objects if found.start not in _offered(objects, shown))
-    return JudgeReply(reply, page, objects, whole, unfinished, finish, gap)
+    objects = tuple(json_object for json_object in objects if json_object.start not in _offered(objects, shown))
+    return JudgeReply(reply, page, objects, visible, unfinished, finish, gap)
 
 
 def _offered(objects: Sequence[JsonValue], text: str) -> set[int]:
     """Where the objects begin that the reply names as those to choose from: `{"verdict": 1} or {"verdict": 0}`."""
     joined = (pair for pair in pairwise(objects) if text[pair[0].end : pair[1].start].strip(_EDGES).lower() in _OR)
-    return {found.start for pair in joined for found in pair}
+    return {json_object.start for pair in joined for json_object in pair}
 
 
 def decide_last(candidates: Sequence[Candidate], text: str) -> Candidate | None:
@@ -213,12 +213,12 @@ def at_both_ends(found: re.Pattern[str], text: str, most: int) -> list[re.Match[
 
 
 def reason_in(values: Mapping[str, Any]) -> str:
-    """The reason that an object gives beside its verdict; "" where there is none."""
+    """The reason that an object gives with its verdict; "" where there is none."""
     return next((value.strip() for key in _REASON_KEYS if isinstance(value := values.get(key), str)), "")
 
 
 def _without_blocks(text: str) -> str:
-    """Blank fenced blocks and block quotes, unless next to nothing stands around them."""
+    """Blank fenced blocks and block quotes, unless there is hardly any text around them."""
     if "```" not in text and "~~~" not in text and ">" not in text:
         return text
 
@@ -246,7 +246,7 @@ def _without_quotation(quoted: int, match: re.Match[str]) -> str:
     if end - start <= quoted and not offered and not _reports(before):
         return match.group()
     if not match.string[:start].strip() and not match.string[end:].strip():
-        return match.group()  # the whole reply stands in quotation marks
+        return match.group()  # the whole reply is in quotation marks
     ending = match.group()[-2]  # a quotation that ends a sentence leaves its full stop
     return " " * (end - start - 2) + (ending if ending in ".!?。！？" else " ") + " "
 

@@ -68,7 +68,7 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     Args:
         text: any text.
         labels: what was asked for; case and width make no difference in the reply, but a single letter is only read as
-            a capital, unless it stands in brackets.
+            a capital, unless it is in brackets.
         finish: why the model stopped; "length" tells a reply that was cut off from one without a verdict.
 
     Raises:
@@ -81,8 +81,8 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
     >>> read_label("At first: C. Final answer: (B)", ["A", "B", "C"]).label
     'B'
     """
-    known = _known(tuple(labels))
-    tokens = _tokens(tuple(known))
+    by_plain_label = _known(tuple(labels))
+    tokens = _tokens(tuple(by_plain_label))
     reply = open_judge_reply(text, finish)
     candidates = [*_in_objects(reply, tokens), *_in_text(reply, tokens)]
     if not candidates:
@@ -93,7 +93,7 @@ def read_label(text: str, labels: Sequence[str], *, finish: str = "stop") -> Ver
         return reply.ambiguous()
     if not best.value:
         return reply.ambiguous(best)
-    return reply.scored(replace(best, value=known[best.value]), None)
+    return reply.scored(replace(best, value=by_plain_label[best.value]), None)
 
 
 def _plain(label: str) -> str:
@@ -102,10 +102,10 @@ def _plain(label: str) -> str:
 
 
 def _known(labels: tuple[str, ...]) -> dict[str, str]:
-    known = {_plain(label): label for label in labels}
-    if not known or "" in known or len(known) < len(labels):
+    by_plain_label = {_plain(label): label for label in labels}
+    if not by_plain_label or "" in by_plain_label or len(by_plain_label) < len(labels):
         raise ValueError(f"labels differ from each other and are not blank: {list(labels)!r}")
-    return known
+    return by_plain_label
 
 
 class _Tokens(NamedTuple):
@@ -114,7 +114,7 @@ class _Tokens(NamedTuple):
     Args:
         token: a label as a whole word; one letter as a capital, or in brackets.
         loose: any label, as a mark or a JSON value has it.
-        offered: behind a label: another one is offered beside it, and both are of several parts.
+        offered: behind a label: another one is offered next to it, and both are of several parts.
         are_letters: whether they are single letters.
     """
 
@@ -130,8 +130,8 @@ def _tokens(labels: tuple[str, ...]) -> _Tokens:
     loose = "(?:" + "|".join(r"[\s_-]{1,4}".join(map(re.escape, label.split())) for label in longest) + ")"
     parts = rf"{_OR}{loose}|\s(?:in|on|for)\s[^.;\n]{{1,40}}?\b(?:and|but)\b[^.;\n]{{0,12}}?\b{loose}"
     token = "(?:" + "|".join(map(_whole, longest)) + ")"
-    whole, anywhere, offered = (re.compile(part, FLAGS) for part in (token, loose, parts))
-    return _Tokens(whole, anywhere, offered, len(longest[0]) == 1)
+    whole_word, anywhere, offered = (re.compile(part, FLAGS) for part in (token, loose, parts))
+    return _Tokens(whole_word, anywhere, offered, len(longest[0]) == 1)
 
 
 def _whole(label: str) -> str:
@@ -175,30 +175,30 @@ def _forms() -> tuple[VerdictForm, ...]:
 def _in_text(reply: JudgeReply, tokens: _Tokens) -> Iterator[Candidate]:
     """What the reply gives in words; one that begins with a label and goes through the others gives none by that."""
     text = reply.text
-    found = _not_offered(at_both_ends(tokens.token, text, _MOST), text)
+    label_matches = _not_offered(at_both_ends(tokens.token, text, _MOST), text)
     marked = at_both_ends(tokens.loose, text, _MOST) if _MARKS.search(text) else []
-    opened = [match for match in found if _opens(text, match)]
+    opened = [match for match in label_matches if _opens(text, match)]
     if opened and opened[0].start() < _REACH and len({_plain(match.group()) for match in opened}) == 1:
         start, end = opened[0].span()
         if _OPENING.match(text, 0, start) and not tokens.offered.match(text, end):
             yield Candidate(_plain(opened[0].group()), start, end, Strength.CONCLUDED, "opening", (0, end))
-    for matches, forms in ((marked, _forms()[:1]), (found, _forms()[1:])):
+    for matches, forms in ((marked, _forms()[:1]), (label_matches, _forms()[1:])):
         for match in matches:
             candidate = _stated(text, match, forms, tokens)
             if candidate is not None:
                 yield candidate
 
 
-def _not_offered(found: Sequence[re.Match[str]], text: str) -> list[re.Match[str]]:
+def _not_offered(matches: Sequence[re.Match[str]], text: str) -> list[re.Match[str]]:
     """The labels without those that are named as ones to choose from: `GRADE: C or GRADE: I`."""
     joined = {
         match.start()
-        for pair in pairwise(found)
+        for pair in pairwise(matches)
         if _plain(pair[0].group()) != _plain(pair[1].group())
         and _NAMED_AGAIN.fullmatch(text, pair[0].end(), pair[1].start())
         for match in pair
     }
-    return [match for match in found if match.start() not in joined]
+    return [match for match in matches if match.start() not in joined]
 
 
 def _opens(text: str, match: re.Match[str]) -> bool:

@@ -1,8 +1,8 @@
 """Reads lists that models wrote: questions, claims, steps; as JSON, numbered, bulleted, or one entry a line.
 
-Around a list stand a preamble ("Sure, here are 10 questions:"), headings and a closing sentence; they are not entries.
-A reply that says that there is nothing to list is told from one in which no list can be read: the first is a result,
-the second is none. Entries keep their own letters and marks, so the text is not folded as other replies are.
+A preamble ("Sure, here are 10 questions:"), headings and a closing sentence around a list are not entries.
+A reply that says that there is nothing to list is distinguished from one in which no list can be read: only the first
+is a result. Entries keep their own letters and marks, so the text is not folded as other replies are.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _NUMBERED_KEY: Final = re.compile(r"\D{0,20}(\d{1,4})\Z")
 _MOST_STARTS: Final = 12
 _MOST_CHARACTERS: Final = 70_000
 _MOST_TOKENS: Final = 6_000
-"""Of the first list; half as many of each further one, as they may stand within each other."""
+"""Of the first list; half as many of each further one, as lists may be nested in each other."""
 _MOST_OBJECTS: Final = 700
 
 
@@ -66,7 +66,7 @@ class Listing:
     """The reading of a list: its entries and how it was written.
 
     Args:
-        entries: its texts in the order they stand, without numbering, bold and quotes; duplicates are kept.
+        entries: its texts in order, without numbering, bold and quotes; duplicates are kept.
         form: how they were written; "none" where no list can be read.
         empty_said: whether the reply says that there is nothing to list (`[]`, `None`, `没有声明`).
     """
@@ -80,7 +80,7 @@ def read_listing(text: str) -> Listing:
     """The list in a reply, with how it was written.
 
     Args:
-        text: any text. Reasoning before the answer is left out, and what stands behind its first 50,000 characters; a
+        text: any text. Reasoning before the answer is left out, and so is all after its first 50,000 characters; a
             reply that broke off inside its reasoning holds no list.
 
     >>> read_listing("No verifiable claims.")
@@ -90,9 +90,9 @@ def read_listing(text: str) -> Listing:
     """
     start, end, _ = readable(text)
     shown = text[start : min(end, start + LONGEST_LIST)]
-    if (found := json_list(shown)) is not None:
-        entries = tuple(clean_entry(entry) for value in found.values for entry in _texts(value))
-        said_empty = found.closed and not found.values
+    if (parsed := json_list(shown)) is not None:
+        entries = tuple(clean_entry(entry) for value in parsed.values for entry in _texts(value))
+        said_empty = parsed.closed and not parsed.values
         return _or_empty(entries, "json") if entries else Listing((), "json" if said_empty else "none", said_empty)
     if not shown or _BROKEN_JSON.match(shown):
         return Listing()
@@ -125,11 +125,11 @@ def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
     >>> distinct_texts(["What is C?", "what is c", "What is C#?", "Is it 1.5?", "Is it 15?"])
     ('What is C?', 'What is C#?', 'Is it 1.5?', 'Is it 15?')
     """
-    kept: dict[str, str] = {}
+    by_plain_text: dict[str, str] = {}
     for text in texts:
         plain = unicodedata.normalize("NFKC", text).casefold()
-        kept.setdefault("".join(_PUNCTUATION_KEPT.findall(plain)) or text, text)
-    return tuple(kept.values())
+        by_plain_text.setdefault("".join(_PUNCTUATION_KEPT.findall(plain)) or text, text)
+    return tuple(by_plain_text.values())
 
 
 def _says_nothing(shown: str) -> bool:
@@ -168,8 +168,8 @@ def json_list(text: str) -> JsonList | None:
     pieces = [text[block.start : block.end] for block in blocks_of(text, 0, len(text)) if _may_hold_json(text, block)]
     for piece in [*pieces, text]:
         for number, match in enumerate(islice(_JSON.finditer(piece), _MOST_STARTS)):
-            if (found := _list_at(piece, match.end() - 1, number)) is not None:
-                return found
+            if (listing := _list_at(piece, match.end() - 1, number)) is not None:
+                return listing
     return None
 
 
@@ -178,12 +178,12 @@ def _may_hold_json(text: str, block: Block) -> bool:
 
 
 def _list_at(text: str, start: int, tried: int) -> JsonList | None:
-    """The list that begins at `start`; less is looked at where others were tried in vain."""
+    """The list that begins at `start`; the more starts were tried before, the fewer tokens are read."""
     value = json_at(text, start, most=_MOST_TOKENS >> tried, within=_MOST_CHARACTERS >> tried)
     inner = value if value.kind == "list" else next((item for _, item in value.items if item.kind == "list"), None)
     if inner is not None:
-        whole = tuple(item.python() for _, item in inner.items if item.closed)
-        return JsonList(whole, inner.closed) if whole or inner.closed else None
+        values = tuple(item.python() for _, item in inner.items if item.closed)
+        return JsonList(values, inner.closed) if values or inner.closed else None
     if not value.closed:
         return None
     numbers = [match and int(match[1]) for match in (_NUMBERED_KEY.match(key) for key, _ in value.items)]
@@ -192,7 +192,7 @@ def _list_at(text: str, start: int, tried: int) -> JsonList | None:
             zip(numbers, (item.python() for _, item in value.items), strict=True), key=lambda pair: pair[0] or 0
         )
         return JsonList(tuple(item for _, item in in_order), closed=True)
-    objects = tuple(one.python() for one in islice(_consecutive(text, value), _MOST_OBJECTS))
+    objects = tuple(json_object.python() for json_object in islice(_consecutive(text, value), _MOST_OBJECTS))
     return JsonList(objects, closed=True) if len(objects) > 1 or any(_texts(objects[0])) else None
 
 
@@ -201,10 +201,10 @@ def _consecutive(text: str, value: JsonValue) -> Iterator[JsonValue]:
     while value.closed:
         yield value
         match = _SEPARATOR.match(text, value.end)
-        place = match.end() if match else value.end
-        if text[place : place + 1] != "{":
+        position = match.end() if match else value.end
+        if text[position : position + 1] != "{":
             return
-        value = json_at(text, place)
+        value = json_at(text, position)
 
 
 def _texts(value: Any) -> tuple[str, ...]:
@@ -214,11 +214,11 @@ def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, Mapping):
         return ()
     texts = {str(key).strip().lower(): item for key, item in value.items() if isinstance(item, str)}
-    named = [texts[key] for key in words("entry_key") if key in texts] or (
+    named_texts = [texts[key] for key in words("entry_key") if key in texts] or (
         list(texts.values()) if len(texts) == 1 else []
     )
-    if named:
-        return _texts(named[0])
+    if named_texts:
+        return _texts(named_texts[0])
     lists = [item for item in value.values() if isinstance(item, list)]
     return tuple(item.strip() for item in lists[0] if isinstance(item, str) and item.strip()) if len(lists) == 1 else ()
 
@@ -237,15 +237,17 @@ def listed_lines(text: str) -> tuple[tuple[str, ...], Literal["numbered", "bulle
     bulleted = [_BULLETED.match(line) for line in lines]
     heads = [line for line, mark in zip(lines, numbered, strict=True) if mark]
     if any(bulleted) and all(line.rstrip(" *_\t").endswith((":", "：")) for line in heads):  # `1. Easy:` heads bullets
-        kept = [(line, mark) for line, mark, number in zip(lines, bulleted, numbered, strict=True) if not number]
-        return _cleaned(_marked(kept)), "bulleted"
-    found = _marked(list(zip(lines, numbered, strict=True)))
-    if len(found) > 1:
-        return _cleaned(found), "numbered"
-    if inline := _inline(f"1. {found[0]}" if found else text):
+        bullet_lines = [
+            (line, mark) for line, mark, number in zip(lines, bulleted, numbered, strict=True) if not number
+        ]
+        return _cleaned(_marked(bullet_lines)), "bulleted"
+    entries = _marked(list(zip(lines, numbered, strict=True)))
+    if len(entries) > 1:
+        return _cleaned(entries), "numbered"
+    if inline := _inline(f"1. {entries[0]}" if entries else text):
         return _cleaned(inline), "numbered"
-    if found:
-        return _cleaned(found), "numbered"
+    if entries:
+        return _cleaned(entries), "numbered"
     labelled = _marked([(line, _LABEL.match(line)) for line in lines])
     return _cleaned(labelled or _plain(lines)), "lines"
 
@@ -255,22 +257,22 @@ def _cleaned(entries: Iterable[str]) -> tuple[str, ...]:
 
 
 def _marked(lines: Sequence[tuple[str, re.Match[str] | None]]) -> list[str]:
-    """Each marked line with the lines that carry it on; what stands before the first mark is a preamble."""
-    found: list[list[str]] = []
+    """Each marked line with the lines that carry it on; the text before the first mark is a preamble."""
+    entries: list[list[str]] = []
     after_blank, closed = False, True
     for line, mark in lines:
         if mark:
-            found.append([line[mark.end() :].strip()])
+            entries.append([line[mark.end() :].strip()])
             closed = False
         elif not line.strip():
             after_blank = True
             continue
-        elif not closed and _carries_on(line, after_blank=after_blank, empty=found[-1] == [""]):
-            found[-1].append(line.strip())
+        elif not closed and _carries_on(line, after_blank=after_blank, empty=entries[-1] == [""]):
+            entries[-1].append(line.strip())
         else:
             closed = True
         after_blank = False
-    return [_joined(parts) for parts in found]
+    return [_joined(parts) for parts in entries]
 
 
 def _carries_on(line: str, *, after_blank: bool, empty: bool) -> bool:
@@ -294,24 +296,24 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def _inline(text: str) -> list[str]:
-    """Entries that stand in one paragraph, numbered from 1; none where there is only one."""
+    """Entries in one paragraph, numbered from 1; none where there is only one."""
     marks: list[re.Match[str]] = []
     for match in _INLINE.finditer(text):
         if int(match[1]) == len(marks) + 1:
             marks.append(match)
     ends = [*(match.start() for match in marks[1:]), len(text)]
-    found = [
+    entries = [
         text[mark.end() : end].partition("\n\n")[0].strip(" \t\n;；,，") for mark, end in zip(marks, ends, strict=False)
     ]
-    return found if len(found) > 1 else []
+    return entries if len(entries) > 1 else []
 
 
 def _plain(lines: Sequence[str]) -> Iterator[str]:
     """Lines without marks: those of preamble and closing left out, wrapped ones joined."""
-    kept = [line.strip() for line in lines if line.strip() and not _RULE.match(line)]
+    nonblank = [line.strip() for line in lines if line.strip() and not _RULE.match(line)]
     entry: list[str] = []
-    for place, line in enumerate(kept):
-        if _is_around(line, first=place == 0):
+    for number, line in enumerate(nonblank):
+        if _is_around(line, first=number == 0):
             continue
         if entry and not (line[0].islower() and not _ENDED.search(entry[-1][-_ENDED_WITHIN:])):
             yield _joined(entry)

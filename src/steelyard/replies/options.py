@@ -37,7 +37,7 @@ _COMMAND: Final = re.compile(r"\\[a-z]{1,20}")
 _MOST_LABELS: Final = 100
 _MOST_QUOTES: Final = 500
 _COMPARED: Final = 60
-"""Letters of an option that must stand behind its label; models shorten what is longer."""
+"""Letters of an option that must follow its label; models shorten what is longer."""
 _COMPARED_FIRST: Final = 6
 _DISTINCT: Final = 7.0
 _IDEOGRAM_WEIGHT: Final = 3.5
@@ -107,10 +107,10 @@ def is_distinct(option: str, others: Sequence[str]) -> bool:
     (True, False)
     """
     shared = [set(_words_of(other)) for other in others]
-    own = [word for word in _words_of(option) if 2 * sum(word in words for words in shared) <= len(shared)]
+    own_words = [word for word in _words_of(option) if 2 * sum(word in words for words in shared) <= len(shared)]
     ideograms = len(_IDEOGRAM.findall(option))
     figures = len(re.findall(r"\d", option)) if ideograms else 0
-    return _IDEOGRAM_WEIGHT * ideograms + sum(map(len, own)) + figures >= _DISTINCT
+    return _IDEOGRAM_WEIGHT * ideograms + sum(map(len, own_words)) + figures >= _DISTINCT
 
 
 def _words_of(option: str) -> list[str]:
@@ -132,19 +132,21 @@ def quotes(text: str, options: Sequence[str], question: str = "") -> tuple[Quote
     Args:
         text: the cleaned reply.
         options: the texts of the options; those that cannot be told apart are left out.
-        question: the question's text; what stands in it is merely repeated. "" to find that, too.
+        question: the question's text; quotations of it are mere repetitions. "" to find that, too.
     """
     forms = [(is_formula(option), pattern("page", "markup").sub(" ", fold(option)).strip()) for option in options]
     plain = [condense(form, signs=signs).text for signs, form in forms]
-    asked = {signs: condense(fold(question), signs=signs).text for signs, _ in forms} if question else {}
-    repeated = [number for number, (signs, _) in enumerate(forms) if asked and plain[number] in asked[signs]]
+    question_forms = {signs: condense(fold(question), signs=signs).text for signs, _ in forms} if question else {}
+    repeated = [
+        number for number, (signs, _) in enumerate(forms) if question_forms and plain[number] in question_forms[signs]
+    ]
     if len(repeated) >= len(options) - 1:  # the question's text lists the options itself
         repeated = []
     condensed = {signs: _condensed_reply(text, signs) for signs in {signs for signs, _ in forms}}
     matches: list[Quote] = []
-    for number, wanted in enumerate(plain):
-        if wanted and plain.count(wanted) == 1 and number not in repeated:
-            matches += _quotes_of(number, wanted, condensed[forms[number][0]], text)
+    for number, option_text in enumerate(plain):
+        if option_text and plain.count(option_text) == 1 and number not in repeated:
+            matches += _quotes_of(number, option_text, condensed[forms[number][0]], text)
     longest: list[Quote] = []
     for quote in sorted(matches, key=lambda match: (match.start, -match.end)):
         if not longest or quote.end > longest[-1].end:
@@ -158,16 +160,16 @@ def _condensed_reply(text: str, signs: bool) -> Condensed:  # noqa: FBT001  # th
     return condense(text, signs=signs)
 
 
-def _quotes_of(number: int, wanted: str, condensed: Condensed, text: str) -> list[Quote]:
+def _quotes_of(number: int, option_text: str, condensed: Condensed, text: str) -> list[Quote]:
     matches: list[Quote] = []
-    offset = condensed.text.find(wanted)
+    offset = condensed.text.find(option_text)
     for _ in range(_MOST_QUOTES):  # parts of longer words count too, so that a text full of them costs little
         if offset < 0:
             break
-        start, end = condensed.origin(offset), condensed.origin(offset + len(wanted) - 1) + 1
+        start, end = condensed.origin(offset), condensed.origin(offset + len(option_text) - 1) + 1
         if _stands_alone(text, start, end):
             matches.append(Quote(number, start, end))
-        offset = condensed.text.find(wanted, offset + len(wanted))
+        offset = condensed.text.find(option_text, offset + len(option_text))
     return matches
 
 
@@ -188,17 +190,17 @@ def _joined(outside: str, inside: str) -> bool:
 
 
 def restated(text: str, start: int, option: str) -> int:
-    """Where the text of `option`, or its first 60 letters, ends that stands at `start`; `start` if it does not."""
-    wanted = _beginning(option)
+    """The end of the text of `option`, or of its first 60 letters, at `start`; `start` if it is not there."""
+    beginning = _beginning(option)
     first = _LETTER_OR_DIGIT.search(text, start, start + 12)
-    if not first or first.group().lower() != wanted[:1]:
+    if not first or first.group().lower() != beginning[:1]:
         return start
-    if not condense(text[start : start + 20 + 4 * _COMPARED_FIRST]).text.startswith(wanted[:_COMPARED_FIRST]):
+    if not condense(text[start : start + 20 + 4 * _COMPARED_FIRST]).text.startswith(beginning[:_COMPARED_FIRST]):
         return start
-    rest = condense(text[start : start + 20 + 4 * len(wanted)])
-    if not rest.text.startswith(wanted):
+    condensed = condense(text[start : start + 20 + 4 * len(beginning)])
+    if not condensed.text.startswith(beginning):
         return start
-    return start + rest.origin(len(wanted) - 1) + 1
+    return start + condensed.origin(len(beginning) - 1) + 1
 
 
 @lru_cache(maxsize=4096)
@@ -232,7 +234,7 @@ def option_list(text: str, options: Sequence[str]) -> tuple[tuple[int, int], ...
 
 
 def _labelled_end(text: str, label: re.Match[str], option: str) -> int:
-    """Where the option's text behind its label ends; the label's end where another stands there, 0 within a line."""
+    """Where the option's text behind its label ends; the label's end where another text is there, 0 within a line."""
     if (end := restated(text, label.end(), option)) > label.end():
         return end
     before = text[max(0, label.start() - 8) : label.start()].rstrip(" \t")
@@ -253,7 +255,7 @@ class ChoiceReading:
         letters: the options that the reply gives, in order; never one that the question does not have.
         status: `several` where it gives more than one and one was asked for; `empty` where it says nothing.
         rule: the name of the rule that read it, "" where none did.
-        span: where it stands in the reply as it came, as (start, end); None where nothing was read.
+        span: its range in the original reply, as (start, end); None where nothing was read.
         confidence: `explicit` where the reply names the option as its answer, `inferred` where that follows from
             the only letter or text that it mentions; None where no letter was read.
         reason: for a person, where nothing was read.

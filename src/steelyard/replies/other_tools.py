@@ -59,8 +59,8 @@ def first_option(reply: str, count: int) -> str:
     options = _ALPHABET[:count]
     text = reply.strip()
     for find in _FIRST_OPTION:
-        found = find(text, options)
-        letter = next((one for one in options if one in found), "")
+        matched = find(text, options)
+        letter = next((option for option in options if option in matched), "")
         if letter:
             return letter
     return ""
@@ -131,4 +131,4 @@ _FIRST_OPTION: Final[tuple[Callable[[str, str], str], ...]] = (
 RULES: Final[Mapping[str, Callable[[str, int], str]]] = MappingProxyType(
     {"strict_only_letter": strict_only_letter, "last_letter": last_letter, "first_option": first_option}
 )
-"""The rules by their names: what a reply and the number of options give."""
+"""The rules by name; each takes a reply and the number of options."""

@@ -1,6 +1,6 @@
-"""Reads which of two a judge prefers, or that it calls them equal.
+"""Reads which of two candidates a judge prefers, or that it calls them equal.
 
-Every mention of one of the two, and every word for a tie, is a candidate; what stands in front of it and behind it says
+Every mention of one of the two, and every word for a tie, is a candidate; the words before and after it show
 how plainly it is given. Marks, declared winners and lines that hold nothing else count first, the last of them; then
 whole sentences, if they agree. A sentence about one aspect decides nothing while another speaks for the other side, and
 what cannot be read is never a tie.
@@ -30,7 +30,7 @@ _TIERS: Final = tuple(
     tuple(map(plain_key, words(name))) for name in ("winner_final_key", "winner_key", "winner_other_key")
 )
 _MOST_MENTIONS: Final = 15
-"""Mentions of a reply that are looked at, so many from its beginning and from its end: bounds the time."""
+"""Limit of mentions that are examined at either end of a reply: it bounds the time."""
 _REACH, _COPIED_WITHIN = 120, 40
 _SENTENCE: Final = 160
 _ENDS: Final = " \n.!*_`)\"'\\]}"
@@ -43,7 +43,7 @@ _ORDINALS: Final = (("1", "one", "first", "一"), ("2", "two", "second", "二"))
 _TIE_WORDS: Final = source("preference", "tie")
 _OF: Final = partial(source, "preference")
 _WRAP: Final = r"[\s\"'(\[{<$]{0,6}(?:(?:for|from|by|with) )?(?:the )?(?:\w{2,14}ly )?\Z"
-"""What may stand between a lead and the name."""
+"""Text that may be between a lead and the name."""
 _SEPARATOR: Final = (
     r"(?:[\"'\])】}]{0,3}\s{0,3}(?::|=|-{1,2}>?|[–—→]|>|】|\]|\|)\s{0,3}|\s{1,3}(?:is|was|would be|must be|should be"
     r"|goes to|(?:must|should|has to) go to|has to be|remains)(?:\s{0,2}:|\.{2,3}|…)?\s{1,3}"
@@ -84,11 +84,11 @@ _OPENING_ENDS: Final = re.compile(r"['\"\])]{0,2}\s{0,2}(?:[.,;:!。\n(—–]|-
 _OR: Final = r"[\s\"'\])]{0,4}(?:/|\||&|,?\s?\b(?:or|and|vs\.?)\b|或者?|和|与|跟|同|还是|、)+[\s\"'(\[]{0,4}"
 _OFFERED: Final = re.compile(rf"[\s\"'\],、]*|{_OR}", FLAGS)
 _JOIN: Final = re.compile(rf"{_OR}(?:\w{{1,12}}\s?[:=]\s{{0,2}})?[\[(]{{0,2}}\Z", FLAGS)
+"""Between two mentions: neither of them is given alone."""
 _LISTED: Final = re.compile(
     r"[\s\"'\])]{0,4}(?:,?\s?\bor\b|或|/|[,、]?\s?(?=\[\[))[\s\"'(\[]{0,4}(?:\w{1,12}\s?[:=]\s{0,2})?\Z", FLAGS
 )
 """Between one of the two and a tie, or between marks: those to choose from are listed."""
-"""Between two mentions: neither of them is given alone."""
 _SIGN: Final = re.compile(r"\s?(?:(?P<first>>{1,2})|(?P<second><{1,2})|={1,2}|≈)\s?\Z")
 """Between two mentions: `A > B`."""
 _BEATS: Final = re.compile(
@@ -108,7 +108,7 @@ class _Mention(NamedTuple):
     start: int
     end: int
     joined: bool = False
-    """Whether the other one stands beside it, as in `A or B`."""
+    """Whether the other one is next to it, as in `A or B`."""
 
 
 def read_preference(text: str, *, finish: str = "stop", names: tuple[str, str] = ("A", "B")) -> Verdict:
@@ -150,7 +150,7 @@ def read_preference(text: str, *, finish: str = "stop", names: tuple[str, str] =
         return _verdict(reply, decide_last(formal, reply.text) or formal[-1])
     if not stated or (reply.finish == "length" and stated[0].start >= _SOON):
         return reply.nothing()
-    return _verdict(reply, stated[-1]) if len({said.value for said in stated}) == 1 else reply.ambiguous()
+    return _verdict(reply, stated[-1]) if len({sentence.value for sentence in stated}) == 1 else reply.ambiguous()
 
 
 def _closes(reply: JudgeReply, best: Candidate) -> bool:
@@ -161,37 +161,37 @@ def _closes(reply: JudgeReply, best: Candidate) -> bool:
 def _mentions(text: str, called: PairNames) -> list[_Mention]:
     """Where the two and ties are named, with `A > B` as one mention."""
     matches = at_both_ends(called.mentions, text, _MOST_MENTIONS)
-    found = [_Mention(_LABELS[str(match.lastgroup)[0]], *match.span()) for match in matches]
-    for place, (one, other) in reversed(list(enumerate(pairwise(found)))):
-        between = text[one.end : other.start]
-        if one.label == other.label or len(between) > _WIDEST_JOIN:
+    mentions = [_Mention(_LABELS[str(match.lastgroup)[0]], *match.span()) for match in matches]
+    for index, (first, second) in reversed(list(enumerate(pairwise(mentions)))):
+        between = text[first.end : second.start]
+        if first.label == second.label or len(between) > _WIDEST_JOIN:
             continue
-        both = "tie" not in {one.label, other.label}
-        listed = _LISTED.match(between) or (between.strip() == "," and found[place + 1].joined)
-        if both and (sign := _SIGN.match(between)):
-            winner = one.label if sign["first"] else other.label if sign["second"] else "tie"
-            found[place : place + 2] = [_Mention(winner, one.start, other.end)]
-        elif listed or (both and (not between.strip(" ") or _JOIN.match(between))):
-            found[place] = one._replace(joined=True)
-            found[place + 1] = found[place + 1]._replace(joined=True)
-    return found
+        no_tie = "tie" not in {first.label, second.label}
+        listed = _LISTED.match(between) or (between.strip() == "," and mentions[index + 1].joined)
+        if no_tie and (sign := _SIGN.match(between)):
+            winner = first.label if sign["first"] else second.label if sign["second"] else "tie"
+            mentions[index : index + 2] = [_Mention(winner, first.start, second.end)]
+        elif listed or (no_tie and (not between.strip(" ") or _JOIN.match(between))):
+            mentions[index] = first._replace(joined=True)
+            mentions[index + 1] = mentions[index + 1]._replace(joined=True)
+    return mentions
 
 
 def _in_objects(reply: JudgeReply, names: tuple[str, str]) -> Iterator[Candidate]:
     """The winners that JSON objects name; of ranked models the one on the first place."""
     read = partial(_said_by, names=names)
-    ranked = [found for found in reply.objects if {"model", "rank"} <= found.keyed().keys()]
+    ranked = [json_object for json_object in reply.objects if {"model", "rank"} <= json_object.keyed().keys()]
     if ranked:
-        first = [found for found in ranked if found.keyed()["rank"] == 1]
+        first = [json_object for json_object in ranked if json_object.keyed()["rank"] == 1]
         return replace(reply, objects=tuple(first)).in_objects((("model",),), read)
     return reply.in_objects(_TIERS, read)
 
 
 def _said_by(key: str, value: Any, *, names: tuple[str, str]) -> str:
     """The label of a value under a key in JSON; "" where it names neither."""
-    known = any(key in tier for tier in _TIERS) or key.endswith("winner")
+    is_winner_key = any(key in tier for tier in _TIERS) or key.endswith("winner")
     if isinstance(value, int) and not isinstance(value, bool):
-        return {1: "A", 2: "B", 0: "tie"}.get(value, "") if known else ""
+        return {1: "A", 2: "B", 0: "tie"}.get(value, "") if is_winner_key else ""
     if not isinstance(value, str):
         return ""
     called, plain = pair_names(names), fold(value).strip(" \"'[](.!。)")
@@ -200,7 +200,7 @@ def _said_by(key: str, value: Any, *, names: tuple[str, str]) -> str:
         return mentions[0].label
     if len(plain) == 1 and called.plain:
         return {"a": "A", "b": "B", "c": "tie", "1": "A", "2": "B"}.get(plain.lower(), "")
-    return read_preference(value, names=names).label if known and "{" not in value else ""
+    return read_preference(value, names=names).label if is_winner_key and "{" not in value else ""
 
 
 def _letter_marks(text: str, called: PairNames) -> Iterator[Candidate]:
@@ -263,11 +263,11 @@ def _is_alone(reply: JudgeReply, mentions: Sequence[_Mention], mention: _Mention
     """Whether a mention that is alone in its line is the first or the last line of the reply, and no heading."""
     text = reply.text
     ends = _LINE_ENDS.match(text, mention.end)
-    both = any(other.label != mention.label and _has_line(text, other) for other in mentions)
+    other_alone = any(other.label != mention.label and _has_line(text, other) for other in mentions)
     if ends and not text[ends.end() :].strip() and reply.finish != "length":
-        return not both or _besides(text, mentions)
+        return not other_alone or _besides(text, mentions)
     begins_text = not text[: text.rfind("\n", 0, mention.start) + 1].strip()
-    return begins_text and not both and ends is not None and not ends["colon"]
+    return begins_text and not other_alone and ends is not None and not ends["colon"]
 
 
 def _has_line(text: str, mention: _Mention) -> bool:
@@ -301,9 +301,11 @@ def _colon_behind(text: str, end: int) -> bool:
 
 def _stated(text: str, mentions: Sequence[_Mention]) -> Iterator[Candidate]:
     """Sentences that call one better, or both equal; one that concludes is as good as a declaration."""
-    found = [("tie", *match.span()) for match in islice(phrases("preference", "tied", text), _MOST_MENTIONS)]
-    found += [said for mention in mentions if mention.label != "tie" and (said := _said_better(text, mention))]
-    for label, start, end in found:
+    statements = [("tie", *match.span()) for match in islice(phrases("preference", "tied", text), _MOST_MENTIONS)]
+    statements += [
+        statement for mention in mentions if mention.label != "tie" and (statement := _said_better(text, mention))
+    ]
+    for label, start, end in statements:
         before = _sentence(text, start)
         if not _CONDITION_BEHIND.match(text, end) and not pattern("preference", "condition").search(before):
             concludes = pattern("preference", "concluding").search(before + text[start:end])
@@ -360,16 +362,16 @@ def pair_names(names: tuple[str, str]) -> PairNames:
     if not first or not second or first == second:
         raise ValueError(f"two different names are needed, not {names[0]!r} and {names[1]!r}")
     tails = _tail(first, second), _tail(second, first)
-    taken = {tail.upper() for tail in tails}
+    upper_tails = {tail.upper() for tail in tails}
     plain = [tail.upper() for tail in tails] == ["A", "B"]
-    letters = {"A": "A", "B": "B"} if plain or not taken & {"A", "B"} else {}
-    if "C" not in taken:
+    letters = {"A": "A", "B": "B"} if plain or not upper_tails & {"A", "B"} else {}
+    if "C" not in upper_tails:
         letters["C"] = "tie"
     third = r"|(?-i:(?<![A-Za-z0-9'])C(?=[\s.\])}\"']|\Z))" if plain and len(first) == 1 else ""
     cased = first.casefold() == second.casefold()
     sides = [_side(name, tail, cased=cased) for name, tail in zip((first, second), tails, strict=True)]
-    behind = [_behind_noun(tail, place, cased=cased) for place, tail in enumerate(tails)]
-    ordinal = [_ordinal(tail, place) for place, tail in enumerate(tails)]
+    behind = [_behind_noun(tail, index, cased=cased) for index, tail in enumerate(tails)]
+    ordinal = [_ordinal(tail, index) for index, tail in enumerate(tails)]
     mentions = re.compile(
         rf"(?P<tie>{_TIE_WORDS}{third})|(?<![A-Za-z])(?=[{_FIRST_LETTERS}]){NOUN}(?:(?P<a_noun>{behind[0]})|(?P<b_noun>{behind[1]}))"
         rf"|(?P<a_first>{ordinal[0]})|(?P<b_second>{ordinal[1]})|(?P<a>{sides[0]})|(?P<b>{sides[1]})",
@@ -380,35 +382,35 @@ def pair_names(names: tuple[str, str]) -> PairNames:
 
 def _side(name: str, tail: str, *, cased: bool) -> str:
     """One of the two, named in full or by what tells it from the other."""
-    whole = _whole(name, cased=cased)
+    full_name = _whole(name, cased=cased)
     if not (len(tail) == 1 and tail.isascii() and tail.isalpha()):
-        return f"{whole}|{_whole(tail, cased=False)}"
+        return f"{full_name}|{_whole(tail, cased=False)}"
     letter = tail if cased else tail.upper()
     small = "" if cased else rf"|(?-i:(?<![A-Za-z0-9])\({letter.lower()}\))"
-    return rf"{whole}|(?-i:(?<![A-Za-z0-9'’]){letter}(?![A-Za-z0-9])){small}"
+    return rf"{full_name}|(?-i:(?<![A-Za-z0-9'’]){letter}(?![A-Za-z0-9])){small}"
 
 
-def _behind_noun(tail: str, place: int, *, cased: bool) -> str:
+def _behind_noun(tail: str, index: int, *, cased: bool) -> str:
     """What follows `answer` or `assistant`: `A`, `#1`, `one`."""
     forms = []
     if len(tail) == 1 and tail.isascii():
         sign = rf"(?-i:{re.escape(tail)})" if cased else re.escape(tail)
         forms.append(rf"\s{{0,3}}[_#(\[\"'-]?\s?{sign}(?![A-Za-z0-9])[)\"]?")
-    if _is_counted(tail, place):
-        number, word, _, zh = _ORDINALS[place]
+    if _is_counted(tail, index):
+        number, word, _, zh = _ORDINALS[index]
         forms.append(rf"\s{{0,3}}[_#(]?\s?(?:{number}|{word}\b)(?!\d)\)?|{zh}(?!个|些|样|方面|点|般|定|致|起)")
     return any_of(forms)
 
 
-def _ordinal(tail: str, place: int) -> str:
-    if not _is_counted(tail, place):
+def _ordinal(tail: str, index: int) -> str:
+    if not _is_counted(tail, index):
         return "(?!)"
-    number, _, ordinal, zh = _ORDINALS[place]
+    number, _, ordinal, zh = _ORDINALS[index]
     return rf"\b(?:{ordinal}|{number}(?:st|nd))\s(?:{NOUN}|one)\b|第{zh}[个篇条份种]?{NOUN}?"
 
 
-def _is_counted(tail: str, place: int) -> bool:
-    return tail.upper() == "AB"[place] or tail == "12"[place]
+def _is_counted(tail: str, index: int) -> bool:
+    return tail.upper() == "AB"[index] or tail == "12"[index]
 
 
 def _whole(name: str, *, cased: bool) -> str:
@@ -422,7 +424,7 @@ def _whole(name: str, *, cased: bool) -> str:
 def _tail(name: str, other: str) -> str:
     """What tells `name` from `other`: it without the beginning that both share, from the last word border on."""
     shared = next(
-        (place for place, (one, two) in enumerate(zip(name, other, strict=False)) if one != two),
+        (index for index, (left, right) in enumerate(zip(name, other, strict=False)) if left != right),
         min(len(name), len(other)),
     )
     on_border = shared > 0 and (not name[shared - 1].isalnum() or not name.isascii())

@@ -1,8 +1,8 @@
 """Reads the rating that a judge gives on a stated scale.
 
-Each number of the reply may be the rating: what it is labelled as, the words of its sentence and its place say how
-plainly it is given and what it rates. What was asked for comes before other aspects; then the plainest statement holds,
-as in every reader. Whatever is left in doubt is ambiguous, and a number outside the scale is never moved into it.
+Each number of the reply may be the rating: its label, the words of its sentence and its position show how plainly it is
+given and what it rates. What was asked for comes before other aspects; then the plainest statement counts, as in every
+reader. Whatever is left in doubt is ambiguous, and a number outside the scale is never moved into it.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def read_rating(text: str, scale: Scale, *, name: str = "", finish: str = "stop"
     if finish != "length" and (bare := _BARE.fullmatch(text)) and (verdict := _bare(bare, scale, name)):
         return verdict
     reply = open_judge_reply(text, finish, quoted=_QUOTED)
-    said = _MATHS.sub(r" \1 ", reply.text) if "$" in reply.text else reply.text
-    page = rating_page(said.replace("\\n", " \n"), scale, aspects_of(name))
+    plain_text = _MATHS.sub(r" \1 ", reply.text) if "$" in reply.text else reply.text
+    page = rating_page(plain_text.replace("\\n", " \n"), scale, aspects_of(name))
     decided = decide_rating([*_in_json(reply, page.aspects), *_in_text(reply, page)], page)
     if isinstance(decided, Candidate):
         return _verdict(decided, reply, scale)
@@ -115,8 +115,8 @@ def _entries(value: JsonValue, path: tuple[str, ...] = (), last: str = "") -> It
     The names that objects give themselves are among the keys; a value in a list has the key of the list.
     """
     names = words("aspect_key")
-    named = [str(item.value)[:60] for key, item in value.items if key.lower() in names and item.kind == "text"]
-    inner = (*path, *named[:1])
+    object_names = [str(item.value)[:60] for key, item in value.items if key.lower() in names and item.kind == "text"]
+    inner = (*path, *object_names[:1])
     for key, item in value.items:
         if item.kind in {"object", "list"}:
             yield from _entries(item, (*inner, key) if key else inner, key or last)
@@ -134,37 +134,39 @@ def _rating_key() -> re.Pattern[str]:
 
 def _in_json(reply: JudgeReply, aspects: Aspects) -> Iterator[Candidate]:
     """The values whose key is that of a rating or of an aspect."""
-    for found in reply.objects:
-        for path, key, item in _entries(found):
+    for json_object in reply.objects:
+        for path, key, item in _entries(json_object):
             if not (_rating_key().search(key) or aspects.asked(path) or aspects.others(key)):
                 continue
             if isinstance(item.value, bool) or (_NO_KEY.search(plain_key(key)) and not aspects.asked(key)):
                 continue
             number = _number_in(str(item.value), is_text=item.kind == "text")
             if number is not None:
-                start, begin, end = (place - reply.page.offset for place in (item.start, found.start, found.end))
+                start, begin, end = (
+                    offset - reply.page.offset for offset in (item.start, json_object.start, json_object.end)
+                )
                 value = StatedRating(number, *aspects.of_label(path))
                 yield Candidate(value, start, start + number.stop, Strength.STRUCTURED, "json", (begin, end))
 
 
 def _number_in(written: str, *, is_text: bool) -> RatingNumber | None:
     """The number with which a value in JSON begins, if it is one: "4 out of 5", "four", but no sentence."""
-    found = numbers(written)
-    if not found or found[0].start > 0 or (found[0].written == "word" and len(written) > _LONGEST_VALUE):
+    parsed = numbers(written)
+    if not parsed or parsed[0].start > 0 or (parsed[0].written == "word" and len(written) > _LONGEST_VALUE):
         return None
-    return None if is_text and written[found[0].end :].strip(" )")[:1].isalnum() else found[0]
+    return None if is_text and written[parsed[0].end :].strip(" )")[:1].isalnum() else parsed[0]
 
 
 def _in_text(reply: JudgeReply, page: RatingPage) -> Iterator[Candidate]:
     """The ratings that the reply states outside of JSON."""
-    found = unmarked(page.text, cut=reply.finish == "length") if page.text.strip("` \n") else ()
-    named = "#" in reply.reply  # "Response #2" names a thing; cleaning takes the sign away, as it takes headings
-    for number in found:
-        if named and reply.reply[: reply.span(number.start, number.stop)[0]].endswith("#"):
+    stated = unmarked(page.text, cut=reply.finish == "length") if page.text.strip("` \n") else ()
+    has_names = "#" in reply.reply  # "Response #2" names a thing; cleaning takes the sign away, as it takes headings
+    for number in stated:
+        if has_names and reply.reply[: reply.span(number.start, number.stop)[0]].endswith("#"):
             continue
         if number.bounds and sorted(number.bounds) == [page.scale.low, page.scale.high]:
             continue  # the scale itself
-        if candidate := rating_of(page, number, lone=len(found) == 1):
+        if candidate := rating_of(page, number, lone=len(stated) == 1):
             yield candidate
 
 
@@ -172,14 +174,16 @@ def _in_text(reply: JudgeReply, page: RatingPage) -> Iterator[Candidate]:
 
 
 def decide_rating(candidates: Sequence[Candidate], page: RatingPage) -> Candidate | Kind:
-    """The candidate that holds, or why there is none: "ambiguous" or "none"."""
+    """The candidate that counts, or why there is none: "ambiguous" or "none"."""
     candidates = _answered(candidates, page.text)
-    pool = [one for one in candidates if one.value.subject is not Subject.OTHER]
+    pool = [candidate for candidate in candidates if candidate.value.subject is not Subject.OTHER]
     if not pool:
         return "none" if _is_withheld(page) else _of_others(candidates)
     if len(pool) == 1:
         return pool[0]
-    ranked = sorted((replace(one, rank=_rank(one, page)) for one in pool), key=lambda one: one.start)
+    ranked = sorted(
+        (replace(candidate, rank=_rank(candidate, page)) for candidate in pool), key=lambda candidate: candidate.start
+    )
     decided = decide(ranked, page.text)
     pairs = [pair for pair in pairwise(ranked) if decided in pair]
     return "ambiguous" if decided is None or any(_are_alternatives(*pair, page.text) for pair in pairs) else decided
@@ -187,8 +191,8 @@ def decide_rating(candidates: Sequence[Candidate], page: RatingPage) -> Candidat
 
 def _rank(candidate: Candidate, page: RatingPage) -> int:
     """What was asked for counts before the whole, then a number on the scale, then one that is called final."""
-    asked = candidate.value.subject is Subject.ASKED
-    return 4 * asked + 2 * is_inside(candidate.value.number, page.scale) + int(candidate.value.final)
+    is_asked = candidate.value.subject is Subject.ASKED
+    return 4 * is_asked + 2 * is_inside(candidate.value.number, page.scale) + int(candidate.value.final)
 
 
 def _is_withheld(page: RatingPage) -> bool:
@@ -200,7 +204,7 @@ def _is_withheld(page: RatingPage) -> bool:
 
 
 def is_inside(number: RatingNumber, scale: Scale) -> bool:
-    """Whether a number can be a rating on the scale; a range can, as it stands for one of its numbers."""
+    """Whether a number can be a rating on the scale; a range can, as it means one of its numbers."""
     if number.value is None:
         return True
     if number.unit in {"%", "percent"} and scale.high != 100:
@@ -213,23 +217,23 @@ def _answered(candidates: Sequence[Candidate], text: str) -> Sequence[Candidate]
     echoes = [match.start() for match in phrases("rating", "echo", text)] if candidates else []
     if not echoes:
         return candidates
-    first = min(one.start for one in candidates)
+    first = min(candidate.start for candidate in candidates)
     if first < echoes[0] and not text[:first].strip(" \t\n-*"):
-        return [one for one in candidates if one.start < echoes[0]]
-    return [one for one in candidates if one.start >= echoes[-1]]
+        return [candidate for candidate in candidates if candidate.start < echoes[0]]
+    return [candidate for candidate in candidates if candidate.start >= echoes[-1]]
 
 
 def _of_others(candidates: Sequence[Candidate]) -> Candidate | Kind:
     """A single rating of one thing is taken for the one that was asked for; of several none is."""
-    top = max((one.strength for one in candidates), default=None)
-    strongest = [one for one in candidates if one.strength is top]
-    if len({(one.value.other, one.value.number.value) for one in strongest}) > 1:
+    top = max((candidate.strength for candidate in candidates), default=None)
+    strongest = [candidate for candidate in candidates if candidate.strength is top]
+    if len({(candidate.value.other, candidate.value.number.value) for candidate in strongest}) > 1:
         return "ambiguous"
     return strongest[0] if strongest else "none"
 
 
 def _are_alternatives(first: Candidate, second: Candidate, text: str) -> bool:
-    """Whether two ratings of one form that differ stand side by side, and none of them is called the final one."""
+    """Whether two ratings of one form differ, are side by side, and none of them is called the final one."""
     same = first.value.number.value == second.value.number.value
     if same or first.source != second.source or first.value.final != second.value.final:
         return False

@@ -1,4 +1,4 @@
-"""The forms in which a judge's reply gives a rating, and what it rates: its mark, its label, its sentence, its place.
+"""The forms in which a judge's reply gives a rating, and what it rates: its mark, label, sentence and position.
 
 Each number of the reply is looked at with the words on both sides of it; the plainest form that fits makes a candidate.
 """
@@ -83,11 +83,11 @@ class Aspects:
         """The first aspect or candidate that `text` names and that was not asked for; "" where there is none."""
         for match in _aspect_word().finditer(text):
             word = match.group().lower()
-            known = not word.isascii() or word.endswith(words("aspect_ending")) or word in _listed("aspect")
-            if known and word not in _listed("no_aspect") and not self.asked(word):
+            is_aspect = not word.isascii() or word.endswith(words("aspect_ending")) or word in _listed("aspect")
+            if is_aspect and word not in _listed("no_aspect") and not self.asked(word):
                 return word
-        thing = pattern("rating", "thing").search(text)
-        return thing.group().lower() if thing else ""
+        thing_match = pattern("rating", "thing").search(text)
+        return thing_match.group().lower() if thing_match else ""
 
     def names(self, text: str) -> bool:
         """Whether `text` names any aspect or candidate."""
@@ -119,8 +119,8 @@ def aspects_of(name: str) -> Aspects:
     for english, _, chinese in (entry.partition("=") for entry in words("same_aspect")):
         stems += [chinese for stem in stems if stem.startswith(english)]
         stems += [english for stem in stems if stem.startswith(chinese)]
-    found = [rf"\b(?:un|in|ir|non)?{stem}" if stem.isascii() else stem for stem in dict.fromkeys(stems)]
-    return Aspects(re.compile("|".join(found), re.IGNORECASE))
+    alternatives = [rf"\b(?:un|in|ir|non)?{stem}" if stem.isascii() else stem for stem in dict.fromkeys(stems)]
+    return Aspects(re.compile("|".join(alternatives), re.IGNORECASE))
 
 
 def _stem(word: str) -> str:
@@ -130,7 +130,7 @@ def _stem(word: str) -> str:
     return short if len(short) >= _SHORTEST_STEM else word[:4]
 
 
-# A number with what stands around it.
+# A number with its context.
 
 _SENTENCE_ENDS: Final = re.compile(r"[.!?](?=\s)|[。！？!?;；\n|]")
 _WRAPS: Final = " \t\n-–—•+>\"'([{_~≈$:=→|【.)]}!】。,;*"
@@ -171,11 +171,11 @@ def rating_page(text: str, scale: Scale, aspects: Aspects) -> RatingPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class NumberContext:
     """A number with the text on both sides of it.
 
     Args:
-        page: where it stands.
+        page: the page that holds it.
         number: the number.
         left: at most 180 characters before it.
         here: the end of `left` that belongs to the same sentence, in lower case.
@@ -200,7 +200,7 @@ class Around:
         return self.number.value is not None and self.number.value not in self.page.scale
 
     def before(self, kind: str, within: int = 0) -> re.Match[str] | None:
-        """What of a kind of the lexicon stands in the sentence, or in its last characters."""
+        """A phrase of a kind of the lexicon in the sentence, or in its last characters."""
         return self.page.phrases(kind).search(self.here, max(0, len(self.here) - within) if within else 0)
 
     def last(self, kind: str) -> re.Match[str] | None:
@@ -211,7 +211,7 @@ class Around:
         return match if match and len(self.here) - match.end() <= _LEAD_WITHIN else None
 
     def behind(self, kind: str) -> re.Match[str] | None:
-        """What of a kind of the lexicon stands right behind the number."""
+        """A phrase of a kind of the lexicon right after the number."""
         return self.page.phrases(kind).match(self.next)
 
     def tells_of(self, lead: re.Match[str]) -> bool:
@@ -221,11 +221,11 @@ class Around:
     def candidate(self, place: int, strength: Strength, source: str, subject: tuple[Subject, str]) -> Candidate:
         """The candidate whose statement begins at `place` of `left`."""
         number = self.number
-        whole = (number.start - len(self.left) + place, number.end)
-        return Candidate(StatedRating(number, *subject), number.start, number.stop, strength, source, whole)
+        statement = (number.start - len(self.left) + place, number.end)
+        return Candidate(StatedRating(number, *subject), number.start, number.stop, strength, source, statement)
 
     def placed(self, strength: Strength, source: str) -> Candidate:
-        """The candidate of a number that is told by its place."""
+        """The candidate of a number that is recognised by its position."""
         return self.candidate(len(self.left), strength, source, (Subject.WHOLE, ""))
 
     def said(self, place: int, source: str) -> Candidate:
@@ -236,24 +236,24 @@ class Around:
     def of_label(self, label: str) -> tuple[Subject, str]:
         """What a rating behind `label` is of: what the label, the words behind or the heading above it names."""
         aspects = self.page.aspects
-        named = self.named_behind()
-        if named and not aspects.asked(label):
-            label = named
+        name = self.named_behind()
+        if name and not aspects.asked(label):
+            label = name
         subject, other = aspects.of_label(label.replace("_", " "))
         if subject is not Subject.WHOLE:
             return subject, other
         above = self.page.text[max(0, self.number.start - _ABOVE) : self.number.start]
         headings = _HEADING.findall(above) if "\n" in above else []
-        named = next((heading for heading in reversed(headings) if aspects.names(heading)), "")
-        return aspects.of_label(named) if named else (subject, other)
+        name = next((heading for heading in reversed(headings) if aspects.names(heading)), "")
+        return aspects.of_label(name) if name else (subject, other)
 
     def _of_sentence(self, place: int) -> tuple[Subject, str]:
-        """What stands behind the number, before the verb, or opens the sentence."""
+        """The subject that is named after the number, before the verb, or at the start of the sentence."""
         aspects = self.page.aspects
         opening = self.page.phrases("about_before").match(self.here)
-        for named in (self.named_behind(), opening[1] if opening else ""):
-            if named and aspects.names(named):
-                return aspects.of_label(named)
+        for name in (self.named_behind(), opening[1] if opening else ""):
+            if name and aspects.names(name):
+                return aspects.of_label(name)
         sentence = self.left[len(self.left) - len(self.here) :]
         place = max(0, place - len(self.left) + len(sentence))
         spoken = sentence[place:]
@@ -265,42 +265,42 @@ class Around:
     def named_behind(self) -> str:
         """The aspect or candidate that follows the number: "4 for fluency", "4 (fluency)"."""
         match = self.behind("about_behind")
-        named = str(next(filter(None, match.groups()), "")) if match else ""
-        return named if named and self.page.aspects.names(named) else ""
+        name = str(next(filter(None, match.groups()), "")) if match else ""
+        return name if name and self.page.aspects.names(name) else ""
 
 
-def around(page: RatingPage, number: RatingNumber) -> Around:
-    """What stands around `number`."""
+def context_of(page: RatingPage, number: RatingNumber) -> NumberContext:
+    """The context of `number` on its page."""
     left = page.text[max(0, number.start - _WINDOW) : number.start]
     right = page.text[number.end : number.end + _BEHIND]
-    here, behind = _SENTENCE_ENDS.split(left)[-1].lower(), right.lower()
+    sentence, behind = _SENTENCE_ENDS.split(left)[-1].lower(), right.lower()
     closes = pattern("rating", "closes").match(right) is not None
     describes = page.phrases("describes").match(behind) is not None
-    return Around(page, number, left, here, right, behind, closes, describes)
+    return NumberContext(page, number, left, sentence, right, behind, closes, describes)
 
 
 def rating_of(page: RatingPage, number: RatingNumber, *, lone: bool) -> Candidate | None:
     """The plainest reading of a number as a rating; None where it is none.
 
     Args:
-        page: where it stands.
+        page: the page that holds it.
         number: the number.
         lone: whether the reply has no other.
     """
-    this = around(page, number)
-    found = _marked(this) or _labelled(this)
+    context = context_of(page, number)
+    candidate = _marked(context) or _labelled(context)
     if (
-        found
-        and found.whole
-        and pattern("judge", "copied").search(page.text, max(0, found.whole[0] - _SHORT), found.whole[0])
+        candidate
+        and candidate.whole
+        and pattern("judge", "copied").search(page.text, max(0, candidate.whole[0] - _SHORT), candidate.whole[0])
     ):
         return None
-    found = found or _in_sentence(this)
-    if found is None:
-        readings = [found for found in (_counted(this), _placed(this, lone=lone)) if found]
-        return max(readings, key=lambda found: found.strength, default=None)
-    final = not lone and this.before("final") is not None
-    return replace(found, value=found.value._replace(final=True)) if final else found
+    candidate = candidate or _in_sentence(context)
+    if candidate is None:
+        readings = [candidate for candidate in (_counted(context), _placed(context, lone=lone)) if candidate]
+        return max(readings, key=lambda candidate: candidate.strength, default=None)
+    final = not lone and context.before("final") is not None
+    return replace(candidate, value=candidate.value._replace(final=True)) if final else candidate
 
 
 # In a mark, or behind a label.
@@ -324,43 +324,45 @@ _BARE_ENDS: Final = re.compile(r"\s?(?:[.!,;)。]|[-–—]\s|\n|\Z)")
 """A label without a separator: "Rating 4" at the beginning of a line or clause."""
 _SCALED: Final = re.compile(r"\s(?:out of|(?:on|from|using|with) (?:a|the) (?:\S{1,8} )?scale)\b.*\Z", re.IGNORECASE)
 _Label = tuple[str, int]
-"""A label and where it begins in what stands before the number."""
+"""A label and where it begins in the text before the number."""
 
 
-def _marked(this: Around) -> Candidate | None:
+def _marked(context: NumberContext) -> Candidate | None:
     """A number in a mark that prompts ask for: [[4]], a box, a tag, behind [RESULT]."""
-    left = this.left
+    left = context.left
     last = left.rstrip()[-1:]
     if last in {"[", "{"} and (match := _BRACKETS.search(left, max(0, len(left) - 40))):
-        start = max(0, len(left) - len(this.here))
+        start = max(0, len(left) - len(context.here))
         label, name = left[start : match.start()] or _words(left[: match.start()])[0], match.lastgroup or ""
-    elif last == ">" and (match := _TAG.search(left, max(0, len(left) - 60))) and _TAG_ENDS.match(this.right):
+    elif last == ">" and (match := _TAG.search(left, max(0, len(left) - 60))) and _TAG_ENDS.match(context.right):
         label, name = match["label"], "tag"
-    elif last == "]" and (found := _enclosed(left.rstrip())) and _RESULT.fullmatch(found[0]):
-        return this.candidate(found[1], Strength.STRUCTURED, "enclosed", this.of_label(found[0]))
+    elif last == "]" and (enclosed := _enclosed(left.rstrip())) and _RESULT.fullmatch(enclosed[0]):
+        return context.candidate(enclosed[1], Strength.STRUCTURED, "enclosed", context.of_label(enclosed[0]))
     else:
         return None
-    return this.candidate(match.start(), Strength.STRUCTURED, name, this.of_label(label))
+    return context.candidate(match.start(), Strength.STRUCTURED, name, context.of_label(label))
 
 
-def _labelled(this: Around) -> Candidate | None:
+def _labelled(context: NumberContext) -> Candidate | None:
     """A number behind the label of a rating or of an aspect: "Coherence: 4", "Score (1-5) = 4", "Rating 4"."""
-    if (this.describes and this.right.lstrip()[:1] != "(") or (not this.closes and this.number.written == "word"):
+    if (context.describes and context.right.lstrip()[:1] != "(") or (
+        not context.closes and context.number.written == "word"
+    ):
         return None
-    found = _label_before(this.left)
-    if found is None and _BARE_ENDS.match(this.right):
-        bare = _BARE_LABEL.search(this.left, max(0, len(this.left) - _SHORT))
-        found = (bare["label"], bare.start("label")) if bare else None
-    if found is None or not _is_rating(this, found[0]) or (not this.closes and this.behind("count_noun")):
+    label = _label_before(context.left)
+    if label is None and _BARE_ENDS.match(context.right):
+        bare = _BARE_LABEL.search(context.left, max(0, len(context.left) - _SHORT))
+        label = (bare["label"], bare.start("label")) if bare else None
+    if label is None or not _is_rating(context, label[0]) or (not context.closes and context.behind("count_noun")):
         return None
-    if _is_entry(this) and this.left.rstrip(" \t")[-1:] == "\n":
+    if _is_entry(context) and context.left.rstrip(" \t")[-1:] == "\n":
         return None
-    return this.candidate(found[1], Strength.DECLARED, "labelled", this.of_label(found[0]))
+    return context.candidate(label[1], Strength.DECLARED, "labelled", context.of_label(label[0]))
 
 
-def _is_entry(this: Around) -> bool:
-    """Whether a "1." within a reply begins a list, perhaps of one entry: it stands below "Here is my evaluation:"."""
-    return this.number.value == 1 and _ENTRY.match(this.right) is not None
+def _is_entry(context: NumberContext) -> bool:
+    """Whether a "1." within a reply begins a list, perhaps of one entry: it comes below "Here is my evaluation:"."""
+    return context.number.value == 1 and _ENTRY.match(context.right) is not None
 
 
 def _label_before(left: str) -> _Label | None:
@@ -396,15 +398,19 @@ def _enclosed(text: str) -> _Label | None:
     return (text[opened + 1 : -1], opened) if opened >= 0 and "\n" not in text[opened:] else None
 
 
-def _is_rating(this: Around, label: str) -> bool:
+def _is_rating(context: NumberContext, label: str) -> bool:
     """Whether the number behind a label is a rating, and no count, year or reason."""
-    phrases, aspects, lowered = this.page.phrases, this.page.aspects, _SCALED.sub("", label).lower()
-    asked = aspects.asked(label)
-    if not label.strip() or phrases("no_number").search(lowered) or (not asked and phrases("counts").search(lowered)):
+    phrases, aspects, lowered = context.page.phrases, context.page.aspects, _SCALED.sub("", label).lower()
+    is_asked = aspects.asked(label)
+    if (
+        not label.strip()
+        or phrases("no_number").search(lowered)
+        or (not is_asked and phrases("counts").search(lowered))
+    ):
         return False
     if phrases("label").search(lowered[-_SHORT:]):
         return True
-    return len(label) <= _LONG_LABEL and (asked or bool(aspects.others(label[-50:])))
+    return len(label) <= _LONG_LABEL and (is_asked or bool(aspects.others(label[-50:])))
 
 
 # In a sentence.
@@ -420,103 +426,103 @@ _CHINESE_ENDS: Final = re.compile(r"\s{0,2}(?:\Z|[.,;。，；!\n)(/])")
 _APART: Final = re.compile(r"(?:\A|[,，:])\s*\Z")
 
 
-def _in_sentence(this: Around) -> Candidate | None:
+def _in_sentence(context: NumberContext) -> Candidate | None:
     """A number in a sentence that gives a rating: "I would rate it a 4 out of 5", "它值4分"."""
-    if this.describes:
+    if context.describes:
         return None
-    if (found := _in_chinese(this)) or not _may_be_said(this):
-        return found
-    found = _by_lead(this) or _by_article(this)
-    return None if found and this.before("supposed") else found
+    if (candidate := _in_chinese(context)) or not _may_be_said(context):
+        return candidate
+    candidate = _by_lead(context) or _by_article(context)
+    return None if candidate and context.before("supposed") else candidate
 
 
-def _may_be_said(this: Around) -> bool:
+def _may_be_said(context: NumberContext) -> bool:
     """Whether nothing around a number says that it is not a rating: a denial, a noun, a game's result."""
-    bounds = this.number.bounds
+    bounds = context.number.bounds
     game = bounds is not None and bounds[0] >= bounds[1]  # ranges run upwards, results of games need not
-    return this.closes and not (game or this.describes or _is_denied(this, _DENIED_WITHIN))
+    return context.closes and not (game or context.describes or _is_denied(context, _DENIED_WITHIN))
 
 
-def _is_denied(this: Around, within: int) -> bool:
-    tail = _CLAUSE.split(this.here[-within:])[-1]
-    return bool(tail) and this.page.phrases("denied").search(tail) is not None
+def _is_denied(context: NumberContext, within: int) -> bool:
+    tail = _CLAUSE.split(context.here[-within:])[-1]
+    return bool(tail) and context.page.phrases("denied").search(tail) is not None
 
 
-def _by_lead(this: Around) -> Candidate | None:
+def _by_lead(context: NumberContext) -> Candidate | None:
     """A number that a verb or a noun of rating leads to, or that an aspect is said to be: "relevance is 3"."""
-    noun, vague, aspects = this.last("noun"), this.number.is_vague, this.page.aspects
-    follows = noun and noun.end() == len(this.here.rstrip()) and not vague
-    if noun and (follows or this.before("link", _SHORT)) and not this.tells_of(noun):
-        return this.said(noun.start(), "noun")
-    last = this.here[-_SHORT:].rpartition(" ")[0].rpartition(" ")[2] if this.here[-1:] == " " else ""
-    if (this.before("direct", _SHORT) or aspects.names(last)) and (verb := _gives(this, last)):
-        return this.said(verb.start(), "verb")
+    noun, vague, aspects = context.last("noun"), context.number.is_vague, context.page.aspects
+    follows = noun and noun.end() == len(context.here.rstrip()) and not vague
+    if noun and (follows or context.before("link", _SHORT)) and not context.tells_of(noun):
+        return context.said(noun.start(), "noun")
+    last = context.here[-_SHORT:].rpartition(" ")[0].rpartition(" ")[2] if context.here[-1:] == " " else ""
+    if (context.before("direct", _SHORT) or aspects.names(last)) and (verb := _gives(context, last)):
+        return context.said(verb.start(), "verb")
     if vague:
         return None
-    if aspects.asked(this.named_behind()):
-        return this.said(len(this.here), "noun")
-    aspect = this.before("aspect_is", _SHORT)
-    return this.said(aspect.start(), "noun") if aspect and aspects.names(aspect[1]) else None
+    if aspects.asked(context.named_behind()):
+        return context.said(len(context.here), "noun")
+    aspect = context.before("aspect_is", _SHORT)
+    return context.said(aspect.start(), "noun") if aspect and aspects.names(aspect[1]) else None
 
 
-def _gives(this: Around, last: str) -> re.Match[str] | None:
+def _gives(context: NumberContext, last: str) -> re.Match[str] | None:
     """The verb that gives a number as a rating; none where it says what somebody else got, a count or a name."""
-    verb, weak = this.last("verb"), this.last("weak_verb")
-    sure = this.number.top is not None or this.number.unit or _SPEAKER.search(this.here)
+    verb, weak = context.last("verb"), context.last("weak_verb")
+    sure = context.number.top is not None or context.number.unit or _SPEAKER.search(context.here)
     if weak and (verb is None or verb.start() < weak.start()):
-        verb = weak if sure or this.page.aspects.names(this.here + this.named_behind()) else None
-    if verb is None or this.tells_of(verb):
+        verb = weak if sure or context.page.aspects.names(context.here + context.named_behind()) else None
+    if verb is None or context.tells_of(verb):
         return None
-    if this.number.is_vague:
-        rates = verb.group() in {"rate", "score"} and _ENDS.match(this.right)
+    if context.number.is_vague:
+        rates = verb.group() in {"rate", "score"} and _ENDS.match(context.right)
         return verb if rates or last in {"a", "an", "as", "of"} else None
-    return None if this.right[:1] == ":" and last in words("rated") else verb  # "Answer 1: ..." is a name
+    return None if context.right[:1] == ":" and last in words("rated") else verb  # "Answer 1: ..." is a name
 
 
-def _by_article(this: Around) -> Candidate | None:
+def _by_article(context: NumberContext) -> Candidate | None:
     """A number with an article, as in "It is a 4", or behind a conclusion: "Overall, 4."."""
-    concludes = this.before("concludes", _SHORT)
-    if concludes and (not concludes.start() or concludes.group()[0] in ",;") and _ENDS.match(this.right):
-        return this.said(len(this.here), "concluded")
-    if this.is_foreign or not this.before("article", _SHORT) or this.before("elsewhere"):
+    concludes = context.before("concludes", _SHORT)
+    if concludes and (not concludes.start() or concludes.group()[0] in ",;") and _ENDS.match(context.right):
+        return context.said(len(context.here), "concluded")
+    if context.is_foreign or not context.before("article", _SHORT) or context.before("elsewhere"):
         return None
-    few = len(this.here.split()) <= _FEW_WORDS
-    sure = few and _ENDS.match(this.right) if this.number.is_vague else few or _SPEAKER.search(this.here)
-    return this.said(len(this.here), "article") if sure else None
+    few = len(context.here.split()) <= _FEW_WORDS
+    sure = few and _ENDS.match(context.right) if context.number.is_vague else few or _SPEAKER.search(context.here)
+    return context.said(len(context.here), "article") if sure else None
 
 
-def _counted(this: Around) -> Candidate | None:
+def _counted(context: NumberContext) -> Candidate | None:
     """Stars, or a number that is out of the highest value, where no sentence leads to it."""
-    number = this.number
-    if not _may_be_said(this):
+    number = context.number
+    if not _may_be_said(context):
         return None
-    whole = number.top == this.page.scale.high
+    out_of_highest = number.top == context.page.scale.high
     drawn = number.written == "stars"
     stars = drawn or number.unit.startswith("star")
-    if not whole and (not drawn or number.bounds):
+    if not out_of_highest and (not drawn or number.bounds):
         return None
-    if this.before("supposed") or (not stars and (this.behind("count_noun") or this.before("covers", _SHORT))):
+    if context.before("supposed") or (not stars and (context.behind("count_noun") or context.before("covers", _SHORT))):
         return None
-    return this.said(len(this.here), "counted")
+    return context.said(len(context.here), "counted")
 
 
-def _in_chinese(this: Around) -> Candidate | None:
+def _in_chinese(context: NumberContext) -> Candidate | None:
     """A number with a Chinese unit, or behind Chinese words."""
-    tail = this.here[-_DENIED_WITHIN:]
-    if not (this.number.unit.startswith(_CHINESE_UNITS) or _CHINESE_BEFORE.search(tail)):
+    tail = context.here[-_DENIED_WITHIN:]
+    if not (context.number.unit.startswith(_CHINESE_UNITS) or _CHINESE_BEFORE.search(tail)):
         return None
-    if _is_denied(this, _DENIED_WITHIN_CHINESE) and not this.page.phrases("full_marks").search(tail):
+    if _is_denied(context, _DENIED_WITHIN_CHINESE) and not context.page.phrases("full_marks").search(tail):
         return None
-    ends = _CHINESE_ENDS.match(this.right)
-    if this.number.unit and ends and _APART.search(tail):
-        return this.placed(Strength.CONCLUDED, "counted")
-    match = this.page.phrases("gives").search(tail)
-    if match is None or not (this.number.unit or (ends and _CHINESE_LINK.search(tail))):
+    ends = _CHINESE_ENDS.match(context.right)
+    if context.number.unit and ends and _APART.search(tail):
+        return context.placed(Strength.CONCLUDED, "counted")
+    match = context.page.phrases("gives").search(tail)
+    if match is None or not (context.number.unit or (ends and _CHINESE_LINK.search(tail))):
         return None
-    return this.said(len(this.here) - len(tail) + match.start(), "verb")
+    return context.said(len(context.here) - len(tail) + match.start(), "verb")
 
 
-# By its place: the whole reply, its first words, a line of its own, its last word.
+# By its position: the whole reply, its first words, a line of its own, its last word.
 
 _LAST_SIGNS: Final = 10
 """Characters before a number that tell whether a sentence ends there."""
@@ -544,49 +550,51 @@ def _stops() -> re.Pattern[str]:
     return re.compile(rf"{_LINE_ENDS.pattern}|[.!)\]\"]{{0,3}}\s{{1,4}}(?:{'|'.join(words('opening'))})\b")
 
 
-def _placed(this: Around, *, lone: bool) -> Candidate | None:
-    """A number that is told by where it stands."""
-    text, number = this.page.text, this.number
+def _placed(context: NumberContext, *, lone: bool) -> Candidate | None:
+    """A number that is recognised by its position."""
+    text, number = context.page.text, context.number
     line = max(text.rfind("\n", 0, number.start) + 1, number.start - _SHORT)
     before = text[line : number.start]
     opens = not text[: number.start].strip(_WRAPS)
     if _LINE_ENDS.match(text, number.end) and _ALONE.fullmatch(before):
         last = not text[number.end :].strip(_WRAPS)
-        return this.placed(Strength.DECLARED if opens else Strength.ANNOUNCED if last else Strength.CONCLUDED, "alone")
-    if opens and _leads_text(this):
-        listed = number.value == 1 and this.right[:1] == "." and number.top is None and not number.unit
-        return this.placed(Strength.CONCLUDED if listed else Strength.DECLARED, "leading")
-    return None if number.written == "word" or this.before("counts", _SHORT) else _last(this, line, lone=lone)
+        return context.placed(
+            Strength.DECLARED if opens else Strength.ANNOUNCED if last else Strength.CONCLUDED, "alone"
+        )
+    if opens and _leads_text(context):
+        listed = number.value == 1 and context.right[:1] == "." and number.top is None and not number.unit
+        return context.placed(Strength.CONCLUDED if listed else Strength.DECLARED, "leading")
+    return None if number.written == "word" or context.before("counts", _SHORT) else _last(context, line, lone=lone)
 
 
-def _last(this: Around, line: int, *, lone: bool) -> Candidate | None:
+def _last(context: NumberContext, line: int, *, lone: bool) -> Candidate | None:
     """A number at the end of its line, which begins at `line`, or of a short reply: "It is clear. 4", "Good (3)"."""
-    text, number = this.page.text, this.number
+    text, number = context.page.text, context.number
     before = text[line : number.start]
     closes = _CLOSES_SENTENCE.search(text, max(line - 1, number.start - _LAST_SIGNS), number.start)
-    closes = None if this.is_foreign else closes
+    closes = None if context.is_foreign else closes
     if closes and _ENDS_REPLY.match(text, number.end):
-        return this.placed(Strength.CONCLUDED, "last")
-    if not _stops().match(text, number.end) or _TIME.search(before) or _is_entry(this):
+        return context.placed(Strength.CONCLUDED, "last")
+    if not _stops().match(text, number.end) or _TIME.search(before) or _is_entry(context):
         return None
     if closes and number.value is not None:
-        return this.placed(Strength.CONCLUDED, "last")
+        return context.placed(Strength.CONCLUDED, "last")
     first = text.lstrip().partition("\n")[0]
     short = lone and not text[:line].strip() and len(first) <= _SHORT and _LAST_LABEL.search(before)
-    return this.placed(Strength.MENTIONED, "last") if short else None
+    return context.placed(Strength.MENTIONED, "last") if short else None
 
 
-def _leads_text(this: Around) -> bool:
+def _leads_text(context: NumberContext) -> bool:
     """Whether the reply opens with the number as its rating and goes on with words about it."""
-    number, text = this.number, this.page.text
+    number, text = context.number, context.page.text
     goes_on = _GOES_ON.match(text, number.end) is not None
     if number.value is None:
         return goes_on
     if number.is_vague:
-        return not this.is_foreign and this.right[:1] in {".", ":", "!"}
-    listed = this.right[:1] in {")", "、"} and "(" not in text[max(0, number.start - 2) : number.start]
-    if (this.is_foreign and number.top is None) or listed or this.describes:
+        return not context.is_foreign and context.right[:1] in {".", ":", "!"}
+    listed = context.right[:1] in {")", "、"} and "(" not in text[max(0, number.start - 2) : number.start]
+    if (context.is_foreign and number.top is None) or listed or context.describes:
         return False
-    if number.top is not None and this.behind("count_noun"):
+    if number.top is not None and context.behind("count_noun"):
         return False
     return goes_on or number.top is not None or number.unit.startswith(("star", "point", "分", "星"))

@@ -18,7 +18,7 @@ _HAN: Final[Mapping[str, int]] = MappingProxyType(
     {**{sign: value for value, sign in enumerate("零一二三四五六七八九十")}, "〇": 0, "两": 2}
 )
 _MOST: Final = (20, 40)
-"""Of very many places where a number may begin the first and the last of these counts are looked at."""
+"""Limits of positions where a number may begin: so many of the first and of the last are examined."""
 _STARS: Final = "★⭐🌟"
 _WORD: Final = rf"(?:{'|'.join(WORDS)})"
 _PLAIN: Final = r"(?:\d{1,4}(?:\.\d{1,17})?|(?<=[\s:])\.\d{1,17})"
@@ -102,9 +102,9 @@ def value_of(text: str) -> float:
     if plain in WORDS:
         return float(WORDS[plain])
     if plain[0] in _HAN:
-        whole, _, part = plain.partition("点")
-        tens, ten, ones = whole.partition("十")
-        value = int("".join(str(_HAN[sign]) for sign in (ones if ten else whole)) or 0)
+        integer, _, part = plain.partition("点")
+        tens, ten, units = integer.partition("十")
+        value = int("".join(str(_HAN[sign]) for sign in (units if ten else integer)) or 0)
         return 10 * (_HAN[tens[-1]] if tens else 1) * bool(ten) + value + (_HAN[part] / 10 if part else 0.0)
     return 100.0 if plain == "hundred" else float(plain)
 
@@ -116,11 +116,11 @@ def numbers(text: str) -> list[RatingNumber]:
     if len(begins) > first + last:
         begins = [*begins[:first], *begins[-last:]]
     matches: list[re.Match[str]] = []
-    place = 0
+    position = 0
     for begin in begins:
-        if begin >= place and (match := _NUMBER.match(text, begin)) is not None:
+        if begin >= position and (match := _NUMBER.match(text, begin)) is not None:
             matches.append(match)
-            place = match.end()
+            position = match.end()
     return [_starred(match) if match["stars"] else _number(match) for match in matches if not _is_part(text, match)]
 
 
@@ -170,7 +170,7 @@ _LIST_MARK: Final = re.compile(
     r"[(（]?(?P<digits>\d{1,2})[.)、:：）](?!\d)"
 )
 _LABEL_BEFORE: Final = re.compile(r"[A-Za-z)]:\s?\Z")
-"""Only a first entry stands behind a colon: "3. It is short. Rating: 4." has three entries."""
+"""Only a first entry follows a colon: "3. It is short. Rating: 4." has three entries."""
 _LAST_LINE: Final = re.compile(r"\n[ \t]{0,8}(?P<digits>\d{1,2})\s{0,9}\Z")
 _LEVEL: Final = re.compile(r"\s?=\s?[A-Za-z\u4e00-\u9fff]")
 _CHOICES: Final = re.compile(r"\s?([|/,])\s?\d{1,2}\s?\1\s?\d")
@@ -179,12 +179,12 @@ _CHOICES: Final = re.compile(r"\s?([|/,])\s?\d{1,2}\s?\1\s?\d")
 
 def unmarked(text: str, *, cut: bool) -> list[RatingNumber]:
     """The numbers without those of lists and of a scale whose levels are listed or named ("1|2|3", "1 = poor")."""
-    found = numbers(text)
+    all_numbers = numbers(text)
     marks = list_marks(text, cut=cut)
-    levels = {number.start for number in found if _LEVEL.match(text, number.end)}
+    levels = {number.start for number in all_numbers if _LEVEL.match(text, number.end)}
     return [
         number
-        for number in found
+        for number in all_numbers
         if (number.top or number.start not in marks)
         and not (number.start in levels and len(levels) > 1)
         and not text.startswith("]_", number.end)
@@ -204,20 +204,20 @@ def list_marks(text: str, *, cut: bool = False) -> frozenset[int]:
     """
     if _FIRST_MARK.search(text) is None:
         return frozenset()
-    kept: set[int] = set()
+    marks: set[int] = set()
     runs: list[list[int]] = []
     for match in _LIST_MARK.finditer(text):
-        value, place = int(match["digits"]), match.start("digits")
-        if value != 1 and _LABEL_BEFORE.search(text, max(0, match.start() - 4), place):
+        value, start = int(match["digits"]), match.start("digits")
+        if value != 1 and _LABEL_BEFORE.search(text, max(0, match.start() - 4), start):
             continue
         if value == 1:
-            runs = [*runs[-_MOST_RUNS:], [place]]
+            runs = [*runs[-_MOST_RUNS:], [start]]
         elif run := next((run for run in reversed(runs) if len(run) == value - 1), None):
-            run.append(place)
-            kept.update(run)
+            run.append(start)
+            marks.update(run)
     if cut and runs:
-        kept.update(runs[-1])
+        marks.update(runs[-1])
         last = _LAST_LINE.search(text)
         if last and int(last["digits"]) == len(runs[-1]) + 1:
-            kept.add(last.start("digits"))
-    return frozenset(kept)
+            marks.add(last.start("digits"))
+    return frozenset(marks)

@@ -1,8 +1,8 @@
 r"""Reads the SQL in a model's reply: a JSON object, a fenced block, or the bare statement.
 
-A reply is read or it is not; nothing is repaired and nothing is guessed. Where a reply holds two different statements
-it is not said which is meant, so it is not read, unless it calls the last one the corrected or final one. How many
-statements a text holds, and whether they may run, is for the sandbox to say. The text is not folded as other replies
+Nothing is repaired and nothing is guessed. A reply that holds two different statements is not read, since it is unclear
+which one is meant, unless it calls the last one the corrected or final one. How many statements a text holds, and
+whether they may run, is decided by the sandbox. The text is not folded as other replies
 are: the case, width and quotes of a statement are its own.
 """
 
@@ -108,7 +108,7 @@ class SqlReading:
         query: the statement that is to be run; "" unless `read`.
         form: the form it came in; "" unless `read`.
         message: why it was not read, one line; of JSON the validator's own words.
-        span: where in the reply it stands, start and end; None where nothing does.
+        span: its start and end in the reply; None where there is none.
         broken_off: whether the reply ends inside it (a block that is not closed, a statement without `;`), so that it
             cannot be told whether there was more.
     """
@@ -127,7 +127,7 @@ def read_sql(text: str, *, form: Wanted = "auto") -> SqlReading:
 
     Args:
         text: the whole reply. Reasoning (`<think>`) is left out; of the rest the first 100,000 characters are read.
-            JSON and SQL may stand in fences or in prose.
+            JSON and SQL may be in fences or in prose.
         form: `create_select` is a JSON object of `create` and `select`, `sql_json` one of `sql`, both without further
             keys; `block` is one fenced block of SQL; whatever else comes is `incorrect` then. `auto` takes any of them
             or a bare statement, and ignores further keys.
@@ -144,31 +144,33 @@ def read_sql(text: str, *, form: Wanted = "auto") -> SqlReading:
         message = "the reply broke off in its reasoning" if unfinished else "the reply is empty"
         return SqlReading("empty", message=message)
     shown = text[: min(end, start + _LONGEST)]
-    candidates = next((found for find in _FINDERS[form] if (found := list(find(shown, start, form)))), [])
+    candidates = next((readings for find in _FINDERS[form] if (readings := list(find(shown, start, form)))), [])
     sound = [candidate for candidate in candidates if candidate.status == "read"]
     return _decide(text, sound) if sound else next(iter(candidates), SqlReading("incorrect", message=_NOTHING[form]))
 
 
-def _decide(text: str, found: Sequence[SqlReading]) -> SqlReading:
+def _decide(text: str, readings: Sequence[SqlReading]) -> SqlReading:
     """The statement that a reply means; none where several differ and the last one is not declared to be it.
 
     Statements are the same where only blanks, comments, a closing `;` or the case of words outside quotes differ. The
     last one is meant where the line before it says so ("Here is the corrected query:", "Final SQL:").
     """
-    different = 1 if len(found) == 1 else len({(_plain(one.create), _plain(one.query)) for one in found})
+    different = (
+        1 if len(readings) == 1 else len({(_plain(reading.create), _plain(reading.query)) for reading in readings})
+    )
     if different == 1:
-        return found[0]
-    before, last = sorted(found, key=_span)[-2:]
+        return readings[0]
+    before, last = sorted(readings, key=_span)[-2:]
     between = text[max(_span(before)[1], _span(last)[0] - _DECLARED_WITHIN) : _span(last)[0]]
     line = _FENCE_BEFORE.sub("", between).rstrip().rpartition("\n")[2]
     if pattern("sql", "declared").search(line) and not pattern("sql", "undeclared").search(line):
         return last
     message = f"{different} different statements; which one is meant is not said"
-    return SqlReading("incorrect", message=message, span=found[0].span)
+    return SqlReading("incorrect", message=message, span=readings[0].span)
 
 
-def _span(one: SqlReading) -> tuple[int, int]:
-    return one.span or (0, 0)
+def _span(reading: SqlReading) -> tuple[int, int]:
+    return reading.span or (0, 0)
 
 
 def _plain(sql: str) -> str:
@@ -185,9 +187,9 @@ def _plain(sql: str) -> str:
 def _objects(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
     """The JSON objects of a reply that hold SQL: the reply itself, in fences, or in prose."""
     if _JSON.match(text, start):
-        whole = _object_at(text, start, len(text), form)
-        yield whole
-        yield from _in_prose(text, _span(whole)[1], form)
+        outer = _object_at(text, start, len(text), form)
+        yield outer
+        yield from _in_prose(text, _span(outer)[1], form)
         return
     fenced = [
         block
@@ -196,20 +198,20 @@ def _objects(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
     ]
     for block in fenced:
         at = block.end - len(text[block.start : block.end].lstrip())
-        one = _object_at(text, at, block.end, form)
-        if form != "auto" or not one.message.startswith(_NEITHER):
-            yield one
+        reading = _object_at(text, at, block.end, form)
+        if form != "auto" or not reading.message.startswith(_NEITHER):
+            yield reading
     if not fenced:
         yield from _in_prose(text, start, form)
 
 
-def _in_prose(text: str, place: int, form: Wanted) -> Iterator[SqlReading]:
+def _in_prose(text: str, position: int, form: Wanted) -> Iterator[SqlReading]:
     for _ in range(_MOST_OBJECTS):
-        match = _EMBEDDED.search(text, place)
+        match = _EMBEDDED.search(text, position)
         if match is None:
             return
-        yield (one := _object_at(text, match.start(), len(text), form))
-        place = max(_span(one)[1], match.end())
+        yield (reading := _object_at(text, match.start(), len(text), form))
+        position = max(_span(reading)[1], match.end())
 
 
 def _object_at(text: str, at: int, end: int, form: Wanted) -> SqlReading:
@@ -233,10 +235,10 @@ def _validated(value: Any, form: Wanted, span: tuple[int, int]) -> SqlReading:
     read = _form_of(value) if form == "auto" else form
     if read not in KEYS:
         return _incorrect(read, *span)
-    kept = {key: value[key] for key in KEYS[read] if key in value} if form == "auto" else value
-    if problem := _problem_of(kept, read):
+    fields = {key: value[key] for key in KEYS[read] if key in value} if form == "auto" else value
+    if problem := _problem_of(fields, read):
         return _incorrect(problem, *span)
-    create, query = (unfenced(kept.get(key, "")).strip() for key in ("create", KEYS[read][-1]))
+    create, query = (unfenced(fields.get(key, "")).strip() for key in ("create", KEYS[read][-1]))
     return SqlReading("read", create, query, read, span=span)  # type: ignore[arg-type]  # a key of KEYS
 
 
@@ -245,7 +247,7 @@ def _incorrect(message: str, start: int, end: int) -> SqlReading:
 
 
 def _form_of(value: Mapping[str, Any]) -> str:
-    """The form that an object's keys say, else what is wrong with them."""
+    """The form that an object's keys imply, else what is wrong with them."""
     has_sql, has_select = "sql" in value, "select" in value or "create" in value
     if has_sql and has_select:
         return "it holds sql as well as create or select; which is meant is not said"
@@ -255,16 +257,18 @@ def _form_of(value: Mapping[str, Any]) -> str:
 
 
 def _problem_of(value: Mapping[str, Any], form: str) -> str:
-    """What the validator says against `value`; "" where it is in order."""
+    """The errors that the validator reports for `value`; "" where it is valid."""
     from pydantic import ValidationError
 
     try:
         _validator(form).model_validate(value)
     except ValidationError as error:
         errors = error.errors(include_url=False, include_context=False, include_input=False)
-        lines = [f"{_shortened('.'.join(map(str, one['loc'])))}: {one['msg']}" for one in errors[:_MOST_ERRORS]]
-        more = len(errors) - _MOST_ERRORS
-        return "; ".join([*lines, *([f"and {more} more"] if more > 0 else [])])
+        lines = [
+            f"{_shortened('.'.join(map(str, detail['loc'])))}: {detail['msg']}" for detail in errors[:_MOST_ERRORS]
+        ]
+        hidden = len(errors) - _MOST_ERRORS
+        return "; ".join([*lines, *([f"and {hidden} more"] if hidden > 0 else [])])
     return ""
 
 
@@ -285,12 +289,12 @@ def _shortened(text: str) -> str:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in values:
             raise ValueError(f"the key {key[:40]!r} occurs twice")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def _no_constant(name: str) -> Any:
@@ -304,7 +308,7 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no
 
 
 def _objects_and_blocks(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
-    """JSON objects, and blocks that do not stand in one of them: a fence in a JSON text is part of that text."""
+    """JSON objects, and blocks that are not inside one of them: a fence in a JSON text is part of that text."""
     objects = list(_objects(text, start, form))
     yield from objects
     spans = iter(sorted(map(_span, objects)))
@@ -317,24 +321,24 @@ def _objects_and_blocks(text: str, start: int, form: Wanted) -> Iterator[SqlRead
 
 
 def _blocks(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
-    """The fenced blocks that hold SQL; beside a query, statements that only repeat the schema are left out."""
-    found = [
+    """The fenced blocks that hold SQL; next to a query, statements that only repeat the schema are left out."""
+    sql_blocks = [
         block
         for block in blocks_of(text, start, len(text))
         if (block.word in SQL_WORDS and not text[block.start : block.end].lstrip().startswith("{"))
         or (block.word not in JSON_WORDS | SQL_WORDS and _ANY.match(text, block.start, block.end))
     ]
-    for block in [block for block in found if _QUERY.match(text, block.start, block.end)] or found:
+    for block in [block for block in sql_blocks if _QUERY.match(text, block.start, block.end)] or sql_blocks:
         sql = text[block.start : block.end].strip()
         span = (block.start, block.end)
         if sql:
             yield SqlReading("read", query=sql, form="block", span=span, broken_off=not block.closed)
-        elif form == "block" or len(found) == 1:
+        elif form == "block" or len(sql_blocks) == 1:
             yield _incorrect("the fenced block is empty", *span)
 
 
 def _statements(text: str, start: int, _: Wanted) -> Iterator[SqlReading]:
-    """The statements that stand on lines of their own, a label before them or not.
+    """The statements on lines of their own, with or without a label before them.
 
     A statement ends with `;`, or before a paragraph that does not go on with it, or with the reply. What begins like a
     sentence ("Select the ...") or an item of a list counts only where nothing else does: explanations do.
@@ -345,15 +349,15 @@ def _statements(text: str, start: int, _: Wanted) -> Iterator[SqlReading]:
         yield _statement(text, start, opening.end(), end)
         return
     lines = list(_lines(text, start, end))
-    certain = [one for is_certain, one in lines if is_certain]
+    certain = [reading for is_certain, reading in lines if is_certain]
     if opening and not certain:
         yield _statement(text, start, opening.end(), end)
     else:
-        yield from certain or [one for _, one in lines]
+        yield from certain or [reading for _, reading in lines]
 
 
 def _unwrapped(text: str, start: int) -> tuple[int, int]:
-    """The part within the marks that stand around a whole reply: quotes, or those of bold text."""
+    """The part within the marks around a whole reply: quotes, or those of bold text."""
     end = start + len(text[start:].rstrip())
     for opening, closing in _WRAPS:
         inside = start + len(opening), end - len(closing)
@@ -364,15 +368,15 @@ def _unwrapped(text: str, start: int) -> tuple[int, int]:
 
 def _lines(text: str, start: int, end: int) -> Iterator[tuple[bool, SqlReading]]:
     """Statements that begin lines, and whether they can be nothing else; a possible item or sentence ends its line."""
-    place = start
+    position = start
     for _ in range(_MOST_STATEMENTS):
-        if (line := _LINE.search(text, place, end)) is None:
+        if (line := _LINE.search(text, position, end)) is None:
             return
         certain = line["item"] is None and not _like_a_sentence(line["sql"])
         newline = text.find("\n", line.end(), end)
-        one = _statement(text, line.start("sql"), line.end(), end if certain or newline < 0 else newline)
-        yield certain, one
-        place = max(_span(one)[1], line.end())
+        reading = _statement(text, line.start("sql"), line.end(), end if certain or newline < 0 else newline)
+        yield certain, reading
+        position = max(_span(reading)[1], line.end())
 
 
 def _like_a_sentence(text: str) -> bool:
@@ -388,7 +392,7 @@ def _inline(text: str, start: int, _: Wanted) -> Iterator[SqlReading]:
 
 
 def _statement(text: str, first: int, after: int, end: int) -> SqlReading:
-    """The statement from `first` on, and those that follow it at once: whether several may run is not said here."""
+    """The statement from `first` on, and those that follow it at once: whether several may run is decided elsewhere."""
     stop, closed = _end_of(text, after, end)
     for _ in range(_MOST_STATEMENTS):
         if not closed or (following := _ANY.match(text, stop, end)) is None:
@@ -430,4 +434,4 @@ _FINDERS: Final[Mapping[Wanted, tuple[Callable[[str, int, Wanted], Iterable[SqlR
         "block": (_blocks,),
     }
 )
-"""What is tried, in order; the first that finds something holds."""
+"""The readers of each form, in order; the first that finds something decides."""

@@ -45,8 +45,8 @@ def read_user_turn(reply: Reply) -> UserTurn:
         return UserTurn(kind="refused")
     if not reply.text.strip():
         return UserTurn(kind="truncated" if reply.finish == "length" else "empty")
-    objects = [found.python() for found in json_objects(without_reasoning(reply.text)[0]) if found.closed]
-    turns = {turn for found in objects if (turn := _turn(found)) is not None}
+    objects = [value.python() for value in json_objects(without_reasoning(reply.text)[0]) if value.closed]
+    turns = {turn for value in objects if (turn := _turn(value)) is not None}
     if len(turns) > 1:
         return UserTurn(kind="ambiguous")
     if turns:
@@ -54,11 +54,11 @@ def read_user_turn(reply: Reply) -> UserTurn:
     return UserTurn(kind="truncated" if reply.finish == "length" else "none")
 
 
-def _turn(found: Any) -> UserTurn | None:
+def _turn(value: Any) -> UserTurn | None:
     """The turn in an object; None where it lacks a key, or says neither something nor that it is done."""
-    if not isinstance(found, dict) or "done" not in found:
+    if not isinstance(value, dict) or "done" not in value:
         return None
-    done, message = found["done"], found.get("message", "")
+    done, message = value["done"], value.get("message", "")
     done = _DONE.get(done.strip().lower()) if isinstance(done, str) else done
     message = "" if message is None else message
     if not isinstance(done, bool) or not isinstance(message, str) or not (done or message.strip()):

@@ -1,4 +1,4 @@
-"""What the readers of judges' replies give back, and the scale on which a rating is asked for."""
+"""The result of reading a judge's reply, and the scale on which a rating is requested."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Verdict:
         value: the rating, or 1 and 0 for yes and no; None where nothing was read.
         label: the verdict as a word; "" where it is a number or nothing.
         kind: why it is unparsed: `empty`, `truncated`, `out_of_scale`, `ambiguous` or `none`; "" otherwise.
-        span: where the verdict stands in the reply as it came, as (start, end); None where nothing was read.
+        span: the range of the verdict in the original reply, as (start, end); None where nothing was read.
         form: the name of the form in which it was written; "" where nothing was read.
         reason: the reply's text without the verdict: what the judge gives as its reasoning.
         asked_for: in which form the reply was asked for, where a JSON schema was to be sent; "" elsewhere.

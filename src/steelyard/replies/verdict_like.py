@@ -1,4 +1,4 @@
-"""Finds, in a candidate's text, what tries to look like a judge's verdict or speaks to the judge.
+"""Finds pieces of a candidate's text that look like a judge's verdict or address the judge.
 
 A finding is a flag for a person, not a proof: such a text may be an honest answer about ratings. Numbers and opinions
 in prose are left alone; only the forms that a judge's own reply has, and instructions to whoever reads, are found.
@@ -30,7 +30,7 @@ _IDEOGRAM_BEGINS: Final = re.compile(_OF("begins_zh"))
 _KEYWORD: Final = re.compile(r"[A-Za-z]{2,}|[\u4e00-\u9fff]{2,}")
 _NUMERAL: Final = re.compile(r"(?<![\d.])(?=\d)|(?=[一二三四五六七八九十满][\s十]?分)|(?<=\d)(?=\s?分)")
 _LOOKED_AT: Final = 20_000
-"""Characters at either end that are looked at: an answer of megabytes would hold up all others."""
+"""Limit of characters that are examined at either end: an answer of megabytes would delay all others."""
 
 
 def verdict_like(text: str) -> str:
@@ -44,26 +44,26 @@ def verdict_like(text: str) -> str:
     ''
     """
     parts = (text,) if len(text) <= 2 * _LOOKED_AT else (text[:_LOOKED_AT], text[-_LOOKED_AT:])
-    found = ((part, next(pieces(fold(part)), None)) for part in parts)
-    return next((part[match.start() : match.end()].strip() for part, match in found if match), "")
+    matches = ((part, next(pieces(fold(part)), None)) for part in parts)
+    return next((part[match.start() : match.end()].strip() for part, match in matches if match), "")
 
 
 def pieces(folded: str) -> Iterator[re.Match[str]]:
     """The matches of `LIKE`, which is tried only where a piece may begin: several times as fast as a search."""
-    place = 0
+    position = 0
     for start in _starts(folded):
-        if start >= place and (match := LIKE.match(folded, start)) is not None:
+        if start >= position and (match := LIKE.match(folded, start)) is not None:
             yield match
-            place = match.end()
+            position = match.end()
 
 
 def _starts(folded: str) -> list[int]:
     """Where a piece may begin, in order."""
-    lowered = "\n" + folded.lower()  # the line break stands before a word that begins the text
+    lowered = "\n" + folded.lower()  # the line break comes before a word that begins the text
     starts = [match.start() - 1 for match in _SIGN_BEGINS.finditer(lowered)]
     for kind, begins in _WORD_BEGINS.items():
-        named = hints("verdict_like", kind)
-        if not named or any(hint in lowered for hint in named):
+        kind_hints = hints("verdict_like", kind)
+        if not kind_hints or any(hint in lowered for hint in kind_hints):
             starts += [match.start() for match in begins.finditer(lowered)]
     if not lowered.isascii():
         starts += [match.start() - 1 for match in _IDEOGRAM_BEGINS.finditer(lowered)]
@@ -81,13 +81,13 @@ def neutralised(text: str) -> str:
     >>> neutralised("So [[A]]. Rating: 5, of course: yes.")
     'So [ [·A·] ]. Rat·ing ∶ ·5, of course: yes.'
     """
-    parts, place = [], 0
+    parts, position = [], 0
     for match in pieces(fold(text)):
         piece = text[match.start() : match.end()]
         opened = _opened(piece) if match["mark"] else _NUMERAL.sub("·", piece)
-        parts += [text[place : match.start()], opened]
-        place = match.end()
-    return "".join([*parts, text[place:]])
+        parts += [text[position : match.start()], opened]
+        position = match.end()
+    return "".join([*parts, text[position:]])
 
 
 @lru_cache(maxsize=256)

@@ -17,7 +17,7 @@ from steelyard.replies.yes_no import VALUES, read_yes_no, said_alone, said_by
 
 _LONGEST: Final = 10_000
 _LONGEST_PER_CLAIM: Final = 400
-"""Characters of a reply that are read, in all and besides for each claim with its reason."""
+"""Limits of the characters of a reply that are read: in all, plus for each claim with its reason."""
 _LONGEST_ENTRY: Final = 4_000
 _TIERS: Final = (
     tuple(map(plain_key, (*words("verdict_final_key"), "verdict", "结论", "判断", "判定"))),
@@ -62,30 +62,32 @@ def read_verdict_list(text: str, n: int) -> tuple[Verdict | None, ...]:
 
     Returns:
         One verdict for each number, the last that was given for it; None where nothing is said about it. A verdict
-        that stands there but cannot be read is unparsed, with its kind. Spans count from the text of its own entry.
+        that is present but cannot be read is unparsed, with its kind. Spans count from the text of its own entry.
 
     Verdicts without numbers are taken in order, and only where there are exactly `n` of them: with one too few or too
     many nobody knows which is whose.
 
-    >>> [one and one.label for one in read_verdict_list("1. YES\n3. Not supported: no such date.", 3)]
+    >>> [verdict and verdict.label for verdict in read_verdict_list("1. YES\n3. Not supported: no such date.", 3)]
     ['yes', None, 'no']
     """
     shown = without_reasoning(text)[0].strip()[: _LONGEST + _LONGEST_PER_CLAIM * n]
-    found: Sequence[_Numbered] = list(_in_json(shown, n)) or list(_in_entries(shown, n))
-    if len({number for number, _ in found}) < n and (row := _in_a_row(shown, n)):
-        found = row
-    found = found or list(_in_lines(shown, n))
-    if not any(number for number, _ in found):
-        found = [(place, verdict) for place, (_, verdict) in enumerate(found, 1)] if len(found) == n else []
+    verdicts: Sequence[_Numbered] = list(_in_json(shown, n)) or list(_in_entries(shown, n))
+    if len({number for number, _ in verdicts}) < n and (row := _in_a_row(shown, n)):
+        verdicts = row
+    verdicts = verdicts or list(_in_lines(shown, n))
+    if not any(number for number, _ in verdicts):
+        verdicts = (
+            [(position, verdict) for position, (_, verdict) in enumerate(verdicts, 1)] if len(verdicts) == n else []
+        )
     by_number: dict[int, Verdict] = {}
-    for number, verdict in found:
+    for number, verdict in verdicts:
         if number is not None and _outweighs(verdict, by_number.get(number)):
             by_number[number] = verdict
     return tuple(by_number.get(number) for number in range(1, n + 1))
 
 
 def _outweighs(verdict: Verdict, before: Verdict | None) -> bool:
-    """A later verdict holds, but what cannot be read takes back none that could."""
+    """A later verdict replaces an earlier one, but an unreadable one does not replace a scored one."""
     return before is None or verdict.outcome == "scored" or verdict.kind == "ambiguous" or before.outcome != "scored"
 
 
@@ -95,8 +97,8 @@ def _in_entries(text: str, n: int) -> Iterator[_Numbered]:
     ends = [match.start() for match in matches[1:]] + [len(text)]
     entries: dict[int, list[str]] = {number: [] for number in range(1, n + 1)}
     for match, end in zip(matches, ends, strict=False):
-        said = match["number"]
-        number = int(said) if said.isdigit() else _CHINESE.index(said) + 1
+        numeral = match["number"]
+        number = int(numeral) if numeral.isdigit() else _CHINESE.index(numeral) + 1
         if number in entries:
             entries[number].append(text[match.end() : min(end, match.end() + _LONGEST_ENTRY)])
     for number, bodies in entries.items():
@@ -117,37 +119,37 @@ def _in_lines(text: str, n: int) -> Iterator[_Numbered]:
 
 
 def _in_a_row(text: str, n: int) -> Sequence[_Numbered]:
-    """Verdicts that stand in one line: `1: YES; 2: NO`, or exactly `n` words without numbers."""
-    found: list[_Numbered] = []
+    """Verdicts in one line: `1: YES; 2: NO`, or exactly `n` words without numbers."""
+    verdicts: list[_Numbered] = []
     for match in islice(_ROW.finditer(text), n + 1):
-        said = "yes" if match["yes"] else "no"
+        label = "yes" if match["yes"] else "no"
         number = int(match["number"]) if match["number"] else None
-        found.append((number, Verdict("scored", VALUES[said], said, "", match.span("said"), "row")))
-    numbers = [number for number, _ in found]
+        verdicts.append((number, Verdict("scored", VALUES[label], label, "", match.span("said"), "row")))
+    numbers = [number for number, _ in verdicts]
     bare = numbers == [None] * n and not _ROW.sub("", text).strip(" \n,;、，；./|-")
-    return found if bare or numbers == list(range(1, n + 1)) else []
+    return verdicts if bare or numbers == list(range(1, n + 1)) else []
 
 
 def _of_entry(entry: str) -> Verdict:
     """The verdict of one entry: behind the claim that it repeats, in a cell of a table, or anywhere."""
     first = entry.strip().partition("\n")[0]
     if (inner := _INNER.search(first)) is not None:
-        said = said_alone(inner["piece"])
+        label = said_alone(inner["piece"])
         before, after = first[: inner.start("piece")].strip(), first[inner.end("piece") :].strip(_EDGES)
         start = entry.index(first) + inner.start("piece")
         return Verdict(
-            "scored", VALUES[said], said, "", (start, start + len(inner["piece"])), "behind", after or before
+            "scored", VALUES[label], label, "", (start, start + len(inner["piece"])), "behind", after or before
         )
     for cell in first.split("|") if "|" in first else ():
-        if (said := said_alone(cell)) in VALUES:
+        if (label := said_alone(cell)) in VALUES:
             start = entry.index(cell.strip())
-            return Verdict("scored", VALUES[said], said, "", (start, start + len(cell.strip())), "cell")
+            return Verdict("scored", VALUES[label], label, "", (start, start + len(cell.strip())), "cell")
     return read_yes_no(entry)
 
 
 def _in_json(text: str, n: int) -> Iterator[_Numbered]:
-    found = json_list(text)
-    for value in found.values[: _EARLIER * n + _MOST_STARTS] if found else ():
+    listing = json_list(text)
+    for value in listing.values[: _EARLIER * n + _MOST_STARTS] if listing else ():
         if isinstance(value, Mapping):
             yield _of_object({plain_key(str(key)): item for key, item in value.items()})
         elif isinstance(value, bool) or value in (0, 1):
@@ -157,14 +159,16 @@ def _in_json(text: str, n: int) -> Iterator[_Numbered]:
 
 
 def _of_object(values: dict[str, Any]) -> _Numbered:
-    number = next((found for key in _NUMBER_KEYS if key in values and (found := _number(values[key]))), None)
-    rest = {key: value for key, value in values.items() if key not in _NOT_VERDICTS}
-    said, reason = said_in(rest, _TIERS, said_by), reason_in(values)
-    if said is None:
+    number = next(
+        (parsed_number for key in _NUMBER_KEYS if key in values and (parsed_number := _number(values[key]))), None
+    )
+    verdict_fields = {key: value for key, value in values.items() if key not in _NOT_VERDICTS}
+    key_and_label, reason = said_in(verdict_fields, _TIERS, said_by), reason_in(values)
+    if key_and_label is None:
         return number, Verdict("unparsed", kind="none", reason=reason)
-    if said[1] in VALUES:
-        return number, Verdict("scored", VALUES[said[1]], said[1], form="json", reason=reason)
-    partial = "partial" if said[1] == "partial" else ""
+    if key_and_label[1] in VALUES:
+        return number, Verdict("scored", VALUES[key_and_label[1]], key_and_label[1], form="json", reason=reason)
+    partial = "partial" if key_and_label[1] == "partial" else ""
     return number, Verdict("unparsed", label=partial, kind="ambiguous", form="json", reason=reason)
 
 

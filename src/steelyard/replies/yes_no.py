@@ -1,7 +1,7 @@
 """Reads yes or no in a judge's reply.
 
-Every word that may be a verdict is a candidate; what stands in front of it says how plainly it is given. A declared
-verdict outweighs the opening word, of several the last one holds. Where nothing is declared, sentences such as "the
+Every word that may be a verdict is a candidate; the words before it show how plainly it is given. A declared
+verdict outweighs the opening word; of several the last one counts. Where nothing is declared, sentences such as "the
 claim is not supported" count if all of them agree or the last one concludes.
 """
 
@@ -28,7 +28,7 @@ _OPPOSITE_KEY: Final = re.compile(
     r"(?:is)?(?:un(?:supported|faithful|grounded)|in(?:correct|accurate|consistent|valid)|not\w{3,20}|irrelevant)\Z"
 )
 _MOST_WORDS: Final = 20
-"""Words of a reply that are looked at, so many from its beginning and from its end: bounds the time."""
+"""Limit of words that are examined at either end of a reply: it bounds the time."""
 _REACH, _OFFERED_WITHIN, _FOREIGN_WITHIN = 110, 60, 28
 _SENTENCE: Final = 90
 _OF: Final = partial(source, "yes_no")
@@ -37,7 +37,7 @@ _OPENER: Final = (
     rf"(?:{_SIGNS}|\\(?:text|boxed|mathrm|textbf)\s{{0,2}}\{{){{0,6}}(?:{expanded('<opener>', 'en')}\s{{1,2}}){{0,2}}"
     rf"{_SIGNS}{{0,3}}\Z"
 )
-"""What may stand between a lead and the verdict."""
+"""Text that may be between a lead and the verdict."""
 _NO_OTHER: Final = rf"(?!{_OF('alternative')})"
 _WORD: Final = (
     rf"(?<![/或])(?:(?<![A-Za-z0-9])(?<![A-Za-z][-_])(?=[a-z])(?:(?P<partial>{_OF('partial')})|(?P<unsure>{_OF('unsure')})"
@@ -63,7 +63,7 @@ _OPENING_ENDS: Final = re.compile(
 
 
 def _before(*leads: str) -> re.Pattern[str]:
-    """Any of the phrases, with what may stand between it and the verdict."""
+    """Any of the phrases, with the text that may be between it and the verdict."""
     return re.compile(rf"(?:{'|'.join(leads)}){_OPENER}", FLAGS)
 
 
@@ -108,15 +108,15 @@ def read_yes_no(text: str, *, finish: str = "stop") -> Verdict:
     'none'
     """
     reply = open_judge_reply(text, finish)
-    said = at_both_ends(_WORDS, reply.text.lower(), _MOST_WORDS)
-    said = [match for match in said if not (_is_determiner(reply.text, match) or _is_offered(reply.text, match))]
-    found = [*reply.in_objects(_TIERS, said_by), *filter(None, (_given(reply.text, match) for match in said))]
-    best = decide_last(found, reply.text)
+    matches = at_both_ends(_WORDS, reply.text.lower(), _MOST_WORDS)
+    matches = [match for match in matches if not (_is_determiner(reply.text, match) or _is_offered(reply.text, match))]
+    candidates = [*reply.in_objects(_TIERS, said_by), *filter(None, (_given(reply.text, match) for match in matches))]
+    best = decide_last(candidates, reply.text)
     if best is not None and best.strength > Strength.MENTIONED:
-        return _formal(reply, found, best)
-    found = found or list(_stated(reply, said))
-    best = decide_last(found, reply.text)
-    return _agreed(reply, best, found) if best else reply.nothing()
+        return _formal(reply, candidates, best)
+    candidates = candidates or list(_stated(reply, matches))
+    best = decide_last(candidates, reply.text)
+    return _agreed(reply, best, candidates) if best else reply.nothing()
 
 
 def said_alone(text: str) -> str:
@@ -165,14 +165,14 @@ def _is_offered(text: str, match: re.Match[str]) -> bool:
 
 
 def _given(text: str, match: re.Match[str]) -> Candidate | None:
-    """The word as a verdict, as plainly as what stands around it gives it; None where it may describe something."""
+    """The word as a verdict, as plainly as the words around it give it; None where it may describe something."""
     if match["letter_no"] or match["letter_yes"]:
         forms: Sequence[VerdictForm] = _LINES
     else:
         plain = any(match[f"plain_{name}"] for name in ("no", "yes", "no_zh", "yes_zh"))
         forms = _FORMS_OF_PLAIN if plain else _FORMS
-    given = (form.candidate(text, *match.span(), _label(match)) for form in forms)
-    return next(filter(None, given), None)
+    candidates = (form.candidate(text, *match.span(), _label(match)) for form in forms)
+    return next(filter(None, candidates), None)
 
 
 def _is_own(text: str, lead: re.Match[str], end: int) -> bool:
@@ -200,8 +200,8 @@ def _is_criterion(_text: str, lead: re.Match[str], _: int) -> bool:
 
 def _is_judges(label: str) -> bool:
     """Whether a label does not name somebody else's answer: `The student's answer: no`."""
-    place = label.lower().rfind("answer")
-    return place < 0 or pattern("yes_no", "foreign").search(label[:place]) is None
+    position = label.lower().rfind("answer")
+    return position < 0 or pattern("yes_no", "foreign").search(label[:position]) is None
 
 
 def _is_last(text: str, lead: re.Match[str], end: int) -> bool:
@@ -235,14 +235,14 @@ _FORMS_OF_PLAIN: Final = (
 """The forms in which a word is a verdict, and those in which a plain yes or no is one."""
 
 
-def _formal(reply: JudgeReply, found: Sequence[Candidate], best: Candidate) -> Verdict:
-    """The strongest of several; verdicts on single criteria must agree, and be all that were to come."""
+def _formal(reply: JudgeReply, candidates: Sequence[Candidate], best: Candidate) -> Verdict:
+    """The strongest of several; verdicts on single criteria must agree, in a reply that was not cut off."""
     if best.strength != Strength.ANNOUNCED:
-        lines = [candidate for candidate in found if candidate.source == "line"]
+        lines = [candidate for candidate in candidates if candidate.source == "line"]
         if len({candidate.value for candidate in lines}) > 1 and _is_all(reply.text, lines):
             return reply.ambiguous()
         return _verdict(reply, best)
-    return reply.nothing() if reply.finish == "length" else _agreed(reply, best, found)
+    return reply.nothing() if reply.finish == "length" else _agreed(reply, best, candidates)
 
 
 def _is_all(text: str, lines: Sequence[Candidate]) -> bool:
@@ -252,9 +252,9 @@ def _is_all(text: str, lines: Sequence[Candidate]) -> bool:
     return not re.search(r"[^\W\d_]", text)
 
 
-def _agreed(reply: JudgeReply, best: Candidate, found: Sequence[Candidate]) -> Verdict:
+def _agreed(reply: JudgeReply, best: Candidate, candidates: Sequence[Candidate]) -> Verdict:
     """The verdict of the best, if all of its kind say the same."""
-    labels = {candidate.value for candidate in found if candidate.strength == best.strength}
+    labels = {candidate.value for candidate in candidates if candidate.strength == best.strength}
     return reply.ambiguous() if len(labels) > 1 else _verdict(reply, best)
 
 
@@ -264,10 +264,10 @@ def _verdict(reply: JudgeReply, candidate: Candidate) -> Verdict:
     return reply.ambiguous(candidate, "partial" if candidate.value == "partial" else "")
 
 
-def _stated(reply: JudgeReply, said: Sequence[re.Match[str]]) -> Iterator[Candidate]:
-    """What whole sentences say; conditions and questions say nothing."""
+def _stated(reply: JudgeReply, matches: Sequence[re.Match[str]]) -> Iterator[Candidate]:
+    """The verdicts of whole sentences; conditions and questions give none."""
     text = reply.text
-    for match in said:
+    for match in matches:
         lead = _SUBJECT.search(text, max(0, match.start() - 2 * _REACH), match.start())
         if lead and not _SUPPOSES.search(lead.group()) and not _is_conditional(text, lead.start(), match.end()):
             label = _label(match)
@@ -286,6 +286,6 @@ def _is_conditional(text: str, start: int, end: int) -> bool:
 
 
 def _sentence(text: str, start: int) -> str:
-    """What stands before `start` in its sentence."""
+    """The text before `start` in its sentence."""
     begin = max(text.rfind(mark, max(0, start - _SENTENCE), start) for mark in ".;\n。") + 1
     return text[max(begin, start - _SENTENCE) : start]
