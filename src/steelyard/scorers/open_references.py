@@ -32,7 +32,7 @@ class OpenReference:
 
     Args:
         sample: its sample's id.
-        place: where the sample stands in its dataset; "" where that is not known.
+        place: the sample's location in its dataset; "" where that is not known.
         parts: the parts of the query that leave its result open.
     """
 
@@ -101,7 +101,7 @@ async def _as_other_choice(
     choice: tuple[OpenPart, Sequence[ResultTable]],
     results: tuple[ResultTable, ResultTable],
 ) -> ResultVerdict | None:
-    """The verdict on a prediction that is another result of the reference; None where it is none of those known."""
+    """The verdict on a prediction that is another possible result of the reference; None where it is not."""
     database, query = reference_query
     part, tables = choice
     reference, predicted = results

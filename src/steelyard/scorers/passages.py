@@ -3,8 +3,8 @@
 A passage matches a source if one of these holds; they are listed from the strongest to the weakest:
 
 id       both have an id, and the ids are equal. Unequal ids say nothing: frameworks number passages at random.
-words    both have a text, and half of the shorter one's shingles stand in the other (`scorers.shingles`). A passage of
-         up to 3 words must be half of the source as well: a page number alone stands in nearly every source.
+words    both have a text, and half of the shorter one's shingles occur in the other (`scorers.shingles`). A passage of
+         up to 3 words must be half of the source as well: a page number alone occurs in nearly every source.
 range    both name the same document, and their character ranges overlap by a share of the shorter one. Only where the
          text at that range is the passage's: a framework may count from the start of a page, or in another reading.
 page     one of them has no text, and both name the same document and the same page.
@@ -129,7 +129,7 @@ def _match_by_location(passage: SourcePassage, expected: SourcePassage, overlap:
 
 
 def _range_holds(passage: SourcePassage, expected: SourcePassage) -> bool:
-    """Whether the passage's text stands at its range in our own reading of the document, as far as that can be seen.
+    """Whether the passage's text is at its range in our own reading of the document, as far as that can be checked.
 
     Where the expected source has a text, both texts must agree on the characters that the ranges share.
     """

@@ -77,7 +77,7 @@ class FoldedText:
     def is_fragment_of(self, other: FoldedText) -> bool:
         """Whether it is too short to stand for the other text: up to 3 words or 5 characters, and below half of it.
 
-        A page number, a heading or a name stands somewhere in nearly any text on its subject.
+        A page number, a heading or a name occurs somewhere in nearly any text on its subject.
 
         >>> long = FoldedText("It rains in May, 12 days.")
         >>> FoldedText("12").is_fragment_of(long), FoldedText("in May, 12").is_fragment_of(long)
@@ -88,7 +88,7 @@ class FoldedText:
     def matches(self, other: FoldedText) -> bool:
         r"""Whether at least half of the shorter text's shingles occur in the other one.
 
-        A text that is shorter than a shingle must stand in the other as a whole, from one word border to another.
+        A text that is shorter than a shingle must occur in the other as a whole, from one word border to another.
 
         >>> FoldedText("rain in May").matches(FoldedText("Rain\nin May is rare.")), FoldedText("art").matches(
         ...     FoldedText("a party")

@@ -3,7 +3,7 @@
 Source: Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023: task and criteria,
 evaluation steps that the model wrote for itself (section 2, "auto chain-of-thoughts"), and a form with the metric's
 name, filled in with the score alone ("Evaluation Form (scores ONLY)" in the prompts of github.com/nlpyang/geval). The
-parts stand in that order, in words of our own: what is rated comes between the steps and the form.
+parts come in that order, in words of our own: what is rated comes between the steps and the form.
 
 That form is why the packaged prompt, alone among those of the judges, asks for no reasons before the verdict and shows
 no example: the score is weighted by the probabilities of its token, which reasons before it would settle in advance.

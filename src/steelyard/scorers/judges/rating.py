@@ -7,7 +7,7 @@ score records which method was used, and the reason where it is not the requeste
 Source: Liu et al., "G-Eval: NLG Evaluation using GPT-4 with Better Human Alignment", EMNLP 2023, section 2 and 3.
 
 Token probabilities give the expected rating, and how much of the probability it covers. At the token where the
-rating stands in a reply, the endpoint lists the likeliest alternatives. Each that spells a whole value of the scale
+rating is in a reply, the endpoint lists the likeliest alternatives. Each that spells a whole value of the scale
 counts, however it is spaced or decorated ("4", " 4", "４", "**4"); the rest of the distribution (words, decimals,
 values outside the scale, whatever is not listed) is not covered, and is left out of the mean.
 """
@@ -52,13 +52,13 @@ class Form:
     """A rating form: the metric, its scale, and how the rating is computed from the replies.
 
     Args:
-        metric: the name that stands on the form.
+        metric: its name on the form.
         low: the lowest whole value.
         high: the highest.
         weighting: see `GEval`.
         samples: how many are drawn where they are.
         min_probability_mass: the share of the probability that the scale's values must cover.
-        reasoning: whether reasons stand before the score, for which a reply needs room.
+        reasoning: whether reasons come before the score, for which a reply needs room.
         alternatives: how many tokens the endpoint is asked to list at each token of the reply, where probabilities are
             asked for.
     """

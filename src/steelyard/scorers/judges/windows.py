@@ -50,7 +50,7 @@ def check_window(tokens: int) -> None:
     """Refuse a window that no passage fits into.
 
     Raises:
-        ConfigError: below `LEAST_WINDOW`, or no whole number.
+        ConfigError: below `LEAST_WINDOW`, or not a whole number.
     """
     expect_number("window_tokens", tokens, LEAST_WINDOW, _MOST_WINDOW, whole=True)
 
