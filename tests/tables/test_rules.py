@@ -190,7 +190,7 @@ def test_order_in_unit_form_is_the_order_itself_by_all_rules_but_ours(rules):
 @pytest.mark.parametrize("rules", ["steelyard", "qatch-docs", OLD, LATE, NEW])
 def test_order_is_not_applicable_where_the_wanted_result_has_none(rules):
     measure = table_metrics(AB, AB, rules=rules, ordered=False)["tuple_order"]
-    assert measure == Measure(None, "the wanted result has no order at its top level")
+    assert measure == Measure(None, "the expected result has no order at its top level")
 
 
 @pytest.mark.parametrize("rules", [OLD, LATE])

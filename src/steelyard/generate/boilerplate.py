@@ -1,8 +1,8 @@
 """Which pieces of a document are boilerplate: nothing about its subject can be asked of them.
 
-Five kinds, told by their form in English and Chinese: `licence` (terms of a licence or a disclaimer), `contents` (a
-table of contents), `index` (terms with page numbers), `references` (a list of cited works), `copyright` (the page that
-names publisher, rights and ISBN). A section whose heading is the name of a kind is one, whatever it holds.
+Five kinds, recognised by their form in English and Chinese: `licence` (terms of a licence or a disclaimer), `contents`
+(a table of contents), `index` (terms with page numbers), `references` (a list of cited works), `copyright` (the page
+that names publisher, rights and ISBN). A section whose heading is the name of a kind is one, whatever it holds.
 
 What it costs to be wrong differs: boilerplate that is kept gives questions which a person rejects, prose that is left
 out is never asked about. So a piece is left out only where its form is plain, and the report counts the pieces.

@@ -1,8 +1,8 @@
 """Questions without a model: a sentence of the text with its most telling phrase left out, to be filled in.
 
 The oldest test of reading (W. L. Taylor, "Cloze procedure: a new tool for measuring readability", Journalism Quarterly
-1953), except that not every n-th word goes but a number with its unit, a name, or the rarest word. As a question set
-it is a floor: it asks for words that stand in the text and never for what follows from them.
+1953), except that a number with its unit, a name, or the rarest word is left out, not every n-th word. As a question
+set it is a lower bound: it asks for words of the text and never for what follows from them.
 """
 
 from __future__ import annotations
@@ -109,8 +109,8 @@ def cloze_sentences(text: str) -> Iterator[str]:
 def clozed(sentence: str, rare: Mapping[str, int]) -> tuple[str, str] | None:
     """A sentence with its most informative phrase replaced by a blank, and that phrase; None if it has none.
 
-    A number comes before a term in quotes or a name, and these before a rare word. A phrase that stands in the
-    sentence twice is none: what is left would give it away.
+    A number comes before a term in quotes or a name, and these before a rare word. A phrase that occurs twice in the
+    sentence is skipped: the other occurrence would give it away.
 
     Args:
         sentence: on one line.
@@ -178,11 +178,11 @@ def rare_words(chunks: Sequence[Chunk]) -> dict[str, tuple[str, ...]]:
     """
     ranked_words: dict[str, tuple[str, ...]] = {}
     for document in dict.fromkeys(chunk.document for chunk in chunks):
-        own = [chunk for chunk in chunks if chunk.document == document]
-        again = _runs_that_come_again(own)
-        terms = [_words_of(chunk.text) | again.intersection(_runs(chunk.text)) for chunk in own]
+        document_chunks = [chunk for chunk in chunks if chunk.document == document]
+        repeated_runs = _runs_that_come_again(document_chunks)
+        terms = [_words_of(chunk.text) | repeated_runs.intersection(_runs(chunk.text)) for chunk in document_chunks]
         frequency = Counter(word for words in terms for word in words)
-        for chunk, words in zip(own, terms, strict=True):
+        for chunk, words in zip(document_chunks, terms, strict=True):
             ranked = sorted(words, key=lambda word: (frequency[word], -len(word), word))
             ranked_words[chunk.id] = tuple(ranked[:_MOST_RARE])
     return ranked_words

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TARGET: Final = "proposals"
 _SHOWN: Final = 3
-"""Notes that stand in the definition of a proposed code."""
+"""Notes that are quoted in the definition of a proposed code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class CodeProposals:
         analysis: id of the error analysis.
         notes: how many notes it was shown: those under no code.
         unplaced: how many of these it put under none.
-        codes: the new proposals; names that there are already are left out.
+        codes: the new proposals; names that exist already are left out.
         run: id of the run that asked.
         state: of the run, with its `reason`.
         from_journal: replies that had been paid for before.
@@ -95,8 +95,8 @@ def ask_for_codes(
         evaluate: runs a suite; the command line shows progress meanwhile.
 
     Raises:
-        ConfigError: what cannot be meant; found before the first call.
-        StoreError: something could not be kept.
+        ConfigError: an invalid setting; found before the first call.
+        StoreError: a result could not be stored.
     """
     with Store(where) as store:
         coding = find_coding(store, plan.analysis)

@@ -1,7 +1,7 @@
 """Trying the scorer of an error code: it scores the records that people noted, and is compared with their notes.
 
 A trial is a run of kind `codes` whose target gives the stored outputs, so journal, budget, progress and resume are
-those of every run. Records that stand in the scorer as examples are left out: they would be asked for nothing.
+those of every run. Records that are examples of the scorer are left out: calls for them would be wasted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TARGET: Final = "trial"
 _JUDGE: Final = "error_code"
 _SCORERS: Final = (_JUDGE, "error_pattern")
 _NOT_SET: Final = frozenset({"judge"})
-"""Keys of a scorer that whoever tries it gives."""
+"""Keys of a scorer that are set when it is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class TrialPlan:
         judge: who judges, where the scorer asks a model.
         calls: calls that may be sent, resumes included; None is no limit.
         config: of a scorer that takes the place of the stored one once it is tried; None tries the stored one.
-        examples: items whose notes stand in that scorer.
+        examples: items whose notes are its examples.
     """
 
     code: str
@@ -106,7 +106,7 @@ def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Score
         judge: who judges; only a judge needs one.
 
     Raises:
-        ConfigError: another scorer, an unknown key, settings that cannot be meant, or no judge where one is needed.
+        ConfigError: another scorer, an unknown key, invalid settings, or no judge where one is needed.
 
     >>> error_scorer({"error_pattern": {"name": "apology", "pattern": "sorry"}}).name
     'apology'
@@ -114,16 +114,16 @@ def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Score
     if len(config) != 1 or next(iter(config)) not in _SCORERS:
         raise ConfigError(f"a code's scorer is one of {' and '.join(_SCORERS)}, not {', '.join(config) or 'nothing'}")
     [(kind, keys)] = config.items()
-    known = {option.name: option for option in fields(find("scorer", kind)) if option.init}
+    options = {option.name: option for option in fields(find("scorer", kind)) if option.init}
     for key in keys:
-        if key not in known or key in _NOT_SET:
+        if key not in options or key in _NOT_SET:
             raise ConfigError(f"{kind}: there is no key {key!r} in the scorer of a code")
-    given = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
+    settings = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
     if kind == _JUDGE:
         if judge is None:
             raise ConfigError("this scorer needs a model: name it with --model NAME or --model-config FILE")
-        given["judge"] = judge
-    scorer = find("scorer", kind)(**given)
+        settings["judge"] = judge
+    scorer = find("scorer", kind)(**settings)
     scorer.check()
     return scorer  # type: ignore[no-any-return]  # the registry holds classes of any kind
 
@@ -138,22 +138,24 @@ def make_scorer(
         code: its name or id, or `ANALYSIS/CODE`.
         config: as `error_scorer` takes it.
         author: who makes it.
-        examples: items whose notes stand in it.
+        examples: items whose notes are its examples.
 
     Raises:
         ConfigError: no such code, or no such scorer.
         StoreError: it could not be written.
     """
-    found = find_code(store, code)
-    _check_config(found, config)
-    write_scorer(store, found.coding, found.code.id, config, examples, author=author)
+    named_code = find_code(store, code)
+    _check_config(named_code, config)
+    write_scorer(store, named_code.coding, named_code.code.id, config, examples, author=author)
 
 
-def _check_config(found: NamedCode, config: Mapping[str, Any]) -> None:
+def _check_config(named_code: NamedCode, config: Mapping[str, Any]) -> None:
     if _JUDGE not in config:
         error_scorer(config)
     elif not str(config[_JUDGE].get("definition", "")).strip():
-        raise ConfigError(f"the code {found.code.name!r} has no definition for a judge: codes edit --definition TEXT")
+        raise ConfigError(
+            f"the code {named_code.code.name!r} has no definition for a judge: codes edit --definition TEXT"
+        )
 
 
 def trial_suite(store: Store, plan: TrialPlan) -> Suite:
@@ -162,32 +164,33 @@ def trial_suite(store: Store, plan: TrialPlan) -> Suite:
     Raises:
         ConfigError: no such code, no scorer, no model for it, or no noted record that it could be compared with.
     """
-    found = find_code(store, plan.code)
-    if found.code.state == "proposed":
+    named_code = find_code(store, plan.code)
+    if named_code.code.state == "proposed":
         raise ConfigError(
-            f"the code {found.code.name!r} is only proposed: adopt it first (codes edit {found.address} --adopt)"
+            f"the code {named_code.code.name!r} is only proposed: adopt it first "
+            f"(codes edit {named_code.address} --adopt)"
         )
-    stored = found.code.scorer
+    stored = named_code.code.scorer
     if plan.config is not None:
-        _check_config(found, plan.config)
+        _check_config(named_code, plan.config)
         config, examples = plan.config, plan.examples
     elif stored is not None:
         config, examples = stored.config, stored.examples
     else:
         raise ConfigError(
-            f"the code {found.code.name!r} has no scorer yet: make one in the viewer, or name --pattern REGEX, or "
+            f"the code {named_code.code.name!r} has no scorer yet: make one in the viewer, or name --pattern REGEX, or "
             "--examples N for a judge with its definition and N of its notes"
         )
     scorer = error_scorer(config, plan.judge)
-    samples = _noted_samples(store, found, frozenset(examples))
+    samples = _noted_samples(store, named_code, frozenset(examples))
     return Suite(
-        name=f"trial of {found.code.name} ({found.coding.id})",
+        name=f"trial of {named_code.code.name} ({named_code.coding.id})",
         kind=KIND,
         samples=tuple(sample for sample, _ in samples),
-        targets={TARGET: StoredOutputs(found.coding.id, {sample.id: output for sample, output in samples})},
+        targets={TARGET: StoredOutputs(named_code.coding.id, {sample.id: output for sample, output in samples})},
         scorers=(scorer,),
         options=Options(budget=Budget(calls=plan.calls)),
-        source={"analysis": found.coding.id, "code": found.code.id},
+        source={"analysis": named_code.coding.id, "code": named_code.code.id},
     )
 
 
@@ -209,39 +212,46 @@ def try_code(
         evaluate: runs a suite; the command line shows progress meanwhile.
 
     Raises:
-        ConfigError: what cannot be meant; found before the first call.
-        StoreError: something could not be kept.
+        ConfigError: an invalid setting; found before the first call.
+        StoreError: a result could not be stored.
     """
     with Store(where) as store:
         suite = trial_suite(store, plan)
-        found = _with_scorer(store, plan, author)
+        named_code = _with_scorer(store, plan, author)
     run = run_step(suite, where, how, evaluate)
-    scorer = found.code.scorer
+    scorer = named_code.code.scorer
     if run.state == "finished" and scorer is not None:
         with Store(where) as store:
             signed = author or scorer.author
-            write_trial(store, found.coding, found.code.id, run.id, scorer.config, author=signed)
-            now = find_code(store, found.address).code.scorer
-        if now is None or now.run != run.id:
-            raise ConfigError(f"the scorer of {found.code.name!r} was changed while it was tried: try it again")
+            write_trial(store, named_code.coding, named_code.code.id, run.id, scorer.config, author=signed)
+            current = find_code(store, named_code.address).code.scorer
+        if current is None or current.run != run.id:
+            raise ConfigError(f"the scorer of {named_code.code.name!r} was changed while it was tried: try it again")
     return CodeTrial(
-        found.coding.id, found.code.id, run.planned, run.id, run.state, run.reason, run.from_journal, run.errors
+        named_code.coding.id,
+        named_code.code.id,
+        run.planned,
+        run.id,
+        run.state,
+        run.reason,
+        run.from_journal,
+        run.errors,
     )
 
 
 def _with_scorer(store: Store, plan: TrialPlan, author: str) -> NamedCode:
     """The code with the scorer of the plan, which is stored where it is another than before."""
-    found = find_code(store, plan.code)
-    stored = found.code.scorer
+    named_code = find_code(store, plan.code)
+    stored = named_code.code.scorer
     if plan.config is None or (stored and (stored.config, stored.examples) == (plan.config, plan.examples)):
-        return found
-    make_scorer(store, found.address, plan.config, author=author, examples=plan.examples)
-    return find_code(store, found.address)
+        return named_code
+    make_scorer(store, named_code.address, plan.config, author=author, examples=plan.examples)
+    return find_code(store, named_code.address)
 
 
-def _noted_samples(store: Store, found: NamedCode, examples: frozenset[int]) -> list[tuple[Sample, Output]]:
+def _noted_samples(store: Store, named_code: NamedCode, examples: frozenset[int]) -> list[tuple[Sample, Output]]:
     """The noted records that are not examples: each as a sample that names its item, with its output."""
-    coding, state = found.coding, found.state
+    coding, state = named_code.coding, named_code.state
     items = [item for item in coding.items if item.num in state.notes and item.num not in examples]
     if not items:
         raise ConfigError(_nothing_noted(coding, state))

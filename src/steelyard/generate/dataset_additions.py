@@ -20,9 +20,9 @@ from steelyard.store import Run
 from steelyard.types import Record, Sample
 
 _HEAD: Final = 10
-"""Rows of a file by which its loader knows what keys there are; see `steelyard.data.columns`."""
+"""Rows of a file from which its loader takes the keys; see `steelyard.data.columns`."""
 _ASKED: Final = ("question", "options", "answer", "sql", "target", "contexts", "db_id")
-"""What makes a row the same as another; where its answer stands in a document may be told in several ways."""
+"""Keys that decide whether two rows are the same; not the source, which can be given in several ways."""
 _MADE: Final = frozenset({"generate", "review"})
 
 
@@ -99,33 +99,33 @@ def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, 
     if run.kind in _MADE:
         raise ConfigError(f"run {run.id} was made by `{run.kind}`: its samples cannot be asked again")
     before = _bytes_of(path)
-    held = _rows_in(before, path)
+    existing = _rows_in(before, path)
     hashes = run.sample_hashes()
     by_sample: dict[str, list[Record]] = {}
     for record in records:
         by_sample.setdefault(record.sample.id, []).append(record)
-    seen = {_content(row, run.kind) for row in held}
-    taken = {str(row.get("id", "")) for row in held}
+    contents = {_content(row, run.kind) for row in existing}
+    ids = {str(row.get("id", "")) for row in existing}
     added: list[Mapping[str, Any]] = []
-    known: list[str] = []
+    known_ids: list[str] = []
     for ident, same_sample in by_sample.items():
         row = row_of(run.kind, same_sample[0].sample)
         content = _content(row, run.kind)
-        if content in seen:
-            known.append(ident)
+        if content in contents:
+            known_ids.append(ident)
             continue
-        seen.add(content)
-        name = ident if ident not in taken else f"{ident}-{content[:8]}"
-        taken.add(name)
+        contents.add(content)
+        name = ident if ident not in ids else f"{ident}-{content[:8]}"
+        ids.add(name)
         provenance = {"run": run.id, "suite": run.suite, "target": run.target, "at": at.isoformat(timespec="seconds")}
         provenance |= {"where": where, "sample": ident, "sample_hash": hashes.get(ident, ""), "content_hash": content}
         metadata = {
-            **_rest(row, same_sample[0].sample),
+            **_other_metadata(row, same_sample[0].sample),
             "promoted": {**provenance, "records": [_results(record) for record in same_sample]},
         }
         added.append({**row, "id": name, "metadata": metadata})
-    _refuse_other_keys(path, held, added)
-    return DatasetAddition(path, tuple(added), tuple(known), len(by_sample), before)
+    _refuse_other_keys(path, existing, added)
+    return DatasetAddition(path, tuple(added), tuple(known_ids), len(by_sample), before)
 
 
 def row_of(kind: str, sample: Sample) -> dict[str, Any]:
@@ -171,7 +171,7 @@ _ROWS: Final[Mapping[str, Callable[[Sample], dict[str, Any]]]] = MappingProxyTyp
 )
 
 
-def _rest(row: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
+def _other_metadata(row: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
     """The sample's metadata without the row's columns and without its position, which means nothing in another file."""
     columns = {*row, "position", "sources"}
     return {key: value for key, value in sample.metadata.items() if key not in columns}
@@ -228,17 +228,17 @@ def _rows_in(data: bytes, path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _refuse_other_keys(path: Path, held: Sequence[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]) -> None:
+def _refuse_other_keys(path: Path, existing: Sequence[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]) -> None:
     """Refuse a file whose first rows lack keys of the new rows: the loader takes the columns from its first rows."""
-    if not held or not added:
+    if not existing or not added:
         return
     needed = {key: None for row in added for key, value in row.items() if value not in (None, "", [])}
-    known = {key for row in [*held, *added][:_HEAD] for key in row}
-    lacking = [key for key in needed if key not in known and key not in {"id", "metadata"}]
-    strangers = "question" not in held[0]
+    present = {key for row in [*existing, *added][:_HEAD] for key in row}
+    lacking = [key for key in needed if key not in present and key not in {"id", "metadata"}]
+    strangers = "question" not in existing[0]
     if strangers or lacking:
-        what = "question" if strangers else lacking[0]
+        key_name = "question" if strangers else lacking[0]
         raise ConfigError(
-            f"the first rows of {path.name} have no key {what!r}, so rows with it would not be read; "
+            f"the first rows of {path.name} have no key {key_name!r}, so rows with it would not be read; "
             "promote to another file, and list both files under samples.file"
         )

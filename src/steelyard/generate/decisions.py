@@ -1,6 +1,6 @@
-"""A person's decisions on generated questions: one line each in a file beside the set, written at once.
+"""A person's decisions on generated questions: one line each in a file next to the set, written at once.
 
-So a review that is interrupted, or whose process is killed, goes on where it stopped, and the set can be written again.
+So a review that is interrupted, or whose process is killed, resumes where it stopped, and the set can be written again.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class QaSettings:
     keep_boilerplate: bool = False
 
     def drawing(self, chunks: int | None) -> Drawing:
-        """What these settings say of chunks, of which `chunks` are drawn."""
+        """The settings that choose the chunks, of which `chunks` are drawn."""
         return Drawing(
             chunks,
             self.chunk_tokens,
@@ -72,7 +72,7 @@ class QaSettings:
 
 
 _SETTINGS: Final = frozenset(field.name for field in dataclasses.fields(QaSettings))
-_OPTIONS: Final = frozenset(one.name for one in dataclasses.fields(Options)) - {"seed", "repeats"}
+_OPTIONS: Final = frozenset(field.name for field in dataclasses.fields(Options)) - {"seed", "repeats"}
 
 
 def generate_qa(
@@ -86,7 +86,7 @@ def generate_qa(
 ) -> QaSet:
     """Generate questions with answers and sources from documents; works inside a running event loop too.
 
-    What was paid for is not paid for again: an unfinished run of the same documents, model and settings goes on, and
+    What was paid for is not paid for again: an unfinished run of the same documents, model and settings is resumed, and
     replies to the same calls come from the journal.
 
     Args:
@@ -103,14 +103,14 @@ def generate_qa(
         DataError: a document cannot be read.
         StoreError: the results could not be kept.
     """
-    known = {*_SETTINGS, *_OPTIONS, "fresh"}
-    unknown = next((key for key in options if key not in known), None)
+    allowed = {*_SETTINGS, *_OPTIONS, "fresh"}
+    unknown = next((key for key in options if key not in allowed), None)
     if unknown is not None:
-        raise ConfigError(f"generate_qa() has no option {unknown!r}{did_you_mean(unknown, known)}")
+        raise ConfigError(f"generate_qa() has no option {unknown!r}{did_you_mean(unknown, allowed)}")
     settings = QaSettings(**{key: value for key, value in options.items() if key in _SETTINGS})
-    given = {key: value for key, value in options.items() if key in _OPTIONS}
-    # A chunk that failed is a hole in the set: the run stays open, so that going on asks about it again.
-    running = Options(**{"sample_timeout_s": CHUNK_TIMEOUT_S, "max_errors": 0.0, **given}, seed=settings.seed)
+    run_options = {key: value for key, value in options.items() if key in _OPTIONS}
+    # A chunk that failed is a hole in the set: the run stays open, so that resuming asks about it again.
+    running = Options(**{"sample_timeout_s": CHUNK_TIMEOUT_S, "max_errors": 0.0, **run_options}, seed=settings.seed)
     paths = [Path(documents)] if isinstance(documents, str | Path) else [Path(document) for document in documents]
     suite = qa_suite(paths, writer_of(model, per_chunk, settings), chunks=chunks, settings=settings, options=running)
     fresh = bool(options.get("fresh"))
@@ -146,22 +146,22 @@ def qa_suite(
         documents: files and folders.
         writer: who writes the questions.
         chunks: how many chunks are drawn; None takes all.
-        settings: how they are cut and drawn; what it says of prompts, the writer knows already.
+        settings: how they are cut and drawn; those of prompts are in the writer.
         options: how it is run.
 
     Raises:
-        ConfigError: a path without documents, a number that cannot be meant, or nothing to ask about.
+        ConfigError: a path without documents, a number out of range, or nothing to ask about.
         DataError: a document cannot be read.
     """
     paths = tuple(documents)
     read = read_documents(paths)
     selection = select_chunks(read, settings.drawing(chunks))
     drawn = selection.chunks
-    known = with_rare(drawn) if isinstance(writer, Cloze) else ((chunk, {}) for chunk in drawn)
+    chunks_with_metadata = with_rare(drawn) if isinstance(writer, Cloze) else ((chunk, {}) for chunk in drawn)
     return Suite(
         name=read[0].name if len(read) == 1 else f"{read[0].name} and {len(read) - 1} more",
         kind=KIND,
-        samples=tuple(sample_of(chunk, **more) for chunk, more in known),
+        samples=tuple(sample_of(chunk, **metadata) for chunk, metadata in chunks_with_metadata),
         targets={_TARGET: writer},
         scorers=(QuestionCount(writer.per_chunk),),
         options=options,

@@ -62,7 +62,7 @@ class QaRow:
     answerable: str = ""
 
 
-_NAMES: Final = tuple(one.name for one in fields(QaRow))
+_NAMES: Final = tuple(column.name for column in fields(QaRow))
 
 
 def row_id(chunk: str, question: str) -> str:
@@ -118,8 +118,8 @@ def read_rows(path: Path) -> tuple[QaRow, ...]:
         raise ConfigError(f"{path}: question sets are read from {' or '.join(SUFFIXES)}")
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        given = _from_csv(text) if path.suffix.lower() == ".csv" else [json.loads(line) for line in _lines(text)]
-        return tuple(_row(values) for values in given)
+        raw_rows = _from_csv(text) if path.suffix.lower() == ".csv" else [json.loads(line) for line in _lines(text)]
+        return tuple(_row(values) for values in raw_rows)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, TypeError, csv.Error) as error:
@@ -147,10 +147,10 @@ def _from_csv(text: str) -> list[dict[str, Any]]:
     return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 
 
-def _row(given: Mapping[str, Any]) -> QaRow:
-    if not isinstance(given, Mapping) or set(given) != set(_NAMES):
+def _row(values: Mapping[str, Any]) -> QaRow:
+    if not isinstance(values, Mapping) or set(values) != set(_NAMES):
         raise ValueError(f"a row has the keys {', '.join(_NAMES)}")
-    return QaRow(**{name: _value(name, value) for name, value in given.items()})
+    return QaRow(**{name: _value(name, value) for name, value in values.items()})
 
 
 def _value(name: str, value: Any) -> Any:
@@ -193,7 +193,7 @@ class QaReport:
         per_chunk: questions asked for of each.
         made: questions in the set.
         dropped: reason -> how many, over all chunks.
-        unread_checks: questions that are kept though nobody can tell whether the check said yes or no.
+        unread_checks: questions that are kept although the reply of their check could not be read.
         errors: chunks whose calls failed for good.
         not_reached: chunks that were not asked about because the run ended before.
         short: every chunk that gave fewer than `per_chunk`.
@@ -264,12 +264,12 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
                 first.remove(written["question"])
                 candidates.append(_row_of(record, written, kind))
     # Cloze questions of sentences that are nearly alike differ in what was left out of them.
-    asked = [AskedQuestion(row.question, row.answer, row.chunk) for row in candidates if row.kind != "cloze"]
-    repeated = repeated_questions(asked)
+    asked_questions = [AskedQuestion(row.question, row.answer, row.chunk) for row in candidates if row.kind != "cloze"]
+    repeated = repeated_questions(asked_questions)
     rows = [row for position, row in enumerate(candidates) if position not in repeated]
-    distinct, kept = Counter(row.chunk for row in candidates), Counter(row.chunk for row in rows)
+    distinct_counts, kept_counts = Counter(row.chunk for row in candidates), Counter(row.chunk for row in rows)
     for record in records:
-        tally.add(record, distinct[record.sample.id], kept[record.sample.id])
+        tally.add(record, distinct_counts[record.sample.id], kept_counts[record.sample.id])
     report = QaReport(
         run=run.id,
         state=run.state,

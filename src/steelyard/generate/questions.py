@@ -105,7 +105,7 @@ def read_questions(text: str, *, most: int, finish: str = "stop") -> QuestionLis
     r"""Parse the questions in a model's reply; entries that are unusable or repeated are marked with a reason.
 
     Args:
-        text: any text; what stands around the list is left out.
+        text: any text; the text around the list is left out.
         most: how many were asked for; those beyond are marked `surplus`.
         finish: why the model stopped; of a reply that was cut off, the last entry is left out unless it ends.
 
@@ -163,7 +163,8 @@ def defect_of(question: str) -> str:
     `too_short`, `too_long`, `no_question`, or how it points at its text: `refers_to_text`, `refers_to_figure` (a table,
     an equation, a section by its number), `refers_to_document` (the document, its authors).
 
-    >>> [defect_of(one) for one in ("How high is the rim?", "Why?", "Rain is wet today.", "What does the text say?")]
+    >>> questions = ("How high is the rim?", "Why?", "Rain is wet today.", "What does the text say?")
+    >>> [defect_of(question) for question in questions]
     ['', 'too_short', 'no_question', 'refers_to_text']
     >>> defect_of("雨量筒的口沿离地多高？"), defect_of("根据文本，雨量筒多高？")
     ('', 'refers_to_text')
@@ -198,7 +199,7 @@ def read_answer(text: str, *, finish: str = "stop") -> WrittenAnswer:
 
     Args:
         text: any text.
-        finish: why the model stopped; an answer that was cut off is none.
+        finish: why the model stopped; an answer that was cut off does not count.
 
     >>> read_answer("**Answer:** 30 cm.").text, read_answer("NO ANSWER").defect
     ('30 cm.', 'no_answer')

@@ -82,13 +82,13 @@ class _Bag:
 
     @classmethod
     def of(cls, question: AskedQuestion) -> _Bag:
-        asked, answered = tokens(question.question), tokens(question.answer)
+        question_tokens, answer_tokens = tokens(question.question), tokens(question.answer)
         return cls(
-            frozenset(_stem(token) for token in asked if not is_stop(token)),
-            frozenset(token for token in asked if any(map(str.isdigit, token))),
-            frozenset(_stem(token) for token in answered if not is_stop(token)),
-            frozenset(token for token in answered if any(map(str.isdigit, token))),
-            bool(answered) and answered[0] in _YES_NO,
+            frozenset(_stem(token) for token in question_tokens if not is_stop(token)),
+            frozenset(token for token in question_tokens if any(map(str.isdigit, token))),
+            frozenset(_stem(token) for token in answer_tokens if not is_stop(token)),
+            frozenset(token for token in answer_tokens if any(map(str.isdigit, token))),
+            bool(answer_tokens) and answer_tokens[0] in _YES_NO,
         )
 
 
@@ -96,8 +96,8 @@ def _repeats(first: _Bag, second: _Bag, *, alike: bool) -> bool:
     """Whether two questions ask the same; `alike` says that their letters have been compared already."""
     if first.numbers != second.numbers or not _agree(first, second):
         return False
-    both = len(first.words & second.words)
-    shared = both / max(1, len(first.words | second.words))
+    common = len(first.words & second.words)
+    shared = common / max(1, len(first.words | second.words))
     if first.yes_no or second.yes_no:
         return first.yes_no == second.yes_no and shared >= _SHARED_OF_YES_NO
     return alike or shared >= _SHARED
@@ -106,10 +106,10 @@ def _repeats(first: _Bag, second: _Bag, *, alike: bool) -> bool:
 def _agree(first: _Bag, second: _Bag) -> bool:
     if first.answer_numbers != second.answer_numbers:
         return False
-    asked = first.words | second.words
-    told, told_again = first.answer - asked, second.answer - asked
-    shorter = min(len(told), len(told_again))
-    return not shorter or len(told & told_again) >= shorter / 2
+    question_words = first.words | second.words
+    first_words, second_words = first.answer - question_words, second.answer - question_words
+    shorter = min(len(first_words), len(second_words))
+    return not shorter or len(first_words & second_words) >= shorter / 2
 
 
 def _stem(token: str) -> str:

@@ -120,7 +120,7 @@ def planned_suites(store: Store, plan: ReviewPlan, reviewer: Reviewer) -> tuple[
     """The suites of a review for a dry run: the reasons, then the causes of as many.
 
     Raises:
-        ConfigError: no such run, or a condition that cannot be meant.
+        ConfigError: no such run, or an invalid condition.
     """
     chosen = _chosen(store, plan)
     if not chosen.records:
@@ -149,8 +149,8 @@ def review(
         evaluate: runs a suite; the command line shows progress meanwhile.
 
     Raises:
-        ConfigError: no such run, or what cannot be meant; found before the first call.
-        StoreError: something could not be kept.
+        ConfigError: no such run, or an invalid setting; found before the first call.
+        StoreError: a result could not be stored.
     """
     author = model_author(reviewer.model)
     with Store(where) as store:
@@ -169,8 +169,8 @@ def review(
     explained = [key for key, reason in reasons.items() if reason]
     if first.state != "finished" or not explained:
         return result
-    left = None if plan.calls is None else max(0, plan.calls - spent)
-    suite = causes_suite(chosen.run, [reasons[key] for key in explained], _finder(reviewer), _options(left))
+    calls_left = None if plan.calls is None else max(0, plan.calls - spent)
+    suite = causes_suite(chosen.run, [reasons[key] for key in explained], _finder(reviewer), _options(calls_left))
     second = run_step(suite, where, how, evaluate)
     with Store(where) as store:
         again = store.run(second.id)

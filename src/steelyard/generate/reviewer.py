@@ -108,16 +108,18 @@ class CauseFinder:
         for start in range(0, len(reasons), BATCH):
             batch = reasons[start : start + BATCH]
             for name, numbers in (await self._of_batch(batch, tuple(causes), ask)).items():
-                known = next((cause for cause in causes if cause.casefold() == name.casefold()), name)
-                causes.setdefault(known, []).extend(start + number - 1 for number in numbers)
+                existing = next((cause for cause in causes if cause.casefold() == name.casefold()), name)
+                causes.setdefault(existing, []).extend(start + number - 1 for number in numbers)
         return Output(causes)
 
-    async def _of_batch(self, batch: Sequence[str], known: Sequence[str], ask: Asks) -> Mapping[str, Sequence[int]]:
+    async def _of_batch(
+        self, batch: Sequence[str], known_causes: Sequence[str], ask: Asks
+    ) -> Mapping[str, Sequence[int]]:
         values = {
             "reasons": "\n".join(f"{no}. {reason}" for no, reason in enumerate(batch, start=1)),
-            "known": "\n".join(known) or "-",
+            "known": "\n".join(known_causes) or "-",
             "count": str(len(batch)),
-            "most": str(max(MOST_CAUSES, len(known))),
+            "most": str(max(MOST_CAUSES, len(known_causes))),
         }
         messages = _CAUSES.messages(prompt_language(self.language, *batch), values)
         reply = await ask(self.model, messages, **self.parameters)
@@ -189,7 +191,7 @@ def read_reason(text: str, *, finish: str = "stop") -> Reason:
 
     Args:
         text: any text.
-        finish: why the model stopped; a reason that was cut off is none.
+        finish: why the model stopped; a reason that was cut off does not count.
 
     >>> read_reason("**Reason:** It reads miles\nfor kilometres.").text
     'It reads miles for kilometres.'
@@ -209,7 +211,7 @@ def read_reason(text: str, *, finish: str = "stop") -> Reason:
 def read_causes(text: str, count: int) -> dict[str, tuple[int, ...]]:
     r"""Cause -> the numbers that were put under it, of 1 to `count`; what is not such a line is left out.
 
-    A number that stands under several causes counts for the first. Lines with the same name are one cause.
+    A number under several causes counts for the first. Lines with the same name are one cause.
 
     >>> read_causes("1. **Wrong unit**: 1, 3-4\n- no source: 2, 3, 9", 5)
     {'Wrong unit': (1, 3, 4), 'no source': (2,)}
@@ -217,17 +219,17 @@ def read_causes(text: str, count: int) -> dict[str, tuple[int, ...]]:
     start, end, _ = readable(text)
     causes: dict[str, tuple[int, ...]] = {}
     names: dict[str, str] = {}
-    taken: set[int] = set()
+    placed: set[int] = set()
     for line in text[start:end].splitlines():
         match = _LINE.fullmatch(line) if len(line) <= _MOST_LINE else None
         if match is None:
             continue
         name = cause_name(match["name"])
-        numbers = [number for number in _numbers(match["numbers"], count) if number not in taken]
+        numbers = [number for number in _numbers(match["numbers"], count) if number not in placed]
         if name and numbers:
-            known = names.setdefault(name.casefold(), name)
-            taken.update(numbers)
-            causes[known] = (*causes.get(known, ()), *dict.fromkeys(numbers))
+            first_name = names.setdefault(name.casefold(), name)
+            placed.update(numbers)
+            causes[first_name] = (*causes.get(first_name, ()), *dict.fromkeys(numbers))
     return causes
 
 

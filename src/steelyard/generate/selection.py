@@ -90,18 +90,18 @@ def select_chunks(documents: Sequence[Document], drawing: Drawing) -> Selection:
     included = _pages_by_document(documents, drawing.pages, "pages")
     excluded = _pages_by_document(documents, drawing.exclude_pages, "exclude_pages")
     left_out: Counter[str] = Counter()
-    every = []
+    by_document = []
     for document in documents:
         pages = _Pages(included.get(document.name, ()), excluded.get(document.name, ()))
-        every.append(list(_usable_chunks(document, pages, drawing, left_out)))
-    if not any(every):
+        by_document.append(list(_usable_chunks(document, pages, drawing, left_out)))
+    if not any(by_document):
         names = ", ".join(document.name for document in documents)
         boilerplate = f" {left_out_text(left_out)}; keep_boilerplate takes them." if left_out else ""
         raise ConfigError(
             f"{names}: there is no chunk to ask about; a chunk has {_LEAST_LETTERS} letters or more.{boilerplate}"
         )
-    chosen = {chunk.id for chunk in drawn(every, drawing)}
-    return Selection(tuple(chunk for chunks in every for chunk in chunks if chunk.id in chosen), dict(left_out))
+    chosen = {chunk.id for chunk in drawn(by_document, drawing)}
+    return Selection(tuple(chunk for chunks in by_document for chunk in chunks if chunk.id in chosen), dict(left_out))
 
 
 def left_out_text(left_out: Mapping[str, int]) -> str:
@@ -168,17 +168,23 @@ def _pages_by_document(
     by_name = {document.name: document for document in documents}
     ranges: dict[str, tuple[PageRange, ...]] = {}
     for setting in settings:
-        wanted, pages = parse_pages(setting)
-        if wanted and wanted not in by_name:
-            raise ConfigError(f"{name}: there is no document {wanted!r}{did_you_mean(wanted, list(by_name))}")
-        meant = [by_name[wanted]] if wanted else list(documents)
-        paged = [document for document in meant if document.pages]
+        document_name, pages = parse_pages(setting)
+        if document_name and document_name not in by_name:
+            raise ConfigError(
+                f"{name}: there is no document {document_name!r}{did_you_mean(document_name, list(by_name))}"
+            )
+        matching = [by_name[document_name]] if document_name else list(documents)
+        paged = [document for document in matching if document.pages]
         if not paged:
-            raise ConfigError(f"{name}: {wanted or 'the documents'}: no pages are known; only PDF files have any")
+            raise ConfigError(
+                f"{name}: {document_name or 'the documents'}: no pages are known; only PDF files have any"
+            )
         for document in paged:
             beyond = next((page.first for page in pages if page.first > len(document.pages)), None)
-            if wanted and beyond is not None:
-                raise ConfigError(f"{name}: {wanted} has {len(document.pages)} pages, so there is no page {beyond}")
+            if document_name and beyond is not None:
+                raise ConfigError(
+                    f"{name}: {document_name} has {len(document.pages)} pages, so there is no page {beyond}"
+                )
             ranges[document.name] = (*ranges.get(document.name, ()), *pages)
     return ranges
 
@@ -193,8 +199,8 @@ class _Pages:
     def holds(self, page: int | None) -> bool:
         if page is None:
             return True
-        wanted = not self.included or any(_within(page, pages) for pages in self.included)
-        return wanted and not any(_within(page, pages) for pages in self.excluded)
+        is_included = not self.included or any(_within(page, pages) for pages in self.included)
+        return is_included and not any(_within(page, pages) for pages in self.excluded)
 
 
 def _within(page: int, pages: PageRange) -> bool:

@@ -2,7 +2,7 @@
 
 The two steps, and a call of its own for each answer, are those of LlamaIndex' RagDatasetGenerator; the words are ours.
 Deviations: preambles and what is not a question are dropped, each with its reason, a question that the chunk does not
-answer is dropped and not answered all the same, and a chunk that gives fewer questions than requested is reported.
+answer is dropped instead of answered, and a chunk that gives fewer questions than requested is reported.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_QUESTIONS: Final = 100
 _SHOWN: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = MappingProxyType(
     {"questions": (("text",), ("count",)), "answer": (("text", "question"), ()), "check": (("text", "question"), ())}
 )
-"""Step -> what its prompt names of other people's text, and of ours."""
+"""Step -> the placeholders of its prompt that are fenced, as other people's text, and those that are not."""
 
 
 def check_writing_model(model: object, language: str, parameters: Mapping[str, Any]) -> None:
@@ -146,9 +146,9 @@ class QuestionWriter:
         return f"[{', '.join(str(part) for part in parts if part)}]\n\n{sample.input}"
 
     def _prompt(self, step: str) -> FencedPrompt:
-        own = {"questions": self.questions_prompt, "answer": self.answer_prompt, "check": self.check_prompt}[step]
+        template = {"questions": self.questions_prompt, "answer": self.answer_prompt, "check": self.check_prompt}[step]
         shown, plain = _SHOWN[step]
-        return FencedPrompt(f"generate_{step}", own, shown, plain, needed=(*shown, *plain))
+        return FencedPrompt(f"generate_{step}", template, shown, plain, needed=(*shown, *plain))
 
 
 def _about(kind: str, dropped: Mapping[str, int], unparsed: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Aligns the prediction's columns with the target's by their values.
 
-A query may name its columns in any order, so a table with permuted columns holds the rows that were wanted. Cells that
+A query may name its columns in any order, so a table with permuted columns may hold the expected rows. Cells that
 change places in some rows only are wrong answers, which is why cells are never sorted within a row.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_COUNTS: Final = 500_000
-"""Counts that are held at most to find the best order: of 20,000 bags of cells at five columns."""
+"""Limit of counts that are stored to find the best order: of 20,000 bags of cells at five columns."""
 
 _MOST_COLUMNS: Final = 300
 """Of wider tables only an exact match is looked for: pairing columns takes the cube of their number, 0.2 s here."""
@@ -28,10 +28,10 @@ _MOST_COLUMNS: Final = 300
 def align_columns(target: Rows, prediction: Rows) -> NumberedRows:
     """Number the rows of two tables, with the prediction's columns ordered so that most rows agree.
 
-    Taken is, in this order: columns as they are, where the tables are equal row by row; one order of columns for which
-    they are; columns as they are, where they hold the same rows in any order; one order of columns for which they do.
-    Else whichever has more rows in common, columns as they are or in the order in which most cells agree between rows
-    that have the same cells. Tables of different widths share no row in any case.
+    The first of these is used: columns as they are, where the tables are equal row by row; one order of columns for
+    which they are; columns as they are, where they hold the same rows in any order; one order of columns for which they
+    do. Else whichever has more rows in common, columns as they are or in the order in which most cells agree between
+    rows that have the same cells. Tables of different widths share no row in any case.
 
     Args:
         target: rows of `intern_tables`, at least one, with at least one cell.
@@ -56,14 +56,17 @@ def align_columns(target: Rows, prediction: Rows) -> NumberedRows:
 
 
 def _in_place(target: Rows, prediction: Rows) -> bool:
-    """Whether each row of the one has the cells of the same row of the other; a wrong row is found soon."""
+    """Whether each row of the one has the cells of the same row of the other; a wrong row ends the search early."""
     return all(sorted(row) == sorted(other) for row, other in zip(target, prediction, strict=True))
 
 
 def _may_gain(plain: NumberedRows, target: Rows, prediction: Rows) -> bool:
     """Whether another order of the columns could make unmatched rows equal: they hold the same cells."""
-    wanted, got = plain.counts()
-    missing, extra = (wanted > got)[plain.target].tolist(), (got > wanted)[plain.prediction].tolist()
+    target_counts, prediction_counts = plain.counts()
+    missing, extra = (
+        (target_counts > prediction_counts)[plain.target].tolist(),
+        (prediction_counts > target_counts)[plain.prediction].tolist(),
+    )
     bags = {tuple(sorted(row)) for row in compress(target, missing)}
     return any(tuple(sorted(row)) in bags for row in compress(prediction, extra))
 
@@ -82,9 +85,9 @@ def _orders(target: Rows, prediction: Rows) -> Iterator[tuple[int, ...]]:
 
 
 def _most_agreeing(target: Rows, prediction: Rows) -> tuple[int, ...] | None:
-    """Columns paired one after the other, those first whose cells agree most often; None where no row has a like.
+    """Columns paired one after the other, those first whose cells agree most often; None where no rows are similar.
 
-    Every row is held against every row that has the same cells, so the order of rows changes nothing.
+    Every row is compared with every row that has the same cells, so the order of rows changes nothing.
     """
     width = len(target[0])
     if width > _MOST_COLUMNS:
@@ -93,15 +96,18 @@ def _most_agreeing(target: Rows, prediction: Rows) -> tuple[int, ...] | None:
     shared = set(keyed[0].values()).intersection(keyed[1].values())
     if not shared:
         return None
-    known = {key: number for number, key in enumerate(islice(shared, max(1, _MOST_COUNTS // width**2)))}
+    number_of = {key: number for number, key in enumerate(islice(shared, max(1, _MOST_COUNTS // width**2)))}
     numbers: dict[tuple[int, int], int] = defaultdict(count().__next__)
-    cells = [[numbers[known[key], cell] for row, key in rows.items() if key in known for cell in row] for rows in keyed]
-    there, here = (_counts_by_column(each, len(numbers), width) for each in cells)
-    return _paired(there.T @ here)
+    cells = [
+        [numbers[number_of[key], cell] for row, key in rows.items() if key in number_of for cell in row]
+        for rows in keyed
+    ]
+    target_counts, prediction_counts = (_counts_by_column(table_cells, len(numbers), width) for table_cells in cells)
+    return _paired(target_counts.T @ prediction_counts)
 
 
 def _counts_by_column(cells: Sequence[int], distinct: int, width: int) -> NDArray[np.float64]:
-    """How often each cell, taken with the cells of its row, stands in each column; floats multiply faster."""
+    """How often each cell, taken with the cells of its row, occurs in each column; floats multiply faster."""
     import numpy as np
 
     slots = np.array(cells, dtype=np.int64) * width + np.arange(len(cells)) % width

@@ -62,8 +62,8 @@ def shared_cells(first: Rows, second: Rows) -> int:
     cells = [
         np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=sum(map(len, rows))) for rows in (first, second)
     ]
-    size = 1 + max(int(each.max(initial=0)) for each in cells)
-    counts = [np.bincount(each, minlength=size) for each in cells]
+    size = 1 + max(int(table_cells.max(initial=0)) for table_cells in cells)
+    counts = [np.bincount(table_cells, minlength=size) for table_cells in cells]
     return int(np.minimum(*counts).sum())
 
 
@@ -122,13 +122,13 @@ class Lexicon:
         return [tuple([number(cell) for cell in row]) for row in table]
 
     def _number(self, cell: Any) -> int:
-        seen = self._seen.get(type(cell))
+        known_numbers = self._seen.get(type(cell))
         # 0.0 equals -0.0 and yet may have another text.
-        if seen is None or (type(cell) is float and not cell):
+        if known_numbers is None or (type(cell) is float and not cell):
             return self._numbered(cell)
-        number = seen.get(cell)
+        number = known_numbers.get(cell)
         if number is None:
-            number = seen[cell] = self._numbered(cell)
+            number = known_numbers[cell] = self._numbered(cell)
         return number
 
     def _numbered(self, cell: Any) -> int:
@@ -165,13 +165,13 @@ def numbered_correlation(rows: NumberedRows) -> float | None:
     common = np.minimum(*rows.counts())
     if np.count_nonzero(common) < 2:
         return None
-    row, there = _ranks_of_shared(rows.target, common)
-    _, here = _ranks_of_shared(rows.prediction, common)
-    squares, count = _squares(there, here), len(row)
+    row, target_ranks = _ranks_of_shared(rows.target, common)
+    _, prediction_ranks = _ranks_of_shared(rows.prediction, common)
+    squares, count = _squares(target_ranks, prediction_ranks), len(row)
     if count > np.count_nonzero(common):
         first = np.searchsorted(row, row, "left")
         last = np.searchsorted(row, row, "right") - 1
-        opposite = _squares(there, here[first + last - np.arange(count)])
+        opposite = _squares(target_ranks, prediction_ranks[first + last - np.arange(count)])
         # Sums are exact where correlations are rounded: as strong as each other are two rhos that add up to 0.
         squares = squares if 3 * (squares + opposite) <= count * (count**2 - 1) else opposite
     return 1 - 6 * squares / (count * (count**2 - 1))
@@ -185,9 +185,9 @@ def first_places_correlation(target: Iterable[Hashable], prediction: Iterable[Ha
     >>> [first_places_correlation("abc", other) for other in ("cba", "xy", "b")]
     [0.0, 0.5, 1.0]
     """
-    wanted, got = dict.fromkeys(target), dict.fromkeys(prediction)
-    ranks = {row: rank for rank, row in enumerate(row for row in wanted if row in got)}
-    squares = sum((rank - ranks[row]) ** 2 for rank, row in enumerate(row for row in got if row in ranks))
+    target_rows, prediction_rows = dict.fromkeys(target), dict.fromkeys(prediction)
+    ranks = {row: rank for rank, row in enumerate(row for row in target_rows if row in prediction_rows)}
+    squares = sum((rank - ranks[row]) ** 2 for rank, row in enumerate(row for row in prediction_rows if row in ranks))
     count = max(len(ranks), 2)
     rho = 1 - 6 * squares / (count * (count**2 - 1)) if ranks else 0.0
     return (round(rho, 3) + 1) / 2
@@ -207,9 +207,9 @@ def _ranks_of_shared(rows: NDArray[np.int64], common: NDArray[np.int64]) -> tupl
     return shared[order], order
 
 
-def _squares(there: NDArray[np.int64], here: NDArray[np.int64]) -> int:
+def _squares(target_ranks: NDArray[np.int64], prediction_ranks: NDArray[np.int64]) -> int:
     """The exact sum: a float would round it, and 64 bits are too few from three million rows on."""
     import numpy as np
 
-    parts = np.add.reduceat((there - here) ** 2, np.arange(0, len(there), 2**15))
+    parts = np.add.reduceat((target_ranks - prediction_ranks) ** 2, np.arange(0, len(target_ranks), 2**15))
     return sum(parts.tolist())

@@ -160,9 +160,9 @@ class SingleDatabase:
         return _frame(self._read(f"SELECT {columns} FROM pragma_table_info('{text}')"))  # noqa: S608  # quoted
 
     def _check_table(self, name: str) -> None:
-        known = self.table_names
-        if name not in known:
-            raise ConfigError(f"database {self.db_name!r} has no table {name!r}{did_you_mean(str(name), known)}")
+        names = self.table_names
+        if name not in names:
+            raise ConfigError(f"database {self.db_name!r} has no table {name!r}{did_you_mean(str(name), names)}")
 
 
 class MultipleDatabases:
@@ -231,7 +231,7 @@ class MultipleDatabases:
         return database_ids(Path(self.db_path))
 
     def open_db(self, db_id: str) -> None:
-        """Open a database before it is asked for.
+        """Open a database before its first use.
 
         Raises:
             ConfigError: there is none of that id.

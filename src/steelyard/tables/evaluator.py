@@ -108,7 +108,7 @@ class MetricEvaluator:
         Args:
             test: a mapping or pandas Series with the two columns and `db_id`.
             prediction_col_name: of the predicted SQL; where it cannot be run, 0 in all.
-            target_col_name: of the wanted SQL.
+            target_col_name: of the expected SQL.
 
         Returns:
             `<metric>_<prediction_col_name>` -> number; None where the metric does not apply.
@@ -140,8 +140,8 @@ class MetricEvaluator:
             metric does not apply to a row.
 
         Raises:
-            ConfigError: before anything is run: a column is missing, there is no such task, SQL without databases;
-                and a row that names no database there is.
+            ConfigError: before anything is run: a column is missing, there is no such task, or SQL without
+                databases; while running: a row whose `db_id` names no database.
         """
         kind = check_task(task)
         frame = EagerFrame(df)
@@ -188,13 +188,13 @@ class MetricEvaluator:
         )
 
     def _compare_queries(self, target: Any, prediction: Any, run: RunQuery) -> Mapping[str, Measure]:
-        both = isinstance(prediction, str) and isinstance(target, str)
-        if both and self._rules.equal_texts(target, prediction):
+        both_texts = isinstance(prediction, str) and isinstance(target, str)
+        if both_texts and self._rules.equal_texts(target, prediction):
             return compare_equal_queries(target, self._rules, self.metrics)
         return self._compare_results(target if isinstance(target, str) else "", run(target), run(prediction))
 
     def _compare_results(self, query: str, target: TableSide, prediction: TableSide) -> Mapping[str, Measure]:
-        """What the wanted query returned against a prediction."""
+        """Compare the result of the target query with a prediction."""
         return compare_sides(
             target,
             prediction,
@@ -243,10 +243,10 @@ def check_task(task: Any) -> Task:
     Raises:
         ConfigError: it is neither QA nor SP.
     """
-    known = next((name for name in TASKS if isinstance(task, str) and name == task.upper()), None)
-    if known is None:
+    known_task = next((name for name in TASKS if isinstance(task, str) and name == task.upper()), None)
+    if known_task is None:
         raise ConfigError(f"there is no task {task!r}; QA compares tables, SP runs the SQL of both sides")
-    return known
+    return known_task
 
 
 class MetricTag:
@@ -269,7 +269,7 @@ class MetricTag:
         """Compute the metric; empty tables and values that are not tables are allowed.
 
         Args:
-            target: the wanted rows, as lists, tuples or arrays of cells.
+            target: the expected rows, as lists, tuples or arrays of cells.
             prediction: the rows to evaluate.
 
         Returns:
@@ -358,7 +358,7 @@ class ResultsCache:
 
     def __init__(self, run: Callable[[Any, Any], TableSide]) -> None:
         self._run = run
-        self._kept: OrderedDict[tuple[Any, str], tuple[TableSide, int]] = OrderedDict()
+        self._results: OrderedDict[tuple[Any, str], tuple[TableSide, int]] = OrderedDict()
         self._cells = 0
 
     def side(self, db_id: Any, query: Any) -> TableSide:
@@ -366,9 +366,9 @@ class ResultsCache:
         if not isinstance(query, str) or not isinstance(db_id, str):
             return self._run(db_id, query)
         key = (db_id, query)
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
+        if key in self._results:
+            self._results.move_to_end(key)
+            return self._results[key][0]
         result = self._run(db_id, query)
         self._keep(key, result)
         return result
@@ -378,10 +378,10 @@ class ResultsCache:
         cells = 1 + (len(rows) * len(rows[0]) if rows else 0)
         if cells > MOST_CELLS:
             return
-        self._kept[key] = side, cells
+        self._results[key] = side, cells
         self._cells += cells
-        while self._cells > MOST_CELLS or len(self._kept) > MOST_RESULTS:
-            self._cells -= self._kept.popitem(last=False)[1][1]
+        while self._cells > MOST_CELLS or len(self._results) > MOST_RESULTS:
+            self._cells -= self._results.popitem(last=False)[1][1]
 
 
 class EagerFrame:
@@ -406,8 +406,8 @@ class EagerFrame:
         except NarwhalsError as error:
             raise ConfigError(f"the frame cannot be read: {' '.join(str(error).split())}") from error
         except TypeError as error:
-            what = f"not {type(native).__name__}"
-            raise ConfigError(f"expected a pandas or polars data frame or a pyarrow table, {what}") from error
+            actual = f"not {type(native).__name__}"
+            raise ConfigError(f"expected a pandas or polars data frame or a pyarrow table, {actual}") from error
 
     def __len__(self) -> int:
         return len(self._frame)

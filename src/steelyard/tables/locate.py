@@ -35,8 +35,8 @@ def check_folder(folder: Path) -> None:
         return
     if folder.exists():
         raise ConfigError(f"databases: {folder} is not a folder; it holds <id>/<id>.sqlite or <id>.sqlite")
-    beside = [entry.name for entry in folder.parent.iterdir() if entry.is_dir()] if folder.parent.is_dir() else []
-    hint = did_you_mean(folder.name, beside)
+    siblings = [entry.name for entry in folder.parent.iterdir() if entry.is_dir()] if folder.parent.is_dir() else []
+    hint = did_you_mean(folder.name, siblings)
     raise ConfigError(f"databases: there is no folder {folder}{hint if hint.startswith(':') else ''}")
 
 
@@ -98,8 +98,8 @@ def _engine_of(file: Path) -> EngineName:
 
 
 def _hint(folder: Path, db_id: str) -> str:
-    known = database_ids(folder)
-    hint = did_you_mean(db_id, known)
-    if hint.startswith(":") or len(known) <= _LISTED:
+    ids = database_ids(folder)
+    hint = did_you_mean(db_id, ids)
+    if hint.startswith(":") or len(ids) <= _LISTED:
         return hint or "; the folder holds none"
-    return f"; known: {', '.join(known[:_LISTED])} and {len(known) - _LISTED} more"
+    return f"; known: {', '.join(ids[:_LISTED])} and {len(ids) - _LISTED} more"

@@ -24,7 +24,7 @@ ALL_METRICS: Final = (*METRICS, "tuple_order_unit", "execution_accuracy")
 """Names of all metrics: the five of QATCH, `tuple_order_unit` and `execution_accuracy`."""
 ORDER_METRICS: Final = frozenset({"tuple_order", "tuple_order_unit"})
 
-UNORDERED: Final = "the wanted result has no order at its top level"
+UNORDERED: Final = "the expected result has no order at its top level"
 
 RAISED: Final = (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError)
 """Exceptions that the releases let through for tables that they cannot process."""
@@ -57,10 +57,10 @@ class TablePair:
     """Two tables and how to compare them.
 
     Args:
-        target: the wanted rows, or any other value given in their place.
+        target: the expected rows, or any other value given in their place.
         prediction: the rows to evaluate, or any other value given in their place.
         metrics: names out of `ALL_METRICS`.
-        ordered: whether the wanted result has an order at its top level; None: not known.
+        ordered: whether the expected result has an order at its top level; None: not known.
         executed: the target is the result of a query that the evaluator itself ran.
         verdict: on the results of two queries, whose order and LIMIT are known; None: the tables are all there is.
         equality: which cells are equal, by the rules `steelyard`.
@@ -92,7 +92,7 @@ def measure_each(pair: TablePair, measure: Callable[[str], Measure], release: st
 
 
 def unless_unordered(pair: TablePair, measure: Callable[[str], Measure]) -> Callable[[str], Measure]:
-    """`measure`, with `tuple_order` not applicable where the wanted result has no order."""
+    """`measure`, with `tuple_order` not applicable where the expected result has no order."""
     if pair.ordered is not False:
         return measure
     return lambda name: Measure(None, UNORDERED) if name == "tuple_order" else measure(name)

@@ -32,11 +32,11 @@ def table_metrics(
     """Compute several metrics of a pair of tables; the rows are read once for all of them.
 
     Args:
-        target: the wanted rows.
+        target: the expected rows.
         prediction: the rows to evaluate.
         rules: by which.
         metrics: names out of `measure.ALL_METRICS`.
-        ordered: whether the wanted result has an order at its top level. False: the metrics of order are not
+        ordered: whether the expected result has an order at its top level. False: the metrics of order are not
             applicable. True: execution accuracy asks for the order too. None: not known.
         executed: the target is the result of a query that the evaluator itself ran; the releases 0.2.2 and 0.2.5 look
             at the shape of such a target less closely.
@@ -61,7 +61,7 @@ def cell_precision(target: Any, prediction: Any, *, rules: RuleName = "steelyard
         sum over cells c of min(count of c in T, count of c in P) / cells of P
 
     Args:
-        target: the wanted rows.
+        target: the expected rows.
         prediction: the rows to evaluate.
         rules: by which.
 
@@ -98,7 +98,7 @@ def cell_recall(target: Any, prediction: Any, *, rules: RuleName = "steelyard") 
         sum over cells c of min(count of c in T, count of c in P) / cells of T
 
     Args:
-        target: the wanted rows.
+        target: the expected rows.
         prediction: the rows to evaluate.
         rules: by which.
 
@@ -125,7 +125,7 @@ def tuple_cardinality(target: Any, prediction: Any, *, rules: RuleName = "steely
     """Ratio of the numbers of rows: min(rows of T, rows of P) / max(rows of T, rows of P).
 
     Args:
-        target: the wanted rows.
+        target: the expected rows.
         prediction: the rows to evaluate.
         rules: by which.
 
@@ -148,7 +148,7 @@ def tuple_constraint(target: Any, prediction: Any, *, rules: RuleName = "steelya
         distinct rows r of T or P with count of r in T = count of r in P / distinct rows of T or P
 
     Args:
-        target: the wanted rows.
+        target: the expected rows.
         prediction: the rows to evaluate.
         rules: by which.
 
@@ -169,7 +169,7 @@ def tuple_order(target: Any, prediction: Any, *, rules: RuleName = "steelyard") 
     """Rank correlation of the rows that both tables have: `steelyard.tables.counting.rank_correlation`.
 
     Args:
-        target: the wanted rows, in an order that is meant.
+        target: the expected rows, in an order that is meant.
         prediction: the rows to evaluate.
         rules: by which.
 
@@ -193,7 +193,7 @@ def tuple_order_unit(target: Any, prediction: Any, *, rules: RuleName = "steelya
     """The rank correlation rho of `tuple_order` in [0, 1]: (rho + 1) / 2, 0.5 where there is no correlation.
 
     Args:
-        target: the wanted rows, in an order that is meant.
+        target: the expected rows, in an order that is meant.
         prediction: the rows to evaluate.
         rules: by which; all but `steelyard` have `tuple_order` in [0, 1] already.
 
@@ -209,7 +209,7 @@ def execution_accuracy(
     """1 if both tables have the same rows equally often, else 0.
 
     Args:
-        target: the wanted rows.
+        target: the expected rows.
         prediction: the rows to evaluate.
         rules: by which; `qatch-docs` and the releases 0.2 have no such metric.
         ordered: True asks for the same order as well.

@@ -115,8 +115,8 @@ def _cardinality(pair: _NumberedPair) -> Measure:
 
 
 def _constraint(pair: _NumberedPair) -> Measure:
-    wanted, got = pair.rows.counts()
-    return Measure(int((wanted == got).sum()) / pair.rows.distinct)
+    target_counts, prediction_counts = pair.rows.counts()
+    return Measure(int((target_counts == prediction_counts).sum()) / pair.rows.distinct)
 
 
 def _order(pair: _NumberedPair) -> Measure:
@@ -148,12 +148,12 @@ def _verdict_on(tables: TablePair) -> ResultVerdict:
 
 
 def _empty(name: str, pair: TablePair) -> Measure:
-    both = not pair.target and not pair.prediction
-    flags = ("both_empty",) if both else ()
+    both_empty = not pair.target and not pair.prediction
+    flags = ("both_empty",) if both_empty else ()
     if name in ORDER_METRICS:
         return Measure(None, UNORDERED if pair.ordered is False else _FEW, flags)
-    which = "target" if not pair.target else "prediction"
-    return Measure(1.0, "both tables are empty", flags) if both else Measure(0.0, f"the {which} is empty")
+    empty_side = "target" if not pair.target else "prediction"
+    return Measure(1.0, "both tables are empty", flags) if both_empty else Measure(0.0, f"the {empty_side} is empty")
 
 
 _MEASURES: Final[Mapping[str, Callable[[_NumberedPair], Measure]]] = {

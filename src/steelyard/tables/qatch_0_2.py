@@ -142,15 +142,15 @@ def _order(_: _Release, pair: _NormalisedPair) -> float:
     return first_places_correlation(pair.target, pair.prediction)
 
 
-def _share_of_sets(cells: Rows, known: Rows, _: Lexicon) -> float:
+def _share_of_sets(cells: Rows, other_rows: Rows, _: Lexicon) -> float:
     distinct = set(chain.from_iterable(cells))
-    return round(len(distinct.intersection(chain.from_iterable(known))) / len(distinct), 3)
+    return round(len(distinct.intersection(chain.from_iterable(other_rows))) / len(distinct), 3)
 
 
-def _share_with_repeats(rows: Rows, known: Rows, lexicon: Lexicon) -> float:
-    """Cells of `rows`, repeats and all, that occur in `known`, by all cells of `rows`; rounded as numpy does.
+def _share_with_repeats(rows: Rows, other_rows: Rows, lexicon: Lexicon) -> float:
+    """Cells of `rows`, repeats and all, that occur in `other_rows`, by all cells of `rows`; rounded as numpy does.
 
-    NaN where `rows` has no cells. QATCH 0.2.2 counts by arrays of numpy 1.26, which have one type: truth values beside
+    NaN where `rows` has no cells. QATCH 0.2.2 counts by arrays of numpy 1.26, which have one type: truth values among
     texts become the texts "True" and "False", NUL characters at the end of a text are dropped, and an array of truth
     values alone is compared with an array of texts in one of two ways that differ: where few cells are looked for, none
     is equal.
@@ -163,9 +163,9 @@ def _share_with_repeats(rows: Rows, known: Rows, lexicon: Lexicon) -> float:
     >>> _share_with_repeats(first, second, lexicon)
     0.667
     """
-    if any(len(set(map(len, table))) > 1 for table in (rows, known)):
+    if any(len(set(map(len, table))) > 1 for table in (rows, other_rows)):
         raise ValueError("rows of different widths make no array")
-    cells, others = list(chain.from_iterable(rows)), list(chain.from_iterable(known))
+    cells, others = list(chain.from_iterable(rows)), list(chain.from_iterable(other_rows))
     if not cells:
         return float("nan")
     shared = _array_matches(cells, others, lexicon) if _needs_texts(lexicon) else found_in(cells, others)
@@ -185,8 +185,8 @@ def _array_matches(cells: list[int], others: list[int], lexicon: Lexicon) -> int
     few = len(second) < 10 * len(first) ** 0.145
     if truths[0] != truths[1] and few:
         return 0
-    known: set[Hashable] = {str(text) for text in second}
-    return sum(str(text) in known for text in first)
+    other_texts: set[Hashable] = {str(text) for text in second}
+    return sum(str(text) in other_texts for text in first)
 
 
 def release_text(cell: Any) -> str | bool:
@@ -247,7 +247,7 @@ def is_plain_table(table: Any) -> bool:
 
 
 def _undecodable(table: Any, kinds: set[type]) -> bool:
-    """Bytes beside texts are decoded as ASCII; where that fails numpy makes no array."""
+    """Bytes among texts are decoded as ASCII; where that fails numpy makes no array."""
     if bytes not in kinds or not any(issubclass(kind, str) for kind in kinds):
         return False
     cells = list(chain.from_iterable(table))

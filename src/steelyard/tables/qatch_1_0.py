@@ -39,12 +39,12 @@ def _measure(name: str, cells: _RawPair, pair: TablePair) -> Measure:
 
 
 def _value(formula: str, pair: _RawPair) -> float:
-    wanted, got = len(pair.target), len(pair.prediction)
-    if wanted == got == 0:
+    target_size, prediction_size = len(pair.target), len(pair.prediction)
+    if target_size == prediction_size == 0:
         return 1.0
     if formula == "tuple_cardinality":
-        return rounded_cardinality(wanted, got)
-    if not wanted or not got or (formula == "execution_accuracy" and wanted != got):
+        return rounded_cardinality(target_size, prediction_size)
+    if not target_size or not prediction_size or (formula == "execution_accuracy" and target_size != prediction_size):
         return 0.0
     return _FORMULAS[formula](pair)
 
@@ -105,13 +105,13 @@ def _rank(cell: Any) -> tuple[int, str | float]:
 
 
 def _precision(pair: _RawPair) -> float:
-    wanted, got = pair.cells
-    return round(len(wanted & got) / len(got), 3)
+    target_cells, prediction_cells = pair.cells
+    return round(len(target_cells & prediction_cells) / len(prediction_cells), 3)
 
 
 def _recall(pair: _RawPair) -> float:
-    wanted, got = pair.cells
-    return round(len(wanted & got) / len(wanted), 3)
+    target_cells, prediction_cells = pair.cells
+    return round(len(target_cells & prediction_cells) / len(target_cells), 3)
 
 
 def _constraint(pair: _RawPair) -> float:
@@ -132,12 +132,12 @@ def _order(pair: _RawPair) -> float:
 
 def _accuracy(pair: _RawPair) -> float:
     # Row by row, so that of two exceptions the release's comes first.
-    wanted, got = set(), set()
+    target_rows, prediction_rows = set(), set()
     in_order = _sorted_numbers if pair.numbered else _in_order
     for row, other in zip(pair.target, pair.prediction, strict=False):
-        wanted.add(in_order(row))
-        got.add(in_order(other))
-    return float(wanted == got)
+        target_rows.add(in_order(row))
+        prediction_rows.add(in_order(other))
+    return float(target_rows == prediction_rows)
 
 
 def _hashable(value: Any) -> Hashable:

@@ -1,7 +1,7 @@
-"""The rules `qatch-docs`: QATCH as its documentation describes and shows it, which no release is.
+"""The rules `qatch-docs`: QATCH as its documentation describes and shows it; every release differs from it.
 
 Where a printed example or sentence and the release 0.2.2 differ, these rules follow the documentation: rows may be
-ragged, equal tables score 1 (two empty ones, and 1 beside 1.0, too), and what is not a table scores 0 instead of
+ragged, equal tables score 1 (two empty ones, and 1 against 1.0, too), and what is not a table scores 0 instead of
 raising. All else is as in 0.2.2: cells normalised to text, repeats of cells counted, the constraint over the target's
 rows, three decimals.
 """
@@ -54,8 +54,8 @@ def _formula(pair: TablePair) -> Callable[[str], Measure]:
     if not target and not prediction:
         return lambda _: Measure(1.0, "both tables are empty", ("both_empty",))
     if not target or not prediction:
-        which = "target" if not target else "prediction"
-        return lambda _: Measure(0.0, f"the {which} is empty")
+        empty_side = "target" if not target else "prediction"
+        return lambda _: Measure(0.0, f"the {empty_side} is empty")
     return lambda name: Measure(_FORMULAS[name](target, prediction))
 
 
@@ -78,11 +78,11 @@ def _problem(table: Any) -> str:
     return ""
 
 
-def _share(rows: Rows, known: Rows) -> float:
+def _share(rows: Rows, other_rows: Rows) -> float:
     cells = list(chain.from_iterable(rows))
     if not cells:
-        return float(not any(known))
-    return round(found_in(cells, chain.from_iterable(known)) / len(cells), 3)
+        return float(not any(other_rows))
+    return round(found_in(cells, chain.from_iterable(other_rows)) / len(cells), 3)
 
 
 def _precision(target: Rows, prediction: Rows) -> float:
@@ -143,8 +143,8 @@ def qatch_docs_rows(*tables: Sequence[Sequence[Any]]) -> list[list[tuple[int, ..
     keys = _documented_keys(cells, kinds)
     check_time()
     numbers: dict[Hashable, int] = defaultdict(count().__next__)
-    seen = dict(zip(keys, map(numbers.__getitem__, keys.values()), strict=True))
-    return [_rebuilt(table, map(seen.__getitem__, chain.from_iterable(table))) for table in tables]
+    number_of = dict(zip(keys, map(numbers.__getitem__, keys.values()), strict=True))
+    return [_rebuilt(table, map(number_of.__getitem__, chain.from_iterable(table))) for table in tables]
 
 
 def _rebuilt(table: Sequence[Sequence[Any]], numbers: Iterator[int]) -> list[tuple[int, ...]]:

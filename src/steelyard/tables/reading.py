@@ -72,7 +72,7 @@ def read_notation(text: str) -> Any:
     """Parse a text as JSON or as a Python literal.
 
     Raises:
-        ValueError: it writes down none.
+        ValueError: it is neither JSON nor a Python list.
 
     >>> read_notation('[["a", null]]') == read_notation("[['a', None]]")
     True
@@ -220,7 +220,7 @@ def _from_records(records: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def _from_frame(frame: Any) -> Any:
-    """The rows of a data frame of pandas, polars or pyarrow; what is none stays as it is."""
+    """The rows of a data frame of pandas, polars or pyarrow; anything else stays as it is."""
     import narwhals.stable.v1 as nw
 
     read = nw.from_native(frame, eager_only=True, pass_through=True)

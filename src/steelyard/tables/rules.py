@@ -30,7 +30,7 @@ _PREDICTION_CHANGES: Final = ((" ( ", "("), (" )", ")"))
 def cleaned_identical(target: str, prediction: str) -> bool:
     """Whether two queries are equal without case, quotes and some blanks, as QATCH before 1.0 cleans them.
 
-    Blanks beside parentheses are removed from the prediction alone, as in the releases.
+    Blanks next to parentheses are removed from the prediction alone, as in the releases.
 
     >>> cleaned_identical("SELECT a FROM t", 'select "a"  from t'), cleaned_identical("SELECT f(a)", "SELECT f ( a )")
     (True, True)
@@ -89,7 +89,7 @@ class RuleSet:
         from_query: the rows of a query, as the rules see them: the releases make lists of them.
         sent: the text of a query, as it is sent to the database.
         equal_texts: whether two queries are equal without being run.
-        ordered: whether the order of rows counts, by the text of the wanted query and its engine.
+        ordered: whether the order of rows counts, by the text of the target query and its engine.
         ordered_unrun: the same where the two texts are equal, so that neither query is run.
         ordered_tables: the same where the target is a table; None: order is measured, but not required.
         failed_target: every metric where the target cannot be run; None: not applicable.
@@ -177,10 +177,10 @@ def rule_set(name: Any) -> RuleSet:
     >>> rule_set("documented").name
     'qatch-docs'
     """
-    known = RULE_SETS.get(OLDER_NAMES.get(name, name)) if isinstance(name, str) else None
-    if known is None:
+    rules = RULE_SETS.get(OLDER_NAMES.get(name, name)) if isinstance(name, str) else None
+    if rules is None:
         raise ConfigError(f"there are no rules {name!r}{did_you_mean(str(name), [*RULE_SETS, *OLDER_NAMES])}")
-    return known
+    return rules
 
 
 def older_name_notes(name: str) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def compare_sides(
     """Compute the metrics of a pair, also where a side has no table.
 
     Args:
-        target: what is wanted.
+        target: what is expected.
         prediction: what is evaluated.
         rules: by which.
         metrics: which.
@@ -91,8 +91,8 @@ def compare_sides(
         verdict: on the results of two queries, see `TablePair`.
 
     >>> from steelyard.tables.rules import rule_set
-    >>> wanted, failed = TableSide([[1]]), TableSide(failure="no such column")
-    >>> compare_sides(wanted, failed, rules=rule_set("steelyard"), metrics=["cell_recall"], ordered=False)
+    >>> expected, failed = TableSide([[1]]), TableSide(failure="no such column")
+    >>> compare_sides(expected, failed, rules=rule_set("steelyard"), metrics=["cell_recall"], ordered=False)
     {'cell_recall': Measure(value=0.0, reason='the prediction cannot be run: no such column', flags=())}
     """
     if target.failure:
@@ -124,7 +124,7 @@ def verdict_on(target: TableSide, prediction: TableSide, query: str, equality: C
     Args:
         target: what the query returned.
         prediction: what is evaluated.
-        query: the target's SQL; rows with equal sort keys may stand in any order where the keys are columns.
+        query: the target's SQL; rows with equal sort keys may be in any order where the keys are columns.
         equality: which cells are equal.
     """
 
