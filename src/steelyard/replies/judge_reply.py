@@ -199,16 +199,16 @@ def decide_last(candidates: Sequence[Candidate], text: str) -> Candidate | None:
     return decide(sorted(ranked, key=lambda candidate: candidate.start), text)
 
 
-def at_both_ends(found: re.Pattern[str], text: str, most: int) -> list[re.Match[str]]:
+def at_both_ends(expression: re.Pattern[str], text: str, most: int) -> list[re.Match[str]]:
     """The first and the last matches in a text, `most` of each, without a look at all that lie between."""
-    matches = list(islice(found.finditer(text), 2 * most + 1))
+    matches = list(islice(expression.finditer(text), 2 * most + 1))
     if len(matches) <= 2 * most:
         return matches
     first, reach = matches[most - 1].end(), _LAST_MATCHES
-    last = list(found.finditer(text, max(first, len(text) - reach)))
+    last = list(expression.finditer(text, max(first, len(text) - reach)))
     while len(last) < most and reach < len(text):
         reach *= 4
-        last = list(found.finditer(text, max(first, len(text) - reach)))
+        last = list(expression.finditer(text, max(first, len(text) - reach)))
     return matches[:most] + last[-most:]
 
 
