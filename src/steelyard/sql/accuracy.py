@@ -53,11 +53,11 @@ def spider(reference: ResultTable, prediction: ResultTable, *, order_matters: bo
     if len(reference.rows) != len(prediction.rows) or len(reference.rows[0]) != len(prediction.rows[0]):
         return False
     tables = (reference.rows, prediction.rows)
-    mine, other = _interned(*tables)
-    if not _quickly_alike(tables, (mine, other), order_matters=order_matters):
+    reference_rows, prediction_rows = _interned(*tables)
+    if not _quickly_alike(tables, (reference_rows, prediction_rows), order_matters=order_matters):
         return False
-    groups = range(len(mine)) if order_matters else None
-    return match_columns(mine, other, groups=groups).columns is not None
+    groups = range(len(reference_rows)) if order_matters else None
+    return match_columns(reference_rows, prediction_rows, groups=groups).columns is not None
 
 
 def spider_order_matters(query: str) -> bool:
@@ -80,7 +80,7 @@ def spider_query(query: str, *, keep_distinct: bool, engine: EngineName = "sqlit
 
 
 def without_distinct(query: str, *, engine: EngineName = "sqlite") -> str:
-    """The first statement of a query without the word DISTINCT, wherever it stands, COUNT(DISTINCT a) included.
+    """The first statement of a query without the word DISTINCT, anywhere in it, COUNT(DISTINCT a) included.
 
     The word is left alone in texts, quoted names and comments. The original splits tokens by sqlparse, which takes a
     backslash before a quote for an escape; SQLite does not, and neither does this.
@@ -101,8 +101,8 @@ def without_distinct(query: str, *, engine: EngineName = "sqlite") -> str:
 def bird(reference: ResultTable, prediction: ResultTable) -> bool:
     """Execution accuracy of BIRD: the sets of rows are equal.
 
-    Order and duplicates are lost, columns stand by position, both empty is right, floats are exact. Deviation: the
-    original gives both queries 30 s together; here the sandbox limits each.
+    Order and duplicates are lost, columns are compared by position, both empty is right, floats are exact. Deviation:
+    the original gives both queries 30 s together; here the sandbox limits each.
 
     Source: J. Li et al., "Can LLM Already Serve as A Database Interface?", NeurIPS 2023; repository
     bird-bench/mini_dev, evaluation_ex.py.
@@ -110,14 +110,14 @@ def bird(reference: ResultTable, prediction: ResultTable) -> bool:
     >>> bird(ResultTable(("a",), [(1,), (2,), (2,)]), ResultTable(("b",), [(2,), (1,)]))
     True
     """
-    mine, other = _interned(reference.rows, prediction.rows)
-    return set(mine) == set(other)
+    reference_rows, prediction_rows = _interned(reference.rows, prediction.rows)
+    return set(reference_rows) == set(prediction_rows)
 
 
 def qatch(reference: ResultTable, prediction: ResultTable) -> bool:
     """Execution accuracy of QATCH 1.0.36: as many rows, and equal sets of rows whose cells are sorted.
 
-    So the cells of a single row may stand in any order, and with the number of rows equal their multiplicities may
+    So the cells of a single row may be in any order, and with the number of rows equal their multiplicities may
     differ. Order is never looked at, both empty is right. Deviation: the original compares sorted lists, whose sorting
     raises OverflowError for whole numbers beyond 1e308; here the cells of a row are a bag.
 
@@ -128,8 +128,8 @@ def qatch(reference: ResultTable, prediction: ResultTable) -> bool:
     """
     if len(reference.rows) != len(prediction.rows):
         return False
-    mine, other = _interned(reference.rows, prediction.rows)
-    return {tuple(sorted(row)) for row in mine} == {tuple(sorted(row)) for row in other}
+    reference_rows, prediction_rows = _interned(reference.rows, prediction.rows)
+    return {tuple(sorted(row)) for row in reference_rows} == {tuple(sorted(row)) for row in prediction_rows}
 
 
 def _interned(*tables: Sequence[Sequence[Any]]) -> list[Rows]:
@@ -154,8 +154,11 @@ def _quickly_alike(tables: Sequence[Sequence[Sequence[Any]]], keys: Sequence[Row
     """The original's first test, which matters only where equal cells may be written differently."""
     if set(map(type, chain.from_iterable(chain.from_iterable(tables)))) <= _SAME_TEXT:
         return True
-    mine, other = ([_by_text(*pair) for pair in zip(*both, strict=True)] for both in zip(tables, keys, strict=True))
-    return mine == other if order_matters else set(mine) == set(other)
+    reference_rows, prediction_rows = (
+        [_by_text(*pair) for pair in zip(*table_and_keys, strict=True)]
+        for table_and_keys in zip(tables, keys, strict=True)
+    )
+    return reference_rows == prediction_rows if order_matters else set(reference_rows) == set(prediction_rows)
 
 
 def _by_text(row: Sequence[Any], keys: Sequence[int]) -> tuple[int, ...]:

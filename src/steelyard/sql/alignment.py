@@ -15,7 +15,7 @@ from steelyard.sql.extent import check_time
 from steelyard.sql.fingerprints import Rows
 
 _MOST_OVERLAPS: Final = 2_000_000
-"""Cells that are counted at most to lay columns side by side; beyond it they are taken as they stand."""
+"""Limit of cells that are counted to align columns; beyond it the columns keep their order."""
 _MOST_NEAR: Final = 200
 """Rows among which the one nearest to a missing row is looked for."""
 
@@ -72,33 +72,36 @@ def nearest(row: Sequence[int], rows: Rows, positions: Sequence[int], at: int) -
 
 def _differences(reference: Rows, prediction: Rows, columns: tuple[tuple[int, int], ...]) -> ColumnAlignment:
     check_time()
-    mine = project(reference, [one for one, _ in columns])
-    other = project(prediction, [one for _, one in columns])
-    wanted, given = Counter(mine), Counter(other)
-    missing, extra = _last_positions(mine, wanted - given), _last_positions(other, given - wanted)
-    return ColumnAlignment(columns, missing, extra, same_sets=wanted.keys() == given.keys())
+    reference_rows = project(reference, [column for column, _ in columns])
+    prediction_rows = project(prediction, [column for _, column in columns])
+    reference_counts, prediction_counts = Counter(reference_rows), Counter(prediction_rows)
+    missing, extra = (
+        _last_positions(reference_rows, reference_counts - prediction_counts),
+        _last_positions(prediction_rows, prediction_counts - reference_counts),
+    )
+    return ColumnAlignment(columns, missing, extra, same_sets=reference_counts.keys() == prediction_counts.keys())
 
 
 def _last_positions(rows: Rows, lacking: Counter[tuple[int, ...]]) -> tuple[int, ...]:
     """The last positions of each row that is lacking, since the first ones have their partners."""
-    left = Counter(lacking)
+    remaining = Counter(lacking)
     positions = []
     for position in range(len(rows) - 1, -1, -1):
-        if left[rows[position]] > 0:
-            left[rows[position]] -= 1
+        if remaining[rows[position]] > 0:
+            remaining[rows[position]] -= 1
             positions.append(position)
     return tuple(reversed(positions))
 
 
 def _by_overlap(reference: Rows, prediction: Rows, widths: tuple[int, int]) -> tuple[tuple[int, int], ...]:
     """Pairs of columns with the most cells in common first; of equal ones those in place, then from the left."""
-    mine = [Counter(column) for column in zip(*reference, strict=True)]
-    other = [Counter(column) for column in zip(*prediction, strict=True)]
+    reference_columns = [Counter(column) for column in zip(*reference, strict=True)]
+    prediction_columns = [Counter(column) for column in zip(*prediction, strict=True)]
     check_time()
     ranked = sorted(
         (-(left_cells & right_cells).total(), left != right, left, right)
-        for left, left_cells in enumerate(mine)
-        for right, right_cells in enumerate(other)
+        for left, left_cells in enumerate(reference_columns)
+        for right, right_cells in enumerate(prediction_columns)
     )
     pairs: dict[int, int] = {}
     for _, _, left, right in ranked:

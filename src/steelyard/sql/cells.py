@@ -1,4 +1,4 @@
-"""Numbers for the cells of several tables, equal numbers for cells that are equal by `steelyard.sql.equality`.
+"""Numbers the cells of several tables, so that cells that are equal by `steelyard.sql.equality` get equal numbers.
 
 Comparing tables cell by cell takes as many comparisons as there are pairs of rows; with a number for each cell, a row
 is a tuple of small numbers that can be hashed, counted and sorted. The rule is not an equivalence: one text can be
@@ -66,7 +66,7 @@ def intern_tables(
 
 
 def cells_equal(first: Any, second: Any, equality: CellEquality = CellEquality()) -> bool:
-    """Whether two cells are equal by the rule, with nothing beside them.
+    """Whether two cells are equal by the rule, without regard to other cells.
 
     >>> cells_equal(True, 1), cells_equal(True, 1, CellEquality(boolean_as_number=False)), cells_equal(None, "")
     (True, False, False)
@@ -243,8 +243,8 @@ def _foreign(cell: Any) -> Hashable:
 class _Leaves:
     """The numbers, dates, times and UUIDs that other cells may equal, those within nested cells too.
 
-    Integers are equal to integers or not, and a text equals a date only where there is one; so most tables have nothing
-    that is looked at.
+    Integers are equal to integers or not, and a text equals a date only where there is one; so in most tables no cell
+    needs to be examined.
     """
 
     def __init__(self, columns: _Columns, equality: CellEquality) -> None:
@@ -254,15 +254,17 @@ class _Leaves:
         nested = not present <= _KNOWN
         inexact = equality.tolerance > 0 and (nested or float in present or Decimal in present)
         texts = (equality.date_as_text or equality.uuid_as_text) and (nested or str in present)
-        wanted = (_NUMBERS if inexact else _NO_TYPES) | (_TYPED_KINDS if texts else _NO_TYPES)
+        relevant = (_NUMBERS if inexact else _NO_TYPES) | (_TYPED_KINDS if texts else _NO_TYPES)
         self._numbers: list[Any] = []
         self._typed: set[Any] = set()
-        for column, each in zip(columns, kinds, strict=True):
-            if not each <= _KNOWN:
+        for column, column_types in zip(columns, kinds, strict=True):
+            if not column_types <= _KNOWN:
                 self._add_nested(column)
-            elif not wanted.isdisjoint(each):
-                self._numbers += column if each <= _NUMBERS else [cell for cell in column if type(cell) in _NUMBERS]
-                self._typed.update(() if each <= _NUMBERS else (c for c in column if type(c) in _TYPED_KINDS))
+            elif not relevant.isdisjoint(column_types):
+                self._numbers += (
+                    column if column_types <= _NUMBERS else [cell for cell in column if type(cell) in _NUMBERS]
+                )
+                self._typed.update(() if column_types <= _NUMBERS else (c for c in column if type(c) in _TYPED_KINDS))
 
     def _add_nested(self, column: Sequence[Any]) -> None:
         waiting = [cell for cell in column if type(cell) not in _TEXTS]
@@ -285,7 +287,7 @@ class _Leaves:
         return frozenset(typed_key(cell, self._equality) for cell in self._typed)
 
     def near_numbers(self) -> tuple[dict[Number, Number], dict[Number, Number]]:
-        """Number -> the number that stands for it, for all that equal another one: by chains, and with these split."""
+        """Number -> its representative, for all numbers that equal another one: by chains, and with these split."""
         if not self._equality.tolerance:
             return {}, {}
         numbers = [

@@ -2,8 +2,8 @@
 
 Keys that join a chain of equal numbers find candidates: 1, 1 + e and 1 + 2e have one key, but 1 differs from 1 + 2e.
 Here rows of one key are paired, as a matching in a bipartite graph (H. W. Kuhn's augmenting paths), after two quick
-checks: sorted rows side by side, which nearly always are a pairing; and each column sorted alone, without which there
-is none.
+checks: sorted rows side by side, which nearly always are a pairing; and each column sorted alone: where these differ,
+there is no pairing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from steelyard.sql.extent import check_time
 from steelyard.sql.results import plain_cell
 
 _MOST_PAIRS: Final = 300_000
-"""Pairs of rows that are compared at most; beyond it the rows count as different."""
+"""Limit of pairs of rows that are compared; beyond it the rows count as different."""
 
 Side = tuple[Sequence[tuple[Any, ...]], Sequence[Hashable]]
 """Rows of cells, columns aligned, and a key for each."""
@@ -134,13 +134,13 @@ class _Matching:
         return False
 
     def _turn(self, other: int, came_from: dict[int, int], start: int) -> None:
-        taken = {row: position for position, row in self._partners.items()} if came_from[other] != start else {}
+        position_of = {row: position for position, row in self._partners.items()} if came_from[other] != start else {}
         while True:
             row = came_from[other]
             self._partners[other] = row
             if row == start:
                 return
-            other = taken[row]
+            other = position_of[row]
 
     def _candidates(self, row: int) -> list[int]:
         if row not in self._edges:

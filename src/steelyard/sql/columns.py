@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 _MOST_NODES: Final = 3000
-"""Pairs of columns that are fixed on trial at most."""
+"""Limit of pairs of columns that are fixed on trial."""
 _MOST_CELLS: Final = 30_000_000
-"""Cells that are looked at on trial at most, about a second; one path to the end is always walked."""
+"""Limit of cells that are examined on trial, about a second; one path to the end is always followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +64,18 @@ def match_columns(reference: Rows, prediction: Rows, *, groups: Sequence[int] | 
         return Match(())
     pair = _Pair(reference, prediction, groups)
     equal_width = len(reference[0]) == len(prediction[0])
-    mine, others = (fingerprints(sheet, sheet.start).tolist() for sheet in (pair.left, pair.right))
-    in_place = tuple(range(len(mine)))
-    if equal_width and mine == others and pair.holds(in_place):
+    reference_marks, prediction_marks = (fingerprints(sheet, sheet.start).tolist() for sheet in (pair.left, pair.right))
+    in_place = tuple(range(len(reference_marks)))
+    if equal_width and reference_marks == prediction_marks and pair.holds(in_place):
         return Match(in_place)
     by_fingerprint: dict[int, list[int]] = {}
-    for other, mark in enumerate(others):
-        by_fingerprint.setdefault(mark, []).append(other)
-    candidates = [by_fingerprint.get(mark, []) for mark in mine]
+    for column, mark in enumerate(prediction_marks):
+        by_fingerprint.setdefault(mark, []).append(column)
+    candidates = [by_fingerprint.get(mark, []) for mark in reference_marks]
     if not all(candidates):
         return Match(None)
-    if all(len(each) == 1 for each in candidates):
-        columns = tuple(other for [other] in candidates)
+    if all(len(matching) == 1 for matching in candidates):
+        columns = tuple(column for [column] in candidates)
         return Match(columns if len(set(columns)) == len(columns) and pair.holds(columns) else None)
     return _Search(pair, equal_width=equal_width).run()
 
@@ -88,8 +88,8 @@ def project(rows: Rows, columns: Sequence[int]) -> list[tuple[int, ...]]:
     """
     if not columns or not rows:
         return [()] * len(rows)
-    taken = list(zip(*rows, strict=True))
-    return list(zip(*(taken[column] for column in columns), strict=True))
+    by_column = list(zip(*rows, strict=True))
+    return list(zip(*(by_column[column] for column in columns), strict=True))
 
 
 class _Pair:
@@ -107,9 +107,12 @@ class _Pair:
         import numpy as np
 
         check_time()
-        mine, other = row_hashes(self.left, range(len(columns))), row_hashes(self.right, columns)
-        first, second = np.argsort(mine), np.argsort(other)
-        if not np.array_equal(mine[first], other[second]):
+        reference_hashes, prediction_hashes = (
+            row_hashes(self.left, range(len(columns))),
+            row_hashes(self.right, columns),
+        )
+        first, second = np.argsort(reference_hashes), np.argsort(prediction_hashes)
+        if not np.array_equal(reference_hashes[first], prediction_hashes[second]):
             return False
         if np.array_equal(self.left.ids[first], self.right.ids[second][:, columns]):
             return self._groups is None or np.array_equal(self.left.start[first], self.right.start[second])
@@ -153,13 +156,15 @@ class _Search:
     def __init__(self, pair: _Pair, *, equal_width: bool) -> None:
         self._pair, self._equal_width = pair, equal_width
         self._left, self._right = HashedTable(pair.bag(pair.reference)), HashedTable(pair.bag(pair.prediction))
-        self._mine, self._others = self._left.join_twins(), self._right.join_twins()
+        self._reference_twins, self._prediction_twins = self._left.join_twins(), self._right.join_twins()
         visited = self._left.cells.size + self._right.cells.size + 1
-        self._nodes = max(len(self._mine) + 1, min(_MOST_NODES, _MOST_CELLS // visited))
+        self._nodes = max(len(self._reference_twins) + 1, min(_MOST_NODES, _MOST_CELLS // visited))
 
     def run(self) -> Match:
         """Depth first, on a stack of our own; each node is refined before its pairs are tried."""
-        columns, steps = self._look(self._begin(self._left, self._mine), self._begin(self._right, self._others))
+        columns, steps = self._look(
+            self._begin(self._left, self._reference_twins), self._begin(self._right, self._prediction_twins)
+        )
         while columns is None and steps:
             if not self._nodes:
                 return Match(None, decided=False)
@@ -168,14 +173,14 @@ class _Search:
             step = steps.pop()
             left = _fixed(self._left, step.left, step.pair[0])
             right = _fixed(self._right, step.right, step.pair[1])
-            columns, more = self._look(left, right)
-            steps.extend(more)
+            columns, further = self._look(left, right)
+            steps.extend(further)
         return Match(columns)
 
     def _begin(self, sheet: HashedTable, twins: Sequence[Sequence[int]]) -> _Colours:
         import numpy as np
 
-        sizes = [len(each) if self._equal_width else 0 for each in twins]
+        sizes = [len(group) if self._equal_width else 0 for group in twins]
         rows = mix(sheet.start + sheet.counts) if self._equal_width else sheet.start
         return _Colours(rows, mix(np.array(sizes, dtype=np.uint64)))
 
@@ -201,9 +206,9 @@ class _Search:
         by_colour: dict[int, list[int]] = {}
         for column, colour in enumerate(right.columns.tolist()):
             by_colour.setdefault(colour, []).append(column)
-        sizes = [len(twins) for twins in self._others]
+        sizes = [len(twins) for twins in self._prediction_twins]
         return [
-            [other for other in by_colour.get(colour, []) if sizes[other] >= len(self._mine[column])]
+            [other for other in by_colour.get(colour, []) if sizes[other] >= len(self._reference_twins[column])]
             for column, colour in enumerate(left.columns.tolist())
         ]
 
@@ -217,10 +222,10 @@ class _Search:
             left, right = _refined(self._left, left), _refined(self._right, right)
             if not np.array_equal(np.sort(left.columns), np.sort(right.columns)):
                 return None
-            now = len(np.unique(left.columns)) + len(np.unique(left.rows))
-            if now == told_apart or len(np.unique(left.columns)) == len(left.columns):
+            distinct = len(np.unique(left.columns)) + len(np.unique(left.rows))
+            if distinct == told_apart or len(np.unique(left.columns)) == len(left.columns):
                 return left, right
-            told_apart = now
+            told_apart = distinct
 
     def _spread(self, left: _Colours, right: _Colours) -> tuple[_Colours, _Colours] | None:
         """Fix all pairs that have no choice, again and again; None where the fixed columns differ.
@@ -236,14 +241,16 @@ class _Search:
                 return None
             candidates = self._candidates(left, right)
             sure = [
-                (mine, others[0]) for mine, others in enumerate(candidates) if len(others) == 1 and mine not in fixed
+                (column, others[0])
+                for column, others in enumerate(candidates)
+                if len(others) == 1 and column not in fixed
             ]
             if not sure or not all(candidates):
                 return left, right
-            for mine, other in sure:
-                left = _Colours(mix(left.rows + self._left.cells[:, mine]), left.columns)
-                right = _Colours(mix(right.rows + self._right.cells[:, other]), right.columns)
-                fixed.add(mine)
+            for column, partner in sure:
+                left = _Colours(mix(left.rows + self._left.cells[:, column]), left.columns)
+                right = _Colours(mix(right.rows + self._right.cells[:, partner]), right.columns)
+                fixed.add(column)
 
     def _fits(self, guess: Sequence[int]) -> bool:
         """Whether the distinct columns fit as guessed: by hash first, then on the rows themselves."""
@@ -254,20 +261,20 @@ class _Search:
 
     def _columns(self, guess: Sequence[int]) -> tuple[int, ...]:
         chosen: dict[int, int] = {}
-        for mine, other in zip(self._mine, guess, strict=True):
-            chosen.update(zip(mine, self._others[other], strict=False))
+        for twins, index in zip(self._reference_twins, guess, strict=True):
+            chosen.update(zip(twins, self._prediction_twins[index], strict=False))
         return tuple(chosen[column] for column in range(len(chosen)))
 
 
 def _in_order(candidates: Sequence[Sequence[int]]) -> list[int] | None:
     """Each column with its first candidate that is free; None where none is."""
-    taken: set[int] = set()
+    used: set[int] = set()
     guess = []
     for others in candidates:
-        free = next((other for other in others if other not in taken), None)
+        free = next((other for other in others if other not in used), None)
         if free is None:
             return None
-        taken.add(free)
+        used.add(free)
         guess.append(free)
     return guess
 

@@ -1,9 +1,9 @@
 """Limits cells and CPU time of a comparison in the caller's process.
 
-Results come from workers that are held, tables from targets that nobody holds, and both are compared in the caller's
-own process. What a table may have is counted before anything is made of it; the time is looked at between the steps of
-a comparison, each of which is short for a table of that size. CPU time is what counts, so that a busy machine does not
-change what a run says.
+Results come from restricted workers, tables from targets that nothing restricts, and both are compared in the caller's
+own process. The cells of a table are counted before it is processed; the time is checked between the steps of a
+comparison, each of which is short for a table of that size. The limit is on CPU time, so that a busy machine does not
+change a run's results.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 _NESTED: Final = (list, tuple, dict, set, frozenset)
 _END: Final[ContextVar[float]] = ContextVar("steelyard_comparison_end")
-"""CPU time of the thread at which the comparison that it is busy with has to end."""
+"""CPU time of the thread at which its current comparison has to end."""
 
 
 class ComparisonStop(Exception):
@@ -48,7 +48,7 @@ class Effort:
         """Limit the comparisons of this thread to the time that is left; inside another limit the outer one counts.
 
         Raises:
-            ComparisonStop: the time is over, in `check_time` of what is done meanwhile.
+            ComparisonStop: the time is over, as `check_time` finds inside the block.
         """
         if _END.get(None) is not None:
             yield

@@ -1,6 +1,6 @@
 """Hashes the columns and rows of tables to 64 bits.
 
-Sums of hashes do not depend on the order of rows. They may collide, so whoever finds two of them equal looks again.
+Sums of hashes do not depend on the order of rows. They may collide, so callers verify equal hashes on the rows.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class HashedTable:
         self.counts = np.ones(len(bag.rows), np.uint64) if bag.counts is None else np.array(bag.counts, np.uint64)
 
     def join_twins(self) -> list[list[int]]:
-        """Hold identical columns once; for each that is left, all columns that it stands for."""
+        """Keep one of several identical columns; returns, for each that is kept, all columns that it represents."""
         import numpy as np
 
         by_content: dict[bytes, list[int]] = {}

@@ -1,6 +1,6 @@
 """Breaks SQL into lines by its clauses without changing a word, and finds the words in which two queries differ.
 
-A generator of SQL would rewrite what it prints (IFNULL becomes COALESCE), and a person would look at a query that
+A generator of SQL would rewrite what it prints (IFNULL becomes COALESCE), and show a query that
 nobody wrote. Here every word stays as it is.
 """
 

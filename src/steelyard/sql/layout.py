@@ -1,6 +1,6 @@
 """Finds the clauses at the top level of a query's text, ignoring strings, comments and brackets.
 
-Nothing is parsed and nothing refused: one pass, linear in the text, for whoever changes a query without rewriting it.
+Nothing is parsed and nothing refused: one pass, linear in the text, for code that changes a query without rewriting it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class QueryLayout:
     Args:
         text: the whole text.
         bare: the text with a blank for each comment.
-        body: the tokens of the outermost query, without brackets that stand around all of it and without `;`.
+        body: the tokens of the outermost query, without brackets around all of it and without `;`.
         tail: tokens behind such brackets: a LIMIT of the bracketed query.
         deepest: how deep brackets are nested.
     """
@@ -81,7 +81,7 @@ class QueryLayout:
     deepest: int
 
     def key_texts(self) -> list[str]:
-        """The keys of the ORDER BY at the top level, as they stand, without ASC, DESC and NULLS; [] without one."""
+        """The keys of the ORDER BY at the top level, as written, without ASC, DESC and NULLS; [] without one."""
         parts: list[list[QueryToken]] = [[]]
         (start, end), depth = self._order(), self._depth()
         for token in self.body[start:end]:
@@ -102,9 +102,9 @@ class QueryLayout:
         written = " ".join(token.word for token in tokens)
         for pattern in _LIMITS:
             if match := pattern.fullmatch(written):
-                named = {name: int(number.replace(" ", "")) for name, number in match.groupdict().items() if number}
-                limit = named.get("limit", -1)
-                return RowLimit(limit if limit >= 0 else None, max(0, named.get("offset", 0)), known=True)
+                numbers = {name: int(number.replace(" ", "")) for name, number in match.groupdict().items() if number}
+                limit = numbers.get("limit", -1)
+                return RowLimit(limit if limit >= 0 else None, max(0, numbers.get("offset", 0)), known=True)
         return RowLimit(None, 0, known=False)
 
     def unlimited(self, text: str) -> str:
@@ -132,14 +132,14 @@ class QueryLayout:
         return None
 
     def orders(self) -> bool:
-        """Whether the words ORDER BY stand at the top level."""
+        """Whether the words ORDER BY occur at the top level."""
         return self._order()[0] > 0
 
     def _depth(self) -> int:
         return min((token.depth for token in self.body), default=0)
 
     def _order(self) -> tuple[int, int]:
-        """From where to where in `body` the keys stand; (0, 0) without any."""
+        """The range of the keys in `body`; (0, 0) without any."""
         depth = self._depth()
         starts = [
             index + 2
@@ -177,7 +177,7 @@ def layout_of(query: str, engine: EngineName) -> QueryLayout:
 
 
 def scan(query: str, engine: EngineName) -> Iterator[QueryToken]:
-    """The tokens of a text, comments and blanks left out; a bracket stands outside of what it encloses."""
+    """The tokens of a text, comments and blanks left out; a bracket is outside of what it encloses."""
     depth = 0
     for match in _SCANNERS[engine].finditer(query):
         kind = match.lastgroup or ""
@@ -202,7 +202,7 @@ def _without_comments(query: str, tokens: Sequence[QueryToken]) -> str:
 
 
 def _bracketed(body: tuple[QueryToken, ...]) -> tuple[tuple[QueryToken, ...], tuple[QueryToken, ...]] | None:
-    """The inside of the brackets around a whole query and what stands behind them, if that is how it is written."""
+    """The inside of the brackets around a whole query, and the tokens after them; None without such brackets."""
     if not body:
         return None
     depth = min(token.depth for token in body)

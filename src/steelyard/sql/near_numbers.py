@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from steelyard.sql.equality import Number, is_integer, numbers_equal
 
 _FEW: Final = 200
-"""So many numbers are sorted and compared one by one; numpy takes longer to begin."""
+"""Up to so many numbers are sorted and compared one by one, as numpy's overhead is larger than that."""
 _SLACK: Final = 1.0001
 """Candidates are looked for a little further than the tolerance, for what rounding may add; then they are compared."""
 _LONG_INTEGER: Final = 10**9
@@ -48,13 +48,13 @@ def near_numbers(
     if not runs.near_integers:
         return runs.aliases
     groups = _Groups()
-    known = set(integers())
-    short = sorted({*runs.whole_floats, *(number for number in known if abs(number) <= _LONG_INTEGER)})
+    known_integers = set(integers())
+    short = sorted({*runs.whole_floats, *(number for number in known_integers if abs(number) <= _LONG_INTEGER)})
     for number, integer in _near_integers(runs.near_integers, short, tolerance):
         groups.join(runs.aliases.get(number, number), integer)
     for number in runs.near_integers:
         nearest = round(number)
-        if abs(nearest) > _LONG_INTEGER and nearest in known and numbers_equal(number, nearest, tolerance):
+        if abs(nearest) > _LONG_INTEGER and nearest in known_integers and numbers_equal(number, nearest, tolerance):
             groups.join(runs.aliases.get(number, number), nearest)
     joined = groups.representatives()
     return {**joined, **{number: joined.get(first, first) for number, first in runs.aliases.items()}}
@@ -77,7 +77,7 @@ def split_chains(
     >>> chains, split_chains(chains, lambda: [], 0.01)
     ({100.5: 100.25, 101.5: 100.25}, {100.5: 100.25})
     """
-    # The first of a chain is its smallest number, unless that is an integer: who is near it is near to all between.
+    # The first of a chain is its smallest number, unless that is an integer: a number near it is near to all between.
     open_chains = {
         first
         for number, first in aliases.items()
@@ -90,11 +90,11 @@ def split_chains(
     groups = dict(aliases)
     if not open_chains:
         return groups
-    known: dict[Number, Number] = {integer: integer for integer in integers()}
-    members: dict[Number, list[Number]] = {first: [known.get(first, first)] for first in open_chains}
+    integer_of: dict[Number, Number] = {integer: integer for integer in integers()}
+    members: dict[Number, list[Number]] = {first: [integer_of.get(first, first)] for first in open_chains}
     for number, first in aliases.items():
         if first in open_chains:
-            members[first].append(known.get(number, number))
+            members[first].append(integer_of.get(number, number))
             del groups[number]
     for chain in members.values():
         for group in _equal_groups(sorted(chain), tolerance):
@@ -151,8 +151,8 @@ def _runs_of_many(distinct: Collection[Number], tolerance: float) -> _Runs:
 
     floats = np.unique(np.fromiter(distinct, dtype=float, count=len(distinct)))
     floats = floats[np.isfinite(floats)]
-    whole = (floats == np.rint(floats)) & (np.abs(floats) < _WHOLE_FLOATS)
-    broken = floats[~whole]
+    is_whole = (floats == np.rint(floats)) & (np.abs(floats) < _WHOLE_FLOATS)
+    broken = floats[~is_whole]
     size = np.abs(broken)
     with np.errstate(over="ignore"):
         joined = np.diff(broken) <= tolerance * np.maximum(size[:-1], size[1:])
@@ -162,7 +162,7 @@ def _runs_of_many(distinct: Collection[Number], tolerance: float) -> _Runs:
     # The nearest integer tells, unless the tolerance reaches several.
     reach = np.maximum(tolerance * _SLACK * size / (1 - tolerance), 2e-6 * (size > _LONG_INTEGER))
     near = (np.abs(broken - np.rint(broken)) <= reach) & (size < _WHOLE_FLOATS)
-    return _Runs(aliases, broken[near].tolist(), floats[whole].tolist())
+    return _Runs(aliases, broken[near].tolist(), floats[is_whole].tolist())
 
 
 class _Groups:

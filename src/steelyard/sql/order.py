@@ -105,11 +105,11 @@ def _with_queries(ordering: Ordering, layout: QueryLayout, *, missing: bool = Fa
     cut = layout.cut()
     if cut is not None:
         ordering = replace(ordering, limit=cut.limit, offset=cut.offset, limited=True)
-    wanted = [key.expression for key in ordering.keys if key.column is None]
+    hidden_keys = [key.expression for key in ordering.keys if key.column is None]
     if not ordering.keys or missing:
         return ordering
-    keyed = layout.with_columns(wanted) if wanted else None
-    if wanted and keyed is None:
+    keyed = layout.with_columns(hidden_keys) if hidden_keys else None
+    if hidden_keys and keyed is None:
         return replace(ordering, note="a key of ORDER BY is not a column of the result and cannot be added to it")
     if cut is None:
         return replace(ordering, keyed_query=keyed)

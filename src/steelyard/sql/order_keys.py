@@ -1,7 +1,8 @@
 """Keys of an ORDER BY in a syntax tree, and which output columns hold them.
 
 A key is an output column by position, by alias, by the same column or by the same expression, in this order, as SQLite
-and DuckDB resolve it. Where it might be either of two it is none, and can be returned as a column of its own.
+and DuckDB resolve it. A key that could be either of two columns is held by none, and can be returned as a column of its
+own.
 """
 
 from __future__ import annotations

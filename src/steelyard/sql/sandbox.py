@@ -23,7 +23,7 @@ class Sandbox:
 
     Args:
         workers: at most so many at once; 0 is one per core, at least two.
-        unsafe: run engines that cannot be held here although they cannot.
+        unsafe: also run engines that cannot be confined on this machine.
     """
 
     def __init__(self, *, workers: int = 0, unsafe: bool = False) -> None:
@@ -41,7 +41,7 @@ class Sandbox:
         self.close()
 
     def check(self, engine: EngineName) -> None:
-        """Refuse an engine that is not installed, or that cannot be held here unless `unsafe`.
+        """Refuse an engine that is not installed, or, unless `unsafe`, one that cannot be confined here.
 
         Raises:
             ConfigError: which, why and what to do.

@@ -1,9 +1,9 @@
 """Tables, columns and keys, read from CREATE statements of any dialect.
 
-DDL in public datasets is often no dialect's: keywords and numbers as bare names, types left out, quotes mixed, engine
-options behind the bracket, sentences in between. So the text is cut into tokens once, and each definition is read as
-far as its meaning is needed: name, type, keys. That is linear in the text and as flat for a million opening brackets as
-for one, which a full parser is not.
+DDL in public datasets often follows no dialect: keywords and numbers as bare names, types left out, quotes mixed,
+engine options behind the bracket, sentences in between. So the text is cut into tokens once, and each definition is
+read as far as its meaning is needed: name, type, keys. That is linear in the text and as flat for a million opening
+brackets as for one, which a full parser is not.
 
 Tokens know how deep in brackets they are. Unlike `sql.statements`, which decides what may be run and so follows SQLite
 to the letter, this reads what others wrote for other engines: a quote without its partner is a mark (in MySQL's kin it
@@ -46,16 +46,16 @@ _DATA: Final = frozenset({
 
 
 def parse_schema(ddl: str, *, dialect: str = "sqlite") -> Schema:
-    """Read the CREATE TABLE and CREATE VIEW statements of a text; every other statement is passed over.
+    """Read the CREATE TABLE and CREATE VIEW statements of a text; every other statement is skipped.
 
-    Never raises for what stands in the text. Time and memory grow linearly with it.
+    Never raises, whatever the text is. Time and memory grow linearly with it.
 
     Args:
         ddl: any number of statements, with or without a `;` at the end of the last.
         dialect: decides how strings and comments end: `mysql` and its kin know backslashes and `#`.
 
     >>> schema = parse_schema('CREATE TABLE t (id INT PRIMARY KEY, "the crowd" INTEGER, u REFERENCES users (id))')
-    >>> [(one.name, one.type) for one in schema.tables[0].columns]
+    >>> [(column.name, column.type) for column in schema.tables[0].columns]
     [('id', 'INT'), ('the crowd', 'INTEGER'), ('u', '')]
     >>> schema.tables[0].foreign_keys
     (ForeignKey(columns=('u',), to_table='users', to_columns=('id',)),)
@@ -89,9 +89,9 @@ def ddl_of(sandbox: Sandbox, database: Database) -> str:
     """
     execution = sandbox.run(database, _DUCKDB_DDL if database.engine == "duckdb" else _SQLITE_DDL)
     if execution.table is None:
-        what = database.file.name if database.file else "the database's script"
+        source = database.file.name if database.file else "the database's script"
         why = execution.failure.message if execution.failure else "no result"
-        raise DataError(f"cannot read the tables of {what}: {why}")
+        raise DataError(f"cannot read the tables of {source}: {why}")
     return "\n".join(f"{str(row[0]).strip().rstrip(';')};" for row in execution.table.rows)
 
 
@@ -152,10 +152,10 @@ def _body(tokens: Sequence[DdlToken], name: str, *, view: bool) -> SchemaTable |
     parts = _parts(tokens) if tokens and tokens[0].text == "(" else []
     query = next((at for at, token in enumerate(tokens) if token.word in {"SELECT", "WITH"} and not token.depth), None)
     if query is not None and (view or not parts):
-        named = [part[0].name for part in parts] or _selected(tokens[query:])
+        names = [part[0].name for part in parts] or _selected(tokens[query:])
         return (
-            SchemaTable(name, tuple(Column(column) for column in named), view=True)
-            if named
+            SchemaTable(name, tuple(Column(column) for column in names), view=True)
+            if names
             else "its columns are not known"
         )
     return _table(name, parts)
@@ -243,7 +243,7 @@ def _names(part: Sequence[DdlToken], opening: int) -> list[str]:
 
 
 def _name(tokens: Sequence[DdlToken], at: int) -> tuple[str, int]:
-    """The last part of a dotted name and the place behind it; "" where there is none."""
+    """The last part of a dotted name and the position after it; "" where there is none."""
     name = ""
     while at < len(tokens) and tokens[at].name:
         name, at = tokens[at].name, at + 1
@@ -254,7 +254,7 @@ def _name(tokens: Sequence[DdlToken], at: int) -> tuple[str, int]:
 
 
 def _parts(tokens: Sequence[DdlToken]) -> list[list[DdlToken]]:
-    """What stands between the commas of the first bracket; its tokens count their depth from there."""
+    """The parts between the commas of the first bracket; their tokens count their depth from there."""
     parts: list[list[DdlToken]] = [[]]
     for token in tokens[1:]:
         if token.depth < 1:
@@ -267,7 +267,7 @@ def _parts(tokens: Sequence[DdlToken]) -> list[list[DdlToken]]:
 
 
 def _joined(tokens: Sequence[DdlToken]) -> str:
-    """A type as text: blanks between words, none beside brackets, commas and dots."""
+    """A type as text: blanks between words, none next to brackets, commas and dots."""
     text = ""
     for token in tokens:
         tight = token.kind == "mark" or (text and text[-1] in "(.,")
@@ -320,7 +320,7 @@ class DdlToken(NamedTuple):
     Args:
         text: as it stands.
         kind: `word`, `name` (quoted), `string`, `number` or `mark`.
-        depth: how many brackets are open around it; a bracket itself stands outside.
+        depth: how many brackets are open around it; a bracket itself is outside.
         start: its offset in the whole text.
     """
 
@@ -362,7 +362,7 @@ def statements(text: str, *, dialect: str = "sqlite") -> Iterator[list[DdlToken]
         text: any text.
         dialect: `mysql` and its kin have backslashes in strings and `#` comments.
 
-    >>> [[token.text for token in one] for one in statements("CREATE TABLE t (a); INSERT INTO t VALUES (';')")]
+    >>> [[token.text for token in tokens] for tokens in statements("CREATE TABLE t (a); INSERT INTO t VALUES (';')")]
     [['CREATE', 'TABLE', 't', '(', 'a', ')'], ['INSERT']]
     """
     pattern = _MYSQL if dialect.lower() in _BACKSLASHES else _PLAIN
@@ -421,8 +421,8 @@ class SchemaTable:
 
     def column(self, name: str) -> Column | None:
         """The column of that name in any case, or None."""
-        wanted = name.casefold()
-        return next((column for column in self.columns if column.name.casefold() == wanted), None)
+        folded = name.casefold()
+        return next((column for column in self.columns if column.name.casefold() == folded), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,5 +439,5 @@ class Schema:
 
     def table(self, name: str) -> SchemaTable | None:
         """The table of that name in any case, or None."""
-        wanted = name.casefold()
-        return next((table for table in self.tables if table.name.casefold() == wanted), None)
+        folded = name.casefold()
+        return next((table for table in self.tables if table.name.casefold() == folded), None)

@@ -1,7 +1,7 @@
-"""The first rows of two results as plain JSON, with the cells that differ: what a person looks at to see why.
+"""The first rows of two results as plain JSON, with the cells that differ, to show a person the difference.
 
-Each side has `columns`, `rows` and `total`; a row has its 1-based `row`, its `cells` as SQL literals, and in
-`differs` the indices of the cells that differ. Rows that differ further down follow the first ones.
+Each side has `columns`, `rows` and `total`; a row has its 1-based `row`, its `cells` as SQL literals, and in `differs`
+the indices of the cells that differ. Rows that differ further down follow the first ones.
 """
 
 from __future__ import annotations
@@ -84,30 +84,34 @@ def _side(table: ResultTable, marks: _Marks, most: int) -> dict[str, Any]:
 def _marks(
     reference: ResultTable, predicted: ResultTable, alignment: ColumnAlignment, equality: CellEquality
 ) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """The cells that differ in each result: of a row with a like one those alone, else all of the row."""
+    """The cells that differ in each result: only those of a row that has a similar partner, else the whole row."""
     missing, extra = alignment.missing[: _FIRST + _FURTHER], alignment.extra[:_PARTNERS]
     lefts, rights = [left for left, _ in alignment.columns], [right for _, right in alignment.columns]
-    mine, other = intern_tables(
+    reference_rows, predicted_rows = intern_tables(
         [reference.rows[position] for position in missing],
         [predicted.rows[position] for position in extra],
         equality=equality,
     )
-    mine, other = project(mine, lefts), project(other, rights)
-    wanted: dict[int, set[int]] = {position: set(range(len(reference.columns))) for position in missing}
+    reference_rows, predicted_rows = project(reference_rows, lefts), project(predicted_rows, rights)
+    expected: dict[int, set[int]] = {position: set(range(len(reference.columns))) for position in missing}
     returned: dict[int, set[int]] = {position: set(range(len(predicted.columns))) for position in extra}
     free = list(range(len(extra)))
     for number, position in enumerate(missing):
         same_place = extra.index(position) if position in extra else -1
-        partner = nearest(mine[number], other, free, same_place) if free and lefts else None
-        if partner is None or not _alike(mine[number], other[partner]):
+        partner = nearest(reference_rows[number], predicted_rows, free, same_place) if free and lefts else None
+        if partner is None or not _alike(reference_rows[number], predicted_rows[partner]):
             continue
         free.remove(partner)
-        differing = [at for at, (cell, got) in enumerate(zip(mine[number], other[partner], strict=True)) if cell != got]
-        wanted[position] = {lefts[at] for at in differing} | _unmatched(len(reference.columns), lefts)
+        differing = [
+            at
+            for at, (cell, got) in enumerate(zip(reference_rows[number], predicted_rows[partner], strict=True))
+            if cell != got
+        ]
+        expected[position] = {lefts[at] for at in differing} | _unmatched(len(reference.columns), lefts)
         returned[extra[partner]] = {rights[at] for at in differing} | _unmatched(len(predicted.columns), rights)
-    _mark_columns(wanted, len(reference.rows), _unmatched(len(reference.columns), lefts))
+    _mark_columns(expected, len(reference.rows), _unmatched(len(reference.columns), lefts))
     _mark_columns(returned, len(predicted.rows), _unmatched(len(predicted.columns), rights))
-    return wanted, returned
+    return expected, returned
 
 
 def _alike(row: Sequence[int], other: Sequence[int]) -> bool:

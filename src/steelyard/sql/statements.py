@@ -1,7 +1,7 @@
 """Splits SQL into statements and finds the kind of each, by SQLite's tokens, in linear time.
 
 What counts as one statement decides what may be run, so strings, quoted names, comments and the bodies of triggers are
-told apart from what stands between them; nothing is guessed from a search for words.
+told apart from the text between them; nothing is guessed from a search for words.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOKEN: Final = re.compile(
       | (?P<mark>.)""",
     re.VERBOSE | re.DOTALL,
 )
-# Behind a statement's first words only its end is looked for; what stands between is taken in long pieces.
+# After a statement's first words only its end is searched for; the text between is taken in long pieces.
 _PIECE: Final = re.compile(
     r"""[^;'"`\[/-]*
       (?:--[^\n]*|/\*.*?(?:\*/|\Z)|'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|[/-]|(?P<end>;)|\Z)""",
@@ -48,7 +48,7 @@ class Statement:
 def split(script: str) -> list[Statement]:
     r"""Split a script into statements; blanks, comments and lone `;` are skipped.
 
-    >>> [one.text for one in split("SELECT ';' /* ; */; -- end\n SELECT 2;;")]
+    >>> [statement.text for statement in split("SELECT ';' /* ; */; -- end\n SELECT 2;;")]
     ["SELECT ';' /* ; */", 'SELECT 2']
     """
     return list(_statements(script.lstrip(_BOM)))
@@ -98,7 +98,7 @@ def _end(script: str, at: int) -> int:
 class _Body:
     """Whether a trigger's body is open: from the first BEGIN of CREATE [TEMP] TRIGGER to the END after a `;`.
 
-    CASE ... END stands inside statements, so an END that closes the body is the one directly after a `;`, as in
+    CASE ... END occurs inside statements, so an END that closes the body is the one directly after a `;`, as in
     SQLite's own sqlite3_complete().
     """
 
@@ -129,8 +129,8 @@ class _Body:
         words = [word for word in self._words if word not in {"EXPLAIN", "QUERY", "PLAN"}]
         if words[:1] not in ([], ["CREATE"]):
             return False
-        rest = [word for word in words[1:] if word not in {"TEMP", "TEMPORARY"}]
-        return None if not rest else rest[0] == "TRIGGER"
+        following = [word for word in words[1:] if word not in {"TEMP", "TEMPORARY"}]
+        return None if not following else following[0] == "TRIGGER"
 
 
 def main_verb(text: str) -> str:

@@ -1,7 +1,7 @@
 """Finds the orders and LIMIT choices that a reference's ORDER BY leaves open.
 
 An ORDER BY says nothing about rows with equal keys, and a LIMIT that cuts through such rows may keep any of them. A
-prediction is held to no more than that: at the positions of each group the rows of the group, in any order; where the
+prediction only has to match what is left: at the positions of each group the rows of the group, in any order; where the
 group is cut, any of its rows, each as often as the table has it.
 """
 
@@ -39,7 +39,7 @@ class TieGroups:
     Args:
         groups: the group of each position, counting up.
         source: the groups that are not returned whole, with all their rows as the engine gave them.
-        flags: what could not be had: `keys_unknown` (order is compared strictly), `limit_unchecked`.
+        flags: what is unknown: `keys_unknown` (order is compared strictly), `limit_unchecked`.
     """
 
     groups: Sequence[int]
@@ -97,7 +97,7 @@ def any_rows(reference: ResultTable, unlimited: ResultTable) -> TieGroups:
 def choose_columns(
     prediction: Rows, window: TieGroups, source: Mapping[int, Rows], reference: Rows
 ) -> list[int] | None:
-    """Columns of the prediction with which it is a choice that the LIMIT leaves; None where there are none.
+    """Columns with which the prediction is one of the results that the LIMIT allows; None where there are none.
 
     Args:
         prediction: its rows.
@@ -111,38 +111,44 @@ def choose_columns(
     in_place = list(range(width))
     allowed = [*reference, *(row for rows in source.values() for row in rows)]
     orders = _orders(_possible(prediction, allowed), ()) if width <= _MOST_COLUMNS else iter([in_place])
-    wanted = _by_group(reference, window.groups)
+    expected = _by_group(reference, window.groups)
     for columns in islice(orders, _MOST_CHOICES):
         check_time()
         placed = prediction if columns == in_place else project(prediction, columns)
-        if _chosen(_by_group(placed, window.groups), wanted, source):
+        if _chosen(_by_group(placed, window.groups), expected, source):
             return columns
     return None
 
 
-def _chosen(given: Mapping[int, Counter[Any]], wanted: Mapping[int, Counter[Any]], source: Mapping[int, Rows]) -> bool:
+def _chosen(
+    returned: Mapping[int, Counter[Any]], expected: Mapping[int, Counter[Any]], source: Mapping[int, Rows]
+) -> bool:
     return all(
-        rows <= Counter(source[group]) if group in source else rows == wanted[group] for group, rows in given.items()
+        rows <= Counter(source[group]) if group in source else rows == expected[group]
+        for group, rows in returned.items()
     )
 
 
 def _possible(prediction: Rows, allowed: Rows) -> list[list[int]]:
     """For each column, the prediction's columns that hold none but its values; its own place first."""
-    given = [set(column) for column in zip(*prediction, strict=True)]
+    column_values = [set(column) for column in zip(*prediction, strict=True)]
     values = [set(column) for column in zip(*allowed, strict=True)]
     return [
-        sorted((other for other, cells in enumerate(given) if cells <= mine), key=lambda other: other != column)
-        for column, mine in enumerate(values)
+        sorted(
+            (other for other, cells in enumerate(column_values) if cells <= allowed_values),
+            key=lambda other: other != column,
+        )
+        for column, allowed_values in enumerate(values)
     ]
 
 
-def _orders(possible: Sequence[Sequence[int]], taken: tuple[int, ...]) -> Iterator[list[int]]:
-    if len(taken) == len(possible):
-        yield list(taken)
+def _orders(possible: Sequence[Sequence[int]], chosen: tuple[int, ...]) -> Iterator[list[int]]:
+    if len(chosen) == len(possible):
+        yield list(chosen)
         return
-    for other in possible[len(taken)]:
-        if other not in taken:
-            yield from _orders(possible, (*taken, other))
+    for other in possible[len(chosen)]:
+        if other not in chosen:
+            yield from _orders(possible, (*chosen, other))
 
 
 def _by_group(rows: Rows, groups: Sequence[int]) -> dict[int, Counter[Any]]:
@@ -153,7 +159,7 @@ def _by_group(rows: Rows, groups: Sequence[int]) -> dict[int, Counter[Any]]:
 
 
 def _wide(reference: ResultTable, ordering: Ordering, source: ResultTable) -> bool:
-    """Whether a table has the columns that the keys are said to stand in."""
+    """Whether a table has the columns that the keys refer to."""
     width = len(reference.columns)
     extra = sum(key.column is None for key in ordering.keys)
     inside = all(key.column is None or 0 <= key.column < width for key in ordering.keys)
@@ -161,8 +167,8 @@ def _wide(reference: ResultTable, ordering: Ordering, source: ResultTable) -> bo
 
 
 def _usable(reference: ResultTable, ordering: Ordering, unlimited: ResultTable) -> bool:
-    left = max(0, len(unlimited.rows) - ordering.offset)
-    expected = left if ordering.limit is None else min(left, ordering.limit)
+    remaining = max(0, len(unlimited.rows) - ordering.offset)
+    expected = remaining if ordering.limit is None else min(remaining, ordering.limit)
     return bool(ordering.keys) and expected == len(reference.rows) and _wide(reference, ordering, unlimited)
 
 
@@ -182,8 +188,8 @@ def _cut(reference: ResultTable, ordering: Ordering, unlimited: ResultTable, equ
     keys = intern_tables(
         reference.rows, *([row[:width] for row in rows[first:last]],), *source.values(), equality=equality
     )
-    wanted = _by_group(keys[1], window.groups)
-    if _chosen(_by_group(keys[0], window.groups), wanted, dict(zip(source, keys[2:], strict=True))):
+    expected = _by_group(keys[1], window.groups)
+    if _chosen(_by_group(keys[0], window.groups), expected, dict(zip(source, keys[2:], strict=True))):
         return window
     return TieGroups(range(len(reference.rows)), flags=("keys_unknown",))
 
@@ -194,8 +200,8 @@ def _joined(groups: Sequence[int], edge: int, beyond: int) -> bool:
 
 def _agree(reference: ResultTable, source: ResultTable, groups: Sequence[int], equality: CellEquality) -> bool:
     width = len(reference.columns)
-    mine, other = intern_tables(reference.rows, [row[:width] for row in source.rows], equality=equality)
-    return _by_group(mine, groups) == _by_group(other, groups)
+    reference_rows, source_rows = intern_tables(reference.rows, [row[:width] for row in source.rows], equality=equality)
+    return _by_group(reference_rows, groups) == _by_group(source_rows, groups)
 
 
 def _groups(source: ResultTable, ordering: Ordering, width: int, equality: CellEquality) -> list[int]:

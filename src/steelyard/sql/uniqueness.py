@@ -23,7 +23,7 @@ from steelyard.sql.layout import QueryToken, scan
 from steelyard.sql.results import EngineName, ResultTable
 
 _MOST_PARTS: Final = 4
-"""Parts of one query that are looked at; each costs two queries."""
+"""Limit of parts of one query that are checked; each costs two queries."""
 _SHOWN: Final = 90
 _AFTER_LIST: Final = frozenset({"FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER"})
 _AFTER_TABLES: Final = frozenset({"WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "FETCH"})
@@ -89,8 +89,8 @@ def differ(first: ResultTable, second: ResultTable) -> bool:
     >>> differ(ResultTable(("a",), [(1,), (2,)]), ResultTable(("a",), [(2,), (1,)]))
     False
     """
-    mine, other = intern_tables(first.rows, second.rows)
-    return Counter(mine) != Counter(other)
+    first_rows, second_rows = intern_tables(first.rows, second.rows)
+    return Counter(first_rows) != Counter(second_rows)
 
 
 class _QueryReader:
@@ -116,7 +116,7 @@ class _QueryReader:
         return self._tokens[index].text if 0 <= index < len(self._tokens) else ""
 
     def _begins_limit(self, index: int) -> bool:
-        """Whether a LIMIT stands here, or an OFFSET or FETCH that follows none."""
+        """Whether a LIMIT begins here, or an OFFSET or FETCH without one before it."""
         token = self._tokens[index]
         if token.word == "LIMIT":
             return self._text(index + 1) != "0" or self._text(index + 2) == ","
@@ -124,10 +124,10 @@ class _QueryReader:
             return False
         start, _ = self._bounds(index)
         before = self._level(start, index)
-        return not {"LIMIT", "OFFSET"} & {each.word for each in before}
+        return not {"LIMIT", "OFFSET"} & {earlier.word for earlier in before}
 
     def _bounds(self, index: int) -> tuple[int, int]:
-        """The first token of the bracket that a token stands in, and the one behind its last."""
+        """The first token of the bracket around a token, and the position after its last one."""
         depth = self._tokens[index].depth
         start, end = index, index
         while start > 0 and self._tokens[start - 1].depth >= depth:
@@ -137,7 +137,7 @@ class _QueryReader:
         return start, end
 
     def _level(self, start: int, end: int) -> list[QueryToken]:
-        """The tokens of a range that stand in no further bracket."""
+        """The tokens of a range that are in no further bracket."""
         depth = min((token.depth for token in self._tokens[start:end]), default=0)
         return [token for token in self._tokens[start:end] if token.depth == depth]
 
@@ -160,10 +160,10 @@ class _QueryReader:
         lead = ", " if ordered else "ORDER BY "
         variants = tuple(f"{head}{lead}{', '.join(f'{key} {way}' for key in keys)} {tail}" for way in ("ASC", "DESC"))
         stop = self._tokens[end].start if end < len(self._tokens) else len(self._query)
-        what = "ties at the LIMIT of" if ordered else "LIMIT without ORDER BY in"
+        kind = "ties at the LIMIT of" if ordered else "LIMIT without ORDER BY in"
         shown = _shortened(self._query[self._tokens[start].start : stop])
         unlimited = "" if ordered or start else head + self._query[stop:]
-        return OpenPart(f"{what}: {shown}", (variants[0], variants[1]), unlimited)
+        return OpenPart(f"{kind}: {shown}", (variants[0], variants[1]), unlimited)
 
     def _keys(self, before: Sequence[QueryToken], *, top: bool) -> list[str]:
         """Keys that separate the rows of a select: its columns by number; where those are hidden, its tables' rows."""
@@ -258,8 +258,8 @@ def _alias(level: Sequence[QueryToken], at: int) -> str:
     behind = level[at + 1 : at + 3]
     if behind and behind[0].word == "AS":
         return behind[1].text
-    named = behind and behind[0].kind in {"word", "quoted"} and behind[0].word not in _NO_ALIAS
-    return behind[0].text if named else level[at].text
+    has_alias = behind and behind[0].kind in {"word", "quoted"} and behind[0].word not in _NO_ALIAS
+    return behind[0].text if has_alias else level[at].text
 
 
 def _shortened(text: str) -> str:

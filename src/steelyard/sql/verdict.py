@@ -6,7 +6,7 @@ them. Several findings may hold at once. The verdict is then the first that hold
     right   both_empty, within_tolerance, equal_by_rule, columns_permuted, same_up_to_ties, same
     wrong   columns_missing, columns_extra, same_but_order, duplicates_differ, rows_missing, rows_extra, rows_differ
 
-and what else holds stands in the flags. Names of columns never decide anything; they are shown.
+and what else holds is listed in the flags. Names of columns never decide anything; they are shown.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def judge(  # noqa: PLR0913  # two results, what tells the reference's order, an
         equality: which cells are equal without being identical.
 
     Raises:
-        ComparisonStop: the reference is too large, or comparing took too long: nothing is said of the prediction.
+        ComparisonStop: the reference is too large, or comparing took too long: there is no verdict on the prediction.
 
     >>> judge(ResultTable(("a", "b"), [(1, 2.5)]), ResultTable(("b", "a"), [(2.5, 1)])).kind
     'columns_permuted'
@@ -270,14 +270,16 @@ def _both_empty(reference: ResultTable, prediction: ResultTable) -> ResultVerdic
 
 def _plainly_same(reference: ResultTable, prediction: ResultTable, *, ordered: bool) -> bool:
     """Whether Python's own equality, which is quick, sees the same rows and sees what ours does."""
-    mine, other = list(reference.rows), list(prediction.rows)
-    if len(mine) != len(other) or len(reference.columns) != len(prediction.columns):
+    reference_rows, prediction_rows = list(reference.rows), list(prediction.rows)
+    if len(reference_rows) != len(prediction_rows) or len(reference.columns) != len(prediction.columns):
         return False
-    if not (_simple(mine) and _simple(other)):
+    if not (_simple(reference_rows) and _simple(prediction_rows)):
         return False
     # Adding up hashes costs half of counting, and tells nearly always.
-    return mine == other or (
-        not ordered and sum(map(hash, mine)) == sum(map(hash, other)) and Counter(mine) == Counter(other)
+    return reference_rows == prediction_rows or (
+        not ordered
+        and sum(map(hash, reference_rows)) == sum(map(hash, prediction_rows))
+        and Counter(reference_rows) == Counter(prediction_rows)
     )
 
 
@@ -326,7 +328,7 @@ def _needed(
 
 
 def _agreement_by(pair: _ResultPair, window: TieGroups | None) -> _Agreement | None:
-    """How the results agree by keys that hold equal cells only, else by those of chains, if the cells bear it out."""
+    """How the results agree by keys that hold equal cells only, else by keys of chains, if the cells confirm it."""
     source = window.source if window is not None else {}
     tables = pair.tables
     if source:
@@ -339,33 +341,37 @@ def _agreement_by(pair: _ResultPair, window: TieGroups | None) -> _Agreement | N
         return agreement
     # A choice at the LIMIT is not looked for by chains: it has no pairs of rows to be compared.
     candidates = _candidates(chained[0], chained[1], window, swapped=pair.widths[0] > pair.widths[1])
-    return next((each for each in candidates if _borne_out(pair, chained, each, window)), agreement)
+    return next((candidate for candidate in candidates if _borne_out(pair, chained, candidate, window)), agreement)
 
 
 def _agreement_of(
     tables: Sequence[Sequence[tuple[int, ...]]], window: TieGroups | None, widths: tuple[int, int]
 ) -> _Agreement | None:
-    mine, other, *further = tables
+    reference_rows, prediction_rows, *further = tables
     swapped = widths[0] > widths[1]
-    first, second = (other, mine) if swapped else (mine, other)
+    first, second = (prediction_rows, reference_rows) if swapped else (reference_rows, prediction_rows)
     if window is not None:
         columns, order = match_in_order(first, second, window)
         if columns is not None:
             return _Agreement(columns, "ties" if order == "ties" else "in_place")
         source = window.source
-        chosen = choose_columns(other, window, dict(zip(source, further, strict=True)), mine) if source else None
+        chosen = (
+            choose_columns(prediction_rows, window, dict(zip(source, further, strict=True)), reference_rows)
+            if source
+            else None
+        )
         if chosen is not None:
             return _Agreement(tuple(chosen), "limit_tie")
     columns = match_columns(first, second).columns
     return _Agreement(columns, "in_place" if window is None else "wrong") if columns is not None else None
 
 
-def _candidates(mine: Rows, other: Rows, window: TieGroups | None, *, swapped: bool) -> Iterator[_Agreement]:
+def _candidates(reference: Rows, prediction: Rows, window: TieGroups | None, *, swapped: bool) -> Iterator[_Agreement]:
     """The ways in which the results may agree, the best first."""
-    first, second = (other, mine) if swapped else (mine, other)
+    first, second = (prediction, reference) if swapped else (reference, prediction)
     ways: list[tuple[Literal["in_place", "ties", "wrong"], Sequence[int] | None]] = [("in_place", None)]
     if window is not None:
-        ways = [("in_place", range(len(mine))), ("ties", window.groups), ("wrong", None)]
+        ways = [("in_place", range(len(reference))), ("ties", window.groups), ("wrong", None)]
     for order, groups in ways:
         columns = match_columns(first, second, groups=groups).columns
         if columns is not None:
@@ -380,7 +386,7 @@ def _borne_out(pair: _ResultPair, chained: Sequence[Rows], agreement: _Agreement
     pairs = _pairs(agreement, swapped=pair.widths[0] > pair.widths[1])
     sides = []
     for side, rows, keys in ((0, pair.reference.rows, chained[0]), (1, pair.prediction.rows, chained[1])):
-        columns = [each[side] for each in pairs]
+        columns = [column_pair[side] for column_pair in pairs]
         cells = [tuple(row[column] for column in columns) for row in rows]
         sides.append((cells, list(zip(groups, project(keys, columns), strict=True))))
     return rows_match(sides[0], sides[1], pair.equality)
@@ -399,10 +405,12 @@ def _agreeing(pair: _ResultPair, agreement: _Agreement, flags: tuple[str, ...]) 
         differences |= words.moved_rows()
     # The tolerance is a kind of its own.
     rules = [rule for rule in agreement.rules if rule != "tolerance"]
-    rest = (*holding[1:], *rules, *(("limit_tie",) if agreement.order == "limit_tie" else ()), *flags)
+    all_flags = (*holding[1:], *rules, *(("limit_tie",) if agreement.order == "limit_tie" else ()), *flags)
     reason = words.agreeing(kind, order=agreement.order)
     right = kind in RIGHT
-    return ResultVerdict(kind, right, TITLES[kind], reason, rest, differences, None if right else words.alignment())
+    return ResultVerdict(
+        kind, right, TITLES[kind], reason, all_flags, differences, None if right else words.alignment()
+    )
 
 
 def _holding(agreement: _Agreement, *, missing: bool, extra: bool) -> list[VerdictKind]:
@@ -422,39 +430,39 @@ def _holding(agreement: _Agreement, *, missing: bool, extra: bool) -> list[Verdi
 
 def _pairs(agreement: _Agreement, *, swapped: bool) -> tuple[tuple[int, int], ...]:
     pairs = enumerate(agreement.columns)
-    return tuple(sorted((other, mine) for mine, other in pairs)) if swapped else tuple(pairs)
+    return tuple(sorted((right, left) for left, right in pairs)) if swapped else tuple(pairs)
 
 
 def _differing(pair: _ResultPair, flags: tuple[str, ...]) -> ResultVerdict:
     """The verdict where rows differ however the columns are aligned."""
-    mine: Rows
-    mine, other = pair.numbered
+    reference_rows: Rows
+    reference_rows, prediction_rows = pair.numbered
     widths = pair.widths
-    aligned = align(mine, other, widths)
+    aligned = align(reference_rows, prediction_rows, widths)
     kind = _kind_of(aligned)
     notes = [
         (widths[0] != widths[1], "widths_differ"),
         (widths[0] > widths[1], "columns_missing"),
         (widths[0] < widths[1], "columns_extra"),
         (any(left != right for left, right in aligned.columns), "columns_permuted"),
-        (not _decided(mine, other, swapped=widths[0] > widths[1]), "columns_undecided"),
+        (not _decided(reference_rows, prediction_rows, swapped=widths[0] > widths[1]), "columns_undecided"),
     ]
     words = Wording(pair.reference, pair.prediction, aligned.columns, pair.equality)
     differences = {"columns": words.columns(), **words.differing_rows(aligned)}
-    rest = (*(note for holds, note in notes if holds), *flags)
+    all_flags = (*(note for holds, note in notes if holds), *flags)
     return ResultVerdict(
         kind,
         right=False,
         title=TITLES[kind],
-        reason=words.differing(kind, aligned, (mine, other)),
-        flags=rest,
+        reason=words.differing(kind, aligned, (reference_rows, prediction_rows)),
+        flags=all_flags,
         differences=differences,
         alignment=aligned,
     )
 
 
-def _decided(mine: Rows, other: Rows, *, swapped: bool) -> bool:
-    return match_columns(*((other, mine) if swapped else (mine, other))).decided
+def _decided(reference: Rows, prediction: Rows, *, swapped: bool) -> bool:
+    return match_columns(*((prediction, reference) if swapped else (reference, prediction))).decided
 
 
 def _kind_of(aligned: ColumnAlignment) -> VerdictKind:

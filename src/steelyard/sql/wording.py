@@ -110,43 +110,49 @@ class Wording:
         return ColumnAlignment(self.pairs, moved, moved, same_sets=True)
 
     def _moved(self) -> list[int]:
-        mine, other = self._side_by_side(self.equality)
-        return [position for position, (row, returned) in enumerate(zip(mine, other, strict=True)) if row != returned]
+        reference_rows, returned_rows = self._side_by_side(self.equality)
+        return [
+            position
+            for position, (row, returned) in enumerate(zip(reference_rows, returned_rows, strict=True))
+            if row != returned
+        ]
 
     def _side_by_side(self, equality: CellEquality) -> tuple[Rows, Rows]:
-        mine, other = intern_tables(self.reference.rows, self.prediction.rows, equality=equality)
-        return project(mine, [left for left, _ in self.pairs]), project(other, [right for _, right in self.pairs])
+        reference_rows, returned_rows = intern_tables(self.reference.rows, self.prediction.rows, equality=equality)
+        return project(reference_rows, [left for left, _ in self.pairs]), project(
+            returned_rows, [right for _, right in self.pairs]
+        )
 
     def _first_moved(self) -> str:
-        mine, other = self._side_by_side(self.equality)
+        reference_rows, returned_rows = self._side_by_side(self.equality)
         position = self._moved()[0]
-        return self._cells(position, position, mine[position], other[position])
+        return self._cells(position, position, reference_rows[position], returned_rows[position])
 
     def _first_inexact(self) -> str:
-        """The first cells that are equal by a rule only, where the rows stand side by side."""
-        mine, other = self._side_by_side(EXACT)
+        """The first cells that are equal by a rule only, where the rows are compared side by side."""
+        reference_rows, returned_rows = self._side_by_side(EXACT)
         near, near_other = self._side_by_side(self.equality)
-        for position, (row, returned) in enumerate(zip(mine, other, strict=True)):
+        for position, (row, returned) in enumerate(zip(reference_rows, returned_rows, strict=True)):
             if row != returned and near[position] == near_other[position]:
                 return f": {self._cells(position, position, row, returned)}"
         return ""
 
     def _first_permuted(self) -> str:
         moved = [pair for pair in self.pairs if pair[0] != pair[1]][:_NAMED]
-        named = (
+        parts = (
             f"{show_column(left, self.reference.columns)} is number {right + 1}"
             f" ({show_column(right, self.prediction.columns)})"
             for left, right in moved
         )
-        return ", ".join(named)
+        return ", ".join(parts)
 
     def _first_different(self, laid: ColumnAlignment, keys: tuple[Rows, Rows]) -> str:
-        mine = project(keys[0], [left for left, _ in laid.columns])
-        other = project(keys[1], [right for _, right in laid.columns])
+        reference_rows = project(keys[0], [left for left, _ in laid.columns])
+        returned_rows = project(keys[1], [right for _, right in laid.columns])
         position = laid.missing[0]
-        partner = nearest(mine[position], other, laid.extra, position)
+        partner = nearest(reference_rows[position], returned_rows, laid.extra, position)
         if partner is not None:
-            return self._cells(position, partner, mine[position], other[partner])
+            return self._cells(position, partner, reference_rows[position], returned_rows[partner])
         where = laid.extra[0]
         return (
             f"row {position + 1}: {self._wanted(position)} expected and not returned; "
@@ -155,31 +161,31 @@ class Wording:
 
     def _first_repeated(self, laid: ColumnAlignment, keys: tuple[Rows, Rows]) -> str:
         position, side = (laid.missing[0], 0) if laid.missing else (laid.extra[0], 1)
-        mine = project(keys[0], [left for left, _ in laid.columns])
-        other = project(keys[1], [right for _, right in laid.columns])
-        row = (mine, other)[side][position]
+        reference_rows = project(keys[0], [left for left, _ in laid.columns])
+        returned_rows = project(keys[1], [right for _, right in laid.columns])
+        row = (reference_rows, returned_rows)[side][position]
         shown = self._wanted(position) if side == 0 else self._given(position)
-        return f"row {shown} expected {_times(mine.count(row))}, returned {_times(other.count(row))}"
+        return f"row {shown} expected {_times(reference_rows.count(row))}, returned {_times(returned_rows.count(row))}"
 
-    def _cells(self, position: int, partner: int, mine: Sequence[int], other: Sequence[int]) -> str:
+    def _cells(self, position: int, partner: int, row: Sequence[int], other_row: Sequence[int]) -> str:
         """The cells in which two rows differ, as far as a sentence takes them."""
         differing = [
-            at for at, (number, other_number) in enumerate(zip(mine, other, strict=True)) if number != other_number
+            at for at, (number, other_number) in enumerate(zip(row, other_row, strict=True)) if number != other_number
         ]
         parts = []
         for at in differing[:_NAMED]:
             left, right = self.pairs[at]
             expected, returned = show_pair(self.reference.rows[position][left], self.prediction.rows[partner][right])
             parts.append(f"{show_column(left, self.reference.columns)}: {expected} expected, {returned} returned")
-        more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
+        hidden = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
         where = "" if position == partner else f" (row {partner + 1} of the result)"
-        return f"row {position + 1}, {'; '.join(parts)}{more}{where}"
+        return f"row {position + 1}, {'; '.join(parts)}{hidden}{where}"
 
     def _unmatched(self, table: ResultTable, side: int) -> str:
-        taken = {pair[side] for pair in self.pairs}
-        left = [column for column in range(len(table.columns)) if column not in taken]
-        named = ", ".join(f"column {column + 1}{_named(column, table)}" for column in left[:_NAMED])
-        return f"{named} and {len(left) - _NAMED} more" if len(left) > _NAMED else named
+        matched = {pair[side] for pair in self.pairs}
+        unmatched = [column for column in range(len(table.columns)) if column not in matched]
+        names = ", ".join(f"column {column + 1}{_named(column, table)}" for column in unmatched[:_NAMED])
+        return f"{names} and {len(unmatched) - _NAMED} more" if len(unmatched) > _NAMED else names
 
     def _wanted(self, position: int) -> str:
         return show_row(self.reference.rows[position])
@@ -218,7 +224,7 @@ def show_cell(cell: Any, most: int = _TEXT) -> str:
         cell: a cell of any type.
         most: characters of it.
 
-    >>> [show_cell(one) for one in (None, True, 1.5, "it's\x1b", b"\x00\xff", float("nan"))]
+    >>> [show_cell(cell) for cell in (None, True, 1.5, "it's\x1b", b"\x00\xff", float("nan"))]
     ['NULL', 'true', '1.5', "'it''s\\x1b'", "x'00ff'", 'NaN']
     """
     cell = plain_cell(cell)
@@ -292,8 +298,8 @@ def show_row(row: Sequence[Any]) -> str:
     >>> show_row((1, "a"))
     "(1, 'a')"
     """
-    rest = ", …" if len(row) > _CELLS else ""
-    return f"({', '.join(show_cell(cell) for cell in row[:_CELLS])}{rest})"
+    ellipsis = ", …" if len(row) > _CELLS else ""
+    return f"({', '.join(show_cell(cell) for cell in row[:_CELLS])}{ellipsis})"
 
 
 def show_column(index: int, columns: Sequence[str]) -> str:

@@ -1,11 +1,11 @@
 """DuckDB in a worker: an instance with a locked configuration, a session for each query, and a time limit.
 
 A query runs in memory or on a private copy opened read-only. Its instance is used again only after a plain SELECT
-(`duckdb_instances`): settings, variables, secrets and logs end with it. DuckDB says itself that it knows no border
-between those who send it SQL, so the worker's limits of the operating system stand behind the settings; `printf`,
-`to_base64` and their like take memory that `memory_limit` does not count, and some loops hear no interrupt.
+(`duckdb_instances`): settings, variables, secrets and logs end with it. By its own account DuckDB does not isolate
+those who send it SQL, so the operating system's limits on the worker back up the settings; `printf`, `to_base64` and
+their like take memory that `memory_limit` does not count, and some loops ignore interrupts.
 
-`prepare` makes a private copy of a file ready: its write-ahead log folded in.
+`prepare` merges the write-ahead log of a private copy into the file.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection, Statement
 
 _OLDEST: Final = (2, 0)
-"""Older ones make several statements of one PIVOT and know no setting for the threads of input and output."""
+"""Older versions split one PIVOT into several statements and have no setting for the threads of input and output."""
 
 _BEAT_S: Final = 0.02
 _MESSAGE: Final = 500
 _FORBIDDEN: Final = ("has been locked", "read-only mode", "disabled by configuration", "secrets are disabled")
-"""Parts of messages by which DuckDB says that a guard held, where the class of the error does not say it."""
+"""Parts of DuckDB's messages where a guard denied something and the class of the error does not show it."""
 
 _NO_MEMORY: Final = ("bad_alloc", "bad allocation", "allocation failure")
 
 _BEFORE_RUNNING: Final = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
 _NESTED: Final = re.compile(r"\]|STRUCT|TUPLE|MAP|UNION|VARIANT")
 _AWKWARD: Final = ("INTERVAL", "TIME", "DATE", "TYPE", "VARIANT", "GEOMETRY", "UNION", "STATE")
-"""Types with values that Python cannot hold, or of which DuckDB's module makes nothing."""
+"""Types with values that Python cannot hold, or that DuckDB's module does not convert."""
 
 
 class DuckdbEngine:
     """Runs queries with the `duckdb` package.
 
     Values are what that package makes of them. Beyond that: an interval counts a month as 30 days and a year as 365, a
-    time is held to the microsecond, an infinite date is `date.max` or `date.min`, a zoned timestamp stands in UTC, and
+    time is held to the microsecond, an infinite date is `date.max` or `date.min`, a zoned timestamp is in UTC, and
     a column that Python cannot hold (intervals of millions of years) is text throughout.
     """
 
@@ -92,7 +92,7 @@ class DuckdbEngine:
             table = None if connection is None else self._again(connection, work, deadline)
             return self._anew(work, deadline) if table is None else table
         except SqlStop as stop:
-            # What a statement leaves that failed while it ran is not looked at.
+            # What a statement that failed while it ran has left behind is unknown.
             if not stop.before_running:
                 self._instances.drop()
             raise
@@ -145,17 +145,17 @@ def _version() -> tuple[int, ...]:
 def _hole(connection: DuckDBPyConnection) -> str:
     """Name a restriction that does not work on a guarded connection; "" where all do.
 
-    The last look also lets DuckDB import what it needs for values, so that the workers forked from here have it.
+    The last query also lets DuckDB import what it needs for values, so that the workers forked from here have it.
     """
     if not hasattr(connection, "interrupt"):
         return f"DuckDB {duckdb.__version__} cannot be interrupted from Python"
     settings = dict(connection.execute("SELECT name, value FROM duckdb_settings()").fetchall())
-    wanted = {name: str(value).lower() for name, value in guard.settings().items() if value is False}
-    wanted |= {"enable_external_access": "false", "lock_configuration": "true", "threads": "1", "temp_directory": ""}
-    for name, value in wanted.items():
+    expected = {name: str(value).lower() for name, value in guard.settings().items() if value is False}
+    expected |= {"enable_external_access": "false", "lock_configuration": "true", "threads": "1", "temp_directory": ""}
+    for name, value in expected.items():
         if settings.get(name) != value:
             return f"DuckDB {duckdb.__version__} does not keep the setting {name} = {value!r}"
-    # A relation is a table to DuckDB wherever Python's variables are.
+    # DuckDB would take a Python variable that holds a relation for a table.
     relation = connection.sql("SELECT 1")  # noqa: F841 (its name is asked for)
     for probe in ("SELECT * FROM glob('*')", "SET threads = 2", "SELECT * FROM relation"):
         try:
@@ -248,7 +248,7 @@ def _build(connection: DuckDBPyConnection, work: EngineQuery, clock: _Clock) -> 
             connection.execute(statement)
             if clock.over:
                 raise SqlStop("timeout", f"{where}still running at the deadline", "script")
-    # A transaction that a script leaves open is its own; what it wrote is wanted.
+    # A script may leave a transaction open; what it wrote is needed.
     with suppress(duckdb.TransactionException):
         connection.execute("COMMIT")
     return unchanged
@@ -301,7 +301,7 @@ def _as_text(query: Statement, described: Sequence[tuple[str, str]]) -> str:
     names = [f"column_{number}" for number in range(len(described))]
     cells = [f"CAST({name} AS VARCHAR)" if text else name for name, text in zip(names, awkward, strict=True)]
     inner = query.query.rstrip("; \t\r\n")
-    # What is put together is looked at again as a whole, and runs under the same guards.
+    # The combined text is checked again as a whole, and runs under the same guards.
     return f"SELECT {', '.join(cells)} FROM (\n{inner}\n) AS result({', '.join(names)})"  # noqa: S608
 
 

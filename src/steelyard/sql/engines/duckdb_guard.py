@@ -46,7 +46,7 @@ _AT_START: Final[dict[str, Setting]] = {
 
 # External access is closed after the start, not by the configuration of connect(): closed there, DuckDB 2.0 allows the
 # paths of "its own" files, which for a database in memory are ":memory:" and ":memory:.wal" in the current folder, and
-# COPY writes them. The lock comes last: it keeps all that stands before it.
+# COPY writes them. The lock comes last: it keeps all settings before it.
 _AFTER_START: Final = (
     # GLOBAL: for connections to the same instance as well, each of which has a session of its own.
     "SET GLOBAL TimeZone = 'UTC'",
@@ -63,9 +63,9 @@ _EXPLAIN: Final = re.compile(
 )
 
 _PLAIN: Final = frozenset({"", "SELECT", "VALUES", "WITH", "FROM", "TABLE"})
-"""First words of what leaves nothing; "" is a bracket."""
+"""First words of statements that leave nothing behind; "" is a bracket."""
 _WRITES: Final = re.compile(r"\b(?:insert|update|delete|merge|truncate)\b", re.IGNORECASE)
-"""What may stand in a WITH."""
+"""Statements that a WITH may contain."""
 _READ_FUNCTIONS: Final = frozenset(
     {
         *("unnest", "range", "generate_series", "json_each", "json_tree", "repeat", "repeat_row", "summary"),
@@ -103,11 +103,12 @@ _NOTHING: Final = frozenset(
         *("INSTALL JSON", "INSTALL ICU", "INSTALL PARQUET"),
     }
 )
-"""What scripts may ask for and needs no doing: there is no file, and these extensions are part of the package."""
+"""Statements that scripts may contain and that need not be run: there is no file, and these extensions are part of
+the package."""
 _PIVOTING: Final = frozenset(
     {"", "PIVOT", "PIVOT_WIDER", "UNPIVOT", "WITH", "FROM", "SELECT", "VALUES", "DESCRIBE", "DESC", "SUMMARIZE"}
 )
-"""First words of what reads among the statements that DuckDB makes several of; "" is a bracket."""
+"""First words of the reading statements that DuckDB splits into several; "" is a bracket."""
 
 
 def settings() -> dict[str, Setting]:
@@ -140,7 +141,7 @@ def lasting_calls() -> re.Pattern[str]:
             "WHERE stability = 'VOLATILE' OR function_type IN ('table', 'table_macro', 'pragma')"
         ).fetchall()
     names = {str(name) for (name,) in rows} - _READ_FUNCTIONS
-    # Between a name and its bracket may stand blanks of every kind, a closing quote and comments.
+    # Between a name and its bracket there may be blanks of every kind, a closing quote and comments.
     called = rf"\b(?:{'|'.join(sorted(map(re.escape, names)))})\b[^\w(),.;]*(?:\(|--|/\*)"
     return re.compile(called, re.IGNORECASE)
 
@@ -225,7 +226,7 @@ def extract_from(connection: DuckDBPyConnection, text: str, part: Part) -> Seque
 
     Raises:
         SqlStop: `denied` for a character NUL, which DuckDB reads as a blank and others as an end; `error` where the
-            text cannot be told to DuckDB.
+            text cannot be passed to DuckDB.
         duckdb.Error: it does not parse.
     """
     if "\0" in text:

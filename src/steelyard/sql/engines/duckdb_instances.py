@@ -37,7 +37,7 @@ class Instances:
         return self._kept_for is not None
 
     def warm(self) -> None:
-        """Open an instance for whoever is forked from this process."""
+        """Open an instance for the processes that are forked from this one."""
         self._unused = duckdb.connect(":memory:", config=guard.settings())
         guard.lasting_calls()
 
@@ -51,8 +51,8 @@ class Instances:
         """A guarded connection to an instance on which nothing was run; the last one is closed."""
         self.drop()
         if self._unused is None or work.file:
-            place = work.file or ":memory:"
-            self._last = duckdb.connect(place, read_only=bool(work.file), config=guard.settings())
+            path = work.file or ":memory:"
+            self._last = duckdb.connect(path, read_only=bool(work.file), config=guard.settings())
         else:
             self._last, self._unused = self._unused, None
             # Else its random numbers would be the same in all workers.

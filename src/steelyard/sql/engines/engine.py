@@ -69,7 +69,7 @@ class Engine(Protocol):
     def execute(self, work: EngineQuery) -> ResultTable:
         """Build the database, run `create` and the query, and fetch the result within the limits.
 
-        Nothing is left open but what `keeps_database` tells of. The caller has set the limits of the operating system,
+        Nothing is left open but what `keeps_database` reports. The caller has set the limits of the operating system,
         and kills the process after the deadline.
 
         Raises:
@@ -101,21 +101,21 @@ def fetch(
         SqlStop: `too_large`, one row or one step after a limit is passed.
     """
     rows: list[tuple[Any, ...]] = []
-    held, cells, step = 0, 0, 1
-    while more := fetchmany(step):
-        if len(rows) + len(more) > limits.max_rows:
+    total_bytes, cells, step = 0, 0, 1
+    while chunk := fetchmany(step):
+        if len(rows) + len(chunk) > limits.max_rows:
             raise SqlStop("too_large", f"more than {limits.max_rows:,} rows")
         # Before bytes: a list of millions is counted at once, and measured part by part.
-        cells += count_cells(more, limits.max_cells - cells)
+        cells += count_cells(chunk, limits.max_cells - cells)
         if cells > limits.max_cells:
-            rest = f", after {len(rows):,} rows" if rows else ""
-            raise SqlStop("too_large", f"more than {limits.max_cells:,} cells, parts of lists counted{rest}")
-        size = size_of(more)
-        held += size
-        rows.extend(more if convert is None else map(convert, more))
-        if held > limits.max_bytes:
+            progress = f", after {len(rows):,} rows" if rows else ""
+            raise SqlStop("too_large", f"more than {limits.max_cells:,} cells, parts of lists counted{progress}")
+        size = size_of(chunk)
+        total_bytes += size
+        rows.extend(chunk if convert is None else map(convert, chunk))
+        if total_bytes > limits.max_bytes:
             raise SqlStop("too_large", f"more than {limits.max_bytes:,} bytes, after {len(rows):,} rows")
-        step = max(1, min(_STEP, step * 2, _STEP_BYTES * len(more) // max(1, size)))
+        step = max(1, min(_STEP, step * 2, _STEP_BYTES * len(chunk) // max(1, size)))
     return rows
 
 

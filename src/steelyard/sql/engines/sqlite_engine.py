@@ -36,7 +36,7 @@ _LIMITS: Final = (
 """Longest text or blob and longest statement in bytes; the rest stays as SQLite has it."""
 
 _PROGRESS_OPS: Final = 4000
-"""Steps of SQLite's machine between two looks at the clock: well under a millisecond, and under 1 % of the time."""
+"""Steps of SQLite's machine between two checks of the clock: well under a millisecond, and under 1 % of the time."""
 
 _CREATABLE: Final = frozenset({"TABLE", "VIEW", "INDEX", "UNIQUE", "VIRTUAL", "TEMP", "TEMPORARY"})
 
@@ -267,14 +267,14 @@ def prepare(file: str) -> str:
     Returns:
         Why it cannot be used; "" where it can.
     """
-    beside = [file + end for end in ("-wal", "-journal") if os.path.exists(file + end)]  # noqa: PTH110 (a plain path)
+    logs = [file + end for end in ("-wal", "-journal") if os.path.exists(file + end)]  # noqa: PTH110 (a plain path)
     try:
         with closing(sqlite3.connect(f"file:{quote(file)}?mode=rw", uri=True, isolation_level=None)) as connection:
             # No authorizer is set here. The setting that would refuse views over full-text indexes in a query (see
             # above) costs nothing: no view is read.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA mmap_size = 0")
-            if beside:
+            if logs:
                 connection.execute("PRAGMA journal_mode = DELETE").fetchall()
             deadline = time.monotonic() + _CHECK_S
             connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_OPS)

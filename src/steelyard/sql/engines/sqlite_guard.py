@@ -1,9 +1,9 @@
 """Rules of the SQLite authorizer: which tables, functions and pragmas the script, CREATE and query of a task may use.
 
-The authorizer is asked while a statement is compiled, for what stands in views and triggers too. A rule that looks too
-wide is one that virtual tables need: connecting json_each, pragma_table_info or FTS5 declares a table to the parser,
-and R-tree compiles the statements that would write its own tables. `PRAGMA query_only`, the read-only file and the
-check of the statement's verb hold there.
+SQLite calls the authorizer while it compiles a statement, also for the contents of views and triggers. A rule that
+looks too wide is one that virtual tables need: connecting json_each, pragma_table_info or FTS5 declares a table to the
+parser, and R-tree compiles the statements that would write its own tables. `PRAGMA query_only`, the read-only file and
+the check of the statement's verb hold there.
 """
 
 from __future__ import annotations
@@ -157,12 +157,12 @@ def _reading(action: int, first: str, second: str | None) -> str | None:
 
 
 def _query(action: int, first: str, second: str | None) -> str:
-    known = _reading(action, first, second)
-    if known is not None:
-        return known
+    decision = _reading(action, first, second)
+    if decision is not None:
+        return decision
     if action in _WRITES:
-        own = first.lower() in _SCHEMA or first.lower().endswith(_RTREE)
-        return "" if own else f"writing ({_WRITES[action]} {first})"
+        is_internal = first.lower() in _SCHEMA or first.lower().endswith(_RTREE)
+        return "" if is_internal else f"writing ({_WRITES[action]} {first})"
     # A savepoint: rtreecheck() makes one. Transactions of the statement's own are refused by its verb.
     if action in {sqlite3.SQLITE_CREATE_TABLE, *_CONTROLS}:
         return ""
@@ -176,9 +176,9 @@ def _create(action: int, first: str, second: str | None) -> str:
 
 
 def _script(action: int, first: str, second: str | None) -> str:
-    known = _reading(action, first, second)
-    if known is not None:
-        return known
+    decision = _reading(action, first, second)
+    if decision is not None:
+        return decision
     if action in _WRITES or action in _CREATES or action in _TEMP_CREATES or action in _CHANGES or action in _CONTROLS:
         return ""
     if action == sqlite3.SQLITE_CREATE_VTABLE:

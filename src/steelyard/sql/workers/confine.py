@@ -1,7 +1,7 @@
 """Limits that the operating system puts on a worker, before its first statement and again for each one.
 
 Every limit here is a second or third line: the engines' own settings come first. They are for what those miss, a loop
-in C that asks no progress handler, an allocation that no setting counts, a hole in an engine.
+in C that calls no progress handler, an allocation that no setting counts, a hole in an engine.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def hold(engine: EngineName, memory_mib: int, folder: str) -> None:
     """Limit file size and address space for the rest of the worker's life.
 
     Args:
-        engine: which decides the room beside the cap.
+        engine: which decides the room above the cap.
         memory_mib: MiB that the engine may hold; the limit is that much above what the process has now.
         folder: of the private copies, all of the file tree that it may still read but for libraries.
     """
@@ -65,7 +65,7 @@ def hold(engine: EngineName, memory_mib: int, folder: str) -> None:
 
 
 def hold_while_preparing(engine: EngineName, file: str) -> None:
-    """Limits of a worker that writes to a private copy: no file but what lies beside it, and less memory.
+    """Limits of a worker that writes to a private copy: no file but those next to it, and less memory.
 
     Args:
         engine: which decides what else is read.
@@ -79,19 +79,19 @@ def hold_while_preparing(engine: EngineName, file: str) -> None:
 def allow_cpu(seconds: float) -> None:
     """Let the process use `seconds` more of CPU time, and at most two more, which is as exact as the limit is."""
     used = resource.getrusage(resource.RUSAGE_SELF)
-    wanted = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
+    soft_limit = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_CPU, (soft_limit, hard))
 
 
-def _lower(which: int, value: int) -> None:
+def _lower(limit: int, value: int) -> None:
     """Set both limits; a system that does not know one (macOS: the address space) goes without."""
-    _, hard = resource.getrlimit(which)
+    _, hard = resource.getrlimit(limit)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(which, (value, value))
+        resource.setrlimit(limit, (value, value))
 
 
 def _address_space() -> int:

@@ -24,7 +24,7 @@ KEPT_BYTES: Final = 8 * 2**30
 """Bytes of copies that are kept on the disk; the ones not used for longest go first."""
 
 _TRIES: Final = 5
-"""Copies of a file that changed while it was copied, after which it is refused."""
+"""Limit of attempts to copy a file that changes meanwhile; then it is refused."""
 
 Stamp = tuple[tuple[str, int, int, int, int], ...]
 Prepare = Callable[[EngineName, str], str]
@@ -46,7 +46,7 @@ class Copies:
     """The copies of one sandbox, in a folder that only this user can enter.
 
     Args:
-        prepare: makes a copied file ready, in a process of its own; returns why it cannot be used, or "".
+        prepare: prepares a copied file for use, in a process of its own; returns why it cannot be used, or "".
     """
 
     def __init__(self, prepare: Prepare) -> None:
@@ -83,8 +83,8 @@ class Copies:
         key = (engine, os.path.abspath(file))  # noqa: PTH100 (resolving links would follow one that is replaced)
         with self._lock:
             copy = self._copies.get(key)
-            mine = copy is None or copy.stamp != stamp
-            if copy is None or mine:
+            is_new = copy is None or copy.stamp != stamp
+            if copy is None or is_new:
                 self._serial += 1
                 copy = _Copy(self.folder / str(self._serial), stamp, sum(part[2] for part in stamp))
                 self._retire(key, copy.size)
@@ -93,7 +93,7 @@ class Copies:
                 del self._copies[key]
             copy.users += 1
             self._copies[key] = copy
-        if mine:
+        if is_new:
             self._make(engine, file, copy)
         copy.ready.wait()
         return copy
@@ -108,21 +108,21 @@ class Copies:
             if copy.why:
                 shutil.rmtree(copy.folder, ignore_errors=True)
                 with self._lock:
-                    self._copies = {key: held for key, held in self._copies.items() if held is not copy}
+                    self._copies = {key: other for key, other in self._copies.items() if other is not copy}
             copy.ready.set()
 
     def _retire(self, key: tuple[EngineName, str], coming: int) -> None:
         """Forget the former state of a file, and delete what is too much and not in use."""
         gone = [self._copies.pop(key)] if key in self._copies else []
-        held = coming + sum(copy.size for copy in self._copies.values())
+        total_bytes = coming + sum(copy.size for copy in self._copies.values())
         for other, copy in tuple(self._copies.items()):
-            if held <= KEPT_BYTES:
+            if total_bytes <= KEPT_BYTES:
                 break
             if not copy.users:
                 gone.append(self._copies.pop(other))
-                held -= copy.size
+                total_bytes -= copy.size
         for copy in gone:
-            # Who has the file open keeps it; who has not yet opened it holds a lease.
+            # A process that has the file open keeps it; a query that has not opened it yet holds a lease.
             if not copy.users:
                 shutil.rmtree(copy.folder, ignore_errors=True)
 

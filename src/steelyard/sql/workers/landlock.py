@@ -86,10 +86,10 @@ def _libraries(paths: Sequence[str]) -> list[str]:
 
     Other entries of the search path may be a user's own folders, in which anything may lie.
     """
-    own = os.path.abspath(f"{__file__}/../../..")  # noqa: PTH100 (no pathlib in a worker)
+    package = os.path.abspath(f"{__file__}/../../..")  # noqa: PTH100 (no pathlib in a worker)
     standard = os.path.dirname(os.path.abspath(os.__file__))  # noqa: PTH100, PTH120 (the same)
     packages = [path for path in paths if path.rstrip("/").endswith(("site-packages", "dist-packages", "lib-dynload"))]
-    return [own, standard, *packages]
+    return [package, standard, *packages]
 
 
 def _allow(call: ctypes._NamedFuncPointer, rules: int, path: str, rights: int) -> None:

@@ -20,7 +20,7 @@ SERVED: Final = 200
 """Queries after which a worker is replaced, so that a memory leak in an engine ends; a new worker takes 1-2 ms."""
 
 _AT_ONCE_S: Final = 0.25
-"""Seconds in which a worker that is killed is taken to have been killed before its query began."""
+"""A worker that is killed within so many seconds is assumed to have been killed before its query began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Pool:
 
     Args:
         workers: at most so many queries at once.
-        unsafe: take engines that cannot be held.
+        unsafe: also use engines that cannot be confined.
     """
 
     def __init__(self, workers: int, *, unsafe: bool) -> None:
@@ -86,7 +86,7 @@ class Pool:
         """The template of an engine, started where there is none.
 
         Raises:
-            ConfigError: there is no such engine, it is not installed, or it cannot be held here.
+            ConfigError: there is no such engine, it is not installed, or it cannot be confined here.
         """
         if engine not in {"sqlite", "duckdb"}:
             raise ConfigError(f"there is no engine {engine!r}; known: duckdb, sqlite")
@@ -95,21 +95,21 @@ class Pool:
         with self._starting:
             if self._closed:
                 raise ClosedError("the sandbox was closed")
-            known = self._templates.get(engine)
-            if known is None or not known.lives:
-                if known is not None:
+            current = self._templates.get(engine)
+            if current is None or not current.lives:
+                if current is not None:
                     self._drop(engine)
-                    known.close()
-                known = Template(engine, self._copies.folder)
-                self._templates[engine] = known
-        if known.missing:
-            raise ConfigError(f'{engine} is not installed ({known.missing}): pip install "steelyard[{engine}]"')
-        if known.refusal and not self._unsafe:
+                    current.close()
+                current = Template(engine, self._copies.folder)
+                self._templates[engine] = current
+        if current.missing:
+            raise ConfigError(f'{engine} is not installed ({current.missing}): pip install "steelyard[{engine}]"')
+        if current.refusal and not self._unsafe:
             raise ConfigError(
-                f"{engine} cannot be confined here: {known.refusal}. Statements would run unprotected; "
+                f"{engine} cannot be confined here: {current.refusal}. Statements would run unprotected; "
                 "--unsafe-sql allows that"
             )
-        return known
+        return current
 
     def run(self, request: RunRequest, call: Call) -> Execution:
         """Run a query when there is a free worker; see `Sandbox.run`. Closed meanwhile, it comes back as a failure."""
@@ -192,7 +192,7 @@ class Pool:
                 worker = _best(idle, work) if idle else None
             if worker is None:
                 return self._fork(work.engine)
-            # Not where it was ended from outside while nothing ran in it; a query must not suffer for that.
+            # An idle worker may have been killed from outside; a query must not fail for that.
             if worker.waits and not _better_new(worker, work):
                 return worker
             worker.end()
@@ -232,10 +232,10 @@ class Pool:
 
 def _best(idle: list[Worker], work: EngineQuery) -> Worker:
     """Take the worker that has the database open; else one that has none open, or else the one not used for longest."""
-    for wanted in ((work.file, work.script), None):
-        for place in range(len(idle) - 1, -1, -1):
-            if idle[place].keeps == wanted:
-                return idle.pop(place)
+    for database in ((work.file, work.script), None):
+        for index in range(len(idle) - 1, -1, -1):
+            if idle[index].keeps == database:
+                return idle.pop(index)
     return idle.pop(0)
 
 

@@ -59,13 +59,13 @@ class Template:
         self.refusal = ""
         self._lock = threading.Lock()
         try:
-            self._control, theirs = socket.socketpair()
+            self._control, template_socket = socket.socketpair()
         except OSError as error:
             raise ConfigError(f"the process that is to run SQL could not be started: {error}") from None
         try:
-            self._process = _start(engine, theirs, folder)
+            self._process = _start(engine, template_socket, folder)
         finally:
-            theirs.close()
+            template_socket.close()
         self._greet()
 
     @property
@@ -79,14 +79,14 @@ class Template:
         Raises:
             OSError: the template is gone, or the system has no process or file to give.
         """
-        ours, theirs = socket.socketpair()
+        own_socket, worker_socket = socket.socketpair()
         try:
-            return Worker(self, self._order(b"F", 0, theirs), ours)
+            return Worker(self, self._order(b"F", 0, worker_socket), own_socket)
         except BaseException:
-            ours.close()
+            own_socket.close()
             raise
         finally:
-            theirs.close()
+            worker_socket.close()
 
     def kill(self, pid: int) -> None:
         """Kill a worker; without the template it is dead already."""
@@ -122,10 +122,10 @@ class Template:
                 socket.send_fds(self._control, [body], [sent.fileno()])
             answer = b""
             while len(answer) < COMMAND.size:
-                more = self._control.recv(COMMAND.size - len(answer))
-                if not more:
+                chunk = self._control.recv(COMMAND.size - len(answer))
+                if not chunk:
                     raise OSError("the template process is gone")
-                answer += more
+                answer += chunk
         pid = int(COMMAND.unpack(answer)[1])
         if name == b"F" and not pid:
             raise OSError("the system gives no further process")
@@ -207,7 +207,7 @@ class Worker:
             return Execution(None, SqlFailure(kind, message), time.monotonic() - started)  # type: ignore[arg-type]
 
     def prepare(self, file: str) -> str:
-        """Make a copied file ready; the worker has served its purpose then."""
+        """Prepare a copied file for use; the worker is not used again after that."""
         try:
             wire.send(self._sock, b"P", wire.dump([self._template.engine, file]))
             kind, message = self._reader.frame(2**16, time.monotonic() + _PREPARE_S)
@@ -245,12 +245,12 @@ class Worker:
     def _rows(self, columns: tuple[str, ...], limits: SqlLimits, deadline: float) -> _Answer:
         """The rows; a worker that was taken over can send no more than one that keeps to the limits."""
         rows: list[tuple[Any, ...]] = []
-        left, cells = 8 * limits.max_bytes + 64 * limits.max_rows + wire.FRAME_BYTES, 0
+        bytes_left, cells = 8 * limits.max_bytes + 64 * limits.max_rows + wire.FRAME_BYTES, 0
 
         def frame(most: int) -> tuple[bytes, bytes]:
-            nonlocal left
-            kind, body = self._reader.frame(min(left, most), deadline)
-            left -= len(body)
+            nonlocal bytes_left
+            kind, body = self._reader.frame(min(bytes_left, most), deadline)
+            bytes_left -= len(body)
             return kind, body
 
         while True:
@@ -261,25 +261,27 @@ class Worker:
                 return _refused(wire.load(body))
             if kind != b"R" or not columns:
                 raise wire.WireError(f"a frame {kind!r} where rows are expected")
-            more = wire.unpack(body, len(columns), lambda size: _long(frame(left), size), limits.max_cells - cells)
-            cells += count_cells(more, limits.max_cells - cells)
-            rows += more
+            chunk = wire.unpack(
+                body, len(columns), lambda size: _long(frame(bytes_left), size), limits.max_cells - cells
+            )
+            cells += count_cells(chunk, limits.max_cells - cells)
+            rows += chunk
             if len(rows) > limits.max_rows or cells > limits.max_cells:
                 raise wire.WireError("more rows or cells than the limit")
 
 
-def _start(engine: EngineName, theirs: socket.socket, folder: Path) -> subprocess.Popen[bytes]:
+def _start(engine: EngineName, template_socket: socket.socket, folder: Path) -> subprocess.Popen[bytes]:
     source = str(Path(__file__).resolve().parents[3])
-    # SQLite comes with Python; DuckDB stands wherever the caller finds its packages.
+    # SQLite comes with Python; DuckDB is wherever the caller finds its packages.
     paths = [source] if engine == "sqlite" else [source, *(path for path in sys.path if path and path != source)]
-    command = [sys.executable, "-I", "-S", "-c", BOOT, str(theirs.fileno()), engine, str(folder), *paths]
+    command = [sys.executable, "-I", "-S", "-c", BOOT, str(template_socket.fileno()), engine, str(folder), *paths]
     try:
         return subprocess.Popen(  # noqa: S603 (our own interpreter and code, no shell)
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            pass_fds=(theirs.fileno(),),
+            pass_fds=(template_socket.fileno(),),
             env={"LANG": "C.UTF-8", "TZ": "UTC", "PATH": os.defpath},
             cwd="/",
             start_new_session=True,

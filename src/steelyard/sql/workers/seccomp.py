@@ -1,13 +1,13 @@
 """A filter for system calls, on Linux: a worker may do what its engine needs to read, and nothing else.
 
-A last line, installed where the kernel has it, on x86-64 and ARM64. It is an allow-list: whatever is not named here
-fails as "not permitted" (EPERM), nothing is ever killed for it. Arguments decide where a call can also reach further:
-signals, limits and processor masks only of the process itself, new threads but no process, no file opened for writing,
-no new executable memory.
+A last line of defence, installed where the kernel has it, on x86-64 and ARM64. It is an allow-list: whatever is not
+named here fails as "not permitted" (EPERM), nothing is ever killed for it. Arguments decide where a call can also reach
+further: signals, limits and processor masks only of the process itself, new threads but no process, no file opened for
+writing, no new executable memory.
 
 Source of the instructions: the kernel's Documentation/userspace-api/seccomp_filter.rst and include/uapi/linux/filter.h.
 What the engines call was collected with strace over the tests of this sandbox (SQLite, DuckDB, Python 3.11 to 3.13,
-glibc); the older calls beside are those of other C libraries.
+glibc); the older calls are those of other C libraries.
 
 Source of the numbers of system calls: the kernel's tables arch/x86/entry/syscalls/syscall_64.tbl and
 include/uapi/asm-generic/unistd.h. A test holds them to the kernel headers of the machine that it runs on.
@@ -133,24 +133,24 @@ def install(purpose: Purpose = "query") -> bool:
     program = _program(processor, purpose)
     code = ctypes.create_string_buffer(program, len(program))
     # struct sock_fprog: the number of instructions, and where they are.
-    held = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(code)))
+    filter_struct = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(code)))
     prctl = ctypes.CDLL(None).prctl
     prctl.argtypes = [ctypes.c_int, *([ctypes.c_ulong] * 4)]
-    return not prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(held), 0, 0)
+    return not prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(filter_struct), 0, 0)
 
 
 def _processor() -> Processor | None:
-    """Whose numbers hold for this process; None where none do: another system, or 32-bit code on a 64-bit kernel."""
+    """The processor whose call numbers apply; None on another system, or for 32-bit code on a 64-bit kernel."""
     if sys.platform != "linux" or sys.byteorder != "little" or sys.maxsize < 2**32:
         return None
     machine = platform.machine()
-    return next((known for known in _ARCHITECTURES if known == machine), None)
+    return next((name for name in _ARCHITECTURES if name == machine), None)
 
 
 def _rules() -> tuple[_Rule, ...]:
-    """The calls whose arguments decide; made in the process that is filtered, as its own id stands in them."""
-    own = os.getpid()
-    read_only, self_only = _ArgumentCheck(1, "no bit", (_OPEN_TO_WRITE,)), _ArgumentCheck(0, "one of", (0, own))
+    """The calls whose arguments decide; built in the process that is filtered, as they contain its own id."""
+    pid = os.getpid()
+    read_only, self_only = _ArgumentCheck(1, "no bit", (_OPEN_TO_WRITE,)), _ArgumentCheck(0, "one of", (0, pid))
     return (
         _Rule("open", ((read_only,),)),
         _Rule("openat", ((_ArgumentCheck(2, "no bit", (_OPEN_TO_WRITE,)),),)),
@@ -168,7 +168,7 @@ def _rules() -> tuple[_Rule, ...]:
         _Rule("madvise", ((_ArgumentCheck(2, "one of", _MADVISE),),)),
         _Rule("clone", ((_ArgumentCheck(0, "some bit", (_THREAD,)), _ArgumentCheck(0, "no bit", (_NO_THREAD,))),)),
         # A signal to itself: abort(), raise(). The first thread has the process's own id, which is what tkill can tell.
-        *(_Rule(name, ((_ArgumentCheck(0, "one of", (own,)),),)) for name in ("kill", "tkill", "tgkill")),
+        *(_Rule(name, ((_ArgumentCheck(0, "one of", (pid,)),),)) for name in ("kill", "tkill", "tgkill")),
         _Rule("sched_getaffinity", ((self_only,),)),
         # All limits are read; that of CPU time is set again for each query.
         _Rule(
@@ -217,7 +217,7 @@ def _numbers(names: Iterable[str], numbers: Mapping[str, int]) -> list[int]:
 
 
 def _block(rule: _Rule) -> list[_Line]:
-    """What follows once the number is that of the rule; it ends in an answer, as the number is no longer in hand."""
+    """The instructions for a call with the rule's number; they end in an answer, as the number is no longer loaded."""
     lines: list[_Line] = []
     for checks in rule.alternatives:
         lines += _alternative(checks, rule.answer)
@@ -225,7 +225,7 @@ def _block(rule: _Rule) -> list[_Line]:
 
 
 def _alternative(checks: Sequence[_ArgumentCheck], answer: int) -> list[_Line]:
-    """The answer where all checks hold; where one does not, what stands behind."""
+    """Return `answer` where all checks hold; where one does not, continue after these instructions."""
     lines: list[_Line] = [(_RETURN, answer, 0, 0)]
     # From the last to the first, as each has to know how far it is to the end.
     for check in reversed(checks):

@@ -25,7 +25,7 @@ from steelyard.sql.workers import wire, worker
 from steelyard.sql.workers.wire import COMMAND
 
 _LOOK_S: Final = 1.0
-"""Seconds between two looks at whether the caller lives; its socket may be held open by a process that it forked."""
+"""Seconds between two checks whether the caller is alive; its socket may be held open by a process that it forked."""
 
 
 def main(control_fd: int, engine_name: str, folder: str) -> NoReturn:
@@ -91,10 +91,10 @@ class _Template:
     def _receive(self) -> tuple[bytes, int, list[int]] | None:
         body, fds, _, _ = socket.recv_fds(self._control, COMMAND.size, 1)
         while body and len(body) < COMMAND.size:
-            more = self._control.recv(COMMAND.size - len(body))
-            if not more:
+            chunk = self._control.recv(COMMAND.size - len(body))
+            if not chunk:
                 return None
-            body += more
+            body += chunk
         if not body:
             return None
         name, number = COMMAND.unpack(body)

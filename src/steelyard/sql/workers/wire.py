@@ -37,7 +37,7 @@ _CHUNK_CELLS: Final = 20_000
 _PLAIN: Final = frozenset({type(None), bool, int, float, str})
 _MARKS: Final = (b"[", b"{", b",")
 _MOST_MARKS: Final = 100_000
-"""Marks of JSON that a frame may hold beside those of its cells: rows, and what surrounds them."""
+"""Marks of JSON that a frame may hold in addition to those of its cells: of rows, and around them."""
 _JSON_TEXT: Final = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _READ: Final = 2**18
 _MOST_READ: Final = 2**20
@@ -65,7 +65,7 @@ class FrameReader:
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._held = bytearray()
+        self._buffer = bytearray()
 
     def frame(self, most: int, deadline: float | None = None) -> tuple[bytes, bytes]:
         """The next frame: its kind and its body.
@@ -84,26 +84,26 @@ class FrameReader:
         return kind, self._take(size, deadline)
 
     def _take(self, size: int, deadline: float | None) -> bytes:
-        while len(self._held) < size:
+        while len(self._buffer) < size:
             if deadline is not None:
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     raise DeadlineError
-                self._sock.settimeout(left)
+                self._sock.settimeout(remaining)
             try:
-                more = self._sock.recv(min(_MOST_READ, max(_READ, size - len(self._held))))
+                chunk = self._sock.recv(min(_MOST_READ, max(_READ, size - len(self._buffer))))
             except TimeoutError:
                 raise DeadlineError from None
             except ConnectionError:
                 raise WireError("closed") from None
             except OSError as error:
                 raise WireError(str(error)) from None
-            if not more:
+            if not chunk:
                 raise WireError("closed")
-            self._held += more
-        taken = bytes(self._held[:size])
-        del self._held[:size]
-        return taken
+            self._buffer += chunk
+        body = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return body
 
 
 def dump(value: Any) -> bytes:
@@ -115,7 +115,7 @@ def load(body: bytes) -> Any:
     """Decode JSON sent by the other process.
 
     Raises:
-        WireError: it is none, or nested too deeply, or holds a number of thousands of digits.
+        WireError: it is not JSON, or nested too deeply, or holds a number of thousands of digits.
     """
     try:
         return json.loads(body)
@@ -196,7 +196,7 @@ def tag(value: Any) -> Any:
     raise TypeError(f"a cell of type {type(value).__name__}")
 
 
-# datetime stands before date, of which it is a kind.
+# datetime comes before date, of which it is a subclass.
 _WRITERS: Final[dict[type, tuple[str, Callable[[Any], str]]]] = {
     bytes: ("b", bytes.hex),
     bytearray: ("b", bytearray.hex),
@@ -225,7 +225,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "f": float,
     "s": str,
     "l": lambda values: [untag(value) for value in values],
-    "m": lambda pairs: {_key(untag(key)): untag(one) for key, one in pairs},
+    "m": lambda pairs: {_key(untag(key)): untag(value) for key, value in pairs},
 }
 
 
@@ -233,15 +233,15 @@ def untag(value: Any) -> Any:
     """Decode a cell that `tag` encoded.
 
     Raises:
-        ValueError, TypeError, ArithmeticError, LookupError: it is none.
+        ValueError, TypeError, ArithmeticError, LookupError: it is not an encoded cell.
 
     >>> untag({"l": [1, {"d": "2.50"}]})
     [1, Decimal('2.50')]
     """
     if type(value) in _PLAIN:
         return value
-    ((mark, held),) = value.items()
-    return _READERS[mark](held)
+    ((mark, encoded),) = value.items()
+    return _READERS[mark](encoded)
 
 
 def _key(value: Any) -> Any:
@@ -288,20 +288,20 @@ def _expect_few(body: bytes, most: int) -> None:
 
 def _unpack(cell: Any, long: Callable[[int], bytes], most: int) -> Any:
     if type(cell) is dict and len(cell) == 1:
-        ((mark, held),) = cell.items()
+        ((mark, size),) = cell.items()
         if mark == "S":
-            return long(held).decode("utf-8", "surrogatepass")
+            return long(size).decode("utf-8", "surrogatepass")
         if mark == "B":
-            return long(held)
+            return long(size)
         if mark == "J":
-            packed = long(held)
+            packed = long(size)
             _expect_few(packed, most)
             return untag(json.loads(packed))
     return untag(cell)
 
 
 COMMAND: Final = struct.Struct("!cq")
-"""F 0 with the worker's socket: fork, answers the process id or 0. K pid: kill. W pid: so too, answers how it ended."""
+"""F 0 with the worker's socket: fork, answers the process id or 0. K pid: kill. W pid: kill, answer how it ended."""
 
 BOOT: Final = (
     "import sys;sys.path[:0]=sys.argv[4:];"

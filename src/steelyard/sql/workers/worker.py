@@ -37,7 +37,7 @@ def serve(sock: socket.socket, engine: Engine, folder: str) -> None:
         folder: of the private copies.
     """
     reader = wire.FrameReader(sock)
-    held = False
+    is_confined = False
     while True:
         kind, body = reader.frame(_REQUEST_BYTES)
         if kind == b"P":
@@ -46,9 +46,9 @@ def serve(sock: socket.socket, engine: Engine, folder: str) -> None:
             return
         work = _work_of(wire.load(body))
         # Once: none of these limits can be loosened again. `Pool` sends a worker only requests with the same memory.
-        if not held:
+        if not is_confined:
             confine.hold(work.engine, work.limits.memory_mib, folder)
-            held = True
+            is_confined = True
         confine.allow_cpu(work.limits.timeout_s)
         _answer(sock, engine, work)
         gc.collect(0)
