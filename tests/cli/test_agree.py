@@ -70,8 +70,8 @@ def test_the_corrected_figure_stands_beside_the_judged_one(steelyard, run):
     assert "60 labels; post-stratified" in out
     assert "TPR" in out
     assert "Labels needed: for a half-width of 5 points: labels of all 200 records would not be enough" in out
-    assert "no random draw" not in out
-    assert "how far people agree among themselves is not known" in out
+    assert "not drawn at random" not in out
+    assert "how far people agree with each other is not known" in out
 
 
 def test_json_has_every_figure(steelyard, run):
@@ -99,7 +99,7 @@ def test_a_half_width_in_points_is_refused_with_what_was_meant(steelyard, run):
 def test_labels_picked_by_hand_are_warned_of(steelyard):
     found, truth = judged_run("hand", 0.8)
     label(found, truth, 40, drawn=False)
-    assert "40 of 40 labelled records came from no random draw" in " ".join(steelyard("agree", found.id).out.split())
+    assert "40 of 40 labelled records were not drawn at random" in " ".join(steelyard("agree", found.id).out.split())
 
 
 def test_labels_of_examples_in_the_judges_prompt_do_not_count(steelyard, tmp_path):
@@ -249,7 +249,7 @@ def test_what_to_label_is_named_with_the_command_that_draws_it(steelyard):
     told = " ".join(steelyard("agree", run.id, "--score", "correct_b", code=2).err.split())
     assert f"steelyard queue create {run.id} --score correct --draw 100" in told
     told = " ".join(steelyard("agree", run.id, "--score", "correct_jury", code=2).err.split())
-    assert "correct_jury is what several judges say together" in told
+    assert "correct_jury is the verdict of several judges" in told
     assert "a gate takes correct_jury.corrected" in told
     single, _ = judged_run("single", 0.8)
     told = " ".join(steelyard("agree", single.id, "--score", "correctness_large", code=2).err.split())

@@ -32,10 +32,10 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
         for part in out.split("\n\n")[3:]
     }
     assert headings == {
-        "Begin": ["init", "check", "diagnose", "generate"],
+        "Get started": ["init", "check", "diagnose", "generate"],
         "Run": ["run", "resume", "rescore"],
-        "Look and compare": ["runs", "show", "compare", "history", "view", "report", "export"],
-        "Judge and remember": [
+        "Inspect and compare": ["runs", "show", "compare", "history", "view", "report", "export"],
+        "Label and curate": [
             "review",
             "label",
             "agree",
@@ -50,7 +50,7 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
         ],
         "Store and tools": ["verify", "delete", "store", "convert", "prompts", "schema", "completion"],
     }
-    commands = out.split("\n\nBegin:")[1].splitlines()
+    commands = out.split("\n\nGet started:")[1].splitlines()
     assert not [line for line in commands if line.endswith("...")]
     assert max(len(line) for line in out.splitlines()) <= 80
 

@@ -213,7 +213,7 @@ def test_hostile_notes_and_definitions_stay_fenced(tried, coding):
         (("try", "evasive"), "has no scorer yet"),
         (("try", "evasiv"), "there is no code 'evasiv': did you mean 'Evasive'?"),
         (("try", "evasive", "--pattern", "x"), "--author NAME is missing"),
-        (("try", "evasive", "--pattern", "x", "--examples", "1", *ANN), "--pattern or --examples"),
+        (("try", "evasive", "--pattern", "x", "--examples", "1", *ANN), "--pattern and --examples"),
         (("try", "evasive", "--pattern", "(", *ANN), "'(' is not a regular expression"),
         (("try", "evasive", "--examples", "1", *ANN), "name it with --model NAME or --model-config FILE"),
         (("install", "evasive", *ANN), "was not tried yet"),
@@ -305,7 +305,7 @@ def test_proposed_codes_count_only_once_a_person_adopts_them(steelyard, free_not
         again = steelyard("codes", "propose", free_notes, *flags, "--json", code=0).json()
         assert len(server.asked) == 1
     assert out.err.startswith("1 call of about ")
-    assert "None of them counts before a person adopts it" in out.out
+    assert "A proposed code counts once a person adopts it" in out.out
     assert again["codes"] == []
     page = steelyard("codes", "show", free_notes, "--json", code=0).json()
     proposed = {code["name"]: code for code in page["codes"]}

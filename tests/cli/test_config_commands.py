@@ -75,7 +75,7 @@ def test_init_overwrites_nothing(command, tmp_path):
     (tmp_path / ".gitignore").write_text("mine\n", encoding="utf-8")
     result = command("init", tmp_path)
     assert isinstance(result.exception, ConfigError)
-    assert "holds .gitignore already; nothing was written" in str(result.exception)
+    assert "has .gitignore already; nothing was written" in str(result.exception)
     assert [one.name for one in tmp_path.iterdir()] == [".gitignore"]
 
 

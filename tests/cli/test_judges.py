@@ -153,7 +153,7 @@ def test_a_file_that_names_no_judges_is_refused(steelyard, run, tmp_path, text, 
 def test_a_run_of_judges_is_not_judged_again(steelyard, run, file):
     found = steelyard("judges", run.id, "--judges", file, "--json", code=0).json()
     err = " ".join(steelyard("judges", found["judges_run"], "--judges", file, code=2).err.split())
-    assert "judges answers itself: name the run that gave them" in err
+    assert "is itself a run of judges: name the run whose answers it judges" in err
 
 
 def test_judges_of_pairs_are_checked_for_the_place_of_an_answer(steelyard, tmp_path):

@@ -48,7 +48,7 @@ def test_a_verdict_is_kept_with_its_author_and_shown_in_the_queue(steelyard, exa
     [
         (("q5", "B"), "--author NAME is missing"),
         (("q5", "B", "--author", " "), "--author NAME"),
-        (("q5", "B", "--author", "model:m"), "verdicts are given by people"),
+        (("q5", "B", "--author", "model:m"), "the author is a person"),
         (("q5", "E", "--author", "ann"), "type letters from A to D"),
         (("q5", "--author", "ann"), "type the sample and the verdict on it"),
         (("q5", "B", "--withdraw", "--author", "ann"), "type the sample"),
@@ -144,7 +144,7 @@ def test_rates_count_verdicts_only_where_asked_and_warn_of_queues_nobody_saw(ste
 
 
 def test_options_of_a_models_review_need_a_model(steelyard, exam):
-    assert "--dry-run: --model NAME" in steelyard("review", "weak", "--dry-run", code=2).err
+    assert "--dry-run: only for a review by a model" in steelyard("review", "weak", "--dry-run", code=2).err
     assert "without a model" in steelyard("review", "weak", "--model", "m", "--show-key", code=2).err
 
 

@@ -318,7 +318,7 @@ def test_show_lists_what_became_worse(steelyard, write, says):
         (["--where", "wrnog"], "did you mean 'wrong'"),
         (["--where", "regression"], "name that run with --against"),
         (["--sort", "solve_rat"], "did you mean 'solve_rate'"),
-        (["--where", "wrong", "--only", "damaged"], "--only damaged go without --where"),
+        (["--where", "wrong", "--only", "damaged"], "--only damaged cannot be combined with --where"),
         (["--where", "wrong", "--with-labels"], "leave out --with-labels"),
     ],
 )

@@ -25,7 +25,7 @@ def test_three_targets_with_their_comparison_fit_a_screen_of_80_by_24(steelyard,
         assert len(lines) <= 24, "\n".join(lines)
         assert max(width(line) for line in lines) <= 80
     assert "60 of 60 replies were cached (20, 20, 20 in the order of the runs)" in result.out
-    assert "could not be read: 20 " in result.out.replace("\n", "")
+    assert "unparsed replies: 20 " in result.out.replace("\n", "")
     assert "gate: of 3 rules 3 hold" in result.out
 
 
@@ -73,7 +73,7 @@ def test_a_dry_run_counts_and_sends_nothing(steelyard, write, says, tmp_path):
 
 def test_a_dry_run_of_what_asks_no_model_says_so(steelyard, quiz):
     out = steelyard("run", "choice.yaml", "--dry-run", code=0).out
-    assert out.splitlines()[-1] == "Nothing here asks a model: no call would be sent."
+    assert out.splitlines()[-1] == "No target or scorer calls a model: no call would be sent."
 
 
 def test_what_is_odd_about_the_samples_is_told_before_they_are_asked(steelyard, write, says, tmp_path):

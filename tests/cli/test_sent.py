@@ -303,7 +303,7 @@ def test_a_dry_run_counts_the_embeddings_of_all_chunks(steelyard, tmp_path, serv
     [estimate] = steelyard("run", path, "--dry-run", "--json", code=0).json()
     stage = estimate["stages"][0]
     text = " ".join(steelyard("run", path, "--dry-run", code=0).out.split())
-    assert f"{stage['embedded_texts']} texts would be embedded" in text
+    assert f"are for embeddings: {stage['embedded_texts']} texts" in text
     run(steelyard, path)
     embedded = [body["input"] for where, body in server.asked if where.endswith("/embeddings")]
     assert stage["embedded_texts"] == sum(map(len, embedded))

@@ -8,8 +8,8 @@ def main() -> None:
     import atexit
     import gc
 
-    # Importing modules makes many objects and almost no garbage, so the collector may run less often (see `steelyard`);
-    # at exit a last collection over all modules would free nothing that the end of the process does not.
+    # Importing modules creates many objects and almost no garbage, so the collector may run less often; at exit a last
+    # collection over all modules would free nothing that the end of the process does not.
     gc.set_threshold(20_000, 20, 20)
     atexit.register(gc.freeze)
     from steelyard.cli.app import run_app

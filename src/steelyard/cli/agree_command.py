@@ -56,23 +56,31 @@ def agree(
 
     options: dict[str, Any] = {"score": score, "against": against, "half_width": half_width or None}
     with Store(store) as opened:
-        first = named_run(opened, run)
-        found = _held_to_people(first, store, **options)
-        second = named_run(opened, versus) if versus else None
-        if second is not None and second.id == first.id:
-            raise ConfigError(f"--versus {versus}: it is run {first.id} itself; name another run")
-        others = _held_to_people(second, store, **options) if second is not None else ()
-    states = [unfinished(run) for run in (first, second) if run is not None]
+        judged_run = named_run(opened, run)
+        agreements = _held_to_people(judged_run, store, **options)
+        other_run = named_run(opened, versus) if versus else None
+        if other_run is not None and other_run.id == judged_run.id:
+            raise ConfigError(f"--versus {versus}: it is run {judged_run.id} itself; name another run")
+        other_agreements = _held_to_people(other_run, store, **options) if other_run is not None else ()
+    states = [unfinished(run) for run in (judged_run, other_run) if run is not None]
     sections = [Section("", notes=tuple(sentences(states, "alarm")))]
-    sections += [part for each in found for part in held_to_people_parts(each, first.id)]
-    plain: dict[str, Json] = {"run": first.id, "scores": [each.to_json() for each in found]}
+    sections += [part for agreement in agreements for part in held_to_people_parts(agreement, judged_run.id)]
+    plain: dict[str, Json] = {"run": judged_run.id, "scores": [agreement.to_json() for agreement in agreements]}
     if any(states):
         plain["unfinished"] = " ".join(filter(None, states))
-    if second is not None:
-        sections += [part for each in others for part in held_to_people_parts(each, second.id, f" ({second.target})")]
-        compared, difference = _difference(found, others)
+    if other_run is not None:
+        sections += [
+            part
+            for agreement in other_agreements
+            for part in held_to_people_parts(agreement, other_run.id, f" ({other_run.target})")
+        ]
+        compared, difference = _difference(agreements, other_agreements)
         sections += compared
-        plain |= {"versus": second.id, "versus_scores": [each.to_json() for each in others], **difference}
+        plain |= {
+            "versus": other_run.id,
+            "versus_scores": [agreement.to_json() for agreement in other_agreements],
+            **difference,
+        }
     if as_json:
         print_json(plain)
     else:
@@ -80,7 +88,7 @@ def agree(
 
 
 def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) -> tuple[JudgeAgreement, ...]:
-    """The labelled scores of a run.
+    """The agreement of each labelled score of a run with people's labels.
 
     Raises:
         ConfigError: there is no such score, nobody labelled it, or its labels cannot be compared with it.
@@ -95,50 +103,50 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
         raise ConfigError(
             f"a rule ended run {run.id} early: intervals for a fixed number of samples do not hold for it"
         )
-    found = held_to_people(run, columns, run.labels(), score=score, **options)
-    if not found:
+    agreements = held_to_people(run, columns, run.labels(), score=score, **options)
+    if not agreements:
         if not columns.scores:
             raise ConfigError(
                 f"run {run.id} has no score to compare with people: steelyard judges {run.id} --judges FILE"
                 f"{store_option(store)} lets judges score its answers, and compares them with its labels"
             )
         raise _nobody_labelled(run, score, store)
-    if (width := options["half_width"]) and width > 1 and any(each.share for each in found):
+    if (width := options["half_width"]) and width > 1 and any(agreement.share for agreement in agreements):
         raise ConfigError(
             f"--half-width {width:g}: the score goes from 0 to 1, so that {width:g} points are {width / 100:g}"
         )
-    if all(each.problem for each in found):
-        raise ConfigError(f"score {found[0].score!r} of run {run.id}: {found[0].problem}")
-    return found
+    if all(agreement.problem for agreement in agreements):
+        raise ConfigError(f"score {agreements[0].score!r} of run {run.id}: {agreements[0].problem}")
+    return agreements
 
 
 def _nobody_labelled(run: Run, score: str, store: str | None) -> ConfigError:
-    """Nobody labelled the score, or any of the run: what to have labelled, and how."""
-    named = _labelled_name(run, score)
-    given = sorted({label.name for label in run.labels()})
-    there = f"; there are labels named {', '.join(given)}" if given else ""
+    """The error for a score, or a run, that nobody labelled; it names the command that creates a queue."""
+    name = _labelled_name(run, score)
+    label_names = sorted({label.name for label in run.labels()})
+    others = f"; there are labels named {', '.join(label_names)}" if label_names else ""
     headline = "" if score else ", the run's headline"
     return ConfigError(
-        f"nobody labelled {f'score {score!r}' if score else 'any score'} of run {run.id}{there}. Let people label "
-        f"{named}{headline}: steelyard queue create {run.id} --score {quote(named)} --draw 100 --title TEXT "
+        f"nobody labelled {f'score {score!r}' if score else 'any score'} of run {run.id}{others}. Let people label "
+        f"{name}{headline}: steelyard queue create {run.id} --score {quote(name)} --draw 100 --title TEXT "
         f"--author NAME{store_option(store)}"
     )
 
 
 def _no_score(run: Run, score: str, known: Sequence[str]) -> ConfigError:
-    """There is no such score; a jury's is read from those of its judges, and stands in reports."""
+    """The error for an unknown score, or for the score of a jury, which is computed from those of its judges."""
     from steelyard.store.judge_panels import jury_scores_of
 
     if score in jury_scores_of(run):
         return ConfigError(
-            f"{score} is what several judges say together: steelyard report {run.id} compares it and its judges with "
-            f"people; a gate takes {score}.corrected, and --score the score of one judge"
+            f"{score} is the verdict of several judges: steelyard report {run.id} compares it and its judges with "
+            f"people; a gate takes {score}.corrected, and --score takes the score of one judge"
         )
     return ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, known)}")
 
 
 def _labelled_name(run: Run, score: str) -> str:
-    """The name of the labels that hold a score to people: of what it rates, if several judges do.
+    """The name of the labels that a score is compared with: that of the rated thing, if several judges rate it.
 
     Args:
         run: the run.
@@ -154,9 +162,9 @@ def _labelled_name(run: Run, score: str) -> str:
 
 
 def _difference(
-    found: tuple[JudgeAgreement, ...], others: tuple[JudgeAgreement, ...]
+    agreements: tuple[JudgeAgreement, ...], other_agreements: tuple[JudgeAgreement, ...]
 ) -> tuple[list[Any], dict[str, Json]]:
-    """The corrected difference of the first score that both runs have, as sections and as JSON.
+    """The corrected difference of the first score that two runs have in common, as sections and as JSON.
 
     Raises:
         ConfigError: they have none in common.
@@ -166,13 +174,13 @@ def _difference(
     from steelyard.stats.corrected import corrected_difference
     from steelyard.stats.labels_needed import labels_to_decide
 
-    by_score = {each.score: each for each in others}
-    for each in found:
-        other = by_score.get(each.score)
-        if other is not None and each.data is not None and other.data is not None:
-            scale = each.scale if each.scale == other.scale else None
-            difference = corrected_difference(each.data, other.data, scale=scale)
-            needed = labels_to_decide(each.data, other.data, scale=scale)
-            section = difference_section(difference, needed, share=each.share and other.share)
+    by_score = {agreement.score: agreement for agreement in other_agreements}
+    for agreement in agreements:
+        other = by_score.get(agreement.score)
+        if other is not None and agreement.data is not None and other.data is not None:
+            scale = agreement.scale if agreement.scale == other.scale else None
+            difference = corrected_difference(agreement.data, other.data, scale=scale)
+            needed = labels_to_decide(agreement.data, other.data, scale=scale)
+            section = difference_section(difference, needed, share=agreement.share and other.share)
             return [section], {"difference": difference_json(difference), "to_decide": needed_json(needed)}
     raise ConfigError("the two runs have no labelled score in common")

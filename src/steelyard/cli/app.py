@@ -19,7 +19,7 @@ from steelyard.cli.plain_parameters import skip_pydantic
 from steelyard.errors import ConfigError, DataError, SteelyardError
 
 _HEADINGS: Final = {
-    "Begin": (
+    "Get started": (
         ("init", "config_commands"),
         ("check", "config_commands"),
         ("diagnose", "diagnose_command"),
@@ -30,7 +30,7 @@ _HEADINGS: Final = {
         ("resume", "run_commands"),
         ("rescore", "run_commands"),
     ),
-    "Look and compare": (
+    "Inspect and compare": (
         ("runs", "read_commands"),
         ("show", "read_commands"),
         ("compare", "read_commands"),
@@ -39,7 +39,7 @@ _HEADINGS: Final = {
         ("report", "read_commands"),
         ("export", "export_commands"),
     ),
-    "Judge and remember": (
+    "Label and curate": (
         ("review", "review_command"),
         ("label", "label_command"),
         ("agree", "agree_command"),
@@ -89,7 +89,7 @@ A command of two words (`store upgrade`) is put into a group named by the first;
 _COMMANDS: Final = tuple(command for commands in _HEADINGS.values() for command in commands)
 _NAMES: Final = frozenset(name.partition(" ")[0] for name, _ in _COMMANDS)
 _READING: Final = frozenset({"show", "compare", "history", "report", "export", "view"})
-"""Commands that run nobody's code and compute with stored numbers alone."""
+"""Commands that run no user code and compute only with stored numbers."""
 _GROUPS: Final = {
     "codes": "Find out what is wrong with answers, and how often.",
     "data": "Look through datasets, and save new versions.",
@@ -122,7 +122,7 @@ def build_app(only: str = "", *, names_only: bool = False) -> typer.Typer:
 
     Args:
         only: a command's first word. Describing all the others to typer takes longer than listing a hundred runs.
-        names_only: leave out what the commands take: a list of them needs their names and descriptions alone.
+        names_only: leave out the options and arguments: a list of commands needs only names and descriptions.
     """
     app = typer.Typer(
         cls=CommandsByHeading,
@@ -150,7 +150,7 @@ def build_app(only: str = "", *, names_only: bool = False) -> typer.Typer:
         if only not in {"", first}:
             continue
         function = getattr(import_module(f"steelyard.cli.{module}"), name.replace(" ", "_"))
-        function = _nameplate(function) if names_only else _while_read(function)
+        function = _without_options(function) if names_only else _while_read(function)
         if not second:
             app.command(name)(function)
             continue
@@ -161,8 +161,8 @@ def build_app(only: str = "", *, names_only: bool = False) -> typer.Typer:
     return app
 
 
-def _nameplate(function: Callable[..., Any]) -> Callable[[], None]:
-    """A command that has the description of another and none of its options."""
+def _without_options(function: Callable[..., Any]) -> Callable[[], None]:
+    """A command with the description of another, but without its options."""
 
     def command() -> None:
         pass
@@ -172,7 +172,7 @@ def _nameplate(function: Callable[..., Any]) -> Callable[[], None]:
 
 
 def _while_read(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, made to end quietly when the reader of its output has gone."""
+    """The command, made to end without an error when the reader of its output has gone."""
 
     @functools.wraps(function)
     def command(**options: Any) -> Any:
@@ -188,19 +188,19 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: without the program's name; None takes those of this process.
     """
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    debug = "--debug" in words
-    # People add --debug behind the command that just failed, where typer does not accept a global option.
-    rest = [argument for argument in words if argument != "--debug"]
-    name = _command_in(rest)
+    arguments_given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in arguments_given
+    # People append --debug to the command that just failed; typer does not accept a global option there.
+    words = [argument for argument in arguments_given if argument != "--debug"]
+    name = _command_in(words)
     if name in _READING:
-        # The threads of numpy's BLAS spin while they have nothing to do, from its import on: a tenth of the CPU of
-        # `compare`. For what we multiply they gain nothing.
+        # From numpy's import on, the idle threads of its BLAS spin: a tenth of the CPU of `compare`. They gain nothing
+        # for matrices as small as ours.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        command = typer.main.get_command(build_app(name, names_only=not _NAMES.intersection(rest)))
+        command = typer.main.get_command(build_app(name, names_only=not _NAMES.intersection(words)))
         skip_pydantic(command)
-        code = command(args=rest, standalone_mode=False, prog_name="steelyard")
+        code = command(args=words, standalone_mode=False, prog_name="steelyard")
     except typer.Exit as stop:
         code = stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
@@ -208,7 +208,7 @@ def run_app(arguments: Sequence[str] | None = None) -> None:
         with while_read():
             print("interrupted", file=sys.stderr)  # noqa: T201  # the last line of a command that was stopped
     except Exception as error:  # noqa: BLE001  # the last line of the command line; a traceback with --debug alone
-        # A usage error can show itself; it is recognised by that, as its class differs between versions of typer.
+        # A usage error has a method `show`; it is recognised by that because its class differs between typer versions.
         show = getattr(error, "show", None) if hasattr(error, "exit_code") else None
         code = USER_MISTAKE if show or isinstance(error, ConfigError | DataError) else BROKEN
         with while_read():

@@ -1,4 +1,4 @@
-"""The commands that make scorers of codes: a model proposes codes, a scorer is tried on notes, a person installs it."""
+"""The commands that turn codes into scorers: propose codes by a model, try a scorer on notes, install it."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def codes_propose(
     from steelyard.report.terminal import print_json
     from steelyard.store import Store
 
-    asked, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
-    if asked is None:
-        raise ConfigError("--model NAME or --model-config FILE says which model proposes codes")
-    finder = CauseFinder(asked, cast("Literal['auto', 'en', 'zh']", language))
+    proposer, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
+    if proposer is None:
+        raise ConfigError("codes propose needs a model: add --model NAME or --model-config FILE")
+    finder = CauseFinder(proposer, cast("Literal['auto', 'en', 'zh']", language))
     finder.check()
     plan = ProposalPlan(analysis, finder, budget_calls)
     with Store(store) as opened:
@@ -141,8 +141,8 @@ def codes_try(
     from steelyard.scorers.judges.judge import Judge
     from steelyard.store import Store
 
-    asked, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
-    judge = None if asked is None else Judge(asked, language=cast("Literal['auto', 'en', 'zh']", language))
+    judge_model, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
+    judge = None if judge_model is None else Judge(judge_model, language=cast("Literal['auto', 'en', 'zh']", language))
     with Store(store) as opened:
         config, items = _new_scorer(opened, code, (pattern, examples), author)
         plan = TrialPlan(code, judge, budget_calls, config, items)
@@ -177,29 +177,29 @@ def codes_install(
     from steelyard.store.named_codings import find_code
 
     with Store(store) as opened:
-        found = find_code(opened, code)
-        scorer = found.code.scorer
+        named = find_code(opened, code)
+        scorer = named.code.scorer
         if scorer is None or not scorer.run:
             raise ConfigError(
-                f"the scorer of {found.code.name!r} was not tried yet: steelyard codes try {found.address}"
+                f"the scorer of {named.code.name!r} was not tried yet: steelyard codes try {named.address}"
             )
-        page = CodingPage.of(opened, found.coding)
+        page = CodingPage.of(opened, named.coding)
         lines = scorer_yaml(scorer.config)
         if not as_json:
-            _print_sections(page, found)
+            _print_sections(page, named)
             print_lines([f"\n{lines}\n\n"])  # to be copied: without colours, and lines are not broken
         if not yes:
-            _confirm(found)
-        change_code(opened, found.coding, "install", found.code.id, author=author)
+            _confirm(named)
+        change_code(opened, named.coding, "install", named.code.id, author=author)
     if as_json:
-        trial = page.trials.get(found.code.id)
-        print_json({"code": found.address, "yaml": lines, "trial": trial_json(trial) if trial else None})
+        trial = page.trials.get(named.code.id)
+        print_json({"code": named.address, "yaml": lines, "trial": trial_json(trial) if trial else None})
         return
-    say(console(), f"{found.code.name} is marked as installed by {author}; put these lines into your configuration")
+    say(console(), f"{named.code.name} is marked as installed by {author}; put these lines into your configuration")
 
 
 class _Evaluating:
-    """Runs a suite with progress, after the cost was said."""
+    """Prints the expected cost of a suite, then runs it with progress."""
 
     def __init__(self, store: str | None, *, fresh: bool, quiet: bool) -> None:
         self._store = store
@@ -218,7 +218,7 @@ class _Evaluating:
 def _model(
     flags: tuple[str, str, str], file: Path | None, store: str | None, *, fresh: bool, no_env: bool
 ) -> tuple[Model | None, RunConfig]:
-    """The model that flags or a file describe, None for none, and how runs are made.
+    """The model that flags or a file describe (None for none), and the configuration of runs.
 
     Raises:
         ConfigError: both, or a mistake in one of them.
@@ -234,30 +234,30 @@ def _model(
 
 
 def _new_scorer(
-    store: Store, code: str, given: tuple[str, int | None], author: str
+    store: Store, code: str, options: tuple[str, int | None], author: str
 ) -> tuple[Mapping[str, Any] | None, tuple[int, ...]]:
-    """The scorer that the options describe, with the items whose notes stand in it; None where they describe none.
+    """The scorer that the options describe, and the items whose notes are its examples; None without such options.
 
     Raises:
-        ConfigError: two scorers, nobody who makes it, or a code that there is not.
+        ConfigError: both kinds of scorer, no author, or an unknown code.
     """
     from steelyard.report.code_scorer import judge_config, pattern_config, score_name
     from steelyard.store.named_codings import find_code
 
-    pattern, examples = given
+    pattern, examples = options
     if not pattern and examples is None:
         return None, ()
     if pattern and examples is not None:
-        raise ConfigError("--pattern or --examples: a scorer is one of the two")
+        raise ConfigError("--pattern and --examples make two kinds of scorer: give one of them")
     if not author.strip():
         raise ConfigError("--author NAME is missing: a scorer needs the name of its author")
-    found = find_code(store, code)
-    name = score_name(found.code.name)
+    named = find_code(store, code)
+    name = score_name(named.code.name)
     if pattern:
         return pattern_config(name, pattern), ()
-    notes = [note for note in found.state.notes.values() if note.code == found.code.id]
+    notes = [note for note in named.state.notes.values() if note.code == named.code.id]
     shown = sorted(notes, key=lambda note: note.num)[:examples]
-    config = judge_config(name, found.code.definition, [note.text for note in shown])
+    config = judge_config(name, named.code.definition, [note.text for note in shown])
     return config, tuple(note.item for note in shown)
 
 
@@ -272,11 +272,11 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
 
     markdown, as_json = to
     with Store(store) as opened:
-        found = find_code(opened, f"{trial.analysis}/{trial.code}")
-        page = CodingPage.of(opened, found.coding)
+        named = find_code(opened, f"{trial.analysis}/{trial.code}")
+        page = CodingPage.of(opened, named.coding)
     result = page.trials.get(trial.code) if trial.state == "finished" else None
     if markdown is not None and result is not None:
-        write_text(markdown, markdown_page(f"Trial of {found.code.name}", [page.trial_section(trial.code)]))
+        write_text(markdown, markdown_page(f"Trial of {named.code.name}", [page.trial_section(trial.code)]))
     if as_json:
         print_json({**asdict(trial), "trial": trial_json(result) if result else None})
         return
@@ -285,18 +285,18 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
         larger = " and a larger --budget-calls" if "budget" in trial.reason else ""
         say(console(), f"resume with: the same command{larger or ' again'}")
         return
-    _print_sections(page, found)
+    _print_sections(page, named)
     cached = f", {counted(trial.from_journal, 'reply')} cached" if trial.from_journal else ""
     say(console(), f"run {trial.run}: {counted(trial.records, 'record')}{cached}")
-    say(console(), f"install with: steelyard codes install {found.address} --author NAME{store_option(store)}")
+    say(console(), f"install with: steelyard codes install {named.address} --author NAME{store_option(store)}")
 
 
-def _print_sections(page: CodingPage, found: NamedCode) -> None:
+def _print_sections(page: CodingPage, named: NamedCode) -> None:
     from steelyard.report.terminal import console
     from steelyard.report.terminal_sections import print_sections
 
-    if found.code.id in page.trials:
-        print_sections(console(), [page.trial_section(found.code.id)])
+    if named.code.id in page.trials:
+        print_sections(console(), [page.trial_section(named.code.id)])
 
 
 def _print_proposals(result: CodeProposals, store: str | None) -> None:
@@ -313,22 +313,22 @@ def _print_proposals(result: CodeProposals, store: str | None) -> None:
     for code in result.codes:
         say(to, f"  {code.id}  {code.name}: {counted(len(code.proposed_items), 'note')}. {code.definition}")
     if result.unplaced:
-        say(to, f"notes under none: {result.unplaced:,}")
+        say(to, f"notes under no proposed code: {result.unplaced:,}")
     if result.codes:
         address = shlex.quote(f"{result.analysis}/{result.codes[0].id}")
-        say(to, "None of them counts before a person adopts it:")
+        say(to, "A proposed code counts once a person adopts it:")
         say(to, f"  steelyard codes edit {address} --adopt --author NAME{store_option(store)}")
 
 
-def _confirm(found: NamedCode) -> None:
-    """Ask whether the scorer is installed.
+def _confirm(named: NamedCode) -> None:
+    """Ask the user to confirm the installation.
 
     Raises:
         ConfigError: there is no terminal to ask on.
-        Abort: it is not.
+        Abort: the user says no.
     """
     from steelyard.escaping import visible
 
     if not sys.stdin.isatty():
         raise ConfigError("installing a scorer needs confirmation: answer on a terminal, or add --yes")
-    typer.confirm(f"mark the scorer of {visible(found.code.name)} as installed?", abort=True)
+    typer.confirm(f"mark the scorer of {visible(named.code.name)} as installed?", abort=True)

@@ -81,8 +81,8 @@ def codes_list(
     from steelyard.store.codings import codings, read_coding
 
     with Store(store) as opened:
-        found = codings(opened, named_run(opened, run) if run else None)
-        states = [(coding, read_coding(opened, coding)) for coding in found]
+        analyses = codings(opened, named_run(opened, run) if run else None)
+        states = [(coding, read_coding(opened, coding)) for coding in analyses]
         targets = {stored.id: stored.target for stored in opened.runs()}
     if as_json:
         print_json(
@@ -102,9 +102,9 @@ def codes_list(
         )
         return
     for coding, state in states:
-        of = ", ".join(targets.get(ident, f"{ident} (deleted)") for ident in coding.drawn)
+        target_names = ", ".join(targets.get(ident, f"{ident} (deleted)") for ident in coding.drawn)
         counts = f"{len(state.notes):,} of {len(coding.items):,} noted, {len(state.adopted)} codes"
-        say(console(), f"{coding.id}  {counts}  {of}")
+        say(console(), f"{coding.id}  {counts}  {target_names}")
     if not states:
         say(console(), "there is no error analysis: draw one with")
         say(console(), "  steelyard codes draw RUN --author NAME")
@@ -229,41 +229,41 @@ def codes_edit(
     if sum([bool(name or definition), bool(into), adopt, drop]) != 1:
         raise ConfigError("choose what to do with the code: --name and --definition, --merge-into, --adopt or --drop")
     with Store(store) as opened:
-        found = find_code(opened, code)
+        named = find_code(opened, code)
         if into:
-            done = _merge(opened, found, into, author)
+            outcome = _merge(opened, named, into, author)
         elif name or definition:
-            done = _describe(opened, found, (name, definition), author)
+            outcome = _describe(opened, named, (name, definition), author)
         else:
-            done = _change(opened, found, author, adopt=adopt)
-    say(console(), f"error analysis {found.coding.id}: {found.code.name} {done}")
+            outcome = _change(opened, named, author, adopt=adopt)
+    say(console(), f"error analysis {named.coding.id}: {named.code.name} {outcome}")
 
 
-def _describe(store: Store, found: NamedCode, described: tuple[str, str], author: str) -> str:
+def _describe(store: Store, named: NamedCode, description: tuple[str, str], author: str) -> str:
     from steelyard.store.codings import edit_code
 
-    name, definition = described
-    name, definition = name or found.code.name, definition or found.code.definition
-    edit_code(store, found.coding, found.code.id, name, definition=definition, author=author)
-    return f"is now {name}" if name != found.code.name else "is defined"
+    name, definition = description
+    name, definition = name or named.code.name, definition or named.code.definition
+    edit_code(store, named.coding, named.code.id, name, definition=definition, author=author)
+    return f"is now {name}" if name != named.code.name else "is defined"
 
 
-def _merge(store: Store, found: NamedCode, into: str, author: str) -> str:
+def _merge(store: Store, named: NamedCode, into: str, author: str) -> str:
     from steelyard.errors import did_you_mean
     from steelyard.store.codings import merge_codes
 
-    other = found.state.named(into.removeprefix(f"{found.coding.id}/"))
+    other = named.state.named(into.removeprefix(f"{named.coding.id}/"))
     if other is None:
-        known = did_you_mean(into, [code.name for code in found.state.adopted])
-        raise ConfigError(f"--merge-into: error analysis {found.coding.id} has no code {into!r}{known}")
-    merge_codes(store, found.coding, found.code.id, other.id, author=author)
+        known = did_you_mean(into, [code.name for code in named.state.adopted])
+        raise ConfigError(f"--merge-into: error analysis {named.coding.id} has no code {into!r}{known}")
+    merge_codes(store, named.coding, named.code.id, other.id, author=author)
     return f"is merged into {other.name}"
 
 
-def _change(store: Store, found: NamedCode, author: str, *, adopt: bool) -> str:
+def _change(store: Store, named: NamedCode, author: str, *, adopt: bool) -> str:
     from steelyard.store.codings import change_code
 
-    if adopt and found.code.state == "adopted":
-        raise ConfigError(f"the code {found.code.name!r} is adopted already")
-    change_code(store, found.coding, "adopt" if adopt else "drop", found.code.id, author=author)
+    if adopt and named.code.state == "adopted":
+        raise ConfigError(f"the code {named.code.name!r} is adopted already")
+    change_code(store, named.coding, "adopt" if adopt else "drop", named.code.id, author=author)
     return "is adopted" if adopt else "is dropped"

@@ -1,6 +1,6 @@
-"""`steelyard completion`: a script by which a shell completes commands, options and names of runs.
+"""`steelyard completion`: a script with which a shell completes commands, options and names of runs.
 
-The script holds commands and options itself, so that a press of Tab starts no Python but for names of runs.
+The script contains all commands and options, so that Tab starts Python only to complete the name of a run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from steelyard.errors import ConfigError, did_you_mean
 
 _SHELLS: Final = ("bash", "zsh", "fish")
 _RUNS: Final = "runs"
-"""What the scripts ask for at each press of Tab: names of runs, a line each."""
+"""The argument with which the scripts request the names of runs, one per line, when Tab is pressed."""
 _MOST_RUNS: Final = 200
 _OF_RUNS: Final = frozenset({"RUN", "RUN..."})
 _BASH: Final = """\
@@ -52,9 +52,9 @@ class CompletedCommand:
     Args:
         options: as they are typed.
         takes_runs: whether runs are named by its arguments.
-        words: commands of a group.
-        help: its first sentence; of each option likewise.
-        helps: option -> what it does.
+        words: what the next argument can be, such as the commands of a group; empty if it is free.
+        help: the first sentence of its help.
+        helps: option -> its help.
     """
 
     options: Sequence[str]
@@ -76,7 +76,7 @@ def completion(
     if shell == _RUNS:
         lines = _names_of_runs(store)
     elif shell in _SHELLS:
-        commands = _described()
+        commands = _completed_commands()
         lines = list(_fish(commands)) if shell == "fish" else list(_bash(commands, in_zsh=shell == "zsh"))
     else:
         raise ConfigError(f"no script for {shell!r}{did_you_mean(shell, _SHELLS)}")
@@ -85,7 +85,7 @@ def completion(
 
 
 def _names_of_runs(where: str | None) -> list[str]:
-    """Ids and targets of the newest runs, and `latest`; a name with blanks could not be told from two words."""
+    """Ids and targets of the newest runs, and `latest`; not names with spaces, which the shell would split."""
     from steelyard.store import Store
     from steelyard.store.store import LATEST
 
@@ -95,16 +95,16 @@ def _names_of_runs(where: str | None) -> list[str]:
     return [name for name in dict.fromkeys(names) if shlex.quote(name) == name]
 
 
-def _described() -> dict[str, CompletedCommand]:
-    """Every command, and "" with what can be the first word."""
+def _completed_commands() -> dict[str, CompletedCommand]:
+    """Every command by name, and "" with the possible first words."""
     from steelyard.cli.app import build_app
 
     app: Any = typer.main.get_command(build_app())
-    commands = {"": _of(app), **{name: _of(command) for name, command in app.commands.items()}}
+    commands = {"": _completed(app), **{name: _completed(command) for name, command in app.commands.items()}}
     return {**commands, "completion": replace(commands["completion"], words=_SHELLS)}
 
 
-def _of(command: Any) -> CompletedCommand:
+def _completed(command: Any) -> CompletedCommand:
     options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
     arguments = {parameter.metavar for parameter in command.params if parameter.param_type_name == "argument"}
     helps = {

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from steelyard.scorers.open_references import OpenReference
 
 _RENAMED: Final = {"gitignore": ".gitignore"}
-"""Name in the package -> name that is written: as .gitignore it would hide files of this package from git."""
+"""Name in the package -> name that is written: a .gitignore in the package would hide files of it from git."""
 _PEEK_BYTES: Final = 4096
 _REPLIES: Final = "replies/"
-"""In front of the name of a packaged JSON schema of replies."""
+"""Prefix of the names of packaged JSON schemas of replies."""
 
 
 def init(
@@ -33,7 +33,7 @@ def init(
         Path, typer.Argument(metavar="FOLDER", help="Where to write; created if it does not exist.")
     ] = Path(),
     *,
-    suite: Annotated[str, typer.Option("--suite", metavar="NAME", help="Which suite to begin with.")] = "choice",
+    suite: Annotated[str, typer.Option("--suite", metavar="NAME", help="The suite of the configuration.")] = "choice",
     language: Annotated[
         Literal["en", "zh"], typer.Option("--language", help="Language of the dataset and of the comments.")
     ] = "en",
@@ -48,11 +48,11 @@ def init(
     try:
         existing = sorted(name for name in starter if os.path.lexists(folder / name))
         if existing:
-            raise ConfigError(f"{folder} holds {', '.join(existing)} already; nothing was written. Name another folder")
+            raise ConfigError(f"{folder} has {', '.join(existing)} already; nothing was written. Name another folder")
         folder.mkdir(parents=True, exist_ok=True)
         for name, file in sorted(starter.items()):
-            with (folder / name).open("xb") as written:
-                written.write(file.read_bytes())
+            with (folder / name).open("xb") as opened:
+                opened.write(file.read_bytes())
     except (OSError, ValueError) as error:
         raise ConfigError(f"{folder} cannot be written: {error}") from error
     typer.echo(f"Written to {folder}: {', '.join(sorted(starter))}")
@@ -67,7 +67,7 @@ def _starter(suite: str, language: str) -> Traversable:
     starters = files("steelyard.config").joinpath("starter", language)
     folders = {folder.name: folder for folder in starters.iterdir() if folder.is_dir()}
     if suite not in folders:
-        raise ConfigError(f"there is no suite {suite!r} to begin with{did_you_mean(suite, folders)}")
+        raise ConfigError(f"there is no first configuration for a suite {suite!r}{did_you_mean(suite, folders)}")
     return folders[suite]
 
 
@@ -158,26 +158,26 @@ def check(
 
 
 def _check_configurations(paths: Sequence[Path], *, no_env: bool, as_json: bool) -> None:
-    """Check each of them, also after one that is wrong: a commit hook passes all that were changed."""
+    """Check all configurations, also after an invalid one: a commit hook passes all changed files."""
     from steelyard.config.check_dataset import open_references_of
     from steelyard.report.terminal import print_json
 
     plain: list[dict[str, Any]] = []
-    wrong: list[SteelyardError] = []
+    errors: list[SteelyardError] = []
     for path in paths:
         try:
             loaded = load_config(path, no_env=no_env)
-            opened = open_references_of(loaded.suite)
+            open_references = open_references_of(loaded.suite)
         except SteelyardError as error:
-            wrong.append(error)
+            errors.append(error)
             continue
-        plain.append(_plain_configuration(loaded, opened))
+        plain.append(_plain_configuration(loaded, open_references))
         if not as_json:
-            _print_lines(_configuration_lines(loaded, opened))
-    if len(wrong) == 1:
-        raise wrong[0]
-    if wrong:
-        raise ConfigError("\n".join(map(str, wrong)))
+            _print_lines(_configuration_lines(loaded, open_references))
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise ConfigError("\n".join(map(str, errors)))
     if as_json:
         print_json(plain[0] if len(paths) == 1 else plain)
 
@@ -187,11 +187,11 @@ def _header(text: str) -> Literal["auto", "none"] | int:
         return "auto" if text == "auto" else "none"
     if not (text.isascii() and text.isdigit()):
         raise ConfigError(f"--header is {text!r}; expected auto, none, or the number of a row")
-    return int(text[:9])  # as many digits as any sheet needs; int() refuses texts of thousands
+    return int(text[:9])  # enough digits for any sheet; int() rejects a text of thousands of digits
 
 
 def is_configuration(file: Path) -> bool:
-    """Whether `file` is a configuration and not a dataset: by its suffix, and a JSON file by not being an array."""
+    """Whether `file` is a configuration and not a dataset: by its suffix; a JSON file if it is not an array."""
     from steelyard.config.load import SUFFIXES
 
     suffix = file.suffix.lower()
@@ -329,7 +329,7 @@ def _prompt_names() -> tuple[str, ...]:
 
 
 def _prompt_text(name: str) -> str:
-    """The file as it is: in a schema the placeholder for the letters stays, because a copy needs it."""
+    """The text of the file; in a schema the placeholder for the letters is not filled, because a copy needs it."""
     suffix = "json" if name.startswith(_REPLIES) else "txt"
     from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""The commands of datasets: look through a version, change rows in a draft, save it as a new file, say what changed."""
+"""The commands for datasets: show a version, change rows in a draft, save it as a new file, compare versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steelyard.store.named_datasets import DatasetVersion, NamedDataset
 
 _CELL: Final = 300
-"""Characters of a cell in a list of rows."""
+"""Maximum number of characters shown of a cell in a list of rows."""
 _DatasetArgument = Annotated[
     str, typer.Argument(metavar="DATASET", help="Its name or id (steelyard data list).", show_default=False)
 ]
@@ -43,16 +43,16 @@ def data_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     from steelyard.store.named_datasets import named_datasets
 
     with Store(store) as opened:
-        found = named_datasets(opened)
+        datasets = named_datasets(opened)
         if as_json:
-            print_json([_plain(dataset) for dataset in found])
+            print_json([_plain(dataset) for dataset in datasets])
             return
-        for dataset in found:
+        for dataset in datasets:
             say(console(), f"{dataset.id}  {dataset.name}  {dataset.folder or ''}".rstrip())
             for version in dataset.versions:
                 runs = ", ".join(run.id for run in version.runs[:5]) or "no run yet"
                 say(console(), f"    {version.digest[:8]}  {version.name}  {runs}{_saved(version)}")
-        if not found:
+        if not datasets:
             say(console(), "no run of this store names a dataset file")
 
 
@@ -73,10 +73,10 @@ def data_show(
 
     with Store(store) as opened:
         _, _, file, draft = _opened(opened, dataset, version)
-    wanted = search.casefold()
+    needle = search.casefold()
     edits = {ident: edit for ident, edit in draft.edits.items() if edit.kind != "retired"}
     rows = [
-        row for row in edited_rows(file, edits) if wanted in "\n".join([row.id, *map(file.shown, row.cells)]).casefold()
+        row for row in edited_rows(file, edits) if needle in "\n".join([row.id, *map(file.shown, row.cells)]).casefold()
     ]
     shown = rows[:first] if first else rows
     state = {ident: row.edit.kind for ident, row in draft.rows.items()}
@@ -96,7 +96,7 @@ def data_show(
     say(console(), f"{len(shown):,} of {len(rows):,} rows")
 
 
-def data_edit(  # options of a command
+def data_edit(
     dataset: _DatasetArgument,
     row: _RowArgument,
     *,
@@ -110,19 +110,21 @@ def data_edit(  # options of a command
     from steelyard.store import Store
 
     with Store(store) as opened:
-        found, _, file, draft = _opened(opened, dataset, version)
-        before = draft.rows.get(row)
-        in_file = next((each for each in file.rows if each.id == row), None)
-        if in_file is None and before is None:
+        named, _, file, draft = _opened(opened, dataset, version)
+        draft_row = draft.rows.get(row)
+        in_file = next((candidate for candidate in file.rows if candidate.id == row), None)
+        if in_file is None and draft_row is None:
             raise ConfigError(f"{file.path.name} has no row {row!r}")
-        kept = dict(before.edit.cells) if before and before.edit.kind != "retired" else {}
-        old = dict(zip(file.columns, in_file.cells, strict=True)) if in_file else {}
-        edit = RowEdit("changed" if in_file else "added", {**kept, **_typed(file, cells, {**old, **kept})})
+        draft_cells = dict(draft_row.edit.cells) if draft_row and draft_row.edit.kind != "retired" else {}
+        file_cells = dict(zip(file.columns, in_file.cells, strict=True)) if in_file else {}
+        edit = RowEdit(
+            "changed" if in_file else "added", {**draft_cells, **_typed(file, cells, {**file_cells, **draft_cells})}
+        )
         _change(opened, draft, row, edit, author)
-        _say_draft(opened, found, draft)
+        _say_draft(opened, named, draft)
 
 
-def data_add(  # options of a command
+def data_add(
     dataset: _DatasetArgument,
     row: Annotated[str, typer.Argument(metavar="[ROW]", help="The new row's id; by default that of the sample.")] = "",
     *,
@@ -144,7 +146,7 @@ def data_add(  # options of a command
     from steelyard.store.dataset_drafts import checked_row_id
 
     with Store(store) as opened:
-        found, _, file, draft = _opened(opened, dataset, version)
+        named, _, file, draft = _opened(opened, dataset, version)
         filled: dict[str, Any] = {}
         origin: dict[str, Any] = {}
         if sample:
@@ -158,13 +160,13 @@ def data_add(  # options of a command
             origin = {"run": run.id, "target": run.target, "sample": ident, "repeat": record.repeat}
             row = row or ident
         ident = checked_row_id(row)
-        if ident in draft.rows or any(each.id == ident for each in file.rows):
+        if ident in draft.rows or any(other.id == ident for other in file.rows):
             raise ConfigError(f"{file.path.name} or its draft has a row with the id {ident}: name another")
         edit = RowEdit("added", {**filled, **_typed(file, cells, filled)})
         if not edit.cells:
             raise ConfigError("a row has at least one cell: give --set COLUMN=VALUE, or --from RUN/SAMPLE")
         _change(opened, draft, ident, edit, author, origin)
-        _say_draft(opened, found, draft)
+        _say_draft(opened, named, draft)
 
 
 def data_retire(
@@ -181,12 +183,12 @@ def data_retire(
     from steelyard.store import Store
 
     with Store(store) as opened:
-        found, _, file, draft = _opened(opened, dataset, version)
-        known = draft.rows if undo else {each.id for each in file.rows}
+        named, _, file, draft = _opened(opened, dataset, version)
+        known = draft.rows if undo else {candidate.id for candidate in file.rows}
         if row not in known:
             raise ConfigError(f"{'the draft of ' if undo else ''}{file.path.name} has no row {row!r}")
         _change(opened, draft, row, None if undo else RowEdit("retired"), author)
-        _say_draft(opened, found, draft)
+        _say_draft(opened, named, draft)
 
 
 def data_diff(
@@ -204,11 +206,11 @@ def data_diff(
     from steelyard.store import Store
 
     with Store(store) as opened:
-        found, later, file, draft = _opened(opened, dataset, b)
+        named, later, file, draft = _opened(opened, dataset, b)
         if draft.rows and not a and not b:
             title, difference = f"draft of {later.name}", draft_difference(file, draft.edits)
         else:
-            earlier = found.version(a) if a else found.parent(later)
+            earlier = named.version(a) if a else named.parent(later)
             title = f"{earlier.name} ({earlier.digest[:8]}) to {later.name} ({later.digest[:8]})"
             difference = dataset_difference(open_version(earlier), file)
     if as_json:
@@ -235,14 +237,14 @@ def data_save(
     from steelyard.store.dataset_drafts import read_draft
 
     with Store(store) as opened:
-        found, of = _named(opened, dataset, version)
-        seen = read_draft(opened, found.id, of.digest).last
-        saved = save_draft(opened, found, of, author=author, seen=seen)
+        named, base = _named(opened, dataset, version)
+        seen = read_draft(opened, named.id, base.digest).last
+        saved = save_draft(opened, named, base, author=author, seen=seen)
     if as_json:
-        print_json({"file": f"{found.folder}/{saved.name}", "digest": saved.digest, **saved.counts})
+        print_json({"file": f"{named.folder}/{saved.name}", "digest": saved.digest, **saved.counts})
         return
     counts = ", ".join(f"{n:,} {name}" for name, n in saved.counts.items() if n)
-    say(console(), f"saved {saved.name} in {found.folder}: {counts}")
+    say(console(), f"saved {saved.name} in {named.folder}: {counts}")
 
 
 def _named(store: Store, name: str, digest: str) -> tuple[NamedDataset, DatasetVersion]:
@@ -260,17 +262,17 @@ def _opened(store: Store, name: str, digest: str) -> tuple[NamedDataset, Dataset
     return dataset, version, open_version(version), read_draft(store, dataset.id, version.digest)
 
 
-def _typed(file: DatasetFile, given: Sequence[str] | None, before: dict[str, Any]) -> dict[str, Any]:
+def _typed(file: DatasetFile, assignments: Sequence[str] | None, before: dict[str, Any]) -> dict[str, Any]:
     """The cells of `--set COLUMN=VALUE`."""
     from steelyard.config.dataset_versions import like_cells
     from steelyard.errors import did_you_mean
 
     like = like_cells(file)
     cells = {}
-    for part in given or ():
-        column, mark, text = part.partition("=")
-        if not mark:
-            raise ConfigError(f"--set: expected COLUMN=VALUE, not {part!r}")
+    for assignment in assignments or ():
+        column, equals, text = assignment.partition("=")
+        if not equals:
+            raise ConfigError(f"--set: expected COLUMN=VALUE, not {assignment!r}")
         if column not in file.columns or column == file.id_column:
             known = [name for name in file.columns if name != file.id_column]
             raise ConfigError(f"{file.path.name} has no column {column!r} to set{did_you_mean(column, known)}")
@@ -278,7 +280,7 @@ def _typed(file: DatasetFile, given: Sequence[str] | None, before: dict[str, Any
     return cells
 
 
-def _change(  # a change is made of these
+def _change(
     store: Store,
     draft: DatasetDraft,
     row: str,

@@ -1,4 +1,4 @@
-"""The command `diagnose`: what is installed, where each setting comes from, and whether the endpoints answer."""
+"""The command `diagnose`: shows what is installed and where each setting comes from, and probes the endpoints."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _EXTRAS: Final = {
     "postgres": "psycopg",
     "xlsx": "openpyxl",
 }
-"""Extra -> the package by whose version it is shown."""
+"""Extra -> the package whose version is shown for it."""
 _LONGEST: Final = 60
-"""Characters of a setting's value that are shown."""
+"""Maximum number of characters shown of a setting's value."""
 
 
 def diagnose(

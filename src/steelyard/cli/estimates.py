@@ -15,7 +15,7 @@ _HEADS = ("stage", "records", "calls", "cached", "tokens in", "tokens out")
 
 
 def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, as_json: bool) -> None:
-    """Print the calls and tokens that running the suites would cost."""
+    """Print the calls, tokens and cost expected of running the suites."""
     from steelyard.report.terminal import console, print_json
     from steelyard.report.terminal_sections import print_sections
     from steelyard.suite.dry_run import estimate
@@ -30,7 +30,7 @@ def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, a
 
 
 def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
-    """Say on standard error what running a suite is about to cost; nothing where it asks no model."""
+    """Print on standard error what running a suite will cost; nothing if it calls no model."""
     from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, say
     from steelyard.suite.dry_run import estimate
@@ -47,7 +47,7 @@ def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
 def _section(estimates: Sequence[Estimate], hints: Iterable[str] = ()) -> Section:
     from steelyard.report.section import Section, SectionTable, TableColumn, sentences
 
-    # Without any price the column of costs would be question marks alone.
+    # Without any price the column of costs would hold only question marks.
     priced = any(stage.money is not None for entry in estimates for stage in entry.stages)
     heads = [*_HEADS, "cost"] if priced else _HEADS
     columns = (TableColumn("target", "name"), TableColumn(heads[0], "text"), *map(TableColumn, heads[1:]))
@@ -58,18 +58,18 @@ def _section(estimates: Sequence[Estimate], hints: Iterable[str] = ()) -> Sectio
 def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
     stages = [stage for entry in estimates for stage in entry.stages]
     if not stages:
-        yield "Nothing here asks a model: no call would be sent."
+        yield "No target or scorer calls a model: no call would be sent."
         return
     new = sum(entry.calls - entry.in_journal for entry in estimates)
     judged = any(stage.stage != "target" for stage in stages)
     yield (
         f"{new} calls would be sent; retries come on top. Tokens in are an estimate"
-        f"{', of judges without the answers that they will see' if judged else ''}, tokens out the most that "
+        f"{', for judges without the answers that they will see' if judged else ''}, tokens out the most that "
         "max_tokens allows (? where it is not set). Nothing was sent."
     )
     if texts := sum(stage.embedded_texts for stage in stages):
         calls = sum(stage.embedding_calls for stage in stages)
-        yield f"Among them {calls} calls for vectors: {texts} texts would be embedded, chunks of documents once."
+        yield f"{calls} of the calls are for embeddings: {texts} texts, each chunk of a document counted once."
     yield _cost(estimates)
     if any(entry.minutes for entry in estimates):
         yield f"At the rate limits it takes at least {sum(entry.minutes or 0.0 for entry in estimates):.1f} minutes."

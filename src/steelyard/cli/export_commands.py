@@ -77,8 +77,8 @@ def export(
 
     A workbook (.xlsx) takes several runs, one per sheet, after a sheet with their summaries. --json-dir takes several
     too and writes one file per run; if their dataset has several files, one per file, in folders. --salvage reads a
-    copy of a damaged store file row by row, and exits with code 4 if anything is missing. --labels writes what people
-    and models said of the records, replaced and withdrawn labels too; steelyard label --from reads it back.
+    copy of a damaged store file row by row, and exits with code 4 if anything is missing. --labels writes the labels of
+    people and models, replaced and withdrawn ones too; steelyard label --from reads the file back.
     """
     from steelyard.store import Store
 
@@ -183,16 +183,16 @@ def promote(
             say(out, f"  {row['id']}")
 
 
-def _format(named: str, out: Path | None) -> str:
-    """The format of `--format`, or the one that the file's suffix stands for; JSON lines without either.
+def _format(option: str, out: Path | None) -> str:
+    """The format that `--format` names, else that of the file's suffix, else JSON lines.
 
     Raises:
         ConfigError: there is no such format.
     """
-    if named:
-        if named not in _FORMATS:
-            raise ConfigError(f"--format {named!r}: expected {', '.join(_FORMATS)}")
-        return named
+    if option:
+        if option not in _FORMATS:
+            raise ConfigError(f"--format {option!r}: expected {', '.join(_FORMATS)}")
+        return option
     suffix = "" if out is None else out.suffix.lower()[1:]
     if suffix and suffix not in _FORMATS:
         raise ConfigError(
@@ -238,7 +238,7 @@ def _write_binary(runs: Sequence[Run], form: str, out: Path | None) -> None:
 
 
 def _write_labels(store: Store, runs: Sequence[Run], form: str, out: Path | None) -> None:
-    """Write every label that was ever given on a run, so that `steelyard label RUN --from FILE` reads them back.
+    """Write all labels of a run, also replaced and withdrawn ones, in a form that `steelyard label --from` reads.
 
     Raises:
         ConfigError: several runs, or another format than JSON lines and CSV.
@@ -248,13 +248,13 @@ def _write_labels(store: Store, runs: Sequence[Run], form: str, out: Path | None
 
     if len(runs) > 1 or form not in {"jsonl", "csv"}:
         raise ConfigError("--labels writes the labels of one run as jsonl or csv")
-    given = all_labels(store, runs[0])
-    lines = labels_csv(runs[0], given) if form == "csv" else labels_jsonl(runs[0], given)
+    labels = all_labels(store, runs[0])
+    lines = labels_csv(runs[0], labels) if form == "csv" else labels_jsonl(runs[0], labels)
     if out is None:
         print_lines(lines)
         return
     write_lines(out, lines)
-    typer.echo(f"wrote {out}: {len(given)} labels")
+    typer.echo(f"wrote {out}: {len(labels)} labels")
 
 
 def _write_json_dir(runs: Sequence[Run], folder: Path, source: str, *, overwrite: bool) -> None:

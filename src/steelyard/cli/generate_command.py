@@ -193,7 +193,7 @@ def _begin(
 
     earlier = None if fresh else newest_run(suite, store)
     if earlier is not None and earlier.state == "finished" and not request.review:
-        earlier = None  # a new run, whose replies come from the journal; a review goes on with the finished one
+        earlier = None  # start a new run, whose replies come from the journal; only a review uses the finished one
     _check_out(Path(request.out), earlier, suite, overwrite=overwrite)
     if earlier is not None and earlier.state == "finished":
         _report(request, questions_of(earlier, suite), suite, store=store, as_json=False)
@@ -213,7 +213,7 @@ def resume_generate(
     if stored is None:
         raise ConfigError(f"run {run.id} was started from Python: call generate_qa() there again to resume it")
     request = _QaRequest(**stored["generate"])
-    # Versions that knew no boilerplate asked about it, and a run goes on with the chunks that it was begun with.
+    # Versions before keep_boilerplate used boilerplate too, and a resumed run must have the chunks it started with.
     request = replace(request, settings={"keep_boilerplate": True, **request.settings})
     suite, values = request.suite(no_env=no_env)
     _check_out(Path(request.out), run, suite, overwrite=False)
@@ -269,7 +269,7 @@ class _QaRequest:
 
 
 def _check_request(request: _QaRequest, baseline: str, *, as_json: bool) -> None:
-    """Refuse a request without documents, with no writer or several, and options that exclude each other.
+    """Reject a request without documents, with no model or several, or with options that exclude each other.
 
     Raises:
         ConfigError: which options.
@@ -289,7 +289,7 @@ def _check_request(request: _QaRequest, baseline: str, *, as_json: bool) -> None
 
 
 def _check_out(path: Path, earlier: Run | None, suite: Suite, *, overwrite: bool) -> None:
-    """Refuse an existing file, unless all its questions come from the run that is resumed.
+    """Reject an existing file, unless all its questions come from the run that is resumed.
 
     Raises:
         ConfigError: it exists, or could not be written.
@@ -305,7 +305,7 @@ def _check_out(path: Path, earlier: Run | None, suite: Suite, *, overwrite: bool
         if own and {row.id for row in read_rows(path)} <= own:
             return
     except DataError:
-        pass  # the file holds something else, so it is not ours to replace
+        pass  # not a question set, so it must not be replaced
     raise ConfigError(f"{path} exists already; name another file, or replace it with --overwrite")
 
 
@@ -322,7 +322,7 @@ def _generate(
 
 
 def _report(request: _QaRequest, questions: QaSet, suite: Suite, *, store: str | None, as_json: bool) -> NoReturn:
-    """Save the questions, or ask a person about each, report, and exit with the code of the run."""
+    """Save the questions or let a person review them, print the report, and exit with the code of the run."""
     out = Path(request.out)
     state = questions.report.state
     reviewed = request.review and bool(questions.rows) and state != "interrupted"
@@ -340,7 +340,7 @@ def _report(request: _QaRequest, questions: QaSet, suite: Suite, *, store: str |
 
 
 def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | None, as_json: bool) -> None:
-    """Print what was made and dropped; without a file the questions are going to be reviewed."""
+    """Print how many questions were generated and dropped; `out` is None if they are reviewed next."""
     from steelyard.report.terminal import console, print_json, say, table
 
     report = questions.report

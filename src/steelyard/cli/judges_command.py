@@ -1,4 +1,4 @@
-"""The command `judges`: judges stored answers by several judges, and compares them with the same labels."""
+"""The command `judges`: scores stored answers with several judges and compares each judge with people's labels."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def judges(
     from steelyard.cli.estimates import print_estimate, say_cost
     from steelyard.store import Store
 
-    found, values = load_judges_file(file, no_env=no_env)
+    judges_file, values = load_judges_file(file, no_env=no_env)
     with Store(store) as opened:
         judged = _judged(named_run(opened, run))
-        suites = _suites(judged, found, labelled_only=labelled_only, canary=canary, seed=seed)
+        suites = _suites(judged, judges_file, labelled_only=labelled_only, canary=canary, seed=seed)
         if dry_run:
             print_estimate(suites, store, fresh=fresh, as_json=as_json)
             return
@@ -78,28 +78,28 @@ def judges(
             say_cost(suite, store, fresh=fresh)
         runs = [_run(suite, values, store, fresh=fresh, quiet=quiet) for suite in suites]
         _print(judged, runs, store, as_json=as_json)
-    worst = max(exit_code(each.state) for each in runs)
+    worst = max(exit_code(judges_run.state) for judges_run in runs)
     if worst:
         raise typer.Exit(worst)
 
 
 def _judged(run: Run) -> Run:
-    """The run, if its answers can be judged.
+    """Return `run` if its answers can be judged.
 
     Raises:
-        ConfigError: it is a run of judges itself, or still running.
+        ConfigError: it is itself a run of judges, or still running.
     """
     from steelyard.store.labels import JUDGES
 
     if run.kind == JUDGES:
-        raise ConfigError(f"run {run.id} judges answers itself: name the run that gave them")
+        raise ConfigError(f"run {run.id} is itself a run of judges: name the run whose answers it judges")
     if run.state == "running":
         raise ConfigError(f"run {run.id} is still running")
     return run
 
 
 def _suites(judged: Run, file: JudgesFile, *, labelled_only: bool, canary: float, seed: int) -> list[Suite]:
-    """The judges' run, and the canary's where there is one.
+    """The suite of the judges and, with --canary, the suite of the altered answers.
 
     Raises:
         ConfigError: there is no answer to judge, or no label.
@@ -130,17 +130,17 @@ def _print(judged: Run, runs: Sequence[Run], store: str | None, *, as_json: bool
     from steelyard.report.terminal import console, print_json
     from steelyard.report.terminal_sections import print_sections
 
-    found = runs[0].summary()
+    summary = runs[0].summary()
     plain: dict[str, Json] = {
         "run": judged.id,
         "judges_run": runs[0].id,
         "canary_run": runs[1].id if len(runs) > 1 else None,
-        "panels": [panel.to_json() for panel in found.panels],
-        "checks": [check.to_json() for check in found.checks],
+        "panels": [panel.to_json() for panel in summary.panels],
+        "checks": [check.to_json() for check in summary.checks],
     }
     if as_json:
         print_json(plain)
         return
-    forms = Section("", notes=tuple(sentences(reply_form_texts(found))))
-    print_sections(console(), [forms, checks_section([found], [""]), panels_section([found], [""])])
+    forms = Section("", notes=tuple(sentences(reply_form_texts(summary))))
+    print_sections(console(), [forms, checks_section([summary], [""]), panels_section([summary], [""])])
     typer.echo(f"\nverdicts of all judges: steelyard show {runs[0].id}{store_option(store)}", err=True)

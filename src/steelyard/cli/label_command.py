@@ -1,4 +1,4 @@
-"""The command `label`: stores what people say of a run's records, one by one, interactively, or from a file."""
+"""The command `label`: stores people's verdicts on records, for one record, interactively, or from a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from steelyard.types import Label
 
 _COMMENT: Final = "#"
-"""Begins a comment in place of a verdict."""
+"""Starts a comment in place of a verdict."""
 _KEYS: Final = "Enter skips, # TEXT comments, back goes back, q ends"
 
 
@@ -50,21 +50,21 @@ class _Request:
 
     @property
     def is_single(self) -> bool:
-        """Whether one record is labelled by the arguments."""
+        """Whether the arguments label one record."""
         return bool(self.sample)
 
     def check(self) -> None:
-        """Refuse arguments that are incomplete or contradict each other.
+        """Reject arguments that are incomplete or contradict each other.
 
         Raises:
             ConfigError: what is missing.
         """
         if self.author.startswith("model:"):
             raise ConfigError(
-                f"--author {self.author}: verdicts are given by people; names that begin with model: are models'"
+                f"--author {self.author}: the author is a person; names that begin with model: are reserved for models"
             )
-        says = [bool(self.value), self.withdraw]
-        fits_single = sum(says) == 1 or (not any(says) and bool(self.comment))
+        verdicts = [bool(self.value), self.withdraw]
+        fits_single = sum(verdicts) == 1 or (not any(verdicts) and bool(self.comment))
         fits_file = not (self.sample or self.withdraw or self.comment)
         if (self.is_single and (not fits_single or self.from_file)) or (self.from_file and not fits_file):
             raise _incomplete()
@@ -131,8 +131,8 @@ def label(
         labels, written = _store_labels(opened, stored, form, request, is_export=is_export)
     authors = list(dict.fromkeys(entry.author for entry in labels))
     if as_json:
-        given = {"run": stored.id, "given": len(labels), "written": written, "author": " and ".join(authors)}
-        print_json({**given, "kind": form.kind, "name": form.name, "counted": form.counted})
+        counts = {"run": stored.id, "given": len(labels), "written": written, "author": " and ".join(authors)}
+        print_json({**counts, "kind": form.kind, "name": form.name, "counted": form.counted})
         return
     _print_result(stored, form, (labels, written), authors)
 
@@ -152,7 +152,7 @@ def _print_result(run: Run, form: LabelForm, stored: tuple[Sequence[Label], int]
 
 
 def _counted_scores(run: Run, form: LabelForm, labels: Sequence[Label]) -> list[str]:
-    """The scores that labels count in: a file may name others than the form that a typed verdict follows."""
+    """The scores that count the labels; labels from a file may belong to other scores than `form`."""
     from steelyard.analysis.label_forms import counted_forms
 
     forms = counted_forms(run.manifest, run.score_infos) | ({form.name: form} if form.counted else {})
@@ -161,7 +161,7 @@ def _counted_scores(run: Run, form: LabelForm, labels: Sequence[Label]) -> list[
 
 
 def _uncounted_note(form: LabelForm, labels: Sequence[Label]) -> str:
-    """Say so where labels enter no score, so that nobody waits for a rate to move."""
+    """A note if no score counts the labels, so that nobody expects a rate to change; else ""."""
     if form.counted or form.kind == "text" or not any(entry.name == form.name for entry in labels):
         return ""
     return (
@@ -185,7 +185,7 @@ def _is_sheet(path: Path) -> bool:
 def _store_labels(
     store: Store, run: Run, form: LabelForm, request: _Request, *, is_export: bool
 ) -> tuple[Sequence[Label], int]:
-    """Store what the arguments or a file say; returns the labels, and how many of them were new."""
+    """Store the labels of the arguments or of a file; returns them, and how many of them were new."""
     from steelyard.report.label_files import read_labels
     from steelyard.report.review_sheet import GivenBy, read_sheet, verdict_labels
     from steelyard.store.labels import add_labels
@@ -194,9 +194,9 @@ def _store_labels(
     if is_export and request.from_file:
         labels = read_labels(run, request.from_file)
     else:
-        given = GivenBy(request.author, datetime.now(UTC))
+        origin = GivenBy(request.author, datetime.now(UTC))
         typed = read_sheet(run, request.from_file) if request.from_file else [_typed(request)]
-        labels = verdict_labels(run, typed, form, given)
+        labels = verdict_labels(run, typed, form, origin)
     return labels, add_labels(store, run, labels)
 
 
@@ -226,7 +226,7 @@ def _label_one_by_one(store: Store, run: Run, form: LabelForm, request: _Request
         say(to, f"run {run.id} ({run.target}): no record left for {request.author} to label{more}")
         return
     say(to, f"run {run.id} ({run.target}): {counted(len(entries), 'record')} to label. {_KEYS}.")
-    # Other people's verdicts are not shown, and neither is the right answer of an exam: both would sway this one.
+    # Other people's verdicts and the right answer of an exam are hidden, because they would influence the verdict.
     session = _Labelling(store, run, ReviewView(form, {}, seed=request.seed, full=True), request.author)
     try:
         session.go_through(entries)
@@ -237,7 +237,7 @@ def _label_one_by_one(store: Store, run: Run, form: LabelForm, request: _Request
 
 
 class _Labelling:
-    """One person's way through the records of a run: owns the position and the count."""
+    """A dialogue in which one person labels the records of a run one by one; it counts the labels written."""
 
     def __init__(self, store: Store, run: Run, view: ReviewView, author: str) -> None:
         self._store = store
@@ -262,11 +262,11 @@ class _Labelling:
             index = max(0, index - 1) if answer == "back" else index + 1
 
     def _ask(self, entry: ReviewEntry) -> str:
-        """Ask until there is a verdict, which is stored, or "" (skipped), "back" or "q"; comments do not end it."""
+        """Ask until a verdict is stored, or return "" (skipped), "back" or "q"; a comment does not end the question."""
         from steelyard.report.terminal import console, say
 
         form = self._view.form
-        # Whoever labels must know what about the record is asked: its result, its correctness, or another score.
+        # The person must know what to judge: the result, the correctness, or another score.
         about = "" if form.kind in {"choice", "text"} else f"{form.name}, "
         hint = about + form.hint(len(entry.record.sample.choices))
         while True:
@@ -291,8 +291,10 @@ class _Labelling:
         sample, repeat = entry.key
         comment = typed.removeprefix(_COMMENT).strip() if typed.startswith(_COMMENT) else ""
         verdict = TypedVerdict(sample, repeat, "" if comment else typed, comment=comment, seed=self._view.seed)
-        given = GivenBy(self._author, datetime.now(UTC))
-        self.written += add_labels(self._store, self._run, verdict_labels(self._run, [verdict], self._view.form, given))
+        origin = GivenBy(self._author, datetime.now(UTC))
+        self.written += add_labels(
+            self._store, self._run, verdict_labels(self._run, [verdict], self._view.form, origin)
+        )
 
 
 def _shown_lines(entry: ReviewEntry, view: ReviewView) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Run a suite from a terminal: progress while it runs, and what Ctrl-C and other signals do to it.
+"""Run a suite from a terminal: shows its progress, and stops it on Ctrl-C and other signals.
 
 On a terminal the progress is a table of all targets that is redrawn and erased at the end; elsewhere it is a plain line
 every ten seconds and one at the end of each target.
@@ -36,16 +36,15 @@ if TYPE_CHECKING:
 
 _REFRESH_S: Final = 0.25
 _PLAIN_S: Final = 10.0
-"""Interval of the plain lines where there is no terminal."""
+"""Seconds between the plain lines where there is no terminal."""
 _OTHER_LINES: Final = 5
-"""Lines of the screen that the targets leave free, for the header, the row of all, the shell's prompt, and the message
-of Ctrl-C."""
+"""Lines of the screen not used by targets: header, row of all targets, the shell's prompt, the message of Ctrl-C."""
 _COLUMNS: Final = ("target", "", "done", "so far", "errors", "rate", "left", "cost")
 _DROPPED: Final = tuple(_COLUMNS.index(name) for name in ("rate", "cost", "left", "errors", "", "so far"))
-"""Columns that a narrow terminal does without, in this order."""
+"""Columns that are left out on a narrow terminal, in this order."""
 _BAR_CELLS: Final = 10
 _BARS_FROM: Final = 64
-"""Columns of a terminal that has room for bars."""
+"""Width of a terminal, in columns, from which bars are shown."""
 
 
 def run_suite(suite: Suite, how: RunConfig, *, quiet: bool) -> tuple[Run, ...]:
@@ -65,7 +64,7 @@ def run_suite(suite: Suite, how: RunConfig, *, quiet: bool) -> tuple[Run, ...]:
     try:
         return asyncio.run(work())
     except asyncio.CancelledError as stopped:
-        message = f"stopped at once; all replies are kept. Resume with: steelyard resume{store_option(how.store)}"
+        message = f"stopped at once; all replies are stored. Resume with: steelyard resume{store_option(how.store)}"
         typer.echo(message, err=True)
         raise KeyboardInterrupt from stopped
 
@@ -156,7 +155,7 @@ async def _live(to: Console, control: RunHandle) -> None:
 
 
 class _PlainLines:
-    """A line for each target that has ended, or that has advanced since its last line ten seconds ago."""
+    """Prints a line when a target ends, and every ten seconds while it advances."""
 
     def __init__(self, to: Console, control: RunHandle) -> None:
         self._to = to
@@ -165,13 +164,13 @@ class _PlainLines:
         self._retries = ""
 
     async def watch(self) -> None:
-        """Print lines as they come, for ever."""
+        """Print new lines until the task is cancelled."""
         while True:
             await asyncio.sleep(_REFRESH_S)
             self.print_new()
 
     def print_new(self) -> None:
-        """Print what there is to be told of now."""
+        """Print a line for each target that has one due."""
         now = time.monotonic()
         for progress in self._control.progress:
             done, at = self._last.get(progress.target, (progress.before, progress.started))
@@ -189,7 +188,7 @@ class _PlainLines:
         return self._control.meter.currency if self._control.meter else ""
 
     def _print_retries(self) -> None:
-        """They are those of all targets: a line of its own, where there are more than in the line before."""
+        """Print the retries of all targets together, if they have changed since the last such line."""
         retries = retry_text(self._control.retries)
         if retries != self._retries:
             self._retries = retries
@@ -198,23 +197,23 @@ class _PlainLines:
 
 
 def _screen(to: Console, control: RunHandle) -> Group:
-    """The table of targets, then what is true of all of them."""
+    """The table of targets, then the lines about all of them."""
     footer = list(_footer(to, control))
     shown_targets = _in_view(control.progress, to.height - _OTHER_LINES - len(footer))
     return Group(_table(to, shown_targets, control), *footer)
 
 
 def _footer(to: Console, control: RunHandle) -> Iterator[Text]:
-    """Tokens, retries, budget and the last error, a line each where there is something to say."""
+    """Tokens, workers, retries, budget and the last error, one line each; empty ones are left out."""
     progress = control.progress
-    tokens = sum(each.input_tokens + each.output_tokens for each in progress)
-    cached = sum(each.from_journal for each in progress)
+    tokens = sum(target.input_tokens + target.output_tokens for target in progress)
+    cached = sum(target.from_journal for target in progress)
     counts = [f"{tokens:,} tokens"] if tokens else []
     counts += [f"{counted(cached, 'reply')} from the journal"] if cached else []
     retries = retry_text(control.retries)
     meter = control.meter
     uses = budget_use(asdict(meter.budget), meter.spent, meter.currency) if meter else ()
-    error = next((each.last_error for each in reversed(progress) if each.last_error), "")
+    error = next((target.last_error for target in reversed(progress) if target.last_error), "")
     lines = (
         ", ".join(counts),
         control.workers,
@@ -231,14 +230,14 @@ def _table(to: Console, targets: Sequence[Progress], control: RunHandle) -> Tabl
     rows = [_row(progress, currency, cells) for progress in targets]
     if len(control.progress) > 1:
         rows.append(_total(control.progress, currency, cells))
-    # What is empty for all targets says nothing, and a terminal has no room for it.
-    empty = [at for at in range(len(_COLUMNS)) if not any(row[at] for row in rows)]
-    kept = fitting_columns(_COLUMNS, rows, to.width, elastic=[0], droppable=_DROPPED)
-    kept = [at for at in kept if at not in empty]
+    # A column that is empty for all targets would only take room.
+    empty = [column for column in range(len(_COLUMNS)) if not any(row[column] for row in rows)]
+    shown_columns = fitting_columns(_COLUMNS, rows, to.width, elastic=[0], droppable=_DROPPED)
+    shown_columns = [column for column in shown_columns if column not in empty]
     return table(
-        [_COLUMNS[at] for at in kept],
-        [[row[at] for at in kept] for row in rows],
-        right=range(1, len(kept)),
+        [_COLUMNS[column] for column in shown_columns],
+        [[row[column] for column in shown_columns] for row in rows],
+        right=range(1, len(shown_columns)),
         lines=1,
         width=to.width,
     )
@@ -266,12 +265,12 @@ def _row(progress: Progress, currency: str, cells: int) -> list[str]:
 
 
 def _total(targets: Sequence[Progress], currency: str, cells: int) -> list[str]:
-    """The row of all targets together; those that were not begun take as long as the running one for each record."""
-    done, planned = sum(each.done for each in targets), sum(each.planned for each in targets)
-    open_ = [each for each in targets if not each.is_over]
-    rate = sum(map(_rate, open_))
-    left = sum(each.planned - each.done for each in open_)
-    errors, cost = sum(each.errors for each in targets), sum(each.cost for each in targets)
+    """The row of all targets together; the time left assumes the running target's rate for those not yet started."""
+    done, planned = sum(target.done for target in targets), sum(target.planned for target in targets)
+    unfinished = [target for target in targets if not target.is_over]
+    rate = sum(map(_rate, unfinished))
+    left = sum(target.planned - target.done for target in unfinished)
+    errors, cost = sum(target.errors for target in targets), sum(target.cost for target in targets)
     return [
         "all",
         _bar(done, planned, cells),
@@ -295,7 +294,7 @@ def _percent(done: int, planned: int) -> str:
 
 
 def _score(progress: Progress) -> str:
-    """The headline score so far; without an interval, which would tempt to stop when it looks good."""
+    """The headline score so far; without an interval, which would tempt people to stop when it looks good."""
     mean = progress.running.mean(progress.info)
     return "" if mean is None else value_text(mean, share=progress.running.is_share(progress.info))
 
@@ -316,7 +315,7 @@ def _words(progress: Progress, currency: str) -> str:
 
 
 def _rate(progress: Progress) -> float:
-    """Samples per second of this process; 0 before the first. A resume does not count what an earlier one did."""
+    """Samples per second of this process; 0 before the first. Samples done before a resume are not counted."""
     seconds = time.monotonic() - progress.started
     here = progress.done - progress.before
     return here / seconds if here and seconds > 0 else 0.0

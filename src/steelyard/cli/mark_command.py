@@ -1,4 +1,4 @@
-"""The command `mark`: pins the baseline of a suite, archives runs, and gives them tags."""
+"""The command `mark`: pins the baseline of a suite, archives runs, and tags them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def mark(
 
 
 def _line(run: Run, marks: RunMarks) -> str:
-    said = [f"baseline of suite {run.suite}"] if marks.baseline else []
-    said += ["archived"] if marks.archived else []
-    said += [f"tags {', '.join(marks.tags)}"] if marks.tags else []
-    return f"run {run.id} ({run.target}): {'; '.join(said) or 'no marks'}"
+    parts = [f"baseline of suite {run.suite}"] if marks.baseline else []
+    parts += ["archived"] if marks.archived else []
+    parts += [f"tags {', '.join(marks.tags)}"] if marks.tags else []
+    return f"run {run.id} ({run.target}): {'; '.join(parts) or 'no marks'}"

@@ -65,7 +65,7 @@ MarkdownOption = Annotated[
     Path | None, typer.Option("--markdown", metavar="FILE", help="Write Markdown sized for a pull-request comment.")
 ]
 JUnitOption = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, a test per record and gate rule.")
+    Path | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML, one test per record and per gate rule.")
 ]
 OutOption = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of standard output.")
@@ -87,9 +87,13 @@ WorkingDirOption = Annotated[
     Path | None,
     typer.Option("--working-dir", metavar="DIR", help="Copy this folder, but no .env, to the workers of Ray."),
 ]
-FreshOption = Annotated[bool, typer.Option("--fresh", help="Ignore cached replies in the journal and ask again.")]
+FreshOption = Annotated[
+    bool, typer.Option("--fresh", help="Ignore cached replies in the journal and call the models again.")
+]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Count calls and tokens; send nothing.")]
-SkipBadOption = Annotated[bool, typer.Option("--skip-bad", help="Leave out and count rows with defects.")]
+SkipBadOption = Annotated[
+    bool, typer.Option("--skip-bad", help="Skip rows with defects; the number of skipped rows is shown.")
+]
 MostOption = Annotated[int, typer.Option("--most", "-n", metavar="N", help="List at most N samples.", min=1)]
 LastOption = Annotated[int, typer.Option("--last", "-n", metavar="N", help="Only the N newest runs.", min=1)]
 
@@ -196,7 +200,7 @@ def load_config(path: Path, *, no_env: bool, **overrides: Any) -> Loaded:
         overrides: further options of `steelyard.config.load.load`.
 
     Raises:
-        ConfigError: every mistake with its place.
+        ConfigError: every mistake with its position.
         DataError: the dataset cannot be read.
     """
     from steelyard.config.load import load
@@ -208,12 +212,12 @@ def load_model(flags: Mapping[str, Any], file: Path | None, *, no_env: bool) -> 
     """The model that `--model` and its options or a `--model-config` file describe, and the values of its references.
 
     Args:
-        flags: as `steelyard.config.model_file.model_of_flags` gives it.
+        flags: as `steelyard.config.model_file.model_of_flags` returns it.
         file: absolute path of the file, or None.
         no_env: whether the `.env` file next to it, or in the current folder, is left out.
 
     Raises:
-        ConfigError: every mistake with its place.
+        ConfigError: every mistake with its position.
     """
     from steelyard.config.model_file import build_model
 
@@ -228,7 +232,7 @@ def load_judges_file(path: Path, *, no_env: bool) -> tuple[JudgesFile, Environme
         no_env: whether the `.env` file next to it is left out.
 
     Raises:
-        ConfigError: every mistake with its place.
+        ConfigError: every mistake with its position.
     """
     from steelyard.config.judges_file import load_judges
 

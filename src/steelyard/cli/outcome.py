@@ -19,7 +19,7 @@ from steelyard.report.terminal_sections import print_sections
 from steelyard.store import Run
 
 if TYPE_CHECKING:
-    # Most runs are of one target, without labels: what several need is imported where there are several.
+    # Most commands show one run without labels: modules for comparing several runs are imported only when needed.
     from steelyard.analysis.comparison_values import Comparison
     from steelyard.analysis.gate import GateVerdict
     from steelyard.analysis.preferences_values import Preferences
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from steelyard.analysis.summary_values import RunSummary
 
 _MOST_NAMED: Final = 4
-"""Runs that are named in the suggested next command."""
+"""Maximum number of runs named in the suggested next command."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedRuns:
-    """Runs with everything that a report has of them.
+    """Runs with all results that a report shows.
 
     Args:
         runs: in the order in which they were named.
         summaries: one per run.
         comparison: of the runs that do not judge pairs; None with fewer than two of them. Judging runs are compared
-            only by `compare`, and only if they share a pair or one side of it.
-        gate: None where the suite sets none.
-        store: as it was named; "" is the default store.
+            only by the command `compare`, and only if they share a pair or one side of it.
+        gate: None if the suite has no gate.
+        store: as the user named it; "" is the default store.
         in_full: whether a terminal shows breakdowns too.
         group_scores: further scores that a terminal shows by group.
         preferences: one per judging run, in order.
@@ -93,20 +93,20 @@ def evaluate_runs(
     with_labels: bool = False,
     **comparing: Any,
 ) -> EvaluatedRuns:
-    """Summaries of all, the comparison of the first with each other one, and the gate that their suite set.
+    """Summarise runs, compare the first with each other one, and evaluate the gate of their suite.
 
-    `comparing` are further options of `compare`; where there are any, judging runs are compared too. `with_labels`
-    counts people's verdicts in every run alike, but never in the gate.
+    `comparing` are further options of `compare`; if there are any, judging runs are compared too. `with_labels` counts
+    people's verdicts in every run, but never in the gate.
     """
     runs = _labelled(stored) if with_labels else stored
     if len(runs) > 1:
         for run in runs:
             run.read_ahead()
     summaries = tuple(summary.summary() for summary in runs)
-    both = list(zip(runs, summaries, strict=True))
-    others = [pair for pair in both if not is_judging(pair[0].manifest)]
-    judging = [pair for pair in both if is_judging(pair[0].manifest)]
-    compared = both if comparing else others
+    summarised = list(zip(runs, summaries, strict=True))
+    others = [pair for pair in summarised if not is_judging(pair[0].manifest)]
+    judging = [pair for pair in summarised if is_judging(pair[0].manifest)]
+    compared = summarised if comparing else others
     comparable = len(compared) > 1 and all(summary.scores for _, summary in compared)
     if comparable:
         from steelyard.analysis.comparison import refuse_other_suites
@@ -126,7 +126,7 @@ def evaluate_runs(
 
 
 def _labelled(stored: Sequence[Run]) -> Sequence[Run]:
-    """The runs as people's labels have them."""
+    """The runs with scores replaced by people's labels."""
     from steelyard.store.labelled_run import LabelledRun
 
     return [LabelledRun.of(run) for run in stored]
@@ -147,15 +147,15 @@ def _standings(judged: Sequence[Run]) -> Standings:
 
 
 def _gate(stored: Sequence[Run], summaries: Sequence[RunSummary], *, with_labels: bool) -> GateVerdict | None:
-    """The gate's verdict on the scores as parsed: labels do not count, or a build could be made to pass by hand."""
+    """The gate's verdict on scores without labels: otherwise a label could make a failing build pass."""
     return gate_of(stored, tuple(run.summary() for run in stored) if with_labels else summaries)
 
 
-def _compared(several: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool = False, **options: Any) -> Comparison:
+def _compared(summarised: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool = False, **options: Any) -> Comparison:
     from steelyard.analysis.comparison import compare, compare_all_pairs
 
     comparing = compare_all_pairs if all_pairs else compare
-    return comparing(*(run for run, _ in several), summaries=[summary for _, summary in several], **options)
+    return comparing(*(run for run, _ in summarised), summaries=[summary for _, summary in summarised], **options)
 
 
 def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, detailed: bool = False, reported: bool = False) -> None:
@@ -165,7 +165,7 @@ def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, detailed: bool = Fal
         outcome: what is printed.
         as_json: as JSON.
         detailed: with the details behind the comparison.
-        reported: whether a page was asked for, so that none needs to be recommended.
+        reported: whether an HTML report is written, so that none needs to be suggested.
     """
     if as_json:
         print_json(outcome.to_json())
@@ -183,7 +183,7 @@ def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, detailed: bool = Fal
 def write_pages(
     outcome: EvaluatedRuns, *, html: Path | None = None, markdown: Path | None = None, junit: Path | None = None
 ) -> None:
-    """Write the report files that were asked for, and say on standard error where they are.
+    """Write the report files that are not None, and print their paths on standard error.
 
     Raises:
         ConfigError: a file cannot be written.
@@ -217,7 +217,7 @@ def _next_steps(outcome: EvaluatedRuns, *, detailed: bool, reported: bool) -> li
     ids = [run.id for run in outcome.runs]
     steps = []
     if len(ids) == 1:
-        # Pairs and answers that were only given are neither right nor wrong.
+        # A run that judges pairs, or that only collects answers for judging, has no right or wrong samples.
         kind = "wrong" if outcome.content.scored else "all"
         kind = "errors" if outcome.runs[0].errors == outcome.runs[0].done else kind
         steps.append(f"steelyard show {ids[0]} --only {kind}{where}")

@@ -1,4 +1,4 @@
-"""Where the output of a command goes: closed pipes, files, and the line that names an unfinished run."""
+"""Output of commands: printing to a pipe that may be closed, writing files, and the warning about an unfinished run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def while_read() -> Iterator[None]:
-    """Print inside the block; if the reader of the output has gone, leave the block without an error.
+    """Context in which to print: if the reader of the output has gone, the block ends without an error.
 
     `steelyard run exam.yaml | head -1` therefore still exits with the code of the gate, and `steelyard run exam.yaml
     2>&1 | head -1` with the code of the mistake. A closed terminal is treated like a closed pipe.
@@ -36,7 +36,7 @@ def while_read() -> Iterator[None]:
 
 
 def _silence(stream: TextIO, *, hung_up: bool) -> None:
-    """Redirect a stream that nobody reads to /dev/null, because the interpreter flushes it once more at exit."""
+    """Redirect a stream that has no reader to /dev/null, because the interpreter flushes it once more at exit."""
     try:
         stream.flush()
         gone = hung_up and stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
@@ -91,7 +91,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Write lines to standard output; lone surrogates, which models do write, are replaced."""
+    """Write lines to standard output; lone surrogates, which occur in replies of models, are replaced."""
     for line in lines:
         sys.stdout.write(line.encode("utf-8", "replace").decode())
 

@@ -1,7 +1,7 @@
-"""Texts, paths and flags of the command line without pydantic, by which typer checks every parameter.
+"""Converts simple command-line parameters without pydantic, which typer uses for every parameter.
 
-Importing pydantic and building its adapters takes as much CPU as the rest of a short command; and for a text, a path
-without conditions, a flag and a small whole number there is nothing to it. Anything else is left to typer.
+Importing pydantic and building its adapters takes as much CPU as the rest of a short command, while texts, paths
+without conditions, flags and small whole numbers are easy to convert. Anything else is left to typer.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any, Final, get_args, get_origin
 
 _CHECKED: Final = "get_runtime_param"
-"""What a parameter of typer 0.2x builds its adapter with; parameters of other versions are left alone."""
+"""The method with which a parameter of typer 0.2x builds its adapter; parameters of other versions are left alone."""
 _DIGITS: Final = re.compile("[0-9]{1,9}")
 _KINDS: Final = (str, Path, bool, int, float)
 
 
 class PlainValue:
-    """Stands for typer's adapter at one parameter, and steps aside for a value that is not plain.
+    """Replaces typer's adapter for one parameter, and calls it for a value that is not simple.
 
     Args:
-        param: of typer.
-        kind: what its values are.
-        several: whether its value is a list of them.
+        param: typer's parameter.
+        kind: type of its values.
+        several: whether it takes a list of values.
     """
 
     def __init__(self, param: Any, kind: type, *, several: bool) -> None:
@@ -35,7 +35,7 @@ class PlainValue:
         self._most = math.inf if info.max is None else info.max
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The value as typer's adapter would give it."""
+        """The value as typer's adapter would convert it."""
         if value is None:
             return () if self._several else None
         if not self._several:
@@ -47,7 +47,7 @@ class PlainValue:
         return self._slow(value, param, ctx) if None in values else values
 
     def _plain(self, value: Any) -> Any:
-        """A value of the right kind; None for one that typer has to look at."""
+        """The converted value; None if typer has to convert it."""
         if isinstance(value, self._kind):
             return value
         if self._kind is int and isinstance(value, str) and _DIGITS.fullmatch(value):
@@ -59,14 +59,14 @@ class PlainValue:
 
 
 def skip_pydantic(command: Any) -> None:
-    """Let plain parameters of a command, of its subcommands and `--help` go without pydantic."""
-    listed = command.get_params
+    """Make a command, its subcommands and `--help` convert simple parameters without pydantic."""
+    original_get_params = command.get_params
 
     def params(ctx: Any) -> Any:
-        found = listed(ctx)
-        for param in found:
+        parameters = original_get_params(ctx)
+        for param in parameters:
             _make_plain(param)
-        return found
+        return parameters
 
     command.get_params = params
     for inner in getattr(command, "commands", {}).values():

@@ -1,4 +1,4 @@
-"""The dialogue of `generate qa --review`: each question is accepted or rejected, and each decision is kept at once."""
+"""The dialogue of `generate qa --review`: a person accepts or rejects questions; decisions are stored at once."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _KEYS: Final[Mapping[str, _Key]] = MappingProxyType({"a": "a", "r": "r", "u": "u
 
 
 def review_rows(rows: Sequence[QaRow], out: Path, to: Console) -> bool:
-    """Ask for a decision on each row that has none, and write the accepted rows; whether all are decided.
+    """Ask for a decision on each row that has none and write the accepted rows; returns whether all are decided.
 
     Args:
         rows: the question set.
-        out: the file of the accepted rows; the decisions stand beside it.
+        out: the file for the accepted rows; the decisions are stored in a file next to it.
         to: where the questions are shown.
 
     Raises:
         ConfigError: a decision or the set cannot be written.
-        DataError: the file of the decisions holds something else.
+        DataError: the file of the decisions has other content.
     """
     from steelyard.generate.decisions import DecisionLog, decisions_path
     from steelyard.generate.question_set import save_rows
@@ -72,9 +72,9 @@ def _ask_all(rows: Sequence[QaRow], log: DecisionLog, to: Console) -> None:
 
 def _show(row: QaRow, number: int, count: int, to: Console) -> None:
     page = f"p. {row.page}" if row.page else ""
-    place = ", ".join(part for part in (row.document, page, row.heading) if part)
+    origin = ", ".join(part for part in (row.document, page, row.heading) if part)
     to.print()
-    to.print(f"question {number} of {count}, from {place}", style="dim", markup=False, highlight=False)
+    to.print(f"question {number} of {count}, from {origin}", style="dim", markup=False, highlight=False)
     to.print(f"Q: {row.question}", style="bold", markup=False, highlight=False)
     to.print(f"A: {row.answer}", markup=False, highlight=False)
 

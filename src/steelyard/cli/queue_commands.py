@@ -1,4 +1,4 @@
-"""The commands of queues: make one from runs, see how far it is, label on a terminal or in a sheet."""
+"""The commands for queues: create one from runs, show its progress, label its records on a terminal or in a sheet."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from steelyard.store.queue_draw import DrawMethod
     from steelyard.store.queue_values import DrawnItem, LabelQueue, QueueItem, QueueProgress
 
-_KEYS: Final = "? cannot tell, # TEXT comments, u undoes, Enter passes over, q ends"
+_KEYS: Final = "? cannot tell, # TEXT comments, u undoes, Enter skips, q ends"
 _CANNOT_TELL: Final = "?"
 _QueueArgument = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's id (steelyard queue list).")]
 _AuthorOption = Annotated[
     str, typer.Option("--author", metavar="NAME", help="Your name; reports show it.", show_default=False)
 ]
-_TitleOption = Annotated[str, typer.Option("--title", metavar="TEXT", help="What people see in the list of queues.")]
+_TitleOption = Annotated[str, typer.Option("--title", metavar="TEXT", help="The title in the list of queues.")]
 
 
 def queue_create(
@@ -74,10 +74,10 @@ def queue_create(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a queue: draw records of runs for people to label.
+    """Create a queue: draw records of runs for people to label.
 
-    Raters see question and answer in an order of their own, without target, scores and other people's labels. How the
-    records were drawn is kept with the queue.
+    Raters see question and answer without target, scores and other people's labels, each rater in a different order.
+    How the records were drawn is stored with the queue.
     """
     from steelyard.report.terminal import print_json
     from steelyard.store import Store
@@ -98,16 +98,16 @@ def queue_create(
     if as_json:
         print_json({"queue": queue.id, "items": len(items), **design.to_json()})
         return
-    _say_made(queue, items)
+    _print_created(queue, items)
 
 
 def _draw_method(
     runs: Sequence[str], draw: int, *, stratified: bool, uncertain: bool
 ) -> DrawMethod | Literal["uncertain"]:
-    """How the records are drawn.
+    """The method that the options choose.
 
     Raises:
-        ConfigError: two ways, no number, or several runs where one is drawn from.
+        ConfigError: two methods, no number of records, or several runs for --uncertain.
     """
     if stratified and uncertain:
         raise ConfigError("--stratified and --uncertain are two ways to draw: use one of them")
@@ -119,7 +119,7 @@ def _draw_method(
     return "uncertain" if uncertain else "stratified" if stratified else "random"
 
 
-def _say_made(queue: LabelQueue, items: Sequence[DrawnItem]) -> None:
+def _print_created(queue: LabelQueue, items: Sequence[DrawnItem]) -> None:
     from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, say
 
@@ -153,19 +153,19 @@ def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     from steelyard.store.queues import queues, read_progress
 
     with Store(store) as opened:
-        found = [(queue, read_progress(opened, queue)[0]) for queue in queues(opened)]
+        listed = [(queue, read_progress(opened, queue)[0]) for queue in queues(opened)]
     if as_json:
-        print_json([_plain(queue, progress) for queue, progress in found])
+        print_json([_plain(queue, progress) for queue, progress in listed])
         return
-    for queue, progress in found:
+    for queue, progress in listed:
         say(console(), f"{queue.id}  {progress.done:,} of {progress.items:,} done  {queue.design.title}")
-    if not found:
-        say(console(), "there is no queue: make one with")
+    if not listed:
+        say(console(), "there is no queue: create one with")
         say(console(), "  steelyard queue create RUN --title TEXT --author NAME --draw 50")
 
 
 def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Show how far a queue is, who labelled how much, and how far raters agree.
+    """Show the progress of a queue, the labels of each rater, and how far raters agree.
 
     Agreement is shown from 30 records with labels of two or more people.
     """
@@ -179,23 +179,23 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
     from steelyard.store.queues import named_queue, read_progress
 
     with Store(store) as opened:
-        found = named_queue(opened, queue)
-        progress, verdicts = read_progress(opened, found)
-        agreement = label_agreement(found.design.form.name, verdicts)
+        shown = named_queue(opened, queue)
+        progress, verdicts = read_progress(opened, shown)
+        agreement = label_agreement(shown.design.form.name, verdicts)
     if as_json:
-        print_json({**_plain(found, progress), "agreement": agreement.to_json() if agreement else None})
+        print_json({**_plain(shown, progress), "agreement": agreement.to_json() if agreement else None})
         return
     to = console()
-    say(to, f"queue {found.id}: {found.design.title}")
+    say(to, f"queue {shown.id}: {shown.design.title}")
     say(to, f"{progress.done:,} of {counted(progress.items, 'record')} done, {counted(progress.labels, 'label')}")
     for rater, labels in progress.by_rater.items():
         say(to, f"  {rater}: {labels:,}")
     if progress.unsure:
-        say(to, f"{progress.unsure:,} of the labels say: cannot tell")
-    said = (
+        say(to, f"{progress.unsure:,} of the labels are: cannot tell")
+    overlap = (
         f"{counted(progress.overlapping, 'record')} with several verdicts, {progress.conflicting:,} with disagreement"
     )
-    say(to, said + (f"; agreement is shown from {FEWEST} on" if agreement is None else ""))
+    say(to, overlap + (f"; agreement is shown from {FEWEST} on" if agreement is None else ""))
     if agreement is not None:
         print_sections(to, rater_sections(agreement))
 
@@ -203,8 +203,8 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
 def _plain(queue: LabelQueue, progress: QueueProgress) -> dict[str, Any]:
     from dataclasses import asdict
 
-    made = {"author": queue.author, "created": queue.created.isoformat()}
-    return {"queue": queue.id, **made, **queue.design.to_json(), "progress": asdict(progress)}
+    creation = {"author": queue.author, "created": queue.created.isoformat()}
+    return {"queue": queue.id, **creation, **queue.design.to_json(), "progress": asdict(progress)}
 
 
 def queue_disagreements(
@@ -215,7 +215,7 @@ def queue_disagreements(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a queue of the records on which raters disagree; one more person decides each."""
+    """Create a queue of the records on which raters disagree; one more person decides each."""
     from dataclasses import replace
 
     from steelyard.report.numbers import counted
@@ -224,17 +224,17 @@ def queue_disagreements(
     from steelyard.store.queues import create_queue, disagreements, named_queue
 
     with Store(store) as opened:
-        found = named_queue(opened, queue)
-        items = disagreements(opened, found)
+        original = named_queue(opened, queue)
+        items = disagreements(opened, original)
         if not items:
-            raise ConfigError(f"raters of queue {found.id} disagree on no record")
-        drawn = {"method": "disagreements", "queue": found.id}
-        design = replace(found.design, title=title, raters=1, overlap=0.0, drawn=drawn)
-        made = create_queue(opened, design, items, author=author)
+            raise ConfigError(f"raters of queue {original.id} disagree on no record")
+        drawn = {"method": "disagreements", "queue": original.id}
+        design = replace(original.design, title=title, raters=1, overlap=0.0, drawn=drawn)
+        created = create_queue(opened, design, items, author=author)
     if as_json:
-        print_json({"queue": made.id, "items": len(items)})
+        print_json({"queue": created.id, "items": len(items)})
         return
-    say(console(), f"queue {made.id}: {counted(len(items), 'record')} on which raters of {found.id} disagree")
+    say(console(), f"queue {created.id}: {counted(len(items), 'record')} on which raters of {original.id} disagree")
 
 
 def queue_sheet(
@@ -254,8 +254,8 @@ def queue_sheet(
     from steelyard.store.queues import checked_rater, named_queue, open_items
 
     with Store(store) as opened:
-        found, rater = named_queue(opened, queue), checked_rater(author)
-        text = sheet_of(found.id, [_blind(opened, found, item, rater) for item in open_items(opened, found, rater)])
+        named, rater = named_queue(opened, queue), checked_rater(author)
+        text = sheet_of(named.id, [_blind(opened, named, item, rater) for item in open_items(opened, named, rater)])
     if out is None:
         print_lines([text])
     else:
@@ -288,14 +288,14 @@ def queue_label(
     from steelyard.store.queues import checked_rater, named_queue
 
     with Store(store) as opened:
-        found, rater = named_queue(opened, queue), checked_rater(author)
+        named, rater = named_queue(opened, queue), checked_rater(author)
         if from_file is not None:
-            _store_sheet(opened, found, rater, from_file)
+            _store_sheet(opened, named, rater, from_file)
             return
         if not sys.stdin.isatty():
             raise ConfigError("records are shown one by one on a terminal; without one, name a sheet with --from FILE")
-        say(console(), f"queue {found.id}: {found.design.question or found.design.title}. {_KEYS}.")
-        for line in _one_by_one(opened, found, rater):
+        say(console(), f"queue {named.id}: {named.design.question or named.design.title}. {_KEYS}.")
+        for line in _one_by_one(opened, named, rater):
             say(console(), line)
 
 
@@ -307,27 +307,27 @@ def _store_sheet(store: Store, queue: LabelQueue, rater: str, path: Path) -> Non
     from steelyard.store.queues import check_verdict, label_item, queue_item
 
     rows = read_queue_sheet(queue.id, path)
-    said = []
+    verdicts = []
     for number, verdict, comment, location in rows:
         try:
             item = queue_item(store, queue, number)
-            spoken = RaterVerdict(rater, None if verdict == _CANNOT_TELL else verdict, comment)
-            check_verdict(store, queue, item, spoken)
+            rater_verdict = RaterVerdict(rater, None if verdict == _CANNOT_TELL else verdict, comment)
+            check_verdict(store, queue, item, rater_verdict)
         except ConfigError as error:
             raise DataError(f"{location}{error}") from error
-        said.append((item, spoken))
-    for item, spoken in said:
-        label_item(store, queue, item, spoken)
-    say(console(), f"queue {queue.id}: {counted(len(said), 'row')} of {path.name} stored by {rater}")
+        verdicts.append((item, rater_verdict))
+    for item, rater_verdict in verdicts:
+        label_item(store, queue, item, rater_verdict)
+    say(console(), f"queue {queue.id}: {counted(len(verdicts), 'row')} of {path.name} stored by {rater}")
 
 
 def _one_by_one(store: Store, queue: LabelQueue, rater: str) -> Iterator[str]:
-    """Show what is left for a rater and store what is typed; yields the lines to show."""
+    """Show the remaining records to a rater and store the typed verdicts; yields the lines to print."""
     from steelyard.report.numbers import counted
     from steelyard.store.queue_values import RaterVerdict
     from steelyard.store.queues import label_item, reserve_item, skip_item, undo_label
 
-    given = 0
+    count = 0
     while (item := reserve_item(store, queue, rater)) is not None:
         record = _blind(store, queue, item, rater)
         yield ""
@@ -337,7 +337,7 @@ def _one_by_one(store: Store, queue: LabelQueue, rater: str) -> Iterator[str]:
             break
         if typed == "u":
             undone = undo_label(store, queue, rater)
-            given -= undone is not None
+            count -= undone is not None
             yield "your last verdict is withdrawn" if undone else "you have no verdict to withdraw"
         elif not typed:
             skip_item(store, queue, item.num, rater)
@@ -349,14 +349,14 @@ def _one_by_one(store: Store, queue: LabelQueue, rater: str) -> Iterator[str]:
             except ConfigError as error:
                 yield str(error)
                 continue
-            given += not comment
+            count += not comment
     else:
         yield f"no record is left in queue {queue.id} for {rater}"
-    yield f"{counted(given, 'verdict')} by {rater} stored"
+    yield f"{counted(count, 'verdict')} by {rater} stored"
 
 
 def _typed(hint: str) -> str | None:
-    """The next input of the rater; None at its end."""
+    """The rater's next input; None at the end of the input."""
     try:
         return input(f"{hint}: ").strip()
     except EOFError:

@@ -79,7 +79,7 @@ def runs(
 
 
 def print_runs(to: Console, shown: Sequence[Run]) -> None:
-    """Print a line for each run; columns without room are left out and named, as a cut number would be another one."""
+    """Print a line for each run; columns that do not fit are left out and named: a truncated number would mislead."""
     from steelyard.report.terminal import fitting_columns, say, table
 
     rows = [
@@ -95,19 +95,21 @@ def print_runs(to: Console, shown: Sequence[Run]) -> None:
         for run in shown
     ]
     columns = ["run", "started (UTC)", "suite", "target", "state", "done", "errors"]
-    by_name = {name: at for at, name in enumerate(columns)}
-    droppable = [by_name[name] for name in ("started (UTC)", "suite", "errors", "state")]
-    kept = fitting_columns(columns, rows, to.width, elastic=[by_name["suite"], by_name["target"]], droppable=droppable)
+    column_of = {name: column for column, name in enumerate(columns)}
+    droppable = [column_of[name] for name in ("started (UTC)", "suite", "errors", "state")]
+    shown_columns = fitting_columns(
+        columns, rows, to.width, elastic=[column_of["suite"], column_of["target"]], droppable=droppable
+    )
     to.print(
         table(
-            [columns[at] for at in kept],
-            [[row[at] for at in kept] for row in rows],
-            right=[position for position, at in enumerate(kept) if columns[at] in {"done", "errors"}],
-            elastic=kept.index(by_name["target"]),
+            [columns[column] for column in shown_columns],
+            [[row[column] for column in shown_columns] for row in rows],
+            right=[position for position, column in enumerate(shown_columns) if columns[column] in {"done", "errors"}],
+            elastic=shown_columns.index(column_of["target"]),
             width=to.width,
         )
     )
-    if left_out := [name for at, name in enumerate(columns) if at not in kept]:
+    if left_out := [name for column, name in enumerate(columns) if column not in shown_columns]:
         say(to, f"no room for: {', '.join(left_out)}; a wider terminal or --json shows them")
 
 
@@ -144,7 +146,7 @@ def show(
     from steelyard.store.labelled_run import LabelledRun
 
     request = ListRequest(only, most, sample, where, sort, page, against, search)
-    _ = request.kinds  # a kind that there is not is refused before the store is opened
+    _ = request.kinds  # rejects an unknown kind before the store is opened
     with Store(store) as opened:
         stored = LabelledRun.of(named_run(opened, run)) if with_labels else named_run(opened, run)
         if not request.lists_records:
@@ -164,19 +166,19 @@ def show(
         show_records(opened, stored, request, as_json=as_json)
 
 
-def _group_scores(summary: RunSummary, wanted: Sequence[str]) -> tuple[str, ...]:
-    """The names of the scores that are to be shown by group.
+def _group_scores(summary: RunSummary, requested: Sequence[str]) -> tuple[str, ...]:
+    """The names of the scores to show by group.
 
     Raises:
         ConfigError: the run has no such score, or no groups.
     """
     names = [score.name for score in summary.own_scores]
-    if wanted and not summary.groups:
+    if requested and not summary.groups:
         raise ConfigError(f"--by-group: no sample of run {summary.run} ({summary.target}) names a group")
-    for name in wanted:
+    for name in requested:
         if name not in {"all", *names}:
             raise ConfigError(f"--by-group {name!r}{did_you_mean(name, names)}")
-    return tuple(names if "all" in wanted else wanted)
+    return tuple(names if "all" in requested else requested)
 
 
 def compare(
@@ -291,10 +293,10 @@ def _started_together(store: Store, run: Run) -> list[Run]:
 
 
 def _check_comparable(runs: Sequence[Run]) -> None:
-    """Refuse runs without scores of their own, and judging runs whose pairs have no side in common.
+    """Reject runs without scores of their own, and judging runs whose pairs have no side in common.
 
     Raises:
-        ConfigError: which ones, and which command shows their preferences.
+        ConfigError: which runs, and which command shows their preferences.
     """
     from steelyard.analysis.judging_manifest import is_judging, only_answers, sides_of
 
@@ -302,7 +304,7 @@ def _check_comparable(runs: Sequence[Run]) -> None:
     if answering:
         raise ConfigError(
             f"{' and '.join(answering)} only gave answers, which another run judged, so there are no scores to "
-            "compare: steelyard runs lists the judging run, and steelyard show RUN says which is preferred"
+            "compare: steelyard runs lists the judging run, and steelyard show RUN shows which answers are preferred"
         )
     judging = [run for run in runs if is_judging(run.manifest)]
     if not judging:
@@ -316,7 +318,7 @@ def _check_comparable(runs: Sequence[Run]) -> None:
     firsts, seconds = (set(side) for side in zip(*(sides_of(run.manifest) for run in judging), strict=True))
     if len(firsts) > 1 and len(seconds) > 1:
         raise ConfigError(
-            f"{' and '.join(map(_name, judging))} share neither side, so their preferences "
+            f"{' and '.join(map(_name, judging))} have no target in common on either side, so their preferences "
             "cannot be compared: steelyard report shows several pairs and ranks their targets"
         )
 
@@ -326,7 +328,7 @@ def _name(run: Run) -> str:
 
 
 def _state(run: Run) -> str:
-    """The run's state; one that finished before its last sample was stopped by its own rule or that of its pairs."""
+    """The run's state; "stopped early" if a stopping rule finished it before its last sample."""
     return "stopped early" if run.state == "finished" and run.done < run.planned else run.state
 
 

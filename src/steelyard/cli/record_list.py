@@ -1,4 +1,4 @@
-"""Lists records of a run at the terminal: of a kind, of one sample, or pages of those that meet a condition."""
+"""Lists records of a run on a terminal: all of a kind, all of one sample, or pages of those that meet a condition."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class ListRequest:
         most: how many on a page.
         sample: the id of the only sample; "" for any.
         where: a condition; "" for none.
-        sort: what they are listed by; "" is the order of the dataset.
+        sort: the key of their order; "" is the order of the dataset.
         page: the page's number, from 1.
         against: the run that a regression compares with, as it was typed.
         search: words of their texts; "" for any.
@@ -79,7 +79,7 @@ class ListRequest:
 
     @property
     def in_pages(self) -> bool:
-        """Whether pages are asked for, which are found without reading the records before them."""
+        """Whether pages are requested; a page is read without reading the records before it."""
         return bool(self.where or self.sort or self.search or self.against) or self.page > 1
 
     @property
@@ -92,7 +92,7 @@ class ListRequest:
         """The kinds of records to list; empty lists any record.
 
         Raises:
-            ConfigError: a kind that there is not.
+            ConfigError: an unknown kind.
         """
         kinds = [kind.strip() for kind in self.only.split(",")] if self.only else []
         for kind in kinds:
@@ -108,10 +108,10 @@ class ListRequest:
 
 
 def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
-    """Print the records that are asked for.
+    """Print the requested records.
 
     Raises:
-        ConfigError: what cannot be asked for together, or a condition that cannot be meant.
+        ConfigError: options that exclude each other, or an invalid condition.
     """
     if request.in_pages:
         _show_page(store, run, request, as_json=as_json)
@@ -121,8 +121,8 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
         labels = _labels(run)
         print_json([_plain(record, labels) for record in _listed(run, request)])
     else:
-        found = _print_records(run, _listed(run, request), passages=bool(request.sample))
-        if not found:
+        printed = _print_records(run, _listed(run, request), passages=bool(request.sample))
+        if not printed:
             _say(_why_none(run, " or ".join(sorted(request.kinds)) or "all"))
 
 
@@ -132,11 +132,13 @@ def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -
     from steelyard.store.labelled_run import LabelledRun
 
     if isinstance(run, LabelledRun):
-        raise ConfigError("--where, --search and --sort look at the stored scores: leave out --with-labels")
+        raise ConfigError("--where, --search and --sort use the stored scores: leave out --with-labels")
     if request.sample or "damaged" in request.kinds:
-        raise ConfigError("a sample's id and --only damaged go without --where, --search, --sort and --page")
+        raise ConfigError(
+            "a sample's id and --only damaged cannot be combined with --where, --search, --sort and --page"
+        )
     if len(request.kinds) > 1:
-        raise ConfigError("--only takes one kind with --where, --search, --sort, --against and --page: ask for each")
+        raise ConfigError("--only takes one kind with --where, --search, --sort, --against and --page")
     against = named_run(store, request.against) if request.against else None
     skip = (request.page - 1) * request.most
     page = run.page(
@@ -148,18 +150,18 @@ def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -
         print_json({"total": page.total, "page": request.page, "note": page.note, "records": records})
         return
     _print_records(run, page.records)
-    _say(_where_on(run, request, page, skip))
+    _say(_position_line(run, request, page, skip))
     if page.note:
         _say(f"note: {page.note}")
 
 
-def _where_on(run: Run, request: ListRequest, page: RecordPage, skip: int) -> str:
-    """Which of how many records a page showed."""
+def _position_line(run: Run, request: ListRequest, page: RecordPage, skip: int) -> str:
+    """A line with the position of the page among all matching records."""
     total = page.total or 0
     if not total:
         searched = f"the search for {request.search}" if request.search else ""
-        meant = " and ".join(part for part in (request.condition, searched) if part) or "all records"
-        return f"no sample of run {run.id} ({run.target}) matches: {meant}"
+        criteria = " and ".join(part for part in (request.condition, searched) if part) or "all records"
+        return f"no sample of run {run.id} ({run.target}) matches: {criteria}"
     if not page.records:
         return f"there is no page {request.page}: {total:,} records match, {request.most} on a page"
     more = f"; --page {request.page + 1} shows the next" if page.after else ""
@@ -178,23 +180,25 @@ def _labels(run: Run) -> _Labels:
     return by_record(run.remarks().labels)
 
 
-def _listed(run: Run, wanted: ListRequest) -> Iterator[Record]:
+def _listed(run: Run, request: ListRequest) -> Iterator[Record]:
     """The first records of a kind, in the order of the samples.
 
     Raises:
         ConfigError: the run has no such sample.
     """
-    if wanted.sample and wanted.sample not in (samples := run.sample_hashes()):
-        near = did_you_mean(wanted.sample, samples)
-        raise ConfigError(f"run {run.id} has no sample {wanted.sample!r}{near if near.startswith(':') else ''}")
-    listed, kinds = 0, wanted.kinds
+    if request.sample and request.sample not in (samples := run.sample_hashes()):
+        suggestion = did_you_mean(request.sample, samples)
+        raise ConfigError(
+            f"run {run.id} has no sample {request.sample!r}{suggestion if suggestion.startswith(':') else ''}"
+        )
+    listed, kinds = 0, request.kinds
     for record in run.records():
-        if wanted.sample not in {"", record.sample.id}:
+        if request.sample not in {"", record.sample.id}:
             continue
         if not kinds or kinds & _kinds_of(record):
             yield record
             listed += 1
-            if listed == wanted.most:
+            if listed == request.most:
                 return
 
 
@@ -214,7 +218,7 @@ def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
 
 
 def _print_records(run: Run, records: Iterable[Record], *, passages: bool = False) -> int:
-    """Print records with their labels; how many there were."""
+    """Print records with their labels; returns their number."""
     from steelyard.analysis.judging_manifest import is_judging, sides_of
     from steelyard.report.record_lines import label_line, sample_lines
     from steelyard.report.terminal import console, say
@@ -235,15 +239,15 @@ def _print_records(run: Run, records: Iterable[Record], *, passages: bool = Fals
 
 
 def _why_none(run: Run, only: str) -> str:
-    """Why nothing is listed. "No sample is wrong" would mislead if no score of the run can be wrong."""
+    """The reason why nothing is listed: "no sample is wrong" would mislead if no score of the run can be wrong."""
     if only == "all":
         return "this run has no records"
-    nothing = f"no sample of run {run.id} ({run.target}) is {only}"
+    message = f"no sample of run {run.id} ({run.target}) is {only}"
     if only != "wrong":
-        return nothing
-    telling = dict.fromkeys(
+        return message
+    with_threshold = dict.fromkeys(
         score.name for record in run.records() for score in record.scores if score.passed is not None
     )
-    if telling:
-        return f"{nothing}; only {', '.join(telling)} can be right or wrong"
-    return f"{nothing}: none of its scores can be right or wrong, as none has a threshold; --only all lists samples"
+    if with_threshold:
+        return f"{message}; only {', '.join(with_threshold)} can be right or wrong"
+    return f"{message}: none of its scores can be right or wrong, as none has a threshold; --only all lists samples"

@@ -1,4 +1,4 @@
-"""The page docs/reference/command-line.md, made from the commands themselves, so that nothing can stay undocumented."""
+"""Generates the page docs/reference/command-line.md from the commands, so that no option stays undocumented."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def _command(name: str, command: Any) -> Iterator[str]:
     usage = " ".join(
         parameter.metavar if parameter.required else f"[{parameter.metavar.strip('[]')}]" for parameter in arguments
     )
-    # Two brackets in a row would be a link of Markdown.
+    # Markdown would read two bracketed texts in a row as a link.
     yield f"## steelyard {name} {usage}".rstrip().replace("[", "\\[")
     yield ""
-    # A paragraph of the docstring is one line, as Markdown has no use for where it was broken.
+    # A paragraph of the docstring becomes one line: its line breaks mean nothing in Markdown.
     for paragraph in command.help.split("\n\n"):
         yield " ".join(paragraph.split())
         yield ""
@@ -55,15 +55,13 @@ def _table(params: list[Any]) -> Iterator[str]:
     yield "|---|---|---|"
     for parameter in params:
         is_option = parameter.param_type_name == "option"
-        written = (
-            ", ".join(f"`{name}`" for name in parameter.opts) if is_option else f"`{parameter.metavar.strip('[]')}`"
-        )
+        names = ", ".join(f"`{name}`" for name in parameter.opts) if is_option else f"`{parameter.metavar.strip('[]')}`"
         value = f"`{parameter.metavar}`" if is_option and parameter.metavar else ""
         text = (parameter.help or "").replace("|", "\\|")
         default = (
             "" if parameter.default in {None, False, ""} or parameter.required else f" Default: `{parameter.default}`."
         )
-        yield f"| {written} | {value} | {text}{default} |"
+        yield f"| {names} | {value} | {text}{default} |"
 
 
 if __name__ == "__main__":

@@ -74,10 +74,10 @@ class _ListRequest:
         reasons: only records with one of these; empty for all.
         unlabelled: only records that nobody labelled.
         everything: records without a reason too.
-        most: on a terminal; files and JSON have all.
+        most: how many are printed on a terminal; files and JSON have all.
         as_json: print JSON.
-        csv: write this sheet.
-        markdown: write this page.
+        csv: the sheet to write, or None.
+        markdown: the page to write, or None.
     """
 
     only: str
@@ -91,16 +91,16 @@ class _ListRequest:
 
     @property
     def options(self) -> list[str]:
-        """The options given that only a list without a model has."""
-        given = {"--reason": self.reasons, "--unlabelled": self.unlabelled, "--all": self.everything}
-        given |= {"--csv": self.csv, "--markdown": self.markdown}
-        return [name for name, value in given.items() if value]
+        """The options in use that only a list without a model has."""
+        options = {"--reason": self.reasons, "--unlabelled": self.unlabelled, "--all": self.everything}
+        options |= {"--csv": self.csv, "--markdown": self.markdown}
+        return [name for name, value in options.items() if value]
 
     def check(self) -> None:
-        """Refuse unknown reasons.
+        """Reject unknown reasons.
 
         Raises:
-            ConfigError: with the nearest one.
+            ConfigError: the message suggests the nearest one.
         """
         from steelyard.analysis.review_reasons import REASONS
 
@@ -143,8 +143,8 @@ def review(
 ) -> None:
     """List records to review, or let a model explain failures.
 
-    Without a model: records whose scores are uncertain, each with the reasons; steelyard label stores what people say
-    of them. With a model, its reasons and causes of failures are stored as labels that name the model. No score
+    Without a model: records whose scores are uncertain, each with the reasons; steelyard label stores people's verdicts
+    on them. With a model, its reasons and causes of failures are stored as labels that name the model. No score
     changes. Repeating the command resumes an interrupted review; no reply is paid for twice.
     """
     from steelyard.config.model_file import model_of_flags
@@ -173,7 +173,7 @@ def review(
 def _reviewer(
     model: tuple[Mapping[str, Any], Path | None], language: str, store: str | None, *, fresh: bool, no_env: bool
 ) -> tuple[Reviewer, RunConfig]:
-    """The reviewer that flags or a file describe, and how its runs are made."""
+    """The reviewer that flags or a file describe, and the configuration of its runs."""
     from steelyard.generate.reviewer import Reviewer
     from steelyard.suite import RunConfig
 
@@ -216,7 +216,7 @@ def _show_list(run: Run, request: _ListRequest, *, kind: str, score: str, show_k
 
 
 def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[ReviewEntry]:
-    """The entries that the request's conditions leave."""
+    """The entries that meet the conditions of the request."""
     from steelyard.analysis.conditions import parse_condition
     from steelyard.store.labels import by_record
     from steelyard.store.review import review_entries
@@ -257,10 +257,10 @@ def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, *, m
 
 
 def _check_model_options(listing: Sequence[str], *, several: bool) -> None:
-    """Refuse options of the list together with a model, and a model that is named twice.
+    """Reject options of the list together with a model, and a model that is named twice.
 
     Raises:
-        ConfigError: which.
+        ConfigError: which options.
     """
     if listing:
         raise ConfigError(f"{', '.join(listing)}: only for the list that review shows without a model")
@@ -268,15 +268,17 @@ def _check_model_options(listing: Sequence[str], *, several: bool) -> None:
         raise ConfigError("--model NAME or --model-config FILE: give one of them")
 
 
-def _refuse_without_model(**given: bool) -> None:
-    """Refuse options that only a review by a model has.
+def _refuse_without_model(**flags: bool) -> None:
+    """Reject options that only a review by a model has.
 
     Raises:
-        ConfigError: one was given, and no model.
+        ConfigError: one of them is set, and there is no model.
     """
-    options = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
+    options = [f"--{name.replace('_', '-')}" for name, value in flags.items() if value]
     if options:
-        raise ConfigError(f"{', '.join(options)}: --model NAME or --model-config FILE says who writes the review")
+        raise ConfigError(
+            f"{', '.join(options)}: only for a review by a model; add --model NAME or --model-config FILE"
+        )
 
 
 def _review_by_model(plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, quiet: bool, as_json: bool) -> NoReturn:
@@ -321,9 +323,11 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
     if not result.fitting:
         yield f"no sample of run {result.run} matches: {plan.only}"
         return
-    of = f" of {result.fitting} that match (--most {result.fitting} takes all)" if result.asked < result.fitting else ""
+    matching = (
+        f" of {result.fitting} that match (--most {result.fitting} takes all)" if result.asked < result.fitting else ""
+    )
     reasons = f"{counted(result.reasons, 'reason')} for {counted(result.asked, 'sample')}"
-    yield f"run {result.run}: {reasons}{of}, by {result.author}"
+    yield f"run {result.run}: {reasons}{matching}, by {result.author}"
     if result.state != "finished":
         yield f"{result.state}{f': {result.reason}' if result.reason not in {'', result.state} else ''}"
     if result.unread:

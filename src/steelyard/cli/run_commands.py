@@ -1,4 +1,4 @@
-"""Commands that run a configuration (`run`), finish a run of one (`resume`), or score its outputs again (`rescore`)."""
+"""Commands that run a configuration (`run`), resume its runs (`resume`), or score stored outputs again (`rescore`)."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def rescore(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Read exam replies by another rule: steelyard, strict_only_letter, last_letter, first_option.",
+            help="Parse exam replies by another rule: steelyard, strict_only_letter, last_letter, first_option.",
         ),
     ] = None,
     unsafe_sql: UnsafeSqlOption = False,
@@ -209,7 +209,7 @@ def rescore(
 
 @dataclass(frozen=True, slots=True)
 class _Outlet:
-    """Where results go: printed, as a table or as JSON, and written to report files."""
+    """Where results go: standard output, as a table or as JSON, and report files."""
 
     store: str | None
     as_json: bool
@@ -218,11 +218,11 @@ class _Outlet:
     junit: Path | None
 
     def check(self) -> None:
-        """Refuse a file that cannot be written before anything is paid for."""
+        """Reject a file that cannot be written, before any call is paid for."""
         check_writable(self.html, self.markdown, self.junit)
 
     def finish(self, runs: Sequence[Run]) -> NoReturn:
-        """Print and write the results, then exit with the code of the runs, also if nobody reads the output."""
+        """Print and write the results, then exit with the code of the runs, also if the output has no reader."""
         from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
 
         outcome = evaluate_runs(runs, store=self.store)
@@ -251,7 +251,7 @@ def _run_config(
 
 
 def _say_notes(loaded: Loaded) -> None:
-    """Print warnings about the samples before a call is paid for: rows left out, a template that does not fit."""
+    """Print warnings about the samples before any call is paid for: skipped rows, a template that does not fit."""
     from steelyard.report.terminal import console, say
 
     to = console(stderr=True)
@@ -285,7 +285,7 @@ def _choice(only: str, run: str) -> dict[str, str]:
     """`--only` and `--from` as a manifest stores them; empty if neither is given.
 
     Raises:
-        ConfigError: one without the other.
+        ConfigError: only one of the two is set.
     """
     if bool(only) != bool(run):
         missing = "--from RUN: in which run" if only else "--only EXPR: which of its samples"
@@ -298,7 +298,7 @@ def _choose(loaded: Loaded, choice: Mapping[str, str], store: str | None) -> tup
 
     Args:
         loaded: the configuration.
-        choice: as `_choice` gives it; an empty one chooses all samples.
+        choice: as `_choice` returns it; an empty one chooses all samples.
         store: where the earlier run is.
 
     Raises:

@@ -1,4 +1,4 @@
-"""`export --salvage`: save what can be read of a damaged store, and list what cannot."""
+"""`export --salvage`: saves the readable part of a damaged store and lists what is lost."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class _SavedRun:
 
 
 def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
-    """Write what can be read and list on standard error what cannot; returns the exit code.
+    """Save the readable part of a damaged store and list on standard error what is lost; returns the exit code.
 
     Args:
-        names: of runs; empty for all.
-        store: the damaged one.
+        names: names of runs; empty for all.
+        store: the damaged store.
         out: a file of JSON lines, or a new store if its suffix is `.db`; None for JSON lines on standard output.
 
     Raises:
@@ -55,7 +55,7 @@ def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
     where = locate(store)
     if isinstance(where, Address):
         raise ConfigError(
-            "--salvage reads SQLite files only; of a store on a server, export reads each record by itself"
+            "--salvage reads SQLite files only; export without it reads a store on a server record by record"
         )
     if out is not None and _is_store(out) and out.exists():
         raise ConfigError(f"{out} exists already; name another file with --out")
@@ -70,7 +70,7 @@ def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
         if out is not None and _is_store(out):
             shutil.copyfile(salvaged.store.path, out)
     salvaged.notes += [
-        f"run {run.id} is still running: its file was copied meanwhile, so salvage again once it has ended"
+        f"run {run.id} is still running: the store was copied while it was written; salvage again after its end"
         for run in counts
         if is_locked(where, run.id)
     ]
@@ -121,10 +121,10 @@ def _print_result(salvaged: Salvaged, counts: dict[Run, _SavedRun], out: Path | 
     lines = [f"note: {note}" for note in salvaged.notes]
     for run, count in counts.items():
         lines += _run_lines(run, count)
-    lost = "run" in salvaged.gaps
-    if lost:
+    runs_lost = "run" in salvaged.gaps
+    if runs_lost:
         lines.append("part of the table of runs is lost: a run without its row is named run-NUMBER")
-    complete = bool(counts) and not lost and all(count.is_complete for count in counts.values())
+    complete = bool(counts) and not runs_lost and all(count.is_complete for count in counts.values())
     if not counts:
         lines.append("no run could be read")
     if not complete and not _is_store(out):

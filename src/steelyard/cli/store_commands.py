@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN: Final = 20
 _MOST_DAYS: Final = 36_500
-"""100 years. A date before the year 1 would be an OverflowError of `datetime`, not a message."""
+"""100 years; with a limit, a date before the year 1 does not raise an OverflowError of `datetime`."""
 _THIS_COMMAND: Final = re.compile(r"\nSee what is wrong:\n  steelyard verify [^\n]*")
 """The first suggestion in the message about a damaged file; `verify` removes it, as the user has just typed it."""
 
@@ -89,7 +89,7 @@ def delete(
     ] = None,
     replies: Annotated[
         bool,
-        typer.Option("--replies", help="Also delete replies that no other run uses; asking again costs again."),
+        typer.Option("--replies", help="Also delete replies that no other run uses; a later run pays for them again."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     store: StoreOption = None,
@@ -121,10 +121,10 @@ def delete(
 
 
 def _chosen(store: Store, names: Sequence[str], older_than: int | None) -> list[Run]:
-    """The runs that were named, or that are old enough; each once.
+    """The runs to delete, by name or by age; each once.
 
     Raises:
-        ConfigError: neither or both was given, or a name fits no run or several: nothing is deleted on a guess.
+        ConfigError: names and an age, or neither; or a name matches no run or several, as deleting must not guess.
     """
     if bool(names) == (older_than is not None):
         raise ConfigError("name the runs to delete, or give --older-than DAYS")
@@ -143,7 +143,11 @@ def _deletion_lines(runs: Sequence[Run], deletion: Deletion, *, replies: bool) -
     counts = {name: count for name, count in deletion.to_json().items() if name not in {"runs", "replies"} and count}
     yield "deletes " + (", ".join(f"{count:,} {name}" for name, count in counts.items()) or "nothing else")
     if deletion.replies:
-        what = "are deleted: asking again costs again" if replies else "stay in the journal (--replies)"
+        what = (
+            "are deleted: a later run pays for them again"
+            if replies
+            else "stay in the journal (--replies deletes them)"
+        )
         yield f"{deletion.replies:,} replies that no other run uses {what}"
 
 

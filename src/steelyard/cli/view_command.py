@@ -34,9 +34,9 @@ def view(
         ),
     ] = None,
 ) -> None:
-    """Look at runs in a browser, also while they run.
+    """Show runs in a browser, also while they run.
 
-    Anybody who knows the address, which holds a token, can read every run of the store. Ctrl-C ends the viewer.
+    Anybody who knows the address, which contains a token, can read every run of the store. Ctrl-C ends the viewer.
     """
     from steelyard.viewer.server import ViewerOptions, serve
 
