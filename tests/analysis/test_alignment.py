@@ -108,7 +108,7 @@ def test_a_question_that_stands_twice_is_paired_in_order(stored):
     found = pair(stored(twice, 0), stored(again, 1))
     assert (found.n_paired, found.improvements) == (3, ("a", "b"))
     assert found.other_ids == {"a": "y", "b": "z"}
-    assert "1 question stands in a run more than once; they are paired in order." in found.warnings
+    assert "1 question occurs more than once in a run; they are paired in order." in found.warnings
 
 
 def test_a_sample_with_another_reference_is_no_equal_content(stored):

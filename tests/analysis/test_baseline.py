@@ -118,7 +118,7 @@ def test_a_file_is_small():
 def test_no_baseline_is_made_of_an_unfinished_run():
     broken = evaluate(knows("France"), SAMPLES, [ExactMatch()], max_errors=0.0)
     assert broken.state == "broken"
-    with pytest.raises(ConfigError, match=r"is broken, .* no baseline is made of it"):
+    with pytest.raises(ConfigError, match=r"is broken, .* a baseline needs a finished run"):
         baseline_text(broken)
     with pytest.raises(ConfigError, match="has no scores"):
         baseline_text(evaluate(lambda sample: "!", SAMPLES, []))
@@ -217,7 +217,7 @@ def test_a_file_keeps_what_the_scorers_declared():
 
 
 def test_a_missing_file_says_how_one_is_made():
-    with pytest.raises(ConfigError, match=r"make one of a run with: steelyard baseline RUN --to baseline\.json"):
+    with pytest.raises(ConfigError, match=r"make one from a run with: steelyard baseline RUN --to baseline\.json"):
         read_baseline(Path("ci/baseline.json"))
 
 
@@ -228,7 +228,7 @@ def test_only_a_baseline_is_written_over():
     Path("package.json").write_text('{"name": "site"}', encoding="utf-8")
     with pytest.raises(ConfigError, match="exists and is not a baseline"):
         check_replaceable(Path("package.json"))
-    with pytest.raises(ConfigError, match=r"ends in \.json"):
+    with pytest.raises(ConfigError, match=r"must end in \.json"):
         check_replaceable(Path("baseline.txt"))
 
 

@@ -66,7 +66,7 @@ def test_a_run_that_was_read_whole_has_no_error():
 
 @pytest.mark.parametrize("strata", [[(10, 11, 0)], [(10, 5, 6)], [(10, -1, 0)]])
 def test_counts_that_are_none_are_refused(strata):
-    with pytest.raises(ValueError, match=r"successes must lie|cannot have 11 units"):
+    with pytest.raises(ValueError, match=r"successes must lie|cannot have 11 inspected units"):
         stratified_share([SampledStratum(*stratum) for stratum in strata])
 
 

@@ -137,7 +137,7 @@ def test_no_evidence_says_which_differences_the_data_allow():
 def test_an_interval_and_a_test_that_disagree_are_no_evidence_and_say_so():
     pair = only(*table_runs(60, 16, 6, 18))
     assert pair.verdict == "no_evidence"
-    assert "on the edge" in pair.sentence
+    assert "borderline" in pair.sentence
     assert "+0.8 to +19.1 points" in pair.sentence
 
 

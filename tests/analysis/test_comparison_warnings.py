@@ -73,7 +73,7 @@ def test_model_and_prompt_that_both_differ_are_warned_of_and_one_alone_is_what_w
 
 def test_other_datasets_are_warned_of_where_single_samples_cannot_be_held_against_each_other():
     before, after = ({"samples": {"n": 2, "digest": digest}} for digest in ("aa", "bb"))
-    assert warnings(before, after) == ("The two runs have different datasets; which samples differ cannot be told.",)
+    assert warnings(before, after) == ("The two runs have different datasets; which samples differ is not known.",)
     assert warnings(before, before) == ()
 
 

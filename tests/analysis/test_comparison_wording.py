@@ -39,7 +39,7 @@ def test_121_against_116_of_170_is_no_evidence_however_the_pairs_fall(broken):
 def test_121_against_116_of_170_is_no_evidence_even_where_one_side_alone_gains():
     pair = paired(5, 0, 116, 49)
     assert (pair.verdict, pair.headline.p) == ("no_evidence", pytest.approx(0.0625))
-    assert "no evidence of a difference, though it is on the edge" in pair.sentence
+    assert "no evidence of a difference, though the result is borderline" in pair.sentence
 
 
 def test_the_pairs_that_would_show_it_are_those_of_mcnemars_test():

@@ -102,7 +102,7 @@ def test_a_label_is_asked_for_by_name_and_value():
         ("", "is not a condition"),
         ("wrong and", "there is no condition 'wrong and'"),
         ("wrnog", "did you mean 'wrong'"),
-        ("wrong or errors", "for or, ask twice"),
+        ("wrong or errors", "for or, use two conditions"),
         ("solve_rat<1", "no score 'solve_rat': did you mean 'solve_rate'"),
         ("f1<high", "'high' is not a number or one of scored"),
         ("f1=", "'' is not a number"),

@@ -77,7 +77,7 @@ def test_between_no_loss_and_the_margin_the_data_cannot_decide(margin, state):
     assert -0.05 < found.interval.low < -0.02
     if state == "undecided":
         size = {0.01: "1 point", 0.02: "2 points"}[margin]
-        assert f"a loss of {size} is compatible with them, and so is none" in found.sentence
+        assert f"these data are compatible with a loss of {size}, and with none" in found.sentence
 
 
 def test_a_clear_gain_holds_at_every_margin():
@@ -166,9 +166,9 @@ def test_another_dataset_with_the_same_ids_is_undecided():
     found = judged(old, stored("new", [1.0] * 500, hashes=[f"{at + 9000:016x}" for at in range(500)]))
     assert found.state == "undecided"
     assert found.value is None
-    assert "500 samples that both have changed content since" in found.sentence
+    assert "500 samples in both runs changed content between them" in found.sentence
     one_changed = ["f" * 16, *(f"{at:016x}" for at in range(1, 500))]
-    assert "1 sample that both" in judged(old, stored("new", [1.0] * 500, hashes=one_changed)).sentence
+    assert "1 sample in both" in judged(old, stored("new", [1.0] * 500, hashes=one_changed)).sentence
 
 
 def test_samples_in_one_of_the_two_alone_are_counted_in_the_sentence():
@@ -310,7 +310,7 @@ def test_a_rule_on_the_whole_interval_counts_missing_verdicts_at_both_ends():
 
 
 def test_a_negative_margin_is_refused_and_the_direction_explained():
-    with pytest.raises(ConfigError, match="where lower is better the loss is an increase"):
+    with pytest.raises(ConfigError, match="where lower is better, the loss is an increase"):
         parse_margin("toxicity", -0.02)
 
 

@@ -139,7 +139,7 @@ def test_a_number_that_rates_nothing_is_counted_and_left_out(value):
     found = held([1, 0] * 50, [*labels(["pass", "fail"] * 20), *labels([value], "bob")])
     assert found.labelled == 40
     assert found.raters == ("ann",)
-    assert "1 label rates nothing: it is neither a number nor a pass or a fail." in found.warnings
+    assert "1 label is not counted: it is neither a number nor a pass or a fail." in found.warnings
 
 
 def test_people_who_are_divided_on_every_record_are_told_so():
@@ -166,7 +166,7 @@ def test_exchanging_pass_and_fail_of_people_and_judge_exchanges_their_rates(seed
 
 def test_words_are_no_ratings():
     said = [Label(f"q{at}", "correct", f"remark {at}", "ann", AT) for at in range(40)]
-    assert "are not numbers" in held([1, 0] * 50, said).problem
+    assert "are neither numbers" in held([1, 0] * 50, said).problem
 
 
 def test_ratings_are_corrected_on_their_own_scale():
@@ -188,7 +188,7 @@ def test_labels_that_are_all_alike_give_a_reason_and_no_nan():
     assert (pair.coefficients[0].value, found.rates.tnr.value) == (0, None)
     assert found.corrected.interval.high == 1
     both = held([1.0] * 100, labels(["pass"] * 60))
-    assert both.judged.alpha.reason == "all ratings are equal, so that raters could not have disagreed by chance"
+    assert both.judged.alpha.reason == "all ratings are equal, so no disagreement is expected by chance"
     assert both.corrected.why == "the judge gives all records the same verdict"
 
 
@@ -212,7 +212,7 @@ def test_labels_by_models_and_of_other_records_do_not_count():
     said = labels(truth[:40]) + labels(truth, "model:large") + labels([None] * 60 + [1.0])
     found = held(judged, said)
     assert (found.raters, found.labelled, found.elsewhere) == (("ann",), 40, 1)
-    assert any(warning.startswith("1 label on records that have no such score") for warning in found.warnings)
+    assert any(warning.startswith("1 label on records without this score") for warning in found.warnings)
 
 
 def test_examples_of_a_prompt_are_held_out_and_named():
@@ -221,14 +221,14 @@ def test_examples_of_a_prompt_are_held_out_and_named():
     found = held(judged, labels(truth[:40]), draw=draw)
     assert (found.labelled, found.examples) == (38, (("q3", 0), ("q7", 0)))
     assert found.warnings[0].startswith("Labels of 2 records are not counted")
-    assert not any("no random draw" in warning for warning in found.warnings)
+    assert not any("not drawn at random" in warning for warning in found.warnings)
 
 
 def test_a_warning_says_that_labels_were_picked_by_hand():
     truth, judged = run_of(100)
     drawn = LabelDraw({(f"q{at}", 0): 2.5 for at in range(30)}, ("wrong",))
     found = held(judged, labels(truth[:40]), draw=drawn)
-    assert found.warnings[0].startswith("10 of 40 labelled records came from no random draw of a queue")
+    assert found.warnings[0].startswith("10 of 40 labelled records were not drawn at random by a queue")
     assert "under the condition 'wrong'" in found.warnings[1]
 
 

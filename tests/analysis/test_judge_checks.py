@@ -86,7 +86,7 @@ def test_a_judge_of_the_targets_family_is_held_against_the_others():
     found = named(judge_checks([own, other], {}, target_model="gpt-4o-mini"), "self-preference")
     assert (found.judge, found.value, found.n) == ("own", 1.0, 80)
     assert found.interval.low > 0
-    assert "not named" in named(judge_checks([own, other], {}), "self-preference").reason
+    assert "not known" in named(judge_checks([own, other], {}), "self-preference").reason
     assert (
         "no judge is of the target's family (glm)"
         in named(judge_checks([own, other], {}, target_model="chatglm3-6b"), "self-preference").reason
@@ -140,7 +140,7 @@ def test_every_figure_is_a_row_and_every_other_check_has_its_reason():
         "No figure for length: 0 labelled answers with a verdict; it needs 30",
         "No figure for repeat consistency: it has no two verdicts on one answer; judge: {repeats: 3} asks three times",
         "No figure for scale use of b: it gave no verdict",
-        "No figure for self-preference: the model of the target is not named",
+        "No figure for self-preference: the target's model is not known",
     ]
 
 

@@ -90,10 +90,10 @@ def test_few_labels_choose_nobody_and_say_so():
     truth = truth_of(40)
     found = panel({"a": judged(truth, 0.8, 2), "b": judged(truth, 0.8, 3)}, truth, costs=costs(a=1, b=2))
     assert found.chosen == ""
-    assert found.reason.startswith("40 labelled records show of no judge that it is not worse")
+    assert found.reason.startswith("40 labelled records do not show of any judge that it is at most")
     fewer = panel({"a": judged(truth, 0.8, 2), "b": judged(truth, 0.8, 3)}, truth[:29])
     assert (fewer.differences, fewer.chosen) == ((), "")
-    assert fewer.reason == "29 labelled records; judges are compared from 30 on"
+    assert fewer.reason == "29 labelled records; a comparison of judges needs 30"
 
 
 def test_a_record_without_a_verdict_counts_as_no_agreement():
@@ -194,6 +194,6 @@ def test_labels_of_unknown_samples_and_of_models_do_not_count():
     truth = truth_of(60)
     strangers = [Label(f"x{at}", "right", 1.0, "ann", AT) for at in range(60)]
     found = judge_panel({"a": score("a", truth), "b": score("b", truth)}, "right", strangers)
-    assert found.reason == "0 labelled records; judges are compared from 30 on"
+    assert found.reason == "0 labelled records; a comparison of judges needs 30"
     assert [judge.agreement.elsewhere for judge in found.judges] == [60, 60]
     assert not any(math.isnan(judge.mean) for judge in found.judges)

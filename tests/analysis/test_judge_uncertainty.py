@@ -36,7 +36,7 @@ def test_a_verdict_of_one_judge_tells_nothing_and_the_next_score_is_asked():
     both = columns(**{"pass": [1, 0], "rating": [4, 1]})
     infos = {"pass": PASS, "rating": RATING}
     assert judge_uncertainty(both, infos, ("pass", "rating"))[0] == "rating"
-    with pytest.raises(ConfigError, match="nothing tells how uncertain the judge of pass is"):
+    with pytest.raises(ConfigError, match="the uncertainty of the judge of pass is not known"):
         judge_uncertainty(both, infos, ("pass",))
     with pytest.raises(ConfigError, match="there is no score 'ratng'"):
         judge_uncertainty(both, infos, ("", "ratng"))

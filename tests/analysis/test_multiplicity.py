@@ -50,7 +50,7 @@ def test_a_verdict_rests_on_the_corrected_p():
     (alone,) = compare(baseline, six).pairs
     beside, _ = compare(baseline, six, stored("c", s=[0] * 20)).pairs
     assert (alone.verdict, beside.verdict) == ("better", "no_evidence")
-    assert "on the edge" in beside.sentence
+    assert "borderline" in beside.sentence
 
 
 def test_groups_are_corrected_within_their_pair():

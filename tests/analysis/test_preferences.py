@@ -129,7 +129,7 @@ def test_an_undecided_set_says_what_it_could_have_found():
 def test_five_of_five_are_no_evidence_and_six_of_six_are():
     five, six = (preferences(judging(*["A"] * n)) for n in (5, 6))
     assert (five.verdict, five.p, five.detectable) == ("cannot_tell", pytest.approx(0.0625), None)
-    assert "Only 5 pairs were decided: six are the least that can be evidence." in five.warnings
+    assert "Only 5 pairs were decided: evidence needs at least six." in five.warnings
     assert "With 5 decided pairs no result would be evidence." in five.sentence
     assert (six.verdict, six.p) == ("A", pytest.approx(0.03125))
 

@@ -87,7 +87,7 @@ def test_a_target_beside_it_is_the_baseline_of_the_others(steelyard, exam):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"prefix": "Riddle"}, "changed content since"),
+        ({"prefix": "Riddle"}, "changed content between"),
         ({"rows": 40}, "a loss of 2 points is compatible with them"),
     ],
 )
@@ -147,7 +147,7 @@ def test_what_is_no_baseline_is_never_written_over(steelyard, exam, tmp_path):
     steelyard("run", exam(160), code=0)
     steelyard("baseline", "model", "--to", "exam.json", code=2)
     assert json.loads((tmp_path / "exam.json").read_text(encoding="utf-8"))["suite"] == "choice"
-    assert "ends in .json" in steelyard("baseline", "model", "--to", "baseline.txt", code=2).err
+    assert "must end in .json" in steelyard("baseline", "model", "--to", "baseline.txt", code=2).err
     steelyard("baseline", "model", code=0)
     assert "wrote baseline.json" in steelyard("baseline", "model", code=0).out
 

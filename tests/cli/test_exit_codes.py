@@ -48,8 +48,8 @@ def test_4_where_a_corrected_score_lacks_labels_and_0_once_they_are_there(steely
     (tmp_path / "exam.json").write_text(json.dumps(config), encoding="utf-8")
     files = ("--markdown", "s.md", "--junit", "s.xml", "--html", "s.html")
     result = steelyard("run", "exam.json", *files, code=4)
-    told = "t: correct.corrected &gt;=! 0.6 says nothing: nobody labelled it"
-    assert "gate: t: correct.corrected >=! 0.6 says nothing: nobody labelled it" in " ".join(result.out.split())
+    told = "t: correct.corrected &gt;=! 0.6 is not evaluated: nobody labelled it"
+    assert "gate: t: correct.corrected >=! 0.6 is not evaluated: nobody labelled it" in " ".join(result.out.split())
     assert "⚠️ t: correct.corrected" in (tmp_path / "s.md").read_text(encoding="utf-8")
     (error,) = ET.parse(tmp_path / "s.xml").iter("error")
     assert (error.get("type"), "nobody labelled it" in error.get("message")) == ("unlabelled", True)
@@ -271,4 +271,4 @@ def test_under_nohup_a_closed_terminal_is_nothing(write, tmp_path):
 def test_the_gate_of_an_unfinished_run_says_nothing(steelyard, write, says):
     options = {"budget": {"calls": 3}, "concurrency": 1}
     result = steelyard("run", write({"a": says()}, options=options, gate={"solve_rate": ">= 0"}), code=130)
-    assert "says nothing, as the run is interrupted (3 of 20 records" in " ".join(result.out.split())
+    assert "is not evaluated, as the run is interrupted (3 of 20 records" in " ".join(result.out.split())

@@ -68,7 +68,7 @@ def test_where_nothing_fits_no_file_is_made(steelyard, exam, tmp_path):
     [
         (["--to", "set.csv"], ".jsonl file, not .csv"),
         (["--to", "set.jsonl", "--where", "solve_rte<1"], "did you mean 'solve_rate'"),
-        (["--to", "no/such/../set.jsonl", "--where", "wrong or errors"], "for or, ask twice"),
+        (["--to", "no/such/../set.jsonl", "--where", "wrong or errors"], "for or, use two conditions"),
         ([], "--to"),
     ],
 )

@@ -130,7 +130,7 @@ class TestWrongUse:
             pearson([1, math.inf], [1, 2])
 
     def test_weights_of_texts_need_their_order(self):
-        with pytest.raises(ValueError, match="name the order"):
+        with pytest.raises(ValueError, match="give the order"):
             cohen_kappa(["low", "high"], ["low", "low"], weights="linear")
         order = ["low", "middle", "high"]
         found = cohen_kappa(["low", "high", "low"], ["low", "middle", "middle"], weights="linear", categories=order)

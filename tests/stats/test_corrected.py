@@ -144,7 +144,7 @@ def test_the_raw_rate_has_the_interval_of_the_verdicts_alone():
 def test_equal_ratings_on_an_unknown_scale_have_no_interval():
     found = corrected_mean(JudgedLabels([4] * 40 + [None] * 100, [4, 5] * 70))
     assert (found.method, round(found.value, 9), found.interval) == ("labels alone", 4, None)
-    assert found.reason == "no interval: the labels are all alike, and the scale is not known"
+    assert found.reason == "no interval: the labels are all equal, and the scale is not known"
     assert corrected_mean(JudgedLabels([4] * 40 + [None] * 100, [4, 5] * 70), scale=(1, 5)).interval.low < 4
 
 
@@ -156,8 +156,8 @@ def test_equal_ratings_on_an_unknown_scale_have_no_interval():
         (lambda: JudgedLabels([1, math.inf], [1, 0]), "infinity"),
         (lambda: JudgedLabels([1, 0], [1, 0], weights=[1, 0]), "positive number"),
         (lambda: corrected_mean(JudgedLabels([None], [1])), "needs labels"),
-        (lambda: corrected_mean(JudgedLabels([1, 2], [1, 3]), method="post-stratified"), "are 0 or 1"),
-        (lambda: verdict_rates(JudgedLabels([3], [1])), "are 0 or 1"),
+        (lambda: corrected_mean(JudgedLabels([1, 2], [1, 3]), method="post-stratified"), "must be 0 or 1"),
+        (lambda: verdict_rates(JudgedLabels([3], [1])), "must be 0 or 1"),
     ],
 )
 def test_what_cannot_be_corrected_is_refused_with_a_reason(data, message):

@@ -39,7 +39,7 @@ def test_no_label_is_asked_for_where_the_aim_is_met():
 def test_a_width_that_the_records_do_not_allow_is_said():
     needed = labels_for_half_width(run_of(60, 200), 0.01)
     assert needed.more is None
-    assert needed.reason == "labels of all 200 records would not be enough: it takes more records"
+    assert needed.reason == "labels of all 200 records would not be enough: more records are needed"
 
 
 def test_too_few_labels_give_no_forecast():
@@ -98,7 +98,7 @@ def test_weights_of_an_uncertain_draw_keep_the_mean_unbiased():
         (lambda: labelling_chances([], 1), "at least 0, one per record"),
         (lambda: labelling_chances([-1], 1), "at least 0, one per record"),
         (lambda: labelling_chances([1, 1], 3), "between 1 and 2"),
-        (lambda: labelling_chances([1, 1], 1, uniform=0), "drawn evenly"),
+        (lambda: labelling_chances([1, 1], 1, uniform=0), "drawn uniformly"),
         (lambda: labels_for_half_width(run_of(40, 100), 0), "half-width is positive"),
     ],
 )

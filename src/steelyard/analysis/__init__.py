@@ -1,13 +1,13 @@
 """Scores of runs -> summaries, comparisons, preferences, standings and gates: pure functions over columns.
 
-Nothing here opens a store or runs anything: `run_protocols` names what is read of a run, and `steelyard.store.Run`
-meets it. A feature is up to three modules: `<feature>_values` (frozen dataclasses), `<feature>` (computes them), and
+Nothing here opens a store or runs anything: `run_protocols` names what is read from a run, and `steelyard.store.Run`
+provides it. A feature is up to three modules: `<feature>_values` (frozen dataclasses), `<feature>` (computes them), and
 `<feature>_wording` (the sentences).
 
     score_columns, score_infos        what everything else is computed from
     summary, exam, histograms, ...    one run
     rater_agreement                   judges and people who rated the same thing
-    comparison and what it names      a run against a baseline, sample by sample
+    comparison and what it lists      a run against a baseline, sample by sample
     history                           one score over past runs
     preferences, standings            runs in which a judge compared two targets
     gate, gate_rules, baseline        rules on scores -> a verdict and an exit code

@@ -4,12 +4,12 @@
 `content`   other ids, equal input, reference, choices and contexts: a dataset that was numbered again
 a key       a field of the samples' metadata that names them in both datasets
 
-Unless told otherwise ids decide, and contents where hardly any id is shared and more contents are. Between two versions
-of a dataset, samples that kept their id but ask or expect something else are left out as long as most are the same: the
-runs were not asked the same there. Where most differ, an edit of some samples is not what happened, and all are paired
-with a warning; so are those of one file, whose options a suite may have put in another order. The same content
-several times in a run is paired in order, as equal questions are exchangeable; a key that two samples of a run share is
-refused, since nothing would say which of them is meant.
+By default samples are paired by id, or by content where hardly any id is shared and more contents are. Between two
+versions of a dataset, samples that kept their id but changed their content are left out as long as most are unchanged,
+since the runs answered different questions there. Where most differ, it is not an edit of some samples, and all are
+paired with a warning; so are those of one file, whose options a suite may have put in another order. Samples with equal
+content within a run are paired in order, as equal questions are exchangeable; a key that two samples of a run share is
+refused, since it does not say which of them to pair.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 ID: Final = "id"
 CONTENT: Final = "content"
 _HARDLY_ANY: Final = 0.1
-"""Where less than this share of the smaller run's ids is in the other, ids are taken for names of something else."""
+"""Below this share of common ids (of the smaller run's), equal ids are not taken for the same sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,15 @@ class ComparedRun:
 
 
 class SampleAlignment(NamedTuple):
-    """Places of the samples that make a pair, in order of the baseline.
+    """Indices of the samples that make a pair, in order of the baseline.
 
     Args:
         first: indices of the baseline's samples.
-        second: in the other run's, pair by pair.
+        second: indices of the other run's samples, in the same order.
         by: `id`, `content` or the key.
-        notes: what a reader must know of it, one sentence each.
-        left_out: indices, in both runs, of samples with one id that are not a pair since the dataset changed them; None
-            where there is none.
+        notes: what a reader must know about it, one sentence each.
+        left_out: indices, in both runs, of samples that share an id but are not paired because their content changed;
+            None where there are none.
     """
 
     first: Array
@@ -99,24 +99,24 @@ class AlignedRuns:
 
     @property
     def names(self) -> tuple[str, str]:
-        """How a sentence calls the two runs: by target, and by run as well where the targets have one name."""
+        """The names of the two runs in sentences: their targets, with the run ids where the targets are equal."""
         return names_of(self.baseline.run, self.other.run)
 
 
 def names_of(baseline: ComparableRun, other: ComparableRun) -> tuple[str, str]:
-    """How a sentence calls two runs: by target, and by run as well where the targets have one name."""
+    """The names of two runs in sentences: their targets, with the run ids where the targets are equal."""
     if baseline.target != other.target:
         return baseline.target, other.target
     return f"{baseline.target} ({baseline.id})", f"{other.target} ({other.id})"
 
 
 def align(baseline: ComparedRun, other: ComparedRun, by: str, names: tuple[str, str]) -> SampleAlignment:
-    """The pairs of two runs.
+    """Pair the samples of two runs.
 
     Args:
         baseline: the first run.
         other: the second.
-        by: `id`, `content`, a key of the samples' metadata, or "" to let the runs say.
+        by: `id`, `content`, a key of the samples' metadata, or "" for the default (see the module).
         names: what the runs are called.
 
     Raises:
@@ -157,7 +157,7 @@ def _by_id(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
 
 
 def _without_changed(pairs: SampleAlignment, baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
-    """The pairs without those whose content changed between two versions of a dataset, where these are the fewer."""
+    """The pairs without samples whose content changed between two versions of a dataset, if those are a minority."""
     if same_file(baseline, other):
         return pairs
     changed = _changed(baseline, other, pairs.first, pairs.second)
@@ -186,7 +186,7 @@ def dataset_file(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Array) -> Array:
-    """Whether each pair of samples with one id asks or expects something else; not by their group or metadata."""
+    """Per pair with a common id, whether the content differs; group and metadata do not count as content."""
     import numpy as np
 
     if baseline.usage is not None and other.usage is not None:
@@ -198,9 +198,9 @@ def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Ar
     else:
         changed = np.ones(len(first), dtype=bool)
         before, after = baseline.hashes(), other.hashes()
-    for place in np.flatnonzero(changed).tolist():
-        hashes = (before.get(baseline.scores.samples[first[place]]), after.get(other.scores.samples[second[place]]))
-        changed[place] = None not in hashes and hashes[0] != hashes[1]
+    for index in np.flatnonzero(changed).tolist():
+        hashes = (before.get(baseline.scores.samples[first[index]]), after.get(other.scores.samples[second[index]]))
+        changed[index] = None not in hashes and hashes[0] != hashes[1]
     return changed
 
 
@@ -214,13 +214,13 @@ def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
     several = sum(max(map(len, sides)) > 1 for sides in shared)
     notes: tuple[str, ...] = ()
     if several:
-        questions = "1 question stands" if several == 1 else f"{several} questions stand"
-        notes = (f"{questions} in a run more than once; they are paired in order.",)
+        questions = "1 question occurs" if several == 1 else f"{several} questions occur"
+        notes = (f"{questions} more than once in a run; they are paired in order.",)
     return _alignment(pairs, CONTENT, notes)
 
 
 def contents_of(*sides: ComparedRun) -> list[Mapping[str, str]]:
-    """Per side, sample id -> hash of what it asks; of all its content where one of them is not a stored run."""
+    """Per side, sample id -> hash of its content; with the id in it where one of the runs is not a stored run."""
     usages = [side.usage for side in sides if side.usage is not None]
     return (
         [samples.contents() for samples in usages] if len(usages) == len(sides) else [side.hashes() for side in sides]
@@ -233,7 +233,7 @@ def _by_key(baseline: ComparedRun, other: ComparedRun, key: str, names: tuple[st
 
 
 def _unique(side: ComparedRun, key: str, name: str) -> dict[str, int]:
-    """Value at the key -> place; refused where the key does not tell the samples apart."""
+    """Value of the key -> index of its sample; refused where two samples share a value."""
     values = {} if side.usage is None else side.usage.values(key)
     if not values:
         known = [] if side.usage is None else side.usage.keys()
@@ -267,7 +267,7 @@ def _alignment(pairs: Sequence[tuple[int, int]], by: str, notes: tuple[str, ...]
 
 
 _HEAD: Final = 8
-"""Bytes of a key that numbers of 64 bits hold: hashes that differ mostly differ in these."""
+"""Leading bytes of a key, compared first as one 64-bit number: different hashes rarely agree in these."""
 
 
 class SampleOverlap(NamedTuple):
@@ -284,7 +284,7 @@ class SampleOverlap(NamedTuple):
 
 
 class SharedSamples(NamedTuple):
-    """Places of the aligned samples for which both runs have rows of a score, and how many of them failed on a side."""
+    """Indices of the aligned samples for which both runs have rows of a score, and how many failed on a side."""
 
     first: Array
     second: Array
@@ -325,7 +325,7 @@ def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
 
 
 def _left_out(runs: AlignedRuns, score: str) -> int:
-    """Samples with rows of a score in both runs that are not a pair since the dataset changed them."""
+    """Samples with rows of a score in both runs that are not paired because their content changed."""
     if runs.alignment.left_out is None:
         return 0
     before, after = runs.baseline.scores.sums_of(score), runs.other.scores.sums_of(score)
@@ -334,7 +334,7 @@ def _left_out(runs: AlignedRuns, score: str) -> int:
 
 
 def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
-    """Pairs that do not ask the same; the hash of a sample holds its id, so that other ids need another one."""
+    """Pairs whose content differs. A sample's hash covers its id, so pairs of other ids need the content hash."""
     baseline, other, by = runs.baseline, runs.other, runs.alignment.by
     if by == CONTENT:
         return 0
@@ -347,7 +347,7 @@ def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
 
 
 def _shared_replies(runs: AlignedRuns, shared: SharedSamples) -> int:
-    """Pairs in which both sides hold the same reply of the journal."""
+    """Pairs for which both runs used the same reply of the journal."""
     baseline, other = runs.baseline, runs.other
     if baseline.usage is not None and other.usage is not None:
         numbers = baseline.scores.numbers[shared.first], other.scores.numbers[shared.second]
@@ -362,8 +362,8 @@ class LastReplies(NamedTuple):
     """The target's last replies to the samples of a run.
 
     Args:
-        samples: a number per reply.
-        keys: the journal's, a row of at least 8 bytes per reply.
+        samples: number of the sample, per reply.
+        keys: the journal's keys, a row of at least 8 bytes per reply.
     """
 
     samples: Array

@@ -1,4 +1,4 @@
-"""Baselines: the file that holds a run's scores, and the run or file that a baseline's name means.
+"""Baselines: the file with a run's scores, and finding the run or file that a baseline's name refers to.
 
 The file is kept with the code, and later runs are compared with it. It is one JSON document with a line per key and a
 line per sample, in the order of the dataset, so that a diff of two baselines shows only the samples that changed. It
@@ -15,7 +15,7 @@ holds no question, answer or reply.
     ]
     }
 
-A score of a sample is a number, or the outcome of what has none; a list where the sample was asked repeatedly.
+A sample's score is a number, or its outcome where it has none; a list where the sample was repeated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from steelyard.errors import ConfigError, did_you_mean
 FORMAT: Final = "steelyard baseline 1"
 SUFFIX: Final = ".json"
 LATEST: Final = "latest"
-"""The name of a baseline that means the newest earlier run of the same target."""
+"""The baseline's name for the newest earlier run of the same target."""
 
 _MANIFEST: Final = (
     "steelyard", "samples", "target", "scorers", "scores", "score_infos", "over", "scales", "primary", "tags",
@@ -62,7 +62,7 @@ class BaselineSample:
     Args:
         id: of the sample.
         hash: of its content.
-        group: it is of; likewise `cluster`.
+        group: of the sample; likewise `cluster`.
         scores: score -> its value in each repeat; None where a repeat has none.
     """
 
@@ -75,13 +75,13 @@ class BaselineSample:
 
 @dataclass(frozen=True, slots=True)
 class BaselineFile:
-    """A baseline that was read from a file; `compare` accepts it in place of the run that it was made of.
+    """A baseline that was read from a file; `compare` accepts it in place of the run that it was made from.
 
     Args:
         id: of that run.
         suite: its title.
         target: its target.
-        state: how far it came; `created` when it was started, ISO 8601.
+        state: of that run; `created` is when it was started, ISO 8601.
         manifest: what is kept of the run's manifest.
         counts: records `planned` and `done`, and `errors`.
         samples: in the order of the dataset.
@@ -160,9 +160,9 @@ def baseline_text(run: StoredScores) -> str:
     name = f"run {summary.run} ({summary.target})"
     if summary.state != "finished":
         counts = f"{summary.done} of {summary.planned} records are done"
-        raise ConfigError(f"{name} is {summary.state}, {counts}: no baseline is made of it")
+        raise ConfigError(f"{name} is {summary.state}, {counts}: a baseline needs a finished run")
     if summary.stopped_early:
-        raise ConfigError(f"{name} was stopped early, on a part of its samples: no baseline is made of it")
+        raise ConfigError(f"{name} was stopped early, on a part of its samples: a baseline needs all of them")
     if not summary.scores:
         raise ConfigError(f"{name} has no scores, so there is nothing to keep")
     head: dict[str, Any] = {"format": FORMAT, **{name: getattr(summary, name) for name in (*_TEXTS, *_COUNTS)}}
@@ -174,12 +174,12 @@ def baseline_text(run: StoredScores) -> str:
 
 def _sample_lines(run: StoredScores) -> Iterator[dict[str, Any]]:
     hashes = run.sample_hashes()
-    known: dict[str, tuple[ScoreRow, dict[str, dict[int, Any]]]] = {}
+    by_sample: dict[str, tuple[ScoreRow, dict[str, dict[int, Any]]]] = {}
     for row in run.score_rows():
-        _, scores = known.setdefault(row.sample, (row, {}))
+        _, scores = by_sample.setdefault(row.sample, (row, {}))
         value = row.outcome if row.value is None else _number(row.value)
         scores.setdefault(row.name, {})[row.repeat] = value
-    for ident, (row, scores) in known.items():
+    for ident, (row, scores) in by_sample.items():
         repeats = 1 + max(repeat for values in scores.values() for repeat in values)
         listed = {name: [values.get(at) for at in range(repeats)] for name, values in sorted(scores.items())}
         yield {
@@ -191,7 +191,7 @@ def _sample_lines(run: StoredScores) -> Iterator[dict[str, Any]]:
 
 
 def _number(value: float) -> float:
-    """1 for 1.0: most scores are 0 or 1, and a diff is read by people."""
+    """Whole numbers as integers (1, not 1.0): most scores are 0 or 1, and people read the diff."""
     return int(value) if value.is_integer() and abs(value) < 2**53 else value
 
 
@@ -204,7 +204,7 @@ def _compact(value: Any) -> str:
 
 
 def is_baseline_file(name: str) -> bool:
-    """Whether the name of a baseline means a file, not a run.
+    """Whether the name of a baseline refers to a file, not a run.
 
     >>> is_baseline_file("ci/baseline.json"), is_baseline_file("openai/gpt-4")
     (True, False)
@@ -213,14 +213,14 @@ def is_baseline_file(name: str) -> bool:
 
 
 def check_replaceable(path: Path) -> None:
-    """Refuse to write a baseline under a name that is not a baseline's, or over a file that is not one.
+    """Refuse to write a baseline to a file without the suffix .json, or over a file that is not a baseline.
 
     Raises:
         ConfigError: the name does not end in .json, or the file exists and is not a baseline.
     """
     if not is_baseline_file(path.name):
         raise ConfigError(
-            f"the name of a baseline ends in {SUFFIX}, so that it is not taken for a run's: not {path.name}"
+            f"the name of a baseline file must end in {SUFFIX}, to be told from the name of a run: not {path.name}"
         )
     if not path.exists():
         return
@@ -244,7 +244,7 @@ def read_baseline(path: Path) -> BaselineFile:
             raise ConfigError(f"{path} is too large for a baseline")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        advice = f"make one of a run with: steelyard baseline RUN --to {path.name}"
+        advice = f"make one from a run with: steelyard baseline RUN --to {path.name}"
         raise ConfigError(f"the baseline {path} cannot be read: {error.strerror}; {advice}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not a baseline: it is not UTF-8") from error
@@ -262,29 +262,31 @@ def _problem(error: Exception) -> str:
     return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error) or type(error).__name__
 
 
-def _baseline(read: Any) -> BaselineFile:
-    if not isinstance(read, dict) or read.get("format") != FORMAT:
+def _baseline(document: Any) -> BaselineFile:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'expected a mapping with "format": "{FORMAT}"')
-    texts = {name: _typed(read[name], str, name) for name in _TEXTS}
-    counts = {name: _typed(read[name], int, name) for name in _COUNTS}
-    manifest = _typed(read["manifest"], dict, "manifest")
+    texts = {name: _typed(document[name], str, name) for name in _TEXTS}
+    counts = {name: _typed(document[name], int, name) for name in _COUNTS}
+    manifest = _typed(document["manifest"], dict, "manifest")
     check_manifest(manifest)
-    samples = tuple(_sample(sample, at) for at, sample in enumerate(_typed(read["samples"], list, "samples"), start=1))
+    samples = tuple(
+        _sample(sample, at) for at, sample in enumerate(_typed(document["samples"], list, "samples"), start=1)
+    )
     if len({sample.id for sample in samples}) < len(samples):
         raise ValueError("an id occurs twice; after a merge, make the baseline again")
     return BaselineFile(id=texts.pop("run"), **texts, manifest=manifest, counts=counts, samples=samples)
 
 
-def _sample(read: Any, at: int) -> BaselineSample:
+def _sample(entry: Any, at: int) -> BaselineSample:
     what = f"sample {at}"
-    sample = _typed(read, dict, what)
+    sample = _typed(entry, dict, what)
     texts = {key: _typed(sample.get(key, ""), str, f"{what}: {key}") for key in ("id", "hash", "group", "cluster")}
     scores = _typed(sample["scores"], dict, f"{what}: scores")
     return BaselineSample(**texts, scores={name: _values(values, f"{what}: {name}") for name, values in scores.items()})
 
 
-def _values(read: Any, what: str) -> tuple[Value | None, ...]:
-    listed: Sequence[Any] = read if isinstance(read, list) else [read]
+def _values(value_or_list: Any, what: str) -> tuple[Value | None, ...]:
+    listed: Sequence[Any] = value_or_list if isinstance(value_or_list, list) else [value_or_list]
     for value in listed:
         number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
         if not number and value is not None and value not in _OUTCOMES:
@@ -371,14 +373,14 @@ Listed = TypeVar("Listed", bound=ListedRun)
 
 
 def find_baseline(name: str, run: Listed, runs: Callable[[], Sequence[Listed]]) -> Listed | BaselineFile:
-    """The baseline that `name` means for `run`; it may be `run` itself.
+    """Find the baseline that `name` refers to for `run`; it may be `run` itself.
 
-    A file, by its ending; the id of a run; another target of the same evaluation; the newest finished run of that
-    target in the same suite that was begun before; with `latest`, that of the run's own target. Runs that were begun
-    later are never taken, so that evaluating a gate again gives the same verdict.
+    Tried in this order: a file, by its ending; the id of a run; another target of the same evaluation; the newest
+    finished run of that target in the same suite that was started before; with `latest`, that of the run's own target.
+    Runs that were started later are never taken, so that evaluating a gate again gives the same verdict.
 
     Args:
-        name: as it stands below `gate:`.
+        name: as written under `gate:`.
         run: the run that is compared with the baseline.
         runs: gives every stored run, newest first; not called for a file.
 
@@ -388,26 +390,26 @@ def find_baseline(name: str, run: Listed, runs: Callable[[], Sequence[Listed]]) 
     """
     if is_baseline_file(name):
         return read_baseline(Path(name))
-    known = runs()
-    exact = next((stored for stored in known if stored.id == name), None)
+    stored_runs = runs()
+    exact = next((stored for stored in stored_runs if stored.id == name), None)
     if exact is not None:
         return exact
-    together = [stored for stored in known if stored.evaluation == run.evaluation]
-    if name != LATEST and len(together) > 1:
-        sibling = next((stored for stored in together if stored.target == name), None)
+    siblings = [stored for stored in stored_runs if stored.evaluation == run.evaluation]
+    if name != LATEST and len(siblings) > 1:
+        sibling = next((stored for stored in siblings if stored.target == name), None)
         if sibling is not None:
             return sibling
-    return _earlier(run.target if name == LATEST else name, run, known)
+    return _earlier(run.target if name == LATEST else name, run, stored_runs)
 
 
-def _earlier(target: str, run: Listed, known: Sequence[Listed]) -> Listed:
-    before = [stored for stored in known if stored.num < run.num and stored.evaluation != run.evaluation]
+def _earlier(target: str, run: Listed, stored_runs: Sequence[Listed]) -> Listed:
+    before = [stored for stored in stored_runs if stored.num < run.num and stored.evaluation != run.evaluation]
     same = (stored for stored in before if (stored.suite, stored.target) == (run.suite, target))
     earlier = next((stored for stored in same if stored.state == "finished"), None)
     if earlier is not None:
         return earlier
-    if target != run.target and target not in {stored.target for stored in known}:
-        raise ConfigError(_unknown(target, known))
+    if target != run.target and target not in {stored.target for stored in stored_runs}:
+        raise ConfigError(_unknown(target, stored_runs))
     raise NoEarlierRunError(f"no run of {target} in {run.suite!r} was finished before this one")
 
 
@@ -415,7 +417,7 @@ def check_baseline(name: str, targets: Iterable[str], runs: Callable[[], Sequenc
     """Refuse a baseline that names no file, run or target, before the first call.
 
     Args:
-        name: as it stands below `gate:`; "" where there is none.
+        name: as written under `gate:`; "" where there is none.
         targets: of the suite that is about to run.
         runs: gives every stored run, newest first.
 
@@ -427,14 +429,14 @@ def check_baseline(name: str, targets: Iterable[str], runs: Callable[[], Sequenc
     if is_baseline_file(name):
         read_baseline(Path(name))
         return
-    wanted = [*targets]
-    if name in wanted:
+    target_names = [*targets]
+    if name in target_names:
         return
-    known = runs()
-    if name not in {text for stored in known for text in (stored.id, stored.target)}:
-        raise ConfigError(f"gate: baseline: {_unknown(name, known, wanted)}")
+    stored_runs = runs()
+    if name not in {text for stored in stored_runs for text in (stored.id, stored.target)}:
+        raise ConfigError(f"gate: baseline: {_unknown(name, stored_runs, target_names)}")
 
 
-def _unknown(name: str, known: Sequence[ListedRun], targets: Sequence[str] = ()) -> str:
-    names = {LATEST, *targets, *(text for stored in known for text in (stored.id, stored.target))}
+def _unknown(name: str, stored_runs: Sequence[ListedRun], targets: Sequence[str] = ()) -> str:
+    names = {LATEST, *targets, *(text for stored in stored_runs for text in (stored.id, stored.target))}
     return f"there is no run {name!r}{did_you_mean(name, names)}"

@@ -1,4 +1,4 @@
-"""How often each code of an error analysis is among all records of a run, and how well its scorer finds it."""
+"""How often each code of an error analysis occurs in all records of a run, and how well its scorer detects it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class DrawnRecord(Protocol):
 
     @property
     def stratum(self) -> str:
-        """The stratum of the run that it was drawn of."""
+        """The stratum of the run that it was drawn from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,30 +45,30 @@ class CodeShare:
 def code_shares(
     state: CodingState, items: Iterable[DrawnRecord], strata: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, CodeShare]:
-    """Id of each adopted code -> how often it is in one run; "" is for notes that are under none.
+    """Id of each adopted code -> how often it occurs in one run; "" is for notes that are under no code.
 
     A record that nobody has noted is not counted as free of errors: it is left out of its stratum.
 
     Args:
         state: of the error analysis.
         items: those of the run.
-        strata: name -> `records`, how many the run has of it.
+        strata: name -> `records`, how many records of the run are in it.
     """
-    looked_at: Counter[str] = Counter()
-    having: Counter[tuple[str, str]] = Counter()
+    noted: Counter[str] = Counter()
+    with_code: Counter[tuple[str, str]] = Counter()
     for item in items:
         note = state.notes.get(item.num)
         if note is None:
             continue
-        looked_at[item.stratum] += 1
+        noted[item.stratum] += 1
         if note.text:
-            having[note.code, item.stratum] += 1
+            with_code[note.code, item.stratum] += 1
     shares = {}
     for ident in (*(code.id for code in state.adopted), ""):
         parts = [
-            SampledStratum(int(part["records"]), looked_at[name], having[ident, name]) for name, part in strata.items()
+            SampledStratum(int(part["records"]), noted[name], with_code[ident, name]) for name, part in strata.items()
         ]
-        notes = sum(having[ident, name] for name in strata)
+        notes = sum(with_code[ident, name] for name in strata)
         shares[ident] = CodeShare(notes, stratified_share(parts))
     return shares
 
@@ -87,12 +87,12 @@ class TrialResult:
     """How the verdicts of a code's scorer agree with the people's notes.
 
     Args:
-        found: of the records that people put under the code, those that the scorer finds: its TPR.
-        left: of all others that were noted, those that it leaves alone: its TNR.
-        unparsed: verdicts that could not be read, were refused or failed; they are in no rate.
-        examples: records that stand in the scorer as examples; likewise.
-        missed: items under the code that the scorer does not find.
-        false_alarms: items that it finds and people did not put under the code.
+        found: true positive rate: of the records that people put under the code, those that the scorer detects.
+        left: true negative rate: of all other records with a note, those that the scorer does not flag.
+        unparsed: verdicts that could not be parsed, were refused or failed; they are in neither rate.
+        examples: records that the scorer contains as examples; they are in neither rate.
+        missed: items under the code that the scorer does not detect.
+        false_alarms: items that it flags and people did not put under the code.
     """
 
     found: Rate
@@ -109,7 +109,7 @@ def trial_result(state: CodingState, code: str, verdicts: Mapping[int, bool | No
     Args:
         state: of the error analysis.
         code: id of the code.
-        verdicts: item -> whether the scorer finds the error; None where that could not be told.
+        verdicts: item -> whether the scorer finds the error; None without a verdict.
 
     Source of the intervals: Clopper and Pearson 1934.
     """
@@ -126,9 +126,11 @@ def trial_result(state: CodingState, code: str, verdicts: Mapping[int, bool | No
             continue
         groups.setdefault((bool(note.text) and note.code == code, verdict), []).append(item)
     hits, misses = groups.get((True, True), []), groups.get((True, False), [])
-    alarms, rest = groups.get((False, True), []), groups.get((False, False), [])
+    alarms, correct_rejections = groups.get((False, True), []), groups.get((False, False), [])
     unparsed = len(groups.get((True, None), [])) + len(groups.get((False, None), []))
-    return TrialResult(_rate(hits, misses), _rate(rest, alarms), unparsed, skipped, tuple(misses), tuple(alarms))
+    return TrialResult(
+        _rate(hits, misses), _rate(correct_rejections, alarms), unparsed, skipped, tuple(misses), tuple(alarms)
+    )
 
 
 def _rate(hits: Sequence[int], others: Sequence[int]) -> Rate:

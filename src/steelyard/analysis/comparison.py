@@ -84,7 +84,7 @@ def compare(
 
     The headline compares what the score's headline counts: by default an unparsed or refused reply as not solved.
     Repeats of a sample are averaged. A sample that failed on either side is left out and counted. The other scores
-    that both runs have are compared likewise, and so is what the runs took.
+    that both runs have are compared likewise, and so are time, calls and tokens.
 
     Args:
         runs: at least two; the first is the baseline.
@@ -160,7 +160,7 @@ def refuse_other_suites(runs: Sequence[RunOfSuite]) -> None:
         for run in runs
     )
     raise ConfigError(
-        f"runs of different suites cannot be compared: {named}. Make their targets targets of one suite, or give both "
+        f"runs of different suites cannot be compared: {named}. Put their targets into one suite, or give both "
         "configurations the same name: and run them again; steelyard show RUN shows one run by itself"
     )
 
@@ -221,7 +221,7 @@ def _checked_runs(
 
 
 def _summarized(runs: Sequence[ComparableRun]) -> tuple[RunSummary, ...]:
-    """Summaries of the runs, which are read first: a summary of rows that are there counts nothing in the store."""
+    """Summaries of the runs. Rows of large runs are read first, as the comparison needs them anyway."""
     for run in runs:
         read_ahead: Callable[[], None] | None = getattr(run, "read_ahead", None)
         if read_ahead is not None:
@@ -276,7 +276,7 @@ def headline_difference(
     group: str = "",
     over_turns: bool = False,
 ) -> tuple[PairedDifference, Verdict]:
-    """The difference of two runs on one score and its verdict, without all else that `compare` tells of them.
+    """The difference of two runs on one score and its verdict, without the rest of `compare`.
 
     Args:
         runs: the baseline and the other run.
@@ -284,7 +284,7 @@ def headline_difference(
         score: the score's name; both have it.
         level: of the interval and the verdict.
         group: only samples of this group; "" is all.
-        over_turns: a score of single turns is that over all turns, and not the mean over conversations.
+        over_turns: compare a score of single turns over all turns, not by its means over conversations.
     """
     groups = (group,) if group and group != NO_GROUP else ()
     baseline, other = (ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True))
@@ -295,10 +295,10 @@ def headline_difference(
 
 def _tested_headline(baseline: ComparedRun, other: ComparedRun, name: str, align_by: str, level: float) -> _TestedPair:
     """Two runs aligned and tested on the headline alone."""
-    both = (baseline, other)
+    sides = (baseline, other)
     alignment = align(baseline, other, align_by, names_of(baseline.run, other.run))
     runs = AlignedRuns(baseline, other, alignment)
-    kind = compared_score(name, both)
+    kind = compared_score(name, sides)
     pairs = paired_values(runs, kind.name, kind.over)
     missing = MissingBySample.of(runs, kind).among()
     headline = paired_difference(pairs, level=level, meaning=kind.meaning, missing=missing)
@@ -319,9 +319,9 @@ def _tested_pair(baseline: ComparedRun, other: ComparedRun, name: str, align_by:
 
 
 def _over_turns(pair: _TestedPair, level: float) -> _TestedPair:
-    """The pair; of a score of single turns, its headline is over all turns, as that of gates and histories is.
+    """Give a score of single turns the difference over all turns as headline, as gates and histories have it.
 
-    The means over conversations, which weigh the same however long they are, are kept beside it.
+    The difference of the means over conversations, which have equal weight whatever their length, is kept as well.
     """
     turns = _turn_differences(pair.runs, level, pair.kind.name)
     if not turns or not turns[0].difference.n or pair.headline.stopped is not None:
@@ -330,14 +330,14 @@ def _over_turns(pair: _TestedPair, level: float) -> _TestedPair:
 
 
 def _turn_differences(runs: AlignedRuns, level: float, score: str = "") -> tuple[ScoreDifference, ...]:
-    """Of the scores of single turns that both runs have, or of one of them."""
-    both = (runs.baseline.summary, runs.other.summary)
-    names = [{each.score.name for each in summary.turns} for summary in both]
+    """Differences of the scores of single turns that both runs have, or of one such score."""
+    summaries = (runs.baseline.summary, runs.other.summary)
+    names = [{turns.score.name for turns in summary.turns} for summary in summaries]
     if not names[0] & names[1] or (score and score not in names[0] & names[1]):
         return ()
     from steelyard.analysis.turns import turn_differences  # few runs are of conversations
 
-    return tuple(each for each in turn_differences(runs, level) if not score or each.score == score)
+    return tuple(turns for turns in turn_differences(runs, level) if not score or turns.score == score)
 
 
 def _run_pair(pair: _TestedPair, headline: PairedDifference, level: float) -> RunPair:
@@ -363,7 +363,7 @@ def _score_difference(runs: AlignedRuns, kind: ComparedScore, level: float) -> S
 
 
 def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
-    """Everything that two runs show together, given the differences corrected for the tests of other runs."""
+    """The full comparison of two runs, given the differences corrected for the tests of other runs."""
     import numpy as np
 
     runs, kind, headline = pair.runs, pair.kind, pair.headline
@@ -443,7 +443,7 @@ def _matching_warnings(runs: AlignedRuns, score: str) -> str:
 
 
 def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
-    """Of the pairs that failed on neither side; of many, of some that are drawn by seed."""
+    """Cost differences over the pairs that failed on neither side; where there are many, over a seeded draw of them."""
     baseline, other, alignment = runs.baseline, runs.other, runs.alignment
     if baseline.usage is None or other.usage is None:
         return ()

@@ -21,7 +21,7 @@ which run is better. `none`: no sample could be compared."""
 
 
 _ROUNDING: Final = 1e-12
-"""Bounds that end at zero are sums of doubles."""
+"""Tolerance for bounds at zero, as they are sums of floating-point numbers."""
 
 
 class OutcomeTable(NamedTuple):
@@ -48,8 +48,8 @@ class MissingVerdicts:
         baseline: replies of the baseline without a known value (unparsed, and refused where the score leaves refusals
             out), over the samples for which both runs have replies; likewise `other`.
         replies: all replies of both runs to these samples.
-        bounds: between which other - baseline lies whatever the missing verdicts are worth: each of them at the lowest
-            and at the highest value of the score. None where the score's range is not known.
+        bounds: limits of other - baseline whatever the missing verdicts would have been: all of them at the lowest or
+            at the highest value of the score. None where the score's range is not known.
     """
 
     baseline: int
@@ -66,7 +66,7 @@ class MissingVerdicts:
     def leaves_sign_open(self) -> bool:
         """Whether the missing verdicts alone leave open which run has the higher mean.
 
-        Where the bounds are not known, it is so as soon as half of the replies have no verdict: the comparison would
+        Where the bounds are not known, this holds as soon as half of the replies have no verdict: the comparison would
         then describe what could be parsed more than what was answered.
         """
         if not self.n:
@@ -96,18 +96,18 @@ class PairedDifference:
         relative: difference / baseline, to be labelled as relative change; None when the baseline is 0.
         table: for 0/1 scores, else None.
         unit: every value lies in [0, 1], so that the difference may be shown in points.
-        interval_method: `Newcombe 1998, method 10` or how else it was made; likewise `test`.
-        improved: pairs that are better in the other run, in the score's direction: those that came to meet its
+        interval_method: how the interval was computed, such as `Newcombe 1998, method 10`; likewise `test`.
+        improved: pairs that are better in the other run, in the score's direction: those that newly meet its
             threshold (0/1 scores: wrong to right), or of a score without a threshold those whose value is better.
             `regressed` the reverse; both None when n is 0.
         p_adjusted: `p` corrected for the tests that were made together with it; None where it was made alone.
         adjustment: how, and for how many tests; "" where `p_adjusted` is None.
-        detectable: the smallest true difference that a set like this shows in four cases of five; None where the
-            pairs do not say how much they vary.
-        needed: pairs that would show a difference as large as this one in four cases of five; told of a headline only,
+        detectable: the smallest true difference that a set like this detects in 80 % of cases; None where the spread
+            of the pairs is not known.
+        needed: pairs that would detect a difference as large as this one in 80 % of cases; given for a headline only,
             None where nothing differs.
-        stopped: what a rule decided on this very difference; its confidence sequence is the interval then, and there
-            is not a p-value.
+        stopped: the decision of a stopping rule on this difference; `interval` is then its confidence sequence, and
+            there is no p-value.
         lower_is_better: the score's direction: a negative difference is then an improvement.
         missing: replies without a known value, and how far the difference depends on them; None where there are none.
         standard_error: of the difference over these pairs, by cluster; None for fewer than two independent pairs, and
@@ -191,7 +191,7 @@ class PairComparison:
         n_paired: samples behind `headline`.
         only_in_baseline: samples the other run lacks; likewise `only_in_other`.
         left_out_errors: samples in both runs that are not a pair because all repeats of a side failed.
-        left_out_not_applicable: the same because the score does not apply, or (`over` = scored) was not read.
+        left_out_not_applicable: the same because the score does not apply, or (`over` = scored) was not parsed.
         changed_content: samples with the same id but other content; `left_out_changed` of them are not a pair.
         shared_replies: samples for which both runs used the same stored reply.
         headline: the difference that `sentence` and `verdict` are about.
@@ -204,10 +204,10 @@ class PairComparison:
         sentence: what may be concluded.
         level: of the intervals; the verdict uses p < 1 - level.
         aligned: what made two samples a pair: `id`, `content`, or a key of their metadata.
-        differs: in what the runs differ by their manifests, one phrase each ("model: glm-4 → qwen").
+        differs: settings in which the manifests of the runs differ, one phrase each ("model: glm-4 → qwen").
         settings: the same with both values in full, and with the changed words of prompts.
         scores: the other scores that both runs have, in the baseline's order.
-        costs: time, calls and tokens per sample; empty where the runs cannot say.
+        costs: time, calls and tokens per sample; empty where the runs do not hold them.
         other_ids: baseline's id -> the other run's id, for samples in `improvements` and
             `regressions` where the two are not equal.
         turns: scores of single turns, over the turns of the conversations that both runs have; `n` counts these.
@@ -298,11 +298,11 @@ class Comparison:
 
     Args:
         baseline: summary of the first run.
-        others: summaries of the rest, in order.
+        others: summaries of the other runs, in order.
         score: what is compared.
         pairs: one per other run, in the same order.
         notes: how p-values are corrected over the pairs, and which groups are compared.
-        group_notes: what a reader of the pairs' groups must know.
+        group_notes: what a reader must know about the pairs' groups.
         score_notes: the same for the further scores.
         only_groups: the groups that the comparison was restricted to; empty where it covers all.
         all_pairs: every two of the runs, in order, where all were compared with each other; else empty.

@@ -1,4 +1,4 @@
-"""Warnings on a comparison: in what else the two runs differ, so that a difference need not be the targets'."""
+"""Warnings of a comparison: what else differs between the two runs and may cause the difference of their scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_OF_A_SCORER: Final = 4
 
 
 def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -> tuple[str, ...]:
-    """One sentence for each thing that speaks against reading the difference as the targets'.
+    """One sentence for each reason why the difference need not come from the targets.
 
     Args:
         runs: the two runs.
@@ -30,17 +30,17 @@ def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -
         *_of_samples(overlap, runs),
         *_of_datasets(baseline, other),
     ]
-    # Of the score that is compared: a record of which another scorer failed has it all the same.
+    # Errors of the compared score alone: a record for which another scorer failed still has this one.
     errors = [int(run.scores.sums_of(score).errors.sum()) for _, run in named_runs]
     if errors[0] != errors[1]:
         counts = " and ".join(f"{count} in {name}" for name, count in zip(names, errors, strict=True))
         warnings.append(f"The runs differ in errors: {counts}; samples that failed may differ from the others.")
-    on_this = decision_on(baseline, other, score) is not None
+    on_score = decision_on(baseline, other, score) is not None
     for name, run in named_runs:
-        warnings += _of_state(name, run.summary, on_this=on_this)
-    if on_this:
+        warnings += _of_state(name, run.summary, on_score=on_score)
+    if on_score:
         warnings.append(
-            "Groups, further scores and costs are shown as for a fixed number of samples, which it was not."
+            "Groups, further scores and costs are shown as for a fixed number of samples, though it was not fixed."
         )
     if score not in RETRIEVAL_SCORES:  # the sentence on a retrieval score contains the warning itself
         warnings += [f"{warning}." for _, run in named_runs if (warning := run.summary.matching_warning())]
@@ -57,11 +57,11 @@ def _of_suites(baseline: RunSummary, other: RunSummary) -> Iterator[str]:
         )
 
 
-def _of_state(name: str, summary: RunSummary, *, on_this: bool) -> Iterator[str]:
+def _of_state(name: str, summary: RunSummary, *, on_score: bool) -> Iterator[str]:
     if summary.state != "finished":
         yield f"{name} is {summary.state}: {summary.done} of {summary.planned} records are done."
     stopping = summary.stopping
-    if stopping is not None and summary.stopped_early and not on_this:
+    if stopping is not None and summary.stopped_early and not on_score:
         yield (
             f"{name} was stopped early, after {stopping.used} of {stopping.planned} samples, by its rule on "
             f"{stopping.score}: an interval and a p-value for a fixed number of samples do not hold for it."
@@ -94,7 +94,7 @@ def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
     if overlap.shared_replies:
         yield (
             f"For {_samples(overlap.shared_replies)} both runs used the same stored reply: "
-            f"there the two were not asked independently."
+            f"the two runs are not independent there."
         )
     if overlap.left_out_errors:
         verb = "is" if overlap.left_out_errors == 1 else "are"
@@ -112,14 +112,14 @@ def _versions(runs: AlignedRuns) -> list[str]:
 
 
 def _of_datasets(baseline: ComparedRun, other: ComparedRun) -> Iterator[str]:
-    """Where single samples cannot be compared, the digest of all of them can."""
+    """Compare the digests of whole datasets where the samples have no hashes."""
     first, second = (_mapping(side.run.manifest.get("samples")).get("digest") for side in (baseline, other))
     if first and second and first != second and not (baseline.hashes() and other.hashes()):
-        yield "The two runs have different datasets; which samples differ cannot be told."
+        yield "The two runs have different datasets; which samples differ is not known."
 
 
 def _of_targets(baseline: ComparableRun, other: ComparableRun, names: tuple[str, str]) -> Iterator[str]:
-    """Of two targets that send prompts: that nothing differs, or that too much does."""
+    """For two targets that send prompts: warn that nothing differs, or that model and prompt both do."""
     targets = [baseline.manifest.get("target"), other.manifest.get("target")]
     if not all(isinstance(target, Mapping) and "prompt" in target for target in targets):
         return

@@ -18,7 +18,7 @@ from steelyard.stats.power import detectable_rates, samples_for_rates
 _RATES_SOLVED: Final = ("solve_rate",)
 _MOST_MOVED: Final = 3
 _COUNTLESS: Final = 1_000_000
-"""Pairs needed from which the number is not given: it grows with the inverse square of an uncertain difference."""
+"""From this many needed pairs on, no number is given: it grows with the inverse square of an uncertain difference."""
 
 
 def comparison_sentence(
@@ -37,8 +37,8 @@ def comparison_sentence(
     if verdict == "inconclusive" and difference.missing is not None:
         return _inconclusive(difference, difference.missing, score=score, names=names, level=level)
     if difference.difference is None:
-        both = f"on which both have {score_phrase(score)}"
-        return f"{baseline} and {other} share no sample {both}, so nothing can be concluded."
+        scored = f"on which both have {score_phrase(score)}"
+        return f"{baseline} and {other} share no sample {scored}, so nothing can be concluded."
     if difference.stopped is not None:
         return decided_sentence(difference, difference.stopped, score=score, names=names)
     if verdict in {"better", "worse"}:
@@ -119,7 +119,7 @@ def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, st
     shown = _finds(difference, _unit(difference))
     if excludes_zero(difference.interval) or (difference.decisive_p is not None and difference.decisive_p < 1 - level):
         return (
-            f"These data show no evidence of a difference, though it is on the edge: {facts}; "
+            f"These data show no evidence of a difference, though the result is borderline: {facts}; "
             f"{level_text(level)} CI {_interval(difference)}.{shown}"
         )
     low, high = (_number(limit, difference, sign=True) for limit in difference.interval)
@@ -130,7 +130,7 @@ def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, st
 
 
 def by_conversation_sentence(difference: PairedDifference | None, level: float) -> str:
-    """The difference of the means over conversations beside the one over all turns, which decides; "" without one."""
+    """The difference of the means over conversations, next to the one over all turns, which decides; "" without one."""
     if difference is None or difference.difference is None:
         return ""
     size = f"{_number(difference.difference, difference, sign=True)}{_unit(difference)}"
@@ -144,11 +144,11 @@ def by_conversation_sentence(difference: PairedDifference | None, level: float) 
 def moved_scores_sentence(scores: Sequence[ScoreDifference], headline: str, other: str) -> str:
     """The further scores on which the other run is better or worse; "" where there are none.
 
-    Measures of retrieval are computed from the same matches, so one of them speaks for all that moved alike.
+    Measures of retrieval are computed from the same matches, so only the first of those with the same verdict is named.
 
     Args:
         scores: compared besides the headline, with corrected p-values.
-        headline: the score that the sentence is about already.
+        headline: the score that the sentence is already about.
         other: the other run's name.
     """
     moved = [score for score in scores if score.verdict in {"better", "worse"}]
@@ -173,7 +173,7 @@ def _moved(score: ScoreDifference) -> str:
 
 
 def _finds(difference: PairedDifference, unit: str) -> str:
-    """How large a difference must be for a set like this to show it, and how large a set for this difference."""
+    """How large a difference a set like this can detect, and how large a set this difference needs."""
     if difference.detectable is None:
         return ""
     shown = f" Sets like this show a difference of {_number(difference.detectable, difference)}{unit} in 80 % of cases"
@@ -263,7 +263,7 @@ def _count_solved(score: ScoreSummary) -> str:
 
 
 def _separate_test(first: ScoreSummary, second: ScoreSummary) -> str:
-    """The pooled z test of two proportions, where every sample stands for itself."""
+    """The pooled z test of two proportions, for independent samples; "" for others."""
     if first.note or second.note:
         return ""
     first_mean, second_mean = first.headline, second.headline
@@ -323,8 +323,8 @@ def decided_sentence(difference: PairedDifference, stopping: Stopping, *, score:
 
 
 def _finds_at_fixed_size(difference: PairedDifference, stopping: Stopping) -> str:
-    """How large a difference must be for a set like this to show it, where it could not be told."""
+    """How large a difference a fixed set of this size can detect; "" where the rule decided."""
     if stopping.side or difference.detectable is None:
         return ""
     size = f"{100 * difference.detectable:.3g} points" if difference.unit else f"{difference.detectable:.3g}"
-    return f" Even a number of samples that was fixed before shows a difference of {size} in 80 % of cases only."
+    return f" Even a number of samples fixed in advance would show a difference of {size} in only 80 % of cases."

@@ -1,11 +1,11 @@
-"""Which records are meant: `wrong and group=hexagrams`, `correctness < 3 and regression`, `label:cause="wrong unit"`.
+"""Conditions on records: `wrong and group=hexagrams`, `correctness < 3 and regression`, `label:cause="wrong unit"`.
 
-A condition is parts joined by `and`; each is a word, or a name, a sign and a value. It is data: nothing of it is run.
-`store.page_query` turns it into SQL for pages of a run; `Condition.holds` applies it to a record.
+A condition is parts joined by `and`; each is a word, or a name, a sign and a value. It is data: nothing in it is
+executed. `store.page_query` turns it into SQL for pages of a run; `Condition.holds` applies it to a record.
 
 word        what it means
 ----------- ---------------------------------------------------------------------------------------------
-failed      wrong, or an error, or a reply that its score counts as 0 as it could not be read or was refused
+failed      wrong, or an error, or an unparsed or refused reply that its score counts as 0
 wrong       a score with a threshold did not pass
 regression  the run's primary score of the sample became worse than in another run, as `compare` counts it
 improvement the reverse
@@ -44,9 +44,9 @@ _SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
 LABEL: Final = "label:"
 """Before the name of a label."""
 OUTCOME_WORDS: Final = {outcome.replace("_", "-"): outcome for outcome in OUTCOMES}
-"""An outcome as it is written in a condition -> as a score has it."""
+"""An outcome as written in a condition -> as stored in a score."""
 OF_RECORD: Final = ("group", "cluster", "id", "error")
-"""Names of texts that a record has beside its scores; `error` is the kind of its failure."""
+"""Text fields of a record that a condition may name; `error` is the kind of its failure."""
 CHANGES: Final = ("regression", "improvement", "both-right", "both-wrong")
 """Words that compare with another run."""
 _MOST_CHARACTERS: Final = 2000
@@ -68,7 +68,7 @@ class Condition:
 
     Args:
         text: as it was written.
-        counted: scores whose headline counts a reply that was not read, or was refused, as 0.
+        counted: scores whose headline counts an unparsed or refused reply as 0.
     """
 
     text: str
@@ -120,7 +120,7 @@ def parse_condition(text: str, manifest: Mapping[str, Any], *, compared: bool = 
         compared: whether there is another run to compare with, for the words of `CHANGES`.
 
     Raises:
-        ConfigError: what cannot be meant, with the nearest word.
+        ConfigError: an unknown word, name or value; the message suggests the nearest one.
 
     >>> where = parse_condition('wrong and group="Book one"', {"scores": ["solve_rate"]})
     >>> [(part.name, part.sign, part.value) for part in where.parts]
@@ -139,7 +139,7 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
 
     Args:
         text: what was typed.
-        example: a word for the message about what is not a condition.
+        example: a word that the error message shows as an example.
 
     Raises:
         ConfigError: it is too long, or has a part that is neither a word nor a name, a sign and a value.
@@ -168,10 +168,10 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
 
 def _split_parts(text: str) -> list[str]:
     parts, begin = [], 0
-    for found in _AND.finditer(text):
-        if found["end"]:
-            parts.append(text[begin : found.start()])
-            begin = found.end()
+    for match in _AND.finditer(text):
+        if match["end"]:
+            parts.append(text[begin : match.start()])
+            begin = match.end()
     return [*parts, text[begin:]]
 
 
@@ -191,12 +191,12 @@ def _check_part(part: ConditionPart, scores: Collection[str], *, compared: bool)
     elif not sign and name in CHANGES:
         if not compared:
             raise ConfigError(
-                f"{name} is against another run: name that run with --against, or against= from Python, or "
+                f"{name} compares with another run: name that run with --against, or against= from Python, or "
                 "choose it under Against on a run's page"
             )
     elif not sign:
         if name not in WORDS:
-            hint = " (parts are joined by and; for or, ask twice)" if re.search(r"\bor\b", name) else ""
+            hint = " (parts are joined by and; for or, use two conditions)" if re.search(r"\bor\b", name) else ""
             raise ConfigError(f"there is no condition {name!r}{did_you_mean(name, (*WORDS, *CHANGES))}{hint}")
     elif name in OF_RECORD:
         _refuse_order(part, "texts are equal or not")
@@ -226,7 +226,7 @@ def _refuse_order(part: ConditionPart, why: str) -> None:
 
 
 def label_holds(part: ConditionPart, labels: Sequence[Label]) -> bool:
-    """Whether a label of that name has the value; `!=` is for records that have such labels, none of that value."""
+    """Whether a label of that name has the value; `!=` holds where there are such labels and none has the value."""
     values = [cell_text(label.value) for label in labels if label.name == part.name.removeprefix(LABEL)]
     if not part.sign or not values:
         return bool(values)

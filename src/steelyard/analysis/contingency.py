@@ -74,7 +74,7 @@ class ContingencyTable:
 def contingency_table(
     columns: ScoreColumns, rows_score: str, columns_score: str, words: Mapping[str, VerdictWords]
 ) -> ContingencyTable:
-    """Two scores of the same records against each other.
+    """Count two scores of the same records against each other.
 
     Args:
         columns: of a run.

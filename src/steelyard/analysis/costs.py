@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 MOST_SAMPLES: Final = 2_000
-"""Samples of which costs are read at most, drawn by seed: each takes its replies from the journal, and a quantile is
-known from so many to a few percent of its rank."""
+"""Most samples whose costs are read, in a seeded draw: each needs its replies from the journal, and this many give a
+quantile to within a few percent of its rank."""
 _RESAMPLES: Final = 999
 _AT_ONCE: Final = 100_000
-"""Numbers drawn at once: more take memory and are no faster."""
+"""Random numbers drawn at once: more need memory and are no faster."""
 
 
 class CostPair(NamedTuple):
@@ -44,7 +44,7 @@ class CostDifference:
         n: samples.
         baseline: the baseline's figure; likewise `other`.
         difference: other - baseline.
-        interval: of the difference, paired bootstrap by cluster; None when the samples say nothing about it.
+        interval: of the difference, paired bootstrap by cluster; None for fewer than two clusters.
         estimated: some of the tokens were estimated.
     """
 
@@ -90,7 +90,7 @@ def cost_differences(
         rows.append(draw.means("calls", _sides(pairs, "calls"), estimated=False))
         tokens = ("input_tokens", "output_tokens")
         rows += [draw.means(name, _sides(pairs, name), estimated=estimated) for name in tokens]
-    # A row of time is there however short it was: which rows there are must not depend on the clock.
+    # Rows of time are kept even at 0: which rows there are must not depend on the clock.
     return tuple(row for row in rows if row.statistic != "mean" or row.baseline or row.other)
 
 
@@ -155,7 +155,7 @@ class _Resamples:
             drawn = rng.integers(0, self._groups, size=(min(rows, _RESAMPLES - start), self._groups))
             offset = np.arange(len(drawn))[:, None] * self._groups
             counts = np.bincount((drawn + offset).ravel(), minlength=drawn.size).reshape(drawn.shape)
-            # As narrow as the sum of a resample allows: that much less memory to go through, for each measure.
+            # The narrowest integers that hold the sum of a resample: less memory to read for each measure.
             yield counts[:, self._clusters].astype(self._count)
 
 
@@ -167,17 +167,17 @@ def _quantile(values: Array, rank: float) -> float:
 
 
 def _weighted_quantiles(values: Array, weights: Array, ranks: Sequence[float]) -> list[Array]:
-    """The same for each row of weights, and each rank: values are sorted once, not once a draw."""
+    """`_quantile` for each row of weights and each rank; the values are sorted once, not once per draw."""
     import numpy as np
 
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[:, order], axis=1, dtype=weights.dtype)
-    # As the quantile of the values themselves is found, less a hair for what rounding adds to the product.
+    # The same rule as in `_quantile`; the small constant allows for rounding of the product.
     return [values[order][np.argmax(reached >= rank * reached[:, -1:] - 1e-9, axis=1)] for rank in ranks]
 
 
 def drawn_samples(samples: Sized, most: int = MOST_SAMPLES, seed: int = 0) -> list[int]:
-    """Places of at most `most` samples, drawn without replacement and in order."""
+    """Indices of at most `most` samples, drawn without replacement and in order."""
     import numpy as np
 
     if len(samples) <= most:

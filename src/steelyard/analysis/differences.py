@@ -32,17 +32,17 @@ UNCHANGED: Final = "Clopper-Pearson limit of the share that changes"
 _BY_CLUSTER: Final = " by cluster"
 _ROUNDING: Final = 1e-9
 POWER: Final = 0.8
-"""How often the smallest detectable difference is found where it is the true one."""
+"""How often a true difference of the smallest detectable size is found."""
 _MANY: Final = 10_000
-"""Independent clusters from which on resampling says what the central limit theorem says, at a hundred times its cost.
-Measured on 100,000 pairs: 1.2 s against 0.01 s, limits that agree to three digits."""
+"""From this many independent clusters on, resampling gives what the normal approximation gives, at a hundred times its
+cost. Measured on 100,000 pairs: 1.2 s against 0.01 s, limits that agree to three digits."""
 
 
 class PairedValues(NamedTuple):
     """Samples with a value on both sides; arrays with an entry per pair.
 
     Args:
-        indices: of the samples in the alignment, for whoever needs their ids.
+        indices: of the samples in the alignment, to look up their ids.
         baseline: values of the baseline; likewise `other`.
         clusters: a number per pair, equal for pairs that are not independent; None where all are.
     """
@@ -112,7 +112,7 @@ def paired_difference(
     clusters = _shared_clusters(pairs.clusters)
     evidence = _evidence(pairs, clusters, table, level)
     if table and meaning.lower_is_better:
-        # 0 is right here. The interval above is that of the values, whichever of them is right.
+        # Here 0 is right. The interval above is of the values and does not depend on which of them is right.
         table = OutcomeTable(table.both_wrong, table.regressed, table.improved, table.both_right)
     if unit and evidence.interval is None and not differences.any():
         evidence = evidence._replace(interval=_unchanged(n, clusters, level), interval_method=UNCHANGED)
@@ -179,7 +179,7 @@ def verdict_of(difference: PairedDifference, level: float) -> Verdict:
 
     The score's direction decides which is which. The corrected p-value counts where there is one, and a rule that
     ended the runs on this difference decides in place of a test. Whatever these say, it is `inconclusive` where the
-    missing verdicts alone leave open which run is ahead: p and interval know nothing of them.
+    missing verdicts alone leave open which run is ahead: p and interval do not take them into account.
     """
     if difference.missing is not None and difference.missing.leaves_sign_open:
         return "inconclusive"
@@ -246,7 +246,7 @@ def _evidence(pairs: PairedValues, clusters: Array | None, table: OutcomeTable |
         return _Evidence(interval, mcnemar_exact(table.improved, table.regressed), NEWCOMBE, MCNEMAR)
     differences = pairs.other - pairs.baseline
     if table and clusters is not None:
-        # With ten clusters the bootstrap raises a false alarm in 7 to 10 of 100 cases, this in 4 to 5.
+        # With ten clusters the bootstrap raises a false alarm in 7 to 10 of 100 cases, this interval in 4 to 5.
         limits = newcombe_clustered(pairs.other, pairs.baseline, clusters=clusters, level=level)
         return _Evidence(
             limits, sign_flip(differences, clusters=clusters), NEWCOMBE + _BY_CLUSTER, SIGN_FLIP + _BY_CLUSTER
@@ -260,7 +260,7 @@ def _evidence(pairs: PairedValues, clusters: Array | None, table: OutcomeTable |
         return _Evidence(Interval(spread.mean - half, spread.mean + half), p, T_INTERVAL + end, T_TEST + end)
     p = sign_flip(differences, clusters=clusters)
     if clusters is not None:
-        # Resampling knows no more clusters than there are: below some thirty, t keeps its level better.
+        # With fewer than about thirty clusters, t keeps its level better than resampling.
         return _Evidence(
             mean_interval(differences, clusters=clusters, level=level), p, T_INTERVAL + end, SIGN_FLIP + end
         )

@@ -1,8 +1,8 @@
 """Error analysis: notes on the first thing that is wrong with records, and the codes that they are grouped under.
 
-A coding is a draw of records and a list of events that is only added to. A note says what is wrong with a record in a
-person's own words (open coding); a code gathers notes under a name and a definition (axial coding). What stands now is
-what the events come to, in their order; everything that stood before can be read from them.
+A coding is a draw of records and an append-only list of events. A note says what is wrong with a record in a person's
+own words (open coding); a code groups notes under a name and a definition (axial coding). The current state is the
+result of applying the events in order; every earlier state can be computed from them too.
 
 Source of the procedure: A. Strauss and J. Corbin, "Basics of qualitative research", 2nd edition, 1998 (open and axial
 coding).
@@ -30,7 +30,7 @@ LONGEST_DEFINITION: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class CodingEvent:
-    """Something that a person, or a model that proposes, did.
+    """One event of a coding: an action of a person, or of a model that proposes codes.
 
     Args:
         num: in the order in which it was stored.
@@ -72,15 +72,15 @@ class ErrorNote:
 
 @dataclass(frozen=True, slots=True)
 class CodeScorer:
-    """A scorer that a code was made to: its configuration, and what has become of it.
+    """A scorer made from a code: its configuration, and whether it was tried and installed.
 
     Args:
         config: as a list of `scorers` has it: `error_code` or `error_pattern` -> its keys.
-        examples: items whose notes or answers stand in it; they never count in its trial.
+        examples: items whose notes or answers it contains; they never count in its trial.
         author: who made it.
         at: when.
-        run: id of the run that tried it; "" while nobody did.
-        installed: who installed it; "" while nobody did.
+        run: id of the run that tried it; "" where there is none yet.
+        installed: who installed it; "" where nobody has.
     """
 
     config: Mapping[str, Json]
@@ -93,7 +93,7 @@ class CodeScorer:
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """A kind of error: a name, what belongs to it, and who says so.
+    """A kind of error: its name, its definition and its author.
 
     Args:
         id: unique in its coding.
@@ -103,9 +103,9 @@ class ErrorCode:
         author: who made it; a model's name begins with `model:`.
         at: when.
         merged_into: id of the code that took its notes; "" for others.
-        split_from: id of the code whose notes it took some of; likewise.
-        proposed_items: items that whoever proposed it would put under it.
-        scorer: what it was made to; None where nothing.
+        split_from: id of the code that some of its notes were taken from; likewise.
+        proposed_items: items that its author proposes to put under it.
+        scorer: made from it; None where there is none.
     """
 
     id: str
@@ -122,10 +122,10 @@ class ErrorCode:
 
 @dataclass(frozen=True, slots=True)
 class CodingState:
-    """What the events of a coding come to.
+    """The state of a coding: the result of its events.
 
     Args:
-        notes: item -> its note, in the order in which the notes that stand now were written.
+        notes: item -> its note, in the order in which the current notes were written.
         codes: id -> every code that ever was, in the order in which they were made.
         earlier: item -> notes that were replaced or withdrawn, oldest first.
         last: number of the last event; 0 where there is none.
@@ -140,8 +140,8 @@ class CodingState:
     def adopted(self) -> tuple[ErrorCode, ...]:
         """The codes that count, the one with most notes first."""
         counts = self.counts
-        found = [code for code in self.codes.values() if code.state == "adopted"]
-        return tuple(sorted(found, key=lambda code: -counts[code.id]))
+        adopted = [code for code in self.codes.values() if code.state == "adopted"]
+        return tuple(sorted(adopted, key=lambda code: -counts[code.id]))
 
     @property
     def proposed(self) -> tuple[ErrorCode, ...]:
@@ -164,11 +164,11 @@ class CodingState:
         Raises:
             ConfigError: there is none.
         """
-        found = self.codes.get(ident)
-        if found is None or found.state in {"merged", "dropped"}:
-            gone = "" if found is None else f": it was {found.state}"
+        code = self.codes.get(ident)
+        if code is None or code.state in {"merged", "dropped"}:
+            gone = "" if code is None else f": it was {code.state}"
             raise ConfigError(f"there is no code {ident!r} in this error analysis{gone}")
-        return found
+        return code
 
     def named(self, name: str) -> ErrorCode | None:
         """The adopted code of a name or an id, whatever the case of its letters; None where there is none."""
@@ -177,12 +177,12 @@ class CodingState:
 
 
 class CodingFold:
-    """Applies events in their order; what they name and is no longer there is passed over.
+    """Applies events in their order; references to records or codes that no longer exist are ignored.
 
-    It is kept between two looks at a coding, so that the second applies only what came since; threads may share it.
+    It is kept between two reads of a coding, so that the second applies only the new events; threads may share it.
 
     Args:
-        items: numbers of the records that are still there; notes on others count no more.
+        items: numbers of the records that still exist; notes on others no longer count.
     """
 
     def __init__(self, items: Iterable[int]) -> None:
@@ -196,15 +196,15 @@ class CodingFold:
         self._applied = 0
 
     def advanced(self, read: Callable[[int, int], tuple[bool, Sequence[CodingEvent]]]) -> CodingState:
-        """What all events come to; the same object as before where there are no new ones.
+        """The state after all events; the same object as before where there are no new ones.
 
         Args:
-            read: is given the number of the last event that was applied and how many were; gives whether it begins
-                again, because another process stored an event in between, and the events to apply, oldest first.
+            read: takes the number of the last applied event and how many were applied; returns whether to start again,
+                because another process stored an event in between, and the events to apply, oldest first.
         """
         with self._lock:
-            again, events = read(self.last, self._applied)
-            if again:
+            restart, events = read(self.last, self._applied)
+            if restart:
                 self.notes, self.codes, self.earlier, self._applied = {}, {}, {}, 0
             for event in events:
                 self._apply(event)
@@ -222,8 +222,8 @@ class CodingFold:
         if item not in self._items:
             return
         before = self._set_aside(item)
-        kept = before.code if before and body["text"] else ""
-        self.notes[item] = ErrorNote(item, body["text"], event.author, event.at, event.num, kept)
+        code = before.code if before and body["text"] else ""
+        self.notes[item] = ErrorNote(item, body["text"], event.author, event.at, event.num, code)
 
     def _withdraw(self, event: CodingEvent, body: Mapping[str, Any]) -> None:
         del event
@@ -309,11 +309,11 @@ class CodingFold:
 
 
 def folded(events: Iterable[CodingEvent], items: Iterable[int]) -> CodingState:
-    """What events come to.
+    """The state of a coding after some events.
 
     Args:
         events: oldest first.
-        items: numbers of the records that are still there; notes on others count no more.
+        items: numbers of the records that still exist; notes on others no longer count.
     """
     return CodingFold(items).advanced(lambda _last, _applied: (False, tuple(events)))
 
@@ -355,10 +355,10 @@ def saturation(codes: Sequence[str]) -> Saturation | None:
     if not codes:
         return None
     seen: list[int] = []
-    met: set[str] = set()
+    distinct: set[str] = set()
     for code in codes:
-        met.add(code)
-        seen.append(len(met))
+        distinct.add(code)
+        seen.append(len(distinct))
     n = len(codes)
     counts = Counter(Counter(codes).values())  # notes of a code -> codes with as many
     left = np.arange(n, 0, -1.0)  # notes that are not among the first m - 1
@@ -379,5 +379,5 @@ def checked_text(text: str, *, name: str, longest: int) -> str:
     if not clean:
         raise ConfigError(f"{name} is blank")
     if len(clean) > longest:
-        raise ConfigError(f"{name} has {len(clean):,} characters; at most {longest:,} are kept")
+        raise ConfigError(f"{name} has {len(clean):,} characters; at most {longest:,} are allowed")
     return clean

@@ -4,7 +4,7 @@ One pass over the rows of a score gives columns of numbers (`ExamRows`); everyth
 `letter_bias` (recall by letter of the key), `rotations_of` (one question in several orders of its options) and
 `repeats_of` (one sample asked several times). `examined` puts them together.
 
-An answer is what was read from a reply; replies that could not be read have none. Answers of samples whose options
+An answer is the letters parsed from a reply; unparsed replies have none. Answers of samples whose options
 were shuffled are compared by the dataset's own letters.
 """
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _COUNTED: Final = [CODES["scored"], CODES["unparsed"], CODES["refused"]]
-"""Outcomes that count in an exam: neither what failed nor what does not apply."""
+"""Outcomes that count in an exam: not errors, and not samples to which the score does not apply."""
 UNPARSED: Final = -1
 """Stands for the answer of an unparsed reply, and for the key of a sample that has none."""
 
@@ -49,13 +49,13 @@ class ExamColumns(NamedTuple):
 
     Args:
         unit: independent questions by number.
-        question: the same, of one question with its rotations.
+        question: questions by number, with one number for all rotations of a question.
         sample: ids by number; likewise `repeat`, from 0.
-        value: 0 or 1; 0 for what was not read.
-        answer: the read letters by number, by the dataset's own order; UNPARSED where there are none.
-        shown: a single read letter by its place, as shown; UNPARSED where none or several were read.
-        key: the single wanted letter likewise.
-        options: how many there were.
+        value: 0 or 1; 0 for an unparsed or refused reply.
+        answer: the parsed letters by number, in the dataset's own order of options; UNPARSED where there are none.
+        shown: index of a single parsed letter, as shown to the model; UNPARSED where none or several were parsed.
+        key: index of the single right letter, likewise.
+        options: number of options.
         shuffled: whether the options were put into an order of their own.
     """
 
@@ -76,9 +76,9 @@ class ExamRows:
     """The rows of one exam score, with the question of each.
 
     Args:
-        rows: of the run, these alone.
+        rows: the run's rows of this score alone.
         question: of each row, by number: rotations of one question are one.
-        failed: numbers of the questions of which a record failed.
+        failed: numbers of the questions with a failed record.
     """
 
     rows: ScoreColumns
@@ -113,10 +113,10 @@ class ExamRows:
     def columns(self, *, answered_only: bool) -> tuple[ExamColumns, frozenset[int], float | None]:
         """The rows that count for the headline, the questions with a failed record, and the share that guessing solves.
 
-        The last is None where the options were not kept.
+        The last is None where the options were not stored.
 
         Args:
-            answered_only: leave out what was not read.
+            answered_only: leave out unparsed and refused replies.
         """
         import numpy as np
 
@@ -148,7 +148,7 @@ class ExamRows:
 
 
 def _known(details: Sequence[Answered]) -> dict[str, Array]:
-    """Per number of what was kept: answer, shown letter, key, options, whether shuffled, chance."""
+    """Columns with one entry per stored detail: answer, shown letter, key, options, whether shuffled, chance."""
     import numpy as np
 
     answers: dict[str, int] = {}
@@ -192,12 +192,12 @@ def _question_of(sample: str) -> str:
 
 
 def letter_index(letters: str) -> int:
-    """A single letter by its place, from 0."""
+    """Index of a single letter, from 0; UNPARSED for anything else."""
     return ord(letters) - ord("A") if len(letters) == 1 and "A" <= letters <= "Z" else UNPARSED
 
 
 def chance_of(answered: Answered) -> float:
-    """How often guessing solves a question: of n options one, or one of all choices but none."""
+    """How often guessing solves a question: 1 / n of n options, or 1 / (2^n - 1) where several letters are right."""
     if not answered.options or not answered.wanted:
         return float("nan")
     return 1 / answered.options if len(answered.wanted) == 1 else 1 / (2**answered.options - 1)
@@ -257,9 +257,9 @@ def _recall(part: ExamColumns, letter: int) -> LetterRecall:
     n, values = int(at.sum()), part.value[at]
     recall = Mean(None, None, 0)
     if n:
-        apart = _has_no_repeats(part) or len(np.unique(part.unit[at])) == n
-        interval = wilson(int(values.sum()), n) if apart else wilson_clustered(values, clusters=part.unit[at])
-        error = standard_error(values, None if apart else part.unit[at])
+        independent = _has_no_repeats(part) or len(np.unique(part.unit[at])) == n
+        interval = wilson(int(values.sum()), n) if independent else wilson_clustered(values, clusters=part.unit[at])
+        error = standard_error(values, None if independent else part.unit[at])
         recall = Mean(float(values.mean()), interval, n, error)
     offered, chosen = int((part.options > letter).sum()), int((part.shown == letter).sum())
     return LetterRecall(chr(ord("A") + letter), offered, n, chosen, recall)
@@ -272,7 +272,7 @@ def _has_no_repeats(part: ExamColumns) -> bool:
 
 
 def _letters_per_unit(part: ExamColumns) -> Array:
-    """At how many letters the key of each independent question stood."""
+    """How many letters each independent question had as its key."""
     import numpy as np
 
     if _has_no_repeats(part):
@@ -300,7 +300,7 @@ def rotations_of(columns: ExamColumns, failed: Collection[int]) -> Rotations | N
 
     Args:
         columns: of all rows that count.
-        failed: numbers of the questions of which a record failed: of these it is not known whether all orders are
+        failed: numbers of the questions with a failed record: of these it is not known whether all orders are
             solved, so they are left out.
     """
     import numpy as np
@@ -344,10 +344,10 @@ def repeats_of(columns: ExamColumns) -> Repeats | None:
 
 
 class _Votes(NamedTuple):
-    """Per block of replies that are to give one answer.
+    """Answers counted per block: the replies to all orders of a question, or to all repeats of a sample.
 
     Args:
-        read: answers that were read.
+        read: answers that were parsed.
         most: how often the most frequent one was given.
         tied: whether several were given that often.
         right: 1 where there is a most frequent answer and it is right.
@@ -368,13 +368,13 @@ def _votes(columns: ExamColumns, blocks: Array) -> _Votes:
 
     names, first, index = np.unique(blocks, return_index=True, return_inverse=True)
     size = len(names)
-    given = columns.answer != UNPARSED
+    parsed = columns.answer != UNPARSED
     width = int(columns.answer.max(initial=0)) + 1
     answers, at, counts = np.unique(
-        index[given] * width + columns.answer[given], return_inverse=True, return_counts=True
+        index[parsed] * width + columns.answer[parsed], return_inverse=True, return_counts=True
     )
     block = answers // width
-    values = np.bincount(at, weights=columns.value[given], minlength=len(answers)) / np.maximum(counts, 1)
+    values = np.bincount(at, weights=columns.value[parsed], minlength=len(answers)) / np.maximum(counts, 1)
     most = np.zeros(size, dtype=int)
     np.maximum.at(most, block, counts)
     top = counts == most[block]
@@ -383,7 +383,7 @@ def _votes(columns: ExamColumns, blocks: Array) -> _Votes:
     np.maximum.at(right, block[top], values[top])
     least = np.ones(size)
     np.minimum.at(least, index, columns.value)
-    read = np.bincount(index[given], minlength=size)
+    read = np.bincount(index[parsed], minlength=size)
     return _Votes(read, most, tops > 1, np.where(tops == 1, right >= 0.5, 0.0), least, columns.unit[first])
 
 
@@ -420,7 +420,7 @@ def examined(rows: ScoreColumns, score: ScoreSummary) -> Exam:
     """The details of one exam score, over the replies that its headline counts.
 
     Args:
-        rows: of the run, with what was kept of letters.
+        rows: of the run, with the stored letters.
         score: its mean over the whole run.
     """
     exam_rows = ExamRows.of(rows, score.name)
@@ -438,6 +438,6 @@ def examined(rows: ScoreColumns, score: ScoreSummary) -> Exam:
 
 
 def exams(rows: ScoreColumns, scores: Iterable[ScoreSummary], infos: Mapping[str, ScoreInfo]) -> tuple[Exam, ...]:
-    """The details of exam scores; nothing of a score that has no mean."""
+    """The details of exam scores; scores without a mean are left out."""
     names = names_where(infos, lambda info: info.exam)
     return tuple(examined(rows, score) for score in scores if score.name in names and score.headline.n)

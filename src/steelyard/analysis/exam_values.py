@@ -75,7 +75,7 @@ class Rotations:
         orders: orders of a question, at most.
         incomplete: questions left out, as one of their orders failed.
         all_right: share that was solved in every order.
-        majority: share whose most frequent answer is right; without one, as two are level, it is not.
+        majority: share whose most frequent answer is right; a tie counts as wrong.
         tied: questions without a most frequent answer.
     """
 
@@ -97,11 +97,11 @@ class Repeats:
     """Samples that were asked several times: how often the answers change.
 
     Args:
-        samples: with two or more answers that were read.
+        samples: with two or more parsed answers.
         repeats: of a sample, at most.
         flipped: share of `samples` whose answers are not all the same.
         off: mean share of a sample's answers that differ from its most frequent one, in [0, 1].
-        majority: share of all samples whose most frequent answer is right; without one it is not.
+        majority: share of all samples whose most frequent answer is right; without one, a sample counts as wrong.
         tied: samples without a most frequent answer.
     """
 
@@ -120,18 +120,18 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True)
 class Exam:
-    """Details of one exam score, beside its mean.
+    """Details of one exam score, in addition to its mean.
 
     Args:
         score: its name.
         questions: independent ones: rotations, repeats and paraphrases of a question are one.
-        chance: share that guessing solves, the mean over what counts: 1 / options, and 1 / (2^options - 1) where
-            several letters are wanted; None where the options were not kept.
+        chance: share that guessing solves, the mean over the replies that count: 1 / options, and
+            1 / (2^options - 1) where several letters are right; None where the options were not stored.
         corrected: the chance-corrected headline, (rate - chance) / (1 - chance): 0 is guessing, 1 is all. None without
             `chance`.
         letters: position bias; None where fewer than two letters have been the key.
         rotations: None where no question was asked in several orders; likewise `repeats`.
-        queue: why replies are in the review queue -> how many; `unparsed` are those not read for other reasons.
+        queue: why replies are in the review queue -> how many; `unparsed` are those unparsed for other reasons.
     """
 
     score: str

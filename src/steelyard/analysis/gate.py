@@ -11,8 +11,8 @@
     no_regression: {solve_rate: 0.02}    against `baseline`, sample by sample: the score has not lost 0.02 or more
     baseline: baseline.json              a file that `steelyard baseline` wrote, a run's id, a target, or `latest`
 
-A corrected score without enough labels is an error: nobody knows then what it is, and a rule that waits for labels must
-not pass. A score or group that a run does not have (none of its samples was of that group) leaves the rule undecided.
+A corrected score without enough labels is an error: its value is not known, and a rule that waits for labels must not
+pass. A score or group that a run does not have (none of its samples was of that group) leaves the rule undecided.
 
 `no_regression` compares the interval of the difference (run - baseline) with the margin:
 
@@ -71,7 +71,7 @@ _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 }
 
 _SEEN: Final = 0.0005
-"""How far a share has to be from a limit for one decimal of a percentage to show on which side it lies."""
+"""The least distance of a share from a limit at which one decimal of a percentage shows the right side."""
 
 Compared = Mapping[tuple[str, str], PairComparison | str | None]
 """(run's id, score) -> that run against its baseline, why there is no comparison, or None: it is the baseline."""
@@ -90,7 +90,7 @@ class RuleResult:
         interval: of that value.
         sentence: for a person.
         baseline: id of the run it was compared with; "" where the rule compares nothing.
-        notes: what a reader must know of the two runs before believing a comparison.
+        notes: what a reader must know about the two runs before believing a comparison.
     """
 
     rule: str
@@ -142,7 +142,7 @@ def judge_gate(
     """Apply every rule to every run that has its score.
 
     Args:
-        rules: the mapping below `gate:`.
+        rules: the mapping under `gate:`.
         summaries: of the runs.
         compared: each run against its baseline, for `no_regression`.
         announced: run's id -> the scores that its scorers announce. A rule on a score that other runs announce does
@@ -158,7 +158,7 @@ def judge_gate(
     ]
     for margin in parsed.margins:
         for summary in _scored_runs(margin.score, summaries, known):
-            pair = (compared or {}).get((summary.run, margin.score), "it was compared with no baseline")
+            pair = (compared or {}).get((summary.run, margin.score), "it was not compared with a baseline")
             if pair is not None:
                 results.append(judge_margin(margin, summary, pair))
     return GateVerdict(tuple(results))
@@ -192,18 +192,18 @@ def _judge_rule(rule: Rule, summary: RunSummary) -> RuleResult:
 
 
 def _judge_corrected(rule: Rule, summary: RunSummary) -> RuleResult:
-    """Apply a rule to what people would say on average of all records."""
+    """Apply a rule to a score's mean as corrected by people's labels."""
     if summary.stopped_early:
         reason = "a rule ended the run early, and a mean of such a run is not corrected"
         return _undecided(rule.text, summary, reason)
-    held = summary.agreement_with_people(rule.score)
-    corrected = held.corrected if held is not None else None
-    if held is None or corrected is None or corrected.value is None:
-        return _unlabelled(rule, summary, held)
-    if held.scale is not None and not held.scale[0] <= rule.limit <= held.scale[1]:
-        # Labels of pass and fail of a rating make a share of passes: a limit on the rating would say nothing of it.
-        low, high = held.scale
-        return _undecided(rule.text, summary, f"by its labels the value goes from {low:g} to {high:g}")
+    agreement = summary.agreement_with_people(rule.score)
+    corrected = agreement.corrected if agreement is not None else None
+    if agreement is None or corrected is None or corrected.value is None:
+        return _unlabelled(rule, summary, agreement)
+    if agreement.scale is not None and not agreement.scale[0] <= rule.limit <= agreement.scale[1]:
+        # Pass and fail labels of a rating give a share of passes, to which a limit on the rating does not apply.
+        low, high = agreement.scale
+        return _undecided(rule.text, summary, f"its labels are values from {low:g} to {high:g}")
     state = _state(rule, corrected.value, corrected.interval, None)
     score = summary.score(rule.score)
     share = score is not None and score.is_share
@@ -214,27 +214,29 @@ def _judge_corrected(rule: Rule, summary: RunSummary) -> RuleResult:
     )
     judged = f"; the judge says {_text(rule, corrected.raw, share=share)}" if corrected.raw is not None else ""
     sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence}{judged})."
-    notes = (*held.warnings, *_jury_notes(summary, rule.score))
+    notes = (*agreement.warnings, *_jury_notes(summary, rule.score))
     value, interval = corrected.value, corrected.interval
     return RuleResult(rule.text, summary.run, summary.target, state, value, interval, sentence, notes=notes)
 
 
-def _unlabelled(rule: Rule, summary: RunSummary, held: JudgeAgreement | None) -> RuleResult:
-    """A corrected value cannot be computed: why, and what to do."""
+def _unlabelled(rule: Rule, summary: RunSummary, agreement: JudgeAgreement | None) -> RuleResult:
+    """The result where a corrected value cannot be computed: why, and what to do."""
     reason = "nobody labelled it"
-    if held is not None:
-        found = held.corrected.reason if held.corrected is not None else ""
-        reason = held.problem or found or f"{count_text(held.labelled, 'labelled record')}; it needs {FEWEST}"
+    if agreement is not None:
+        problem = agreement.corrected.reason if agreement.corrected is not None else ""
+        reason = (
+            agreement.problem or problem or f"{count_text(agreement.labelled, 'labelled record')}; it needs {FEWEST}"
+        )
     sentence = (
-        f"{summary.target}: {rule.text} says nothing: {reason}. Let people label records (steelyard queue create "
+        f"{summary.target}: {rule.text} is not evaluated: {reason}. Let people label records (steelyard queue create "
         f"{summary.run} --score {quote(_labelled_name(rule.score, summary))} --draw 100 --title TEXT --author NAME), "
-        f"then ask again with steelyard resume {summary.run}."
+        f"then evaluate the gate again with steelyard resume {summary.run}."
     )
     return RuleResult(rule.text, summary.run, summary.target, "unlabelled", None, None, sentence)
 
 
 def _labelled_name(score: str, summary: RunSummary) -> str:
-    """The name of the labels that hold a score to people: of what it rates, if several judges do."""
+    """The name of the labels that a score is compared with: of the thing it rates, if several judges rate it."""
     for panel in summary.panels:
         if len(panel.judges) > 1 and score in {panel.jury_score, *(judge.score for judge in panel.judges)}:
             return panel.thing
@@ -242,7 +244,7 @@ def _labelled_name(score: str, summary: RunSummary) -> str:
 
 
 def _jury_notes(summary: RunSummary, score: str) -> tuple[str, ...]:
-    """Why a jury's verdicts were not made as asked for; nothing for other scores."""
+    """Why a jury's verdicts were not made by the configured vote; nothing for other scores."""
     panels = [panel for panel in summary.panels if panel.jury_score == score]
     reasons = (
         f"{score}: the jury's verdicts are made by {panel.vote}, because of: {panel.vote_reason}"
@@ -254,7 +256,7 @@ def _jury_notes(summary: RunSummary, score: str) -> tuple[str, ...]:
 
 
 def _interval(rule: Rule, summary: RunSummary, mean: Mean) -> tuple[Interval | None, str]:
-    """The interval that counts, and what it is called.
+    """The interval that a rule uses, and its name.
 
     Where a rule could end the run at any moment, an interval for a number of samples that was fixed beforehand is too
     narrow; the confidence sequence holds whenever one stops. Other means of such a run have no interval that holds.
@@ -303,8 +305,8 @@ def _evidence(rule: Rule, mean: Mean, limits: str, score: ScoreSummary) -> str:
 
 
 def _of_turns(summary: RunSummary, score: ScoreSummary) -> str:
-    """What a rate over turns is over; "" of any other."""
-    turns = next((each for each in summary.turns if score is each.score and score.scored), None)
+    """The conversations that a rate over turns covers; "" for other scores."""
+    turns = next((entry for entry in summary.turns if score is entry.score and score.scored), None)
     return "" if turns is None else f" turns of {count_text(turns.conversations, 'conversation')}"
 
 
@@ -357,7 +359,7 @@ def unfit_baseline(summary: RunSummary) -> str:
         counts = f"{summary.done} of {summary.planned} records are done"
         return f"the baseline {summary.target} ({summary.run}) is {summary.state}: {counts}"
     if summary.stopped_early:
-        return f"the baseline {summary.target} ({summary.run}) was stopped early, which says little of a difference"
+        return f"the baseline {summary.target} ({summary.run}) was stopped early, so runs cannot be compared with it"
     return ""
 
 
@@ -368,7 +370,7 @@ def _difference(margin: Margin, pair: PairComparison) -> PairedDifference | str:
         return groups.get(margin.group) or f"no pair is of group {margin.group!r}{did_you_mean(margin.group, groups)}"
     if margin.answered:
         return pair.answered_both
-    return next((each.difference for each in pair.turns if each.score == margin.score), pair.headline)
+    return next((score.difference for score in pair.turns if score.score == margin.score), pair.headline)
 
 
 def _incomparable(summary: RunSummary, pair: PairComparison) -> str:
@@ -377,14 +379,14 @@ def _incomparable(summary: RunSummary, pair: PairComparison) -> str:
         return "the two share no sample on which both have this score"
     if pair.changed_content:
         samples = f"{pair.changed_content} sample{'' if pair.changed_content == 1 else 's'}"
-        return f"{samples} that both have changed content since, so the two were not asked the same"
+        return f"{samples} in both runs changed content between them, so the runs answered different questions"
     if summary.stopped_early:
-        return "the run was stopped early, where the interval of a difference for a fixed set does not hold"
+        return "the run was stopped early, so the interval of a difference, which is for a fixed set, does not hold"
     return ""
 
 
 def _margin_state(margin: float, difference: PairedDifference) -> tuple[Decision, str]:
-    """What follows from the interval, and a remark where a reader may wonder at it."""
+    """The decision that follows from the interval, and a remark where it needs an explanation."""
     if difference.difference is None or difference.interval is None:
         return "undecided", ""
     missing = difference.missing
@@ -399,7 +401,7 @@ def _margin_state(margin: float, difference: PairedDifference) -> tuple[Decision
         return "holds", "; there is a loss, and it is within the margin" if high < 0 else ""
     if high < 0:
         return ("undecided", f"{with_missing} there may be no loss") if most >= 0 else ("fails", "")
-    return "undecided", f"; a loss of {_size(margin, difference)} is compatible with them, and so is none"
+    return "undecided", f"; these data are compatible with a loss of {_size(margin, difference)}, and with none"
 
 
 def _gain(interval: Interval, difference: PairedDifference) -> Interval:
@@ -444,7 +446,7 @@ def _margin_result(
     evidence: str,
     difference: PairedDifference | None = None,
 ) -> RuleResult:
-    against = f"{pair.baseline_target} ({pair.baseline})"
+    baseline = f"{pair.baseline_target} ({pair.baseline})"
     return RuleResult(
         rule=margin.text,
         run=summary.run,
@@ -452,16 +454,16 @@ def _margin_result(
         state=state,
         value=difference.difference if difference else None,
         interval=difference.interval if difference else None,
-        sentence=f"{summary.target}: {margin.text} {_VERBS[state]} against {against}: {evidence}.",
+        sentence=f"{summary.target}: {margin.text} {_VERBS[state]} against {baseline}: {evidence}.",
         baseline=pair.baseline,
         notes=(*_retrieval_notes(summary, margin.score), *_jury_notes(summary, margin.score), *pair.warnings),
     )
 
 
 def _unfinished(rule: str, summary: RunSummary) -> RuleResult:
-    """A rule is not evaluated on a run that has not come to its end."""
+    """The result of a rule on an unfinished run: it is not evaluated."""
     counts = f"{summary.done} of {summary.planned} records, {summary.errors} errors"
-    sentence = f"{summary.target}: {rule} says nothing, as the run is {summary.state} ({counts})."
+    sentence = f"{summary.target}: {rule} is not evaluated, as the run is {summary.state} ({counts})."
     return RuleResult(rule, summary.run, summary.target, "broken", None, None, sentence)
 
 

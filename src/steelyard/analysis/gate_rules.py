@@ -1,4 +1,4 @@
-"""Parses the entries below `gate:` into rules."""
+"""Parses the entries under `gate:` into rules."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """One entry of `no_regression`: the loss against the baseline that is still none, in units of the score.
+    """One entry of `no_regression`: the largest loss against the baseline that is tolerated, in units of the score.
 
     Args:
         text: the rule as it is shown.
@@ -86,7 +86,7 @@ class GateRules:
 
 
 def parse_rule(name: str, bound: Any) -> Rule:
-    """One entry of `gate:`.
+    """Parse one entry of `gate:`.
 
     Raises:
         ConfigError: it does not follow the grammar; the message shows one that does.
@@ -94,40 +94,40 @@ def parse_rule(name: str, bound: Any) -> Rule:
     >>> parse_rule("solve_rate[hexagrams]", ">=! 0.6").whole_interval
     True
     """
-    left = _left(name)
-    if left["rate"] == "corrected" and left["group"]:
+    name_match = _left(name)
+    if name_match["rate"] == "corrected" and name_match["group"]:
         raise ConfigError(f"gate: {name}: a score is corrected by labels over the whole run, not over a group")
-    right = _BOUND.fullmatch(bound) if isinstance(bound, str) else None
-    if right is None:
+    bound_match = _BOUND.fullmatch(bound) if isinstance(bound, str) else None
+    if bound_match is None:
         raise ConfigError(
             f"gate: {name}: {bound!r} is not a rule; write an operator (>=, >, <=, <; with ! for the whole interval) "
             f'and a number, such as ">= 0.6" or ">=! 0.6"'
         )
     return Rule(
         text=f"{name.strip()} {bound.strip()}",
-        score=left["score"],
-        group=left["group"] or "",
-        rate=_RATES.get(left["rate"], "headline"),
-        operator=right["operator"],
-        limit=float(right["limit"]),
-        whole_interval=right["whole"] == "!",
+        score=name_match["score"],
+        group=name_match["group"] or "",
+        rate=_RATES.get(name_match["rate"], "headline"),
+        operator=bound_match["operator"],
+        limit=float(bound_match["limit"]),
+        whole_interval=bound_match["whole"] == "!",
     )
 
 
 def parse_margin(name: str, margin: Any) -> Margin:
-    """One entry of `no_regression`.
+    """Parse one entry of `no_regression`.
 
     Raises:
-        ConfigError: no score is named, its rate is none that two runs are compared by, or the margin is not a loss.
+        ConfigError: no score is named, two runs cannot be compared by its rate, or the margin is not 0 or more.
 
     >>> parse_margin("solve_rate[hexagrams]", 0.02).text
     'no_regression solve_rate[hexagrams] 0.02'
     """
-    left = _left(name)
-    if left["rate"] in {"with_errors", "corrected"} or (left["rate"] and left["group"]):
+    name_match = _left(name)
+    if name_match["rate"] in {"with_errors", "corrected"} or (name_match["rate"] and name_match["group"]):
         raise ConfigError(
-            f"gate: {NO_REGRESSION}: {name}: runs are compared by a score, by its .answered and by its [group]; "
-            "not by .with_errors or .corrected, and not by two of these at once"
+            f"gate: {NO_REGRESSION}: {name}: a margin is for a score, its .answered or one [group] of it; "
+            "not for .with_errors or .corrected, nor for .answered and a [group] at once"
         )
     if isinstance(margin, bool) or not isinstance(margin, int | float) or not math.isfinite(margin):
         raise ConfigError(
@@ -137,14 +137,14 @@ def parse_margin(name: str, margin: Any) -> Margin:
     if margin < 0:
         raise ConfigError(
             f"gate: {NO_REGRESSION}: {name}: the largest loss that is tolerated is 0 or more, not {margin:g}. "
-            "Of a score where lower is better the loss is an increase"
+            "For a score where lower is better, the loss is an increase"
         )
     text = f"{NO_REGRESSION} {name.strip()} {margin:g}"
-    return Margin(text, left["score"], left["group"] or "", left["rate"] == "answered", float(margin))
+    return Margin(text, name_match["score"], name_match["group"] or "", name_match["rate"] == "answered", float(margin))
 
 
 def parse_gate(gate: Mapping[str, Any]) -> GateRules:
-    """Everything below `gate:`.
+    """Parse everything under `gate:`.
 
     Raises:
         ConfigError: an entry cannot be read, or margins and baseline do not go together.
@@ -160,11 +160,11 @@ def parse_gate(gate: Mapping[str, Any]) -> GateRules:
     )
 
 
-_EXAMPLE: Final = f"write {NO_REGRESSION}: {{solve_rate: 0.02}} and {BASELINE}: the run to hold it against"
+_EXAMPLE: Final = f"write {NO_REGRESSION}: {{solve_rate: 0.02}} and {BASELINE}: the run to compare with"
 
 
 def check_together(gate: Mapping[str, Any]) -> None:
-    """Refuse margins without a baseline, and a baseline that no margin is held against.
+    """Refuse margins without a baseline, and a baseline without margins.
 
     Raises:
         ConfigError: which of the two is missing.
@@ -187,10 +187,10 @@ def check_together(gate: Mapping[str, Any]) -> None:
 
 
 def _left(name: str) -> re.Match[str]:
-    left = _NAME.fullmatch(name.strip())
-    if left is None:
+    match = _NAME.fullmatch(name.strip())
+    if match is None:
         raise ConfigError(
-            f"gate: {name!r} names no score; write its name, with .answered, .with_errors or .corrected and a "
-            f"[group] after it where wanted: solve_rate.answered[hexagrams]"
+            f"gate: {name!r} names no score; write its name, optionally with .answered, .with_errors or "
+            f".corrected and a [group] after it: solve_rate.answered[hexagrams]"
         )
-    return left
+    return match

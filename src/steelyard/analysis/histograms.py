@@ -26,7 +26,7 @@ class Histogram:
         scale: lowest and highest value.
         whole_values: whether each bin is one whole value, as on a scale of 1 to 5; else it is a tenth of the scale.
         bins: (the whole value, or the bin's low edge; how many records), from the lowest on, empty ones too.
-        between: values that were not whole and count at the nearest whole one, a half at the upper.
+        between: values that are not whole and are counted at the nearest whole one, halves at the upper one.
         unparsed: records without a value, likewise `refused`, `not_applicable` and `errors`.
     """
 
@@ -46,7 +46,7 @@ class Histogram:
 
     @property
     def total(self) -> int:
-        """Records that the score was asked of, with a value or without."""
+        """Records to which the score was applied, with a value or without."""
         return self.scored + self.unparsed + self.refused + self.not_applicable + self.errors
 
     def to_json(self) -> dict[str, Json]:
@@ -69,8 +69,8 @@ def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Hist
     >>> from steelyard.analysis.score_columns import ScoreRow
     >>> values = (4.0, 3.5, 3.4, 1.0)
     >>> rows = [ScoreRow(str(at), "", "", 0, "rating", "scored", value) for at, value in enumerate(values)]
-    >>> found = histogram(ScoreColumns.of(rows), "rating", Interval(1, 5))
-    >>> found.bins, found.between
+    >>> ratings = histogram(ScoreColumns.of(rows), "rating", Interval(1, 5))
+    >>> ratings.bins, ratings.between
     (((1.0, 1), (2.0, 0), (3.0, 1), (4.0, 2), (5.0, 0)), 2)
     """
     import numpy as np
@@ -89,7 +89,7 @@ def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Hist
 def histogram_of_counts(
     values: Mapping[float, int], outcomes: Mapping[RowOutcome, int], scale: Interval = UNIT
 ) -> Histogram:
-    """The histogram of a score whose values are known by how often each occurs, as `histogram` makes it.
+    """The histogram of a score from the count of each of its values, equal to that of `histogram`.
 
     >>> histogram_of_counts({4.0: 1, 3.5: 1, 3.4: 1, 1.0: 1}, {}, Interval(1, 5)).bins
     ((1.0, 1), (2.0, 0), (3.0, 1), (4.0, 2), (5.0, 0))
@@ -107,7 +107,7 @@ def histogram_of_counts(
 def _bins(scale: Interval) -> tuple[bool, int]:
     """Whether each bin is one whole value, and how many bins there are."""
     low, high = scale
-    # A scale of 0 to 1 has two whole values, and everything between them is what its histogram is for.
+    # Not on a scale of 0 to 1: its histogram is there to show the values in between.
     whole_values = float(low).is_integer() and float(high).is_integer() and 2 <= high - low <= _MOST_VALUES
     return whole_values, int(high - low) + 1 if whole_values else _BINS
 
@@ -121,7 +121,7 @@ def _histogram(scale: Interval, counts: Sequence[int], between: int, outcomes: M
 
 
 def histograms(columns: ScoreColumns, infos: Mapping[str, ScoreInfo]) -> dict[str, Histogram]:
-    """By score that asks for one; nothing of a score that no record has: `rescore` may have left it out."""
+    """Score -> its histogram, where it declares one; without scores that have no records, as after `rescore`."""
     drawn = {
         name: histogram(columns, name, Interval(*(info.range or UNIT)))
         for name, info in infos.items()

@@ -24,9 +24,9 @@ from steelyard.stats.intervals import Interval
 from steelyard.types import Json, Note
 
 PAIRED_RECORDS: Final = 2_000
-"""Up to so many records of a run its change is tested by pairs: that takes 0.2 s a run."""
+"""Runs of at most so many records are compared by pairs, which takes 0.2 s per run."""
 _MOST_SETTINGS: Final = 2
-"""Settings that a row of a history names: `compare` of the two runs shows all of them."""
+"""Most settings that a row of a history names; `compare` of the two runs shows all of them."""
 
 ChangeVerdict = Verdict | Literal[""]
 
@@ -38,7 +38,7 @@ class RunChange:
     Args:
         before: id of the previous run.
         difference: this run minus the previous one; over the samples of both where `paired`.
-        interval: of the difference; None where it was not tested by pairs, or says nothing of its spread.
+        interval: of the difference; None where it was not tested by pairs, or its spread is not known.
         n: pairs; 0 where it was not tested by pairs.
         verdict: as of a comparison, in the score's direction; "" where one of the two has no value.
         paired: whether samples were paired.
@@ -65,7 +65,7 @@ class PastRun:
     Args:
         run: its id; likewise `target`, `state`, `done`, `planned`.
         created: ISO 8601.
-        score: the score, of the group where one was asked for; None where the run has none.
+        score: the score, of the group where one was requested; None where the run has none.
         samples: how many there were, 0 where the run does not say.
         digest: of all of them in order; "" where the run does not say.
         change: since the previous run of this target; None for its first.
@@ -252,20 +252,20 @@ def _partner(
 ) -> tuple[ComparableRun, RunSummary] | None:
     """The run of a target that was started together with the one at `at`, else the newest one before it."""
     evaluation = getattr(runs[at][0], "evaluation", None)
-    of_target = [(place, pair) for place, pair in enumerate(runs) if pair[0].target == target]
-    together = [
+    of_target = [(index, pair) for index, pair in enumerate(runs) if pair[0].target == target]
+    same_evaluation = [
         pair for _, pair in of_target if evaluation is not None and getattr(pair[0], "evaluation", None) == evaluation
     ]
-    before = [pair for place, pair in of_target if place < at]
-    return together[0] if together else before[-1] if before else None
+    before = [pair for index, pair in of_target if index < at]
+    return same_evaluation[0] if same_evaluation else before[-1] if before else None
 
 
 def _check(summaries: Sequence[RunSummary], score: str, group: str) -> None:
-    known = dict.fromkeys(measured.name for summary in summaries for measured in summary.scores)
-    if not known:
+    scores = dict.fromkeys(measured.name for summary in summaries for measured in summary.scores)
+    if not scores:
         raise ConfigError("none of these runs has scores, so there is nothing to show")
-    if score not in known:
-        raise ConfigError(f"no run has a score {score!r}{did_you_mean(score, known)}")
+    if score not in scores:
+        raise ConfigError(f"no run has a score {score!r}{did_you_mean(score, scores)}")
     groups = dict.fromkeys(part.group for summary in summaries for part in summary.groups.get(score, ()))
     if group and group not in groups:
         raise ConfigError(f"no run has a group {group!r}{did_you_mean(group, groups)}")
@@ -322,8 +322,8 @@ def _change(
     if score is None or earlier_score is None or score.headline.value is None or earlier_score.headline.value is None:
         return RunChange(earlier.id, None, None, 0, "", paired=False)
     if max(summary.done, earlier_summary.done) <= PAIRED_RECORDS:
-        both, sides = (earlier, run), (earlier_summary, summary)
-        paired, verdict = headline_difference(both, sides, name, group=group, over_turns=True)
+        runs, summaries = (earlier, run), (earlier_summary, summary)
+        paired, verdict = headline_difference(runs, summaries, name, group=group, over_turns=True)
         if paired.n:
             return RunChange(earlier.id, paired.difference, paired.interval, paired.n, verdict, paired=True)
     difference = score.headline.value - earlier_score.headline.value

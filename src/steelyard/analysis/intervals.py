@@ -1,4 +1,4 @@
-"""A mean with its interval, and the choice of intervals: the usual ones, or others that a suite asks for."""
+"""A mean with its interval, and the choice of intervals: the defaults, or those that a suite configures."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Mean:
 
     `standard_error` is that of the mean, s / sqrt(n) with s over n - 1, and by cluster (CR1) where samples are not
     independent. It is None for fewer than two independent samples, and where a rule stopped the run early, as it holds
-    for a number of samples that was fixed before. Intervals of rates are not made of it (Wilson), so that of 10 right
-    of 10 it is 0 beside an interval from 0.72 on.
+    for a number of samples that was fixed before. Intervals of rates (Wilson) do not use it: for 10 right of 10 it is
+    0, while the interval starts at 0.72.
     """
 
     value: float | None
@@ -59,7 +59,7 @@ def standard_error(values: ArrayLike, units: ArrayLike | None = None) -> float |
 
 
 def rate_standard_error(successes: float, n: int) -> float | None:
-    """The same of a rate over n independent samples, from its counts: sqrt(p (1 - p) / (n - 1)).
+    """The standard error of a rate over n independent samples, from its counts: sqrt(p (1 - p) / (n - 1)).
 
     >>> rate_standard_error(1, 4), rate_standard_error(1, 1)
     (0.25, None)
@@ -88,7 +88,8 @@ class Intervals:
             wider; or `jeffreys`, which covers 95 % on average. A rate in clusters gets Wilson's interval with the
             effective number of samples in any case.
         means: of any other score, by cluster: `t`; or resampled, `bootstrap` (percentile) or `bca` (for skewed values
-            and dozens of samples). With `t` a score of 0, 1/2 and 1 alone gets the score interval with ties as half.
+            and dozens of samples). With `t`, a score whose only values are 0, 1/2 and 1 gets the score
+            interval with ties as half.
     """
 
     rates: RateInterval = "wilson"
@@ -118,13 +119,12 @@ class Intervals:
         """The 95 % CI of a rate over n >= 1 independent samples."""
         if self.rates == "wilson":
             return wilson(successes, n)
-        # The other kinds are imported where they were asked for.
         from steelyard.stats.binomial import clopper_pearson, jeffreys
 
         return (jeffreys if self.rates == "jeffreys" else clopper_pearson)(successes, n)
 
     def resampled(self, values: NDArray[Any], units: NDArray[Any]) -> Interval | None:
-        """The bootstrap 95 % CI of a mean by cluster; None unless one was asked for and the values vary.
+        """The bootstrap 95 % CI of a mean by cluster; None unless one is configured and the values vary.
 
         Args:
             values: of the score.

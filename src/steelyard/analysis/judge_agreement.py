@@ -1,7 +1,7 @@
 """A judge compared with people's labels: how far it agrees with them, and the mean that people would give.
 
-The people of a record are one rater: of categories what most of them say, of ratings their mean. The judge's figure
-over all records is then corrected by what people say of the labelled ones (`stats.corrected`).
+All people who labelled a record count as one rater: by majority for categories, by the mean for ratings. The judge's
+mean over all records is then corrected by the labels (`stats.corrected`).
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ PEOPLE: Final = "people"
 _MODEL: Final = "model:"
 _ASKED: Final = ("scored", "unparsed", "refused")
 _HALF_WIDTH: Final = 0.05
-"""Of the range of a score: how exactly a mean is usually wanted."""
+"""The default half-width of a corrected mean's interval, as a share of the score's range."""
 _MOST_LEVELS: Final = 11
 _MOST_RECORDS: Final = 20
 _EQUAL: Final = 1e-9
 
 
-def judge_agreements(  # noqa: PLR0913  # what was scored, what was labelled and how, and what of it is asked for
+def judge_agreements(  # noqa: PLR0913  # what was scored, what was labelled and how, and what to compute
     columns: ScoreColumns,
     infos: Mapping[str, ScoreInfo],
     labels: Iterable[Label],
@@ -58,30 +58,32 @@ def judge_agreements(  # noqa: PLR0913  # what was scored, what was labelled and
         columns: of the run.
         infos: what its scorers declared.
         labels: those that count; labels of models, remarks and letters of exams are left out.
-        draw: how the labelled records were drawn; None: nothing is known, and nothing said.
+        draw: how the labelled records were drawn; None where it is not known.
         score: only this one, or those that rate the thing of this name.
         against: labels of this name; "" takes those with the name of the score, or of what it rates; where there are
             none, those of the first other score that rates the same thing.
-        half_width: wanted of a corrected mean; None is 0.05 of the score's range.
+        half_width: target half-width of a corrected mean's interval; None is 0.05 of the score's range.
     """
     by_name = labels_by_people(labels)
-    found = []
+    agreements = []
     for name in scores_rating(score, infos, columns.scores) if score else columns.scores:
         info = infos.get(name)
         if info is not None and info.exam:
             continue
-        said = by_name.get(against, []) if against else _labels_of(name, infos, columns.scores, by_name)
-        if said and said[0].name != ANSWER:
-            found.append(
-                agreement_with_people(JudgedScore.of(columns, name, info), said, draw or LabelDraw(), half_width)
+        score_labels = by_name.get(against, []) if against else _labels_of(name, infos, columns.scores, by_name)
+        if score_labels and score_labels[0].name != ANSWER:
+            agreements.append(
+                agreement_with_people(
+                    JudgedScore.of(columns, name, info), score_labels, draw or LabelDraw(), half_width
+                )
             )
-    return tuple(found)
+    return tuple(agreements)
 
 
 def _labels_of(
     score: str, infos: Mapping[str, ScoreInfo], scores: Collection[str], by_name: Mapping[str, list[Label]]
 ) -> list[Label]:
-    """What people say of what a score rates, whichever judge's score they were asked about."""
+    """Labels of the thing that a score rates, whichever judge's score they were given for."""
     thing = rated_thing(infos.get(score), score)
     own = [label for name in dict.fromkeys((score, thing)) if name != ANSWER for label in by_name.get(name, ())]
     others = (by_name[name] for name in scores if name in by_name and rated_thing(infos.get(name), name) == thing)
@@ -89,7 +91,7 @@ def _labels_of(
 
 
 def labels_by_people(labels: Iterable[Label]) -> dict[str, list[Label]]:
-    """Name -> the labels that a score may be held to: not those of models, remarks, or letters of exams."""
+    """Name -> the labels that a score may be compared with: not those of models, remarks, or letters of exams."""
     by_name: dict[str, list[Label]] = {}
     for label in labels:
         if label.kind not in {"cannot_tell", "text", "choice"} and not label.author.startswith(_MODEL):
@@ -116,18 +118,20 @@ class JudgedScore(NamedTuple):
         samples, repeats, values, outcomes = (
             column[rows].tolist() for column in (columns.sample, columns.repeat, columns.value, columns.outcome)
         )
-        places = [(columns.samples[sample], repeat) for sample, repeat in zip(samples, repeats, strict=True)]
+        records = [(columns.samples[sample], repeat) for sample, repeat in zip(samples, repeats, strict=True)]
         verdicts = {
-            place: value if outcome == CODES["scored"] else None
-            for place, value, outcome in zip(places, values, outcomes, strict=True)
+            record: value if outcome == CODES["scored"] else None
+            for record, value, outcome in zip(records, values, outcomes, strict=True)
         }
         names = columns.groups.names
-        groups = {place: names[code] for place, code in zip(places, columns.groups.codes[rows].tolist(), strict=True)}
+        groups = {
+            record: names[code] for record, code in zip(records, columns.groups.codes[rows].tolist(), strict=True)
+        }
         return cls(score, info, verdicts, groups, clusters_of_records(columns))
 
 
-class _Said(NamedTuple):
-    """What people say: each rater's numbers, and those of all together, without ties."""
+class _PeopleLabels(NamedTuple):
+    """People's labels as numbers: those of each rater, and of all together, without ties."""
 
     by_rater: dict[str, dict[RecordPlace, float]]
     together: dict[RecordPlace, float]
@@ -146,39 +150,42 @@ def agreement_with_people(
         half_width: see `judge_agreements`.
     """
     known = [label for label in labels if (label.sample, label.repeat) in judged.verdicts]
-    kept = [label for label in known if (label.sample, label.repeat) not in draw.examples]
+    counted = [label for label in known if (label.sample, label.repeat) not in draw.examples]
     examples = dict.fromkeys(
         (label.sample, label.repeat) for label in known if (label.sample, label.repeat) in draw.examples
     )
-    said = _said(kept)
-    judged, problem = _comparable(judged, kept, said) if kept else (judged, "")
-    labelled = said.together
+    people = _people_labels(counted)
+    judged, problem = _comparable(judged, counted, people) if counted else (judged, "")
+    labelled = people.together
     blank = JudgeAgreement(
         judged.score,
         labels[0].name if labels else "",
         records=len(judged.verdicts),
-        verdicts=len(_given(judged.verdicts.values())),
+        verdicts=len(_without_none(judged.verdicts.values())),
         labelled=len(labelled),
-        both=sum(judged.verdicts[place] is not None for place in labelled),
-        raters=tuple(said.by_rater),
-        several=sum(count > 1 for count in Counter(place for of in said.by_rater.values() for place in of).values()),
-        tied=said.tied,
+        both=sum(judged.verdicts[record] is not None for record in labelled),
+        raters=tuple(people.by_rater),
+        several=sum(
+            count > 1
+            for count in Counter(record for ratings in people.by_rater.values() for record in ratings).values()
+        ),
+        tied=people.tied,
         elsewhere=len(labels) - len(known),
         examples=tuple(examples),
-        share=all(0 <= value <= 1 for value in (*labelled.values(), *_given(judged.verdicts.values()))),
+        share=all(0 <= value <= 1 for value in (*labelled.values(), *_without_none(judged.verdicts.values()))),
         problem=problem,
     )
     if problem:
         return blank
-    blank = replace(blank, warnings=tuple(_warnings(blank, said, kept, draw)))
-    return blank if not labelled else _with_figures(blank, judged, said, draw, half_width)
+    blank = replace(blank, warnings=tuple(_warnings(blank, people, counted, draw)))
+    return blank if not labelled else _with_figures(blank, judged, people, draw, half_width)
 
 
-def _given(verdicts: Iterable[float | None]) -> list[float]:
+def _without_none(verdicts: Iterable[float | None]) -> list[float]:
     return [verdict for verdict in verdicts if verdict is not None]
 
 
-def _said(labels: Sequence[Label]) -> _Said:
+def _people_labels(labels: Sequence[Label]) -> _PeopleLabels:
     by_rater: dict[str, dict[RecordPlace, float]] = {}
     of_record: dict[RecordPlace, list[float]] = {}
     for label in labels:
@@ -187,31 +194,34 @@ def _said(labels: Sequence[Label]) -> _Said:
             by_rater.setdefault(label.author, {})[label.sample, label.repeat] = number
             of_record.setdefault((label.sample, label.repeat), []).append(number)
     binary = all(number in {0.0, 1.0} for numbers in of_record.values() for number in numbers)
-    together = {place: math.fsum(numbers) / len(numbers) for place, numbers in of_record.items()}
+    together = {record: math.fsum(numbers) / len(numbers) for record, numbers in of_record.items()}
     if not binary:
-        return _Said(by_rater, together, 0)
-    decided = {place: float(mean > 0.5) for place, mean in together.items() if mean != 0.5}
-    return _Said(by_rater, decided, len(together) - len(decided))
+        return _PeopleLabels(by_rater, together, 0)
+    decided = {record: float(mean > 0.5) for record, mean in together.items() if mean != 0.5}
+    return _PeopleLabels(by_rater, decided, len(together) - len(decided))
 
 
-def _comparable(judged: JudgedScore, labels: Sequence[Label], said: _Said) -> tuple[JudgedScore, str]:
-    """The judge's verdicts on the scale of the labels, or why there are none."""
+def _comparable(judged: JudgedScore, labels: Sequence[Label], people: _PeopleLabels) -> tuple[JudgedScore, str]:
+    """The judge's verdicts on the scale of the labels, or why they cannot be compared."""
     name, info = score_phrase(judged.score), judged.info
-    if not any(said.by_rater.values()):
-        return judged, f"the labels {labels[0].name!r} are not numbers, passes or fails, so that they rate no score"
-    values = {value for of in said.by_rater.values() for value in of.values()}
-    # A pass says nothing of how high a rating is, also of one from 0 to 1: only a threshold makes both one scale.
+    if not any(people.by_rater.values()):
+        return (
+            judged,
+            f"the labels {labels[0].name!r} are neither numbers nor pass or fail, so no score can be held to them",
+        )
+    values = {value for ratings in people.by_rater.values() for value in ratings.values()}
+    # Pass and fail are not ratings, even from 0 to 1: only a threshold of the score makes them comparable.
     people_binary = values <= {0.0, 1.0}
     rated = any(label.kind in {"scale", "preference"} for label in labels)
     if problem := _scale_problem(judged, labels, () if people_binary and not rated else values):
         return judged, problem
-    if rated or not people_binary or set(_given(judged.verdicts.values())) <= {0.0, 1.0}:
+    if rated or not people_binary or set(_without_none(judged.verdicts.values())) <= {0.0, 1.0}:
         return judged, ""
     if info is None or info.threshold is None:
         return judged, f"the labels are pass or fail, and {name} has no threshold that says which of its values pass"
     passed = {
-        place: None if verdict is None else float(bool(info.passes(verdict)))
-        for place, verdict in judged.verdicts.items()
+        record: None if verdict is None else float(bool(info.passes(verdict)))
+        for record, verdict in judged.verdicts.items()
     }
     return judged._replace(verdicts=passed), ""
 
@@ -222,39 +232,39 @@ def _scale_problem(judged: JudgedScore, labels: Sequence[Label], ratings: Iterab
     scales = {label.scale for label in labels if label.scale}
     if not limits:
         return "the labels have different scales: label all records on one" if len(scales) > 1 else ""
-    told = f"{name} goes from {limits[0]:g} to {limits[1]:g}: label on the scale of the score"
-    if other := next((scale for scale in scales if scale != limits), None):
-        return f"the labels go from {other[0]:g} to {other[1]:g}, and {told}"
+    expected = f"{name} goes from {limits[0]:g} to {limits[1]:g}: label on the scale of the score"
+    if other_scale := next((scale for scale in scales if scale != limits), None):
+        return f"the labels go from {other_scale[0]:g} to {other_scale[1]:g}, and {expected}"
     outside = [value for value in ratings if not limits[0] <= value <= limits[1]]
-    return f"a label is {max(outside, key=abs):g}, and {told}" if outside else ""
+    return f"a label is {max(outside, key=abs):g}, and {expected}" if outside else ""
 
 
 def _with_figures(
-    blank: JudgeAgreement, judged: JudgedScore, said: _Said, draw: LabelDraw, half_width: float | None
+    blank: JudgeAgreement, judged: JudgedScore, people: _PeopleLabels, draw: LabelDraw, half_width: float | None
 ) -> JudgeAgreement:
     from steelyard.stats.corrected import corrected_mean
     from steelyard.stats.judged import is_binary, verdict_rates
     from steelyard.stats.labels_needed import labels_for_half_width
 
-    data = _judged_labels(judged, said.together, draw)
+    data = _judged_labels(judged, people.together, draw)
     binary = is_binary(data)
     limits = (0.0, 1.0) if binary else judged.info.range if judged.info else None
-    wanted = half_width or (_HALF_WIDTH * (limits[1] - limits[0]) if limits else None)
+    target_width = half_width or (_HALF_WIDTH * (limits[1] - limits[0]) if limits else None)
     enough = blank.both >= FEWEST
-    verdicts = {place: judged.verdicts[place] for place in said.together}
-    both = {place: verdict for place, verdict in verdicts.items() if verdict is not None}
-    raters = {judged.score: both, PEOPLE: {place: said.together[place] for place in both}}
+    verdicts = {record: judged.verdicts[record] for record in people.together}
+    judged_records = {record: verdict for record, verdict in verdicts.items() if verdict is not None}
+    raters = {judged.score: judged_records, PEOPLE: {record: people.together[record] for record in judged_records}}
     return replace(
         blank,
         judged=agreement_of_ratings(judged.score, raters, judged.clusters) if enough else None,
-        people=_people_among_themselves(blank, said, judged.clusters),
+        people=_people_among_themselves(blank, people, judged.clusters),
         rates=verdict_rates(data) if binary and enough else None,
-        table=_table(said.together, verdicts),
+        table=_table(people.together, verdicts),
         groups=_groups(raters, judged),
         scale=limits,
         corrected=corrected_mean(data, scale=limits),
-        half_width=wanted,
-        needed=labels_for_half_width(data, wanted) if wanted else None,
+        half_width=target_width,
+        needed=labels_for_half_width(data, target_width) if target_width else None,
         data=data,
         places=tuple(judged.verdicts),
     )
@@ -263,36 +273,38 @@ def _with_figures(
 def _judged_labels(judged: JudgedScore, labels: Mapping[RecordPlace, float], draw: LabelDraw) -> JudgedLabels:
     from steelyard.stats.judged import JudgedLabels
 
-    places = list(judged.verdicts)
-    # A record that somebody picked stands for itself alone.
-    weights = [draw.weights.get(place, 1.0) for place in places] if draw.weights else None
+    records = list(judged.verdicts)
+    # A record that a person picked counts for itself alone.
+    weights = [draw.weights.get(record, 1.0) for record in records] if draw.weights else None
     return JudgedLabels(
-        [labels.get(place, math.nan) for place in places],
-        [math.nan if (verdict := judged.verdicts[place]) is None else verdict for place in places],
+        [labels.get(record, math.nan) for record in records],
+        [math.nan if (verdict := judged.verdicts[record]) is None else verdict for record in records],
         weights=weights,
-        clusters=[judged.clusters.get(place, place[0]) for place in places],
+        clusters=[judged.clusters.get(record, record[0]) for record in records],
     )
 
 
-def _people_among_themselves(blank: JudgeAgreement, said: _Said, clusters: Mapping[RecordPlace, str]) -> Any:
+def _people_among_themselves(blank: JudgeAgreement, people: _PeopleLabels, clusters: Mapping[RecordPlace, str]) -> Any:
     if blank.several < FEWEST:
         return None
-    counts = Counter(place for of in said.by_rater.values() for place in of)
+    counts = Counter(record for ratings in people.by_rater.values() for record in ratings)
     raters = {
-        rater: {place: value for place, value in values.items() if counts[place] > 1}
-        for rater, values in said.by_rater.items()
+        rater: {record: value for record, value in values.items() if counts[record] > 1}
+        for rater, values in people.by_rater.items()
     }
-    return agreement_of_ratings(blank.against, {rater: of for rater, of in raters.items() if of}, clusters)
+    return agreement_of_ratings(
+        blank.against, {rater: ratings for rater, ratings in raters.items() if ratings}, clusters
+    )
 
 
 def _table(
     labels: Mapping[RecordPlace, float], verdicts: Mapping[RecordPlace, float | None]
 ) -> tuple[ConfusionCount, ...]:
-    if len({*labels.values(), *_given(verdicts.values())}) > _MOST_LEVELS:
+    if len({*labels.values(), *_without_none(verdicts.values())}) > _MOST_LEVELS:
         return ()
     cells: dict[tuple[float, float | None], list[RecordPlace]] = {}
-    for place, label in labels.items():
-        cells.setdefault((label, verdicts[place]), []).append(place)
+    for record, label in labels.items():
+        cells.setdefault((label, verdicts[record]), []).append(record)
     order = sorted(cells, key=lambda cell: (-cell[0], cell[1] is None, -(cell[1] or 0)))
     return tuple(
         ConfusionCount(*cell, len(cells[cell]), tuple(cells[cell][:_MOST_RECORDS]) if cell[0] != cell[1] else ())
@@ -302,64 +314,64 @@ def _table(
 
 def _groups(raters: Mapping[str, Mapping[RecordPlace, float]], judged: JudgedScore) -> tuple[GroupAgreement, ...]:
     of_group: dict[str, list[RecordPlace]] = {}
-    for place in raters[PEOPLE]:
-        of_group.setdefault(judged.groups[place], []).append(place)
+    for record in raters[PEOPLE]:
+        of_group.setdefault(judged.groups[record], []).append(record)
     if set(of_group) <= {""}:
         return ()
-    found = []
-    for group, places in of_group.items():
-        if len(places) < FEWEST:
-            found.append(GroupAgreement(group, len(places), None, None))
+    agreements = []
+    for group, records in of_group.items():
+        if len(records) < FEWEST:
+            agreements.append(GroupAgreement(group, len(records), None, None))
             continue
-        within = {name: {place: values[place] for place in places} for name, values in raters.items()}
+        within = {name: {record: values[record] for record in records} for name, values in raters.items()}
         (pair,) = agreement_of_ratings(judged.score, within, judged.clusters).pairs
-        equal = _equal_share(within, judged.clusters, places)
-        kappa = next((each for each in pair.coefficients if each.name == "cohen_kappa"), None)
-        found.append(GroupAgreement(group, len(places), equal, kappa))
-    return tuple(found)
+        equal = _equal_share(within, judged.clusters, records)
+        kappa = next((coefficient for coefficient in pair.coefficients if coefficient.name == "cohen_kappa"), None)
+        agreements.append(GroupAgreement(group, len(records), equal, kappa))
+    return tuple(agreements)
 
 
 def _equal_share(
     raters: Mapping[str, Mapping[RecordPlace, float]],
     clusters: Mapping[RecordPlace, str],
-    places: Sequence[RecordPlace],
+    records: Sequence[RecordPlace],
 ) -> Mean:
     """The share of equal ratings with Wilson's interval, by cluster."""
     from steelyard.stats.intervals import wilson_clustered
 
     first, second = raters.values()
-    equal = [float(abs(first[place] - second[place]) < _EQUAL) for place in places]
+    equal = [float(abs(first[record] - second[record]) < _EQUAL) for record in records]
     names = {
-        name: number for number, name in enumerate(dict.fromkeys(clusters.get(place, place[0]) for place in places))
+        name: number for number, name in enumerate(dict.fromkeys(clusters.get(record, record[0]) for record in records))
     }
-    units = [names[clusters.get(place, place[0])] for place in places]
+    units = [names[clusters.get(record, record[0])] for record in records]
     return Mean(math.fsum(equal) / len(equal), wilson_clustered(equal, clusters=units), len(equal))
 
 
-def _warnings(blank: JudgeAgreement, said: _Said, labels: Sequence[Label], draw: LabelDraw) -> Iterable[str]:
-    picked = sum(place not in draw.weights for place in said.together)
+def _warnings(blank: JudgeAgreement, people: _PeopleLabels, labels: Sequence[Label], draw: LabelDraw) -> Iterable[str]:
+    picked = sum(record not in draw.weights for record in people.together)
     if picked and blank.labelled < blank.records:
         yield (
-            f"{picked:,} of {count_text(blank.labelled, 'labelled record')} came from no random draw of a queue: what "
-            "people pick by hand need not be like the rest, and the corrected figure may be off by any amount."
+            f"{picked:,} of {count_text(blank.labelled, 'labelled record')} were not drawn at random by a queue: "
+            "records picked by hand may differ from the rest, and the corrected figure may be off by any amount."
         )
     for condition in draw.conditions:
-        yield f"Records were drawn under the condition {condition!r}: their labels say nothing of other records."
+        yield f"Records were drawn under the condition {condition!r}: their labels say nothing about other records."
     if blank.examples:
         named = ", ".join(sample for sample, _ in blank.examples[:5])
         yield (
-            f"Labels of {count_text(len(blank.examples), 'record')} are not counted: prompts of this run hold these as "
-            f"examples ({named})."
+            f"Labels of {count_text(len(blank.examples), 'record')} are not counted: prompts of this run contain these "
+            f"as examples ({named})."
         )
     if blank.elsewhere:
-        yield f"{count_text(blank.elsewhere, 'label')} on records that have no such score."
-    if unread := sum(label_number(label.value) is None for label in labels):
+        yield f"{count_text(blank.elsewhere, 'label')} on records without this score: not counted."
+    if unusable := sum(label_number(label.value) is None for label in labels):
         yield (
-            f"{count_text(unread, 'label')} rate nothing: neither a number nor a pass or a fail."
-            if unread > 1
-            else ("1 label rates nothing: it is neither a number nor a pass or a fail.")
+            f"{count_text(unusable, 'label')} are not counted: neither a number nor a pass or a fail."
+            if unusable > 1
+            else "1 label is not counted: it is neither a number nor a pass or a fail."
         )
     if blank.tied:
         yield f"People are evenly divided on {count_text(blank.tied, 'record')}: these are left out."
     if len(blank.raters) == 1:
-        yield "One person labelled: how far people agree among themselves is not known."
+        yield "Only one person labelled, so how far people agree with each other is not known."

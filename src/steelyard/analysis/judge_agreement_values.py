@@ -26,8 +26,8 @@ class LabelDraw:
 
     Args:
         weights: of records that a queue drew by chance: how many records each stands for.
-        conditions: under which queues drew; their labels say nothing of other records.
-        examples: records that a prompt of the run holds as examples; their labels do not count.
+        conditions: under which queues drew; such labels say nothing about other records.
+        examples: records that a prompt of the run contains as examples; their labels do not count.
     """
 
     weights: Mapping[RecordPlace, float] = field(default_factory=dict)
@@ -37,12 +37,12 @@ class LabelDraw:
 
 @dataclass(frozen=True, slots=True)
 class ConfusionCount:
-    """How many records people and the judge called so, and which.
+    """Records with one label of people's and one verdict of the judge's: how many, and which.
 
     Args:
         label: people's; likewise `verdict`, None where the judge's reply gave none.
         n: records.
-        records: the first of them, where both differ.
+        records: the first of them, where label and verdict differ.
     """
 
     label: float
@@ -94,7 +94,7 @@ class JudgeAgreement:
         several: records that two or more people labelled.
         tied: records on which as many people say one thing as another; left out.
         elsewhere: labels on records without this score.
-        examples: records whose label is not counted, as a prompt of the run holds them.
+        examples: records whose label is not counted, as a prompt of the run contains them.
         share: every value is in [0, 1], so that means are shown in percent.
         scale: lowest and highest possible value; None where the score declares none.
         problem: why labels and score cannot be compared; "" where they can. All below is empty then.
@@ -104,10 +104,10 @@ class JudgeAgreement:
         table: label by verdict; empty for more than 11 different values.
         groups: where the run has groups.
         corrected: what people would say on average of all records.
-        half_width: that `needed` aims at.
-        needed: labels until the corrected mean is known to `half_width`.
+        half_width: target of `needed`.
+        needed: further labels until the corrected mean is known to `half_width`.
         warnings: whole sentences.
-        data: what all is made of, for a difference between two runs.
+        data: what all figures are computed from, for a difference between two runs.
         places: the records of `data`, in its order.
     """
 

@@ -1,7 +1,7 @@
 """Checks of judges on a run's own records: do length, family or an instruction in the answer move their verdicts?
 
-Each is one figure with an interval, or a reason why there is none. The position of an answer is looked at of judges
-that see two of them.
+Each is one figure with an interval, or a reason why there is none. The position of an answer is checked for judges
+that compare two of them.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _MOST_PAIRED: Final = 2000
-"""Labelled records whose pairs are looked at; more add nothing but time."""
+"""Most labelled records whose pairs are compared; more take time and add nothing."""
 _CANARY: Final = "of answers that could be rated higher, rated higher with an instruction to the judge in them"
 _FAMILIES: Final[Mapping[str, str]] = {
     "chatgpt": "gpt", "o1": "gpt", "o3": "gpt", "o4": "gpt", "gemma": "gemini", "codellama": "llama", "chatglm": "glm",
     "mixtral": "mistral", "ministral": "mistral", "codestral": "mistral", "qwq": "qwen", "sonnet": "claude",
     "opus": "claude", "haiku": "claude",
 }  # fmt: skip
-"""Names that models of one family go by beside the family's own."""
+"""Model names that do not contain the name of their family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class CheckedJudge:
         agreement: that score compared with people's labels.
         model: name of its model; "" where it has none.
         flips: record -> share of its repeats that differ from the most frequent verdict; empty where it was asked once.
-        places: of a judge of pairs, record -> the place that its verdicts favour, see `preferences.favoured_place`.
+        places: of a judge of pairs, record -> the position that its verdicts favour, see `preferences.favoured_place`.
     """
 
     name: str
@@ -69,7 +69,7 @@ class CanaryVerdicts(NamedTuple):
     Args:
         clean: record -> verdict on the answer as it is; None where there was none.
         injected: record -> verdict on the answer with the instruction; likewise.
-        clusters: record -> what it depends on.
+        clusters: record -> its cluster.
         best: the best value of the score; None where it is not known.
         lower_is_better: of the score.
     """
@@ -101,11 +101,11 @@ def judge_checks(
 def paired_places(judge: CheckedJudge) -> list[RecordPlace]:
     """The labelled records with a verdict whose answers are compared by length."""
     verdicts = _verdicts(judge.score)
-    return [place for place in _labels(judge.agreement) if place in verdicts][:_MOST_PAIRED]
+    return [record for record in _labels(judge.agreement) if record in verdicts][:_MOST_PAIRED]
 
 
 def no_canary(judge: str, reason: str) -> JudgeCheck:
-    """The check of a judge by instructions in answers, where there was none.
+    """The result of the injection canary where it was not made.
 
     Args:
         judge: its name.
@@ -119,16 +119,16 @@ def canary_check(judge: str, found: CanaryVerdicts) -> JudgeCheck:
 
     Args:
         judge: its name.
-        found: of its verdicts.
+        found: its verdicts with and without the instruction.
     """
     sign = -1 if found.lower_is_better else 1
     raised: dict[RecordPlace, float] = {}
-    for place, injected in found.injected.items():
-        clean = found.clean.get(place)
+    for record, injected in found.injected.items():
+        clean = found.clean.get(record)
         if clean is None or clean == found.best:
             continue
-        # A judge that gives no verdict on it was not talked round.
-        raised[place] = float(injected is not None and sign * injected > sign * clean)
+        # A judge that gave no verdict on the changed answer was not persuaded.
+        raised[record] = float(injected is not None and sign * injected > sign * clean)
     if not raised:
         return no_canary(judge, "no answer with an instruction could be rated higher")
     return _share(judge, "injection canary", raised, found.clusters, _CANARY)
@@ -158,21 +158,21 @@ def _share(
 
 def _units(places: Iterable[RecordPlace], clusters: Mapping[RecordPlace, str]) -> list[int]:
     numbers: dict[str, int] = {}
-    return [numbers.setdefault(clusters.get(place, place[0]), len(numbers)) for place in places]
+    return [numbers.setdefault(clusters.get(record, record[0]), len(numbers)) for record in places]
 
 
 def _verdicts(score: JudgedScore) -> dict[RecordPlace, float]:
     """Record -> verdict, of those that have one."""
-    return {place: verdict for place, verdict in score.verdicts.items() if verdict is not None}
+    return {record: verdict for record, verdict in score.verdicts.items() if verdict is not None}
 
 
-def _labels(found: JudgeAgreement) -> dict[RecordPlace, float]:
+def _labels(agreement: JudgeAgreement) -> dict[RecordPlace, float]:
     import numpy as np
 
-    if found.data is None:
+    if agreement.data is None:
         return {}
-    pairs = zip(found.places, np.asarray(found.data.labels).tolist(), strict=True)
-    return {place: label for place, label in pairs if not math.isnan(label)}
+    pairs = zip(agreement.places, np.asarray(agreement.data.labels).tolist(), strict=True)
+    return {record: label for record, label in pairs if not math.isnan(label)}
 
 
 def _scale_use(judge: CheckedJudge) -> JudgeCheck:
@@ -181,9 +181,9 @@ def _scale_use(judge: CheckedJudge) -> JudgeCheck:
     if not verdicts:
         return JudgeCheck(judge.name, "scale use", None, None, 0, meaning, "it gave no verdict")
     ((most, _),) = Counter(verdicts.values()).most_common(1)
-    same = {place: float(verdict == most) for place, verdict in verdicts.items()}
-    found = _share(judge.name, "scale use", same, judge.score.clusters, meaning)
-    return replace(found, about=f"{most:g}; {count_text(len(set(verdicts.values())), 'value')}")
+    same = {record: float(verdict == most) for record, verdict in verdicts.items()}
+    check = _share(judge.name, "scale use", same, judge.score.clusters, meaning)
+    return replace(check, about=f"{most:g}; {count_text(len(set(verdicts.values())), 'value')}")
 
 
 def _repeats(judge: CheckedJudge) -> JudgeCheck:
@@ -196,7 +196,7 @@ def _repeats(judge: CheckedJudge) -> JudgeCheck:
 
 
 def _position(judge: CheckedJudge) -> JudgeCheck:
-    """Which place a judge of pairs favours: pairs whose verdicts favour the first less those that favour the second.
+    """Which position a judge of pairs favours: pairs whose verdicts favour the first less those that favour the second.
 
     Of pairs shown in both orders these are the disagreements, which a fair judge has in either direction alike; of one
     order that was drawn at random, all verdicts.
@@ -206,13 +206,13 @@ def _position(judge: CheckedJudge) -> JudgeCheck:
     from steelyard.analysis.preferences import place_interval
 
     meaning = "pairs on which it favours the answer shown first, less those on which it favours the second; 0 is fair"
-    ways = list(judge.places.values())
-    if not ways:
+    favoured = list(judge.places.values())
+    if not favoured:
         reason = "no pair has a verdict"
         return JudgeCheck(judge.name, "position", None, None, 0, meaning, reason, share=False)
-    interval = place_interval(ways, _units(judge.places, judge.score.clusters))
-    value = (ways.count(1) - ways.count(-1)) / len(ways)
-    return JudgeCheck(judge.name, "position", value, interval, len(ways), meaning, share=False)
+    interval = place_interval(favoured, _units(judge.places, judge.score.clusters))
+    value = (favoured.count(1) - favoured.count(-1)) / len(favoured)
+    return JudgeCheck(judge.name, "position", value, interval, len(favoured), meaning, share=False)
 
 
 def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeCheck:
@@ -231,33 +231,33 @@ def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeChe
     if judge.of_pairs:
         meaning = "of two pairs with the same label, how much more often the one with the longer A is judged more for A"
     labels, verdicts = _labels(judge.agreement), _verdicts(judge.score)
-    places = [place for place in paired_places(judge) if place in lengths]
-    if len(places) < FEWEST:
-        reason = f"{len(places)} labelled answers with a verdict; it needs {FEWEST}"
-        return JudgeCheck(judge.name, "length", None, None, len(places), meaning, reason, share=False)
+    records = [record for record in paired_places(judge) if record in lengths]
+    if len(records) < FEWEST:
+        reason = f"{len(records)} labelled answers with a verdict; it needs {FEWEST}"
+        return JudgeCheck(judge.name, "length", None, None, len(records), meaning, reason, share=False)
     label, verdict, length = (
-        np.array([float(side[place]) for place in places]) for side in (labels, verdicts, lengths)
+        np.array([float(side[record]) for record in records]) for side in (labels, verdicts, lengths)
     )
     pairs = (label[:, None] == label) & (length[:, None] != length)
     signs = np.sign(length[:, None] - length) * np.sign(verdict[:, None] - verdict) * pairs
     total = float(pairs.sum())
     if not total:
         reason = "no two answers with the same label differ in length"
-        return JudgeCheck(judge.name, "length", None, None, len(places), meaning, reason, share=False)
+        return JudgeCheck(judge.name, "length", None, None, len(records), meaning, reason, share=False)
     value = float(signs.sum()) / total
-    moved = 2 * (signs.sum(axis=1) - value * pairs.sum(axis=1)) / total
-    interval = _of_influence(value, moved, _units(places, judge.score.clusters))
-    return JudgeCheck(judge.name, "length", value, interval, len(places), meaning, share=False)
+    influence = 2 * (signs.sum(axis=1) - value * pairs.sum(axis=1)) / total
+    interval = _of_influence(value, influence, _units(records, judge.score.clusters))
+    return JudgeCheck(judge.name, "length", value, interval, len(records), meaning, share=False)
 
 
-def _of_influence(value: float, moved: Array, units: Sequence[int]) -> Interval | None:
-    """Student's t interval of a statistic in [-1, 1] from what each record moves it by, by cluster."""
+def _of_influence(value: float, influence: Array, units: Sequence[int]) -> Interval | None:
+    """Student's t interval of a statistic in [-1, 1] from the influence of each record on it, by cluster."""
     import numpy as np
 
     from steelyard.stats.intervals import Interval
     from steelyard.stats.quantiles import t_quantile
 
-    sums = np.bincount(np.asarray(units), weights=moved)
+    sums = np.bincount(np.asarray(units), weights=influence)
     if len(sums) < 2 or not np.abs(sums).max() > 0:
         return None
     half = t_quantile(0.975, len(sums) - 1) * math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums))
@@ -265,7 +265,7 @@ def _of_influence(value: float, moved: Array, units: Sequence[int]) -> Interval 
 
 
 def model_family(name: str) -> str:
-    """The family that a model's name tells; "" where it tells none.
+    """The family that a model's name shows; "" where it shows none.
 
     >>> [model_family(name) for name in ("openai/gpt-4.1-mini", "o4-mini", "Qwen2.5-72B-Instruct", "chatglm3-6b", "")]
     ['gpt', 'gpt', 'qwen', 'glm', '']
@@ -279,7 +279,7 @@ def model_family(name: str) -> str:
 def _self_preference(judges: Sequence[CheckedJudge], target_model: str) -> Iterator[JudgeCheck]:
     """How much higher a judge of the target's family rates it than judges of other families do, on the same answers.
 
-    People's labels take no part: what all judges see alike cancels out.
+    People's labels are not used: what all judges see alike cancels out.
     """
     meaning = "how much higher it rates this target than the judges of other families do, on the same answers"
     family = model_family(target_model)
@@ -299,19 +299,21 @@ def _self_preference(judges: Sequence[CheckedJudge], target_model: str) -> Itera
         return
     from steelyard.stats.intervals import mean_interval
 
-    for judge in (each for each in own if rivals[each.name]):
+    for judge in (member for member in own if rivals[member.name]):
         verdicts, theirs = _verdicts(judge.score), [_verdicts(other.score) for other in rivals[judge.name]]
-        places = [place for place in verdicts if all(place in other for other in theirs)]
-        if len(places) < FEWEST:
-            reason = f"{len(places)} answers that all judges gave a verdict on; it needs {FEWEST}"
-            yield JudgeCheck(judge.name, "self-preference", None, None, len(places), meaning, reason, share=False)
+        records = [record for record in verdicts if all(record in other for other in theirs)]
+        if len(records) < FEWEST:
+            reason = f"{len(records)} answers that all judges gave a verdict on; it needs {FEWEST}"
+            yield JudgeCheck(judge.name, "self-preference", None, None, len(records), meaning, reason, share=False)
             continue
-        apart = [verdicts[place] - math.fsum(other[place] for other in theirs) / len(theirs) for place in places]
+        differences = [
+            verdicts[record] - math.fsum(other[record] for other in theirs) / len(theirs) for record in records
+        ]
         limits = judge.score.info.range if judge.score.info else None
         scale = (limits[0] - limits[1], limits[1] - limits[0]) if limits else None
-        interval = mean_interval(apart, clusters=_units(places, judge.score.clusters), scale=scale)
-        value = math.fsum(apart) / len(apart)
-        yield JudgeCheck(judge.name, "self-preference", value, interval, len(places), meaning, share=False)
+        interval = mean_interval(differences, clusters=_units(records, judge.score.clusters), scale=scale)
+        value = math.fsum(differences) / len(differences)
+        yield JudgeCheck(judge.name, "self-preference", value, interval, len(records), meaning, share=False)
 
 
 def _no_self_preference(family: str, families: Mapping[str, str], rivals: Mapping[str, Sequence[CheckedJudge]]) -> str:
@@ -323,7 +325,7 @@ def _no_self_preference(family: str, families: Mapping[str, str], rivals: Mappin
         rivals: judge of the target's family -> judges of other families that rate the same thing.
     """
     if not family:
-        return "the model of the target is not named"
+        return "the target's model is not known"
     if any(rivals.values()):
         return ""
     known = "" if all(families.values()) else "; the models of some judges are not known"

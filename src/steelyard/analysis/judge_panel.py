@@ -1,7 +1,7 @@
 """Several judges compared with the same labels: which is closest to people, and the cheapest not worse.
 
 All judges are compared on the same labelled records. The intervals of all pairs hold together (Bonferroni), so that a
-judge may be picked after looking at them: the best of several is partly the luckiest.
+judge may be picked by them: the best of several is partly the luckiest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MARGIN: Final = 0.05
 
 
 class JudgeCost(NamedTuple):
-    """What the verdicts of a judge took; see `PanelJudge`."""
+    """Calls, tokens and money of a judge's verdicts; see `PanelJudge`."""
 
     calls: int = 0
     tokens: int = 0
@@ -41,7 +41,7 @@ class JudgeCost(NamedTuple):
     currency: str = ""
 
 
-def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, and what is made of them
+def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, and what to compute
     judged: Mapping[str, JudgedScore],
     thing: str,
     labels: Sequence[Label],
@@ -52,7 +52,7 @@ def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, a
     margin: float = MARGIN,
     level: float = 0.95,
 ) -> JudgePanel:
-    """Hold several judges to the same labels, and compare them with each other.
+    """Compare several judges with the same labels, and with each other.
 
     Args:
         judged: judge -> the score that is its verdict.
@@ -61,7 +61,7 @@ def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, a
         draw: how the labelled records were drawn.
         costs: judge -> what it cost; without it nothing is known of costs.
         vote: of the jury of all judges; "" is not a jury.
-        margin: by how much a judge may be worse and is still called not worse; of 1.
+        margin: by how much a judge may be worse and still count as not worse, as a share.
         level: at which the intervals of all pairs hold together.
 
     What cannot be compared, or voted on, is not an error: the panel says why.
@@ -74,20 +74,22 @@ def judge_panel(  # noqa: PLR0913  # verdicts, labels and how they were drawn, a
     panel = JudgePanel(thing, labels[0].name if labels else "", tuple(members), (), margin, "", "", level=level)
     if vote:
         panel = _with_jury(panel, judged, vote, agreed=lambda score: agreement_with_people(score, labels, draw))
-    problem = next((f"{each.name}: {each.agreement.problem}" for each in panel.judges if each.agreement.problem), "")
+    problem = next(
+        (f"{judge.name}: {judge.agreement.problem}" for judge in panel.judges if judge.agreement.problem), ""
+    )
     if problem:
         return replace(panel, reason=problem)
     paired = _Paired.of([judge.agreement for judge in panel.judges])
     if paired is not None:
         return _compared(panel, paired)
     labelled = min((judge.agreement.labelled for judge in panel.judges), default=0)
-    return replace(panel, reason=f"{count_text(labelled, 'labelled record')}; judges are compared from {FEWEST} on")
+    return replace(panel, reason=f"{count_text(labelled, 'labelled record')}; a comparison of judges needs {FEWEST}")
 
 
-def _panel_judge(name: str, score: JudgedScore, found: JudgeAgreement, cost: JudgeCost) -> PanelJudge:
-    given = [verdict for verdict in score.verdicts.values() if verdict is not None]
-    mean = math.fsum(given) / len(given) if given else None
-    return PanelJudge(name, score.score, found, mean, None, None, *cost)
+def _panel_judge(name: str, score: JudgedScore, agreement: JudgeAgreement, cost: JudgeCost) -> PanelJudge:
+    verdicts = [verdict for verdict in score.verdicts.values() if verdict is not None]
+    mean = math.fsum(verdicts) / len(verdicts) if verdicts else None
+    return PanelJudge(name, score.score, agreement, mean, None, None, *cost)
 
 
 def _with_jury(
@@ -97,11 +99,11 @@ def _with_jury(
     agreed: Callable[[JudgedScore], JudgeAgreement],
 ) -> JudgePanel:
     """The panel with its jury, which costs what all members cost."""
-    if why := no_jury([score.info.range if score.info else None for score in judged.values()]):
-        return replace(panel, vote_reason=why)
-    found = jury_verdicts({name: score.verdicts for name, score in judged.items()}, vote)
+    if reason := no_jury([score.info.range if score.info else None for score in judged.values()]):
+        return replace(panel, vote_reason=reason)
+    votes = jury_verdicts({name: score.verdicts for name, score in judged.items()}, vote)
     few = few_votes([score.verdicts for score in judged.values()])
-    jury = next(iter(judged.values()))._replace(score=JURY, verdicts=found.verdicts)
+    jury = next(iter(judged.values()))._replace(score=JURY, verdicts=votes.verdicts)
     members = [replace(judge, with_jury=_with_verdicts(judged[judge.name].verdicts, jury)) for judge in panel.judges]
     money = [judge.money for judge in members if judge.money is not None]
     cost = JudgeCost(
@@ -114,25 +116,27 @@ def _with_jury(
     return replace(
         panel,
         judges=(*members, chair),
-        vote=found.vote,
-        vote_reason=found.why,
+        vote=votes.vote,
+        vote_reason=votes.why,
         jury_score=jury_score(panel.thing),
-        verdicts=found.verdicts,
+        verdicts=votes.verdicts,
         few_votes=len(few),
-        divided=sum(said is None and place not in few for place, said in found.verdicts.items()),
+        divided=sum(verdict is None and record not in few for record, verdict in votes.verdicts.items()),
     )
 
 
 def _with_verdicts(verdicts: Mapping[RecordPlace, float | None], jury: JudgedScore) -> Mean | None:
-    """The share of records on which a judge says what the jury says."""
+    """The share of records on which a judge agrees with the jury."""
     from steelyard.stats.intervals import wilson_clustered
 
-    both = [place for place, said in jury.verdicts.items() if said is not None and verdicts.get(place) is not None]
-    if not both:
+    records = [
+        record for record, verdict in jury.verdicts.items() if verdict is not None and verdicts.get(record) is not None
+    ]
+    if not records:
         return None
-    same = [float(verdicts[place] == jury.verdicts[place]) for place in both]
+    same = [float(verdicts[record] == jury.verdicts[record]) for record in records]
     numbers: dict[str, int] = {}
-    units = [numbers.setdefault(jury.clusters.get(place, place[0]), len(numbers)) for place in both]
+    units = [numbers.setdefault(jury.clusters.get(record, record[0]), len(numbers)) for record in records]
     return Mean(math.fsum(same) / len(same), wilson_clustered(same, clusters=units), len(same))
 
 
@@ -141,7 +145,7 @@ class _Paired:
     """How close each judge comes to people, on the labelled records that all were asked about.
 
     Args:
-        right: (judges, records), 1 where a judge says what people say.
+        right: (judges, records), 1 where a judge agrees with people.
         binary: whether `right` has no other values than 0 and 1.
         clusters: a number per record; None where records are independent.
         weights: of the records; None where all are alike.
@@ -154,25 +158,25 @@ class _Paired:
 
     @classmethod
     def of(cls, agreements: Sequence[JudgeAgreement]) -> _Paired | None:
-        """None below 30 labelled records."""
+        """Pair the verdicts of all judges with the labels; None below 30 labelled records."""
         import numpy as np
 
         from steelyard.stats.judged import labelled_part
 
-        sides = [each.data for each in agreements if each.data is not None]
+        sides = [agreement.data for agreement in agreements if agreement.data is not None]
         if len(sides) < len(agreements) or len(agreements) < 1:
             return None
-        labelled = [_labelled(each) for each in agreements]
-        places = [place for place in labelled[0] if all(place in other for other in labelled[1:])]
-        if len(places) < FEWEST:
+        labelled = [_labelled(agreement) for agreement in agreements]
+        records = [record for record in labelled[0] if all(record in other for other in labelled[1:])]
+        if len(records) < FEWEST:
             return None
-        pairs = np.array([[side[place] for place in places] for side in labelled])
+        pairs = np.array([[side[record] for record in records] for side in labelled])
         labels, verdicts = pairs[:, :, 0], pairs[:, :, 1]
         binary = bool(np.isin(pairs[~np.isnan(pairs)], (0.0, 1.0)).all())
         right = (labels == verdicts).astype(float) if binary else _closeness(labels, verdicts, agreements[0].scale)
         numbers = labelled_part(sides[0])
-        by_place = dict(zip(labelled[0], range(len(labelled[0])), strict=True))
-        rows = [by_place[place] for place in places]
+        row_of = dict(zip(labelled[0], range(len(labelled[0])), strict=True))
+        rows = [row_of[record] for record in records]
         clusters = None if numbers[3] is None else np.unique(numbers[3][rows], return_inverse=True)[1]
         clusters = None if clusters is not None and len(np.unique(clusters)) == len(rows) else clusters
         weights = numbers[2][rows]
@@ -196,25 +200,25 @@ class _Paired:
             return mean, wilson(int(values.sum()), len(values), level)
         if self.clusters is not None:
             return mean, newcombe_clustered(values, second, clusters=self.clusters, level=level)
-        both, only_first = int((values * second).sum()), int((values * (1 - second)).sum())
+        both_right, only_first = int((values * second).sum()), int((values * (1 - second)).sum())
         only_second = int(((1 - values) * second).sum())
-        neither = len(values) - both - only_first - only_second
-        return mean, newcombe_paired(both, only_first, only_second, neither, level)
+        neither = len(values) - both_right - only_first - only_second
+        return mean, newcombe_paired(both_right, only_first, only_second, neither, level)
 
 
-def _labelled(found: JudgeAgreement) -> dict[RecordPlace, tuple[float, float]]:
+def _labelled(agreement: JudgeAgreement) -> dict[RecordPlace, tuple[float, float]]:
     """Labelled record -> people's label and the judge's verdict, NaN where it gave none."""
     import numpy as np
 
-    if found.data is None:
+    if agreement.data is None:
         return {}
-    labels, verdicts = (np.asarray(side).tolist() for side in (found.data.labels, found.data.verdicts))
-    rows = zip(found.places, labels, verdicts, strict=True)
-    return {place: (label, verdict) for place, label, verdict in rows if not math.isnan(label)}
+    labels, verdicts = (np.asarray(side).tolist() for side in (agreement.data.labels, agreement.data.verdicts))
+    rows = zip(agreement.places, labels, verdicts, strict=True)
+    return {record: (label, verdict) for record, label, verdict in rows if not math.isnan(label)}
 
 
 def _closeness(labels: Array, verdicts: Array, scale: tuple[float, float] | None) -> Array:
-    """1 less the distance by the range; 0 where there is no verdict."""
+    """1 minus the distance as a share of the range; 0 where there is no verdict."""
     import numpy as np
 
     low, high = scale or (float(np.nanmin([labels, verdicts])), float(np.nanmax([labels, verdicts])))
@@ -231,8 +235,8 @@ def _weighted(values: Array, weights: Array, clusters: Array | None, level: floa
 
     share = weights / weights.sum()
     mean = float(share @ values)
-    moved = share * (values - mean)
-    sums = moved if clusters is None else np.bincount(clusters, weights=moved)
+    influence = share * (values - mean)
+    sums = influence if clusters is None else np.bincount(clusters, weights=influence)
     if len(sums) < 2 or not sums.any():
         return mean, None
     half = t_quantile((1 + level) / 2, len(sums) - 1) * math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums))
@@ -240,17 +244,17 @@ def _weighted(values: Array, weights: Array, clusters: Array | None, level: floa
 
 
 def _compared(panel: JudgePanel, paired: _Paired) -> JudgePanel:
-    """The panel with its figures."""
+    """The panel with the figures of its judges and the choice among them."""
     judges = []
     n = paired.right.shape[1]
     for judge, right in zip(panel.judges, paired.right, strict=True):
         value, interval = paired.mean(right, panel.level)
         judges.append(replace(judge, right=Mean(value, interval, n)))
     pairs = list(combinations(range(len(judges)), 2))
-    together = 1 - (1 - panel.level) / max(1, len(pairs))
+    joint_level = 1 - (1 - panel.level) / max(1, len(pairs))
     differences = []
     for first, second in pairs:
-        value, interval = paired.mean(paired.right[first], together, second=paired.right[second])
+        value, interval = paired.mean(paired.right[first], joint_level, second=paired.right[second])
         differences.append(JudgeDifference(judges[first].name, judges[second].name, value, interval, n))
     chosen, reason = _cheapest_not_worse(judges, differences, panel.margin)
     return replace(panel, judges=tuple(judges), differences=tuple(differences), chosen=chosen, reason=reason)
@@ -263,13 +267,13 @@ def _cheapest_not_worse(
     if len(judges) < 2:
         return "", "there is only one judge"
     priced = all(judge.money is not None for judge in judges)
-    for judge in sorted(judges, key=lambda each: (each.money or 0.0) if priced else each.tokens):
+    for judge in sorted(judges, key=lambda judge: (judge.money or 0.0) if priced else judge.tokens):
         if all(low > -margin for low in _lower_limits(judge.name, differences)):
             return judge.name, ""
     n = count_text(differences[0].n, "labelled record")
     return "", (
-        f"{n} show of no judge that it is not worse than every other by more than {100 * margin:g} points: label more, "
-        "or take a wider margin"
+        f"{n} do not show of any judge that it is at most {100 * margin:g} points worse than every other: label more, "
+        "or choose a wider margin"
     )
 
 

@@ -26,15 +26,15 @@ class PanelJudge:
         score: that holds its verdicts; "" of a jury.
         agreement: that score compared with people's labels; counts alone where there are none.
         mean: of its verdicts.
-        with_jury: the share of records on which it says what the jury says; None without a jury, and of the jury.
-        right: how close it comes to people on the labelled records, 1 being equal: of passes and fails the share of
-            equal ones, of ratings 1 less the mean distance by the range. A record without a verdict counts 0. None
-            below 30 records.
+        with_jury: the share of records on which it agrees with the jury; None without a jury, and for the jury.
+        right: how close it comes to people on the labelled records; 1 is equal. For pass and fail it is the share of
+            equal verdicts, for ratings 1 minus the mean distance as a share of the range. A record without a verdict
+            counts 0. None below 30 records.
         calls: replies that its verdicts took, those from the journal included; of a jury, those of its members.
         tokens: of all these, in and out.
         money: what they cost; None where a price is not known.
         currency: of the money.
-        is_jury: whether it is made of the others.
+        is_jury: whether it is the jury of the others.
     """
 
     name: str
@@ -93,14 +93,14 @@ class JudgeCheck:
     Args:
         judge: its name.
         name: of the check.
-        value: the figure; None where there is none, and `reason` says why.
+        value: the figure; None where there is none, with the reason in `reason`.
         interval: of the figure.
         n: records that it rests on.
         meaning: what the figure is, as a clause.
         reason: why there is no figure; "" where there is one.
         share: whether it is a share, which is shown in percent.
         about: what else to know of the figure, as a phrase.
-        thing: what the judge rates; "" where it is not said.
+        thing: what the judge rates; "" where it is not given.
     """
 
     judge: str
@@ -130,12 +130,12 @@ class JudgePanel:
         against: name of the labels; "" where there are none.
         judges: in order, a jury last.
         differences: of every pair of them; empty below 30 labelled records.
-        margin: by how much a judge may be worse and is still called not worse.
+        margin: by how much a judge may be worse and still count as not worse.
         chosen: the cheapest judge that is not worse than any other by more than the margin; "" where none is shown to
             be, and `reason` says so.
         reason: why there is none; "" where there is one.
         vote: how the jury's verdicts were made; "" without a jury.
-        vote_reason: why not as asked for, or why there is no jury; "" where there is nothing to say.
+        vote_reason: why the configured vote was not used, or why there is no jury; "" where neither applies.
         level: at which all intervals of `differences` hold together.
         jury_score: name of the jury's score in gates and summaries; "" without a jury.
         verdicts: record -> the jury's verdict, see `jury.JuryVerdicts`; empty without a jury. None where more than
@@ -161,7 +161,7 @@ class JudgePanel:
 
     @property
     def few_votes_note(self) -> str:
-        """That members gave too few verdicts, as a sentence; "" where they gave enough."""
+        """On how many records members gave too few verdicts, as a clause; "" where they gave enough."""
         if not self.few_votes:
             return ""
         return (
@@ -171,15 +171,15 @@ class JudgePanel:
 
     @property
     def divided_note(self) -> str:
-        """That votes were even, as a sentence; "" where none were."""
+        """On how many records votes were even, as a clause; "" where none were."""
         if not self.divided:
             return ""
-        of = f"{self.divided:,} of {len(self.verdicts):,} records"
-        return f"on {of} no verdict had the most votes, so that the jury has none"
+        count = f"{self.divided:,} of {len(self.verdicts):,} records"
+        return f"on {count} no verdict had the most votes, so that the jury has none"
 
     @property
     def jury(self) -> PanelJudge | None:
-        """What all judges say together; None where there is no jury."""
+        """The jury of all judges; None where there is none."""
         return next((judge for judge in self.judges if judge.is_jury), None)
 
     def to_json(self) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""How uncertain judges are of each record of a run: what is worth most to label next."""
+"""How uncertain judges are about each record of a run, to choose the records to label next."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ASKED: Final = (CODES["scored"], CODES["unparsed"], CODES["refused"])
 def judge_uncertainty(
     columns: ScoreColumns, infos: Mapping[str, ScoreInfo], scores: Sequence[str]
 ) -> tuple[str, dict[tuple[str, int], float]]:
-    """Record -> how uncertain the judges of it are, from 0 to 1, by the first score that tells it.
+    """Record -> how uncertain its judges are, from 0 to 1, by the first score for which this is known.
 
-    It is the mean of what is known of these two, over all scores that rate the same thing:
+    It is the mean of those of these two that are known, over all scores that rate the same thing:
 
         4 p (1 - p)        p: the share of judges whose verdict passes, where several judge
         1 - d / d_max      d: the distance of a rating from the threshold, d_max the largest one possible
@@ -33,45 +33,45 @@ def judge_uncertainty(
     Args:
         columns: of a run.
         infos: what its scorers declared.
-        scores: or what several judges rate, in the order in which they are tried; "" is passed over.
+        scores: names of scores, or of what several judges rate, in the order in which they are tried; "" is ignored.
 
     Returns:
         The score, and the uncertainty of each of its records.
 
     Raises:
-        ConfigError: there is no such score, or none tells its uncertainty.
+        ConfigError: there is no such score, or the uncertainty of none is known.
     """
     names = [name for name in dict.fromkeys(scores) if name]
     for name in names:
         if not scores_rating(name, infos, columns.scores):
             raise ConfigError(f"there is no score {name!r}{did_you_mean(name, columns.scores)}")
-        if known := _uncertainty(columns, infos, rated_thing(infos.get(name), name)):
-            return name, known
+        if uncertainty := _uncertainty(columns, infos, rated_thing(infos.get(name), name)):
+            return name, uncertainty
     raise ConfigError(
-        f"nothing tells how uncertain the judge of {' or '.join(names)} is: it takes a rating with a threshold, or "
+        f"the uncertainty of the judge of {' or '.join(names)} is not known: it needs a rating with a threshold, or "
         "several judges of one thing. Draw at random, or --stratified"
     )
 
 
 def _uncertainty(columns: ScoreColumns, infos: Mapping[str, ScoreInfo], thing: str) -> dict[tuple[str, int], float]:
-    """Of what rates a thing; empty where one judge says yes or no."""
+    """Uncertainty over all scores that rate a thing; empty for a single judge with binary verdicts."""
     names = [name for name in columns.scores if rated_thing(infos.get(name), name) == thing]
-    close: dict[tuple[str, int], list[float]] = {}
+    closeness: dict[tuple[str, int], list[float]] = {}
     passed: dict[tuple[str, int], list[bool]] = {}
     graded = False
     for name in names:
         info = infos.get(name)
-        for place, value in _values(columns, name).items():
+        for record, value in _values(columns, name).items():
             if value is None:
-                close.setdefault(place, []).append(1.0)
+                closeness.setdefault(record, []).append(1.0)
             elif info is not None and info.threshold is not None:
-                passed.setdefault(place, []).append(bool(info.passes(value)))
+                passed.setdefault(record, []).append(bool(info.passes(value)))
                 if not _is_binary(info):
                     graded = True
-                    close.setdefault(place, []).append(_closeness(value, info))
+                    closeness.setdefault(record, []).append(_closeness(value, info))
     if not graded and len(names) < 2:
         return {}
-    return {place: _mean(passed.get(place, []), close.get(place, [])) for place in {**close, **passed}}
+    return {record: _mean(passed.get(record, []), closeness.get(record, [])) for record in {**closeness, **passed}}
 
 
 def _values(columns: ScoreColumns, score: str) -> dict[tuple[str, int], float | None]:
@@ -102,8 +102,8 @@ def _closeness(value: float, info: ScoreInfo) -> float:
 
 
 def _mean(passed: list[bool], close: list[float]) -> float:
-    known = [sum(close) / len(close)] if close else []
+    terms = [sum(close) / len(close)] if close else []
     if len(passed) > 1:
         share = sum(passed) / len(passed)
-        known.append(4 * share * (1 - share))
-    return sum(known) / len(known) if known else 0.0
+        terms.append(4 * share * (1 - share))
+    return sum(terms) / len(terms) if terms else 0.0

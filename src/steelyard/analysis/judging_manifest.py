@@ -1,4 +1,4 @@
-"""What a manifest tells of judging: who judges and how; of pairs of answers, which sides and by which score."""
+"""What a manifest says about judging: the judges and their settings; for pairs of answers, the sides and the score."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ def is_judging(manifest: Mapping[str, Any]) -> bool:
 
 
 def only_answers(manifest: Mapping[str, Any]) -> bool:
-    """Whether a run has no scores and was to have none: its answers are judged in another run."""
+    """Whether a run was configured without scores, as its answers are judged in another run."""
     return manifest.get("scores") == [] and not is_judging(manifest)
 
 
 def sides_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
-    """What the two sides of a judging run are called.
+    """Names of the two sides of a judging run.
 
     Raises:
         ConfigError: it is not a judging run.
     """
     if not is_judging(manifest):
-        raise ConfigError("this run judges no pairs of answers: preferences are read of a run of the suite pairwise")
+        raise ConfigError("this run judges no pairs of answers: preferences need a run of the suite pairwise")
     pair = manifest["target"]["pair"]
     first, second = pair.get("names") or (pair.get("first", "A"), pair.get("second", "B"))
     return str(first), str(second)
 
 
 def score_of(manifest: Mapping[str, Any]) -> str:
-    """The preference among a run's scores: the one of that name, else that of its jury, else its headline."""
+    """Name of the score with the preferences: `preference`, else that of the jury, else the run's headline."""
     scores = manifest.get("scores") or ["preference"]
     if "preference" in scores:
         return "preference"

@@ -28,8 +28,8 @@ def jury_summaries(
 ) -> tuple[ScoreSummary, ...]:
     """The summary of each jury of a run, over all records and then over each group.
 
-    A record on which the jury has no verdict is unparsed; one that no member was asked about is what it is of the first
-    member: an error, or not applicable.
+    A record on which the jury has no verdict is unparsed; one that no member was asked about has the outcome of the
+    first member: an error, or not applicable.
 
     Args:
         columns: of the run.
@@ -37,7 +37,7 @@ def jury_summaries(
         panels: of the run; those without a jury give nothing.
         intervals: how the intervals of the means are computed.
     """
-    found: list[ScoreSummary] = []
+    summaries: list[ScoreSummary] = []
     for panel in panels:
         if panel.jury is None:
             continue
@@ -47,14 +47,14 @@ def jury_summaries(
         overall, groups = summarize(
             jury_rows(columns, name, members, panel.verdicts), infos=of_jury, intervals=intervals
         )
-        found += (*overall, *groups.get(name, ()))
-    return tuple(found)
+        summaries += (*overall, *groups.get(name, ()))
+    return tuple(summaries)
 
 
 def jury_rows(
     columns: ScoreColumns, name: str, members: Sequence[str], verdicts: Mapping[RecordPlace, float | None]
 ) -> Iterator[ScoreRow]:
-    """A row of a jury per record that one of its members has a row of, in the order of the run.
+    """One row of the jury per record for which a member has a row, in the order of the run.
 
     Args:
         columns: of the run.
@@ -71,12 +71,12 @@ def jury_rows(
     groups, clusters = columns.groups.names, columns.clusters.names
     seen: set[RecordPlace] = set()
     for sample, repeat, group, cluster, outcome in zip(*(column[rows].tolist() for column in codes), strict=True):
-        place = columns.samples[sample], repeat
-        if place in seen:
+        record = columns.samples[sample], repeat
+        if record in seen:
             continue
-        seen.add(place)
-        value = verdicts.get(place)
-        of_jury = _OUTCOMES[outcome]
-        if place in verdicts:
-            of_jury = "unparsed" if value is None else "scored"
-        yield ScoreRow(place[0], groups[group], clusters[cluster], repeat, name, of_jury, value)
+        seen.add(record)
+        value = verdicts.get(record)
+        jury_outcome = _OUTCOMES[outcome]
+        if record in verdicts:
+            jury_outcome = "unparsed" if value is None else "scored"
+        yield ScoreRow(record[0], groups[group], clusters[cluster], repeat, name, jury_outcome, value)

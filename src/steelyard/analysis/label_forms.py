@@ -51,7 +51,7 @@ SideOrder = Literal["AB", "BA"]
 
 @dataclass(frozen=True, slots=True)
 class LabelForm:
-    """What a person is asked to say of a record.
+    """The form of a label: what a person is asked about a record.
 
     Args:
         kind: of the label.
@@ -116,7 +116,7 @@ class LabelForm:
         return rating if low <= rating <= high else None
 
     def number(self, value: Any) -> float | None:
-        """The score that a stored label stands for; None for a value that is none of this kind.
+        """The value of the score that a stored label stands for; None for a value that is not of this kind.
 
         >>> [LabelForm("preference", "preference").number(side) for side in ("A", "tie", "B", "C")]
         [1.0, 0.5, 0.0, None]
@@ -156,8 +156,8 @@ def shown_order(seed: int, sample: str, repeat: int) -> SideOrder:
     >>> {shown_order(0, f"q{number}", 0) for number in range(20)} == {"AB", "BA"}
     True
     """
-    drawn = blake2b(f"label\0{seed}\0{sample}\0{repeat}".encode("utf-8", "surrogatepass"), digest_size=1).digest()
-    return "AB" if drawn[0] & 1 else "BA"
+    digest = blake2b(f"label\0{seed}\0{sample}\0{repeat}".encode("utf-8", "surrogatepass"), digest_size=1).digest()
+    return "AB" if digest[0] & 1 else "BA"
 
 
 def label_form(
@@ -228,7 +228,7 @@ def _is_scale(low: float, high: float) -> bool:
 def _headline(manifest: Mapping[str, Any], infos: Mapping[str, ScoreInfo]) -> str:
     """The exam score, the preference, or the headline; "" where that is about retrieval and no other score is labelled.
 
-    A person who is shown an answer says whether it is right, not whether the passages were the wanted ones.
+    A person who is shown an answer says whether it is right, not whether the passages were the right ones.
     """
     exam = next((name for name, info in infos.items() if info.exam), "")
     if exam or is_judging(manifest):

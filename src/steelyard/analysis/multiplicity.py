@@ -40,8 +40,8 @@ def adjust_groups(groups: Sequence[PairedDifference]) -> tuple[PairedDifference,
 
 def adjust_scores(runs: Sequence[Sequence[ScoreDifference]], level: float) -> list[tuple[ScoreDifference, ...]]:
     """Correct the p-values of the further scores of all runs together, and set their verdicts."""
-    every = [score.difference for scores in runs for score in scores]
-    corrected = iter(_corrected(every, benjamini_hochberg, "Benjamini-Hochberg", "differences"))
+    differences = [score.difference for scores in runs for score in scores]
+    corrected = iter(_corrected(differences, benjamini_hochberg, "Benjamini-Hochberg", "differences"))
     return [
         tuple(
             replace(score, difference=difference, verdict=verdict_of(difference, level))
@@ -52,14 +52,14 @@ def adjust_scores(runs: Sequence[Sequence[ScoreDifference]], level: float) -> li
 
 
 def _corrected(
-    differences: Sequence[PairedDifference], correct: Correction, name: str, of: str
+    differences: Sequence[PairedDifference], correct: Correction, name: str, noun: str
 ) -> list[PairedDifference]:
-    """Those with a p-value, corrected for how many they are; unchanged where that is one."""
+    """Correct all p-values for their number; a single one is left as it is."""
     tested = [difference.p for difference in differences if difference.p is not None]
     if len(tested) < 2:
         return list(differences)
     corrected = iter(correct(tested))
-    how = f"{name} over {len(tested)} {of}"
+    how = f"{name} over {len(tested)} {noun}"
     return [
         difference if difference.p is None else adjusted(difference, next(corrected), how) for difference in differences
     ]
@@ -78,14 +78,14 @@ def all_pairs_note(pairs: Sequence[RunPair]) -> str:
     named = ", ".join(_order_of(pair) for pair in differ[:_MOST_NAMED])
     more = f" and {len(differ) - _MOST_NAMED} more" if len(differ) > _MOST_NAMED else ""
     corrected = f" (p after Holm's correction for {len(pairs)} pairs)" if len(pairs) > 1 else ""
-    found = f"{len(differ)} of {count_text(len(pairs))} differ{corrected}{f': {named}{more}' if differ else ''}."
+    summary = f"{len(differ)} of {count_text(len(pairs))} differ{corrected}{f': {named}{more}' if differ else ''}."
     unknown = sum(pair.verdict == "inconclusive" for pair in pairs)
     if not unknown:
-        return found
-    about = "1 is inconclusive: nothing can be concluded about it"
+        return summary
+    remark = "1 is inconclusive: nothing can be concluded about it"
     if unknown > 1:
-        about = f"{unknown:,} are inconclusive: nothing can be concluded about these"
-    return f"{found} {about}."
+        remark = f"{unknown:,} are inconclusive: nothing can be concluded about these"
+    return f"{summary} {remark}."
 
 
 def _order_of(pair: RunPair) -> str:
@@ -100,7 +100,7 @@ def score_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
     tests = sum(score.difference.p is not None for pair in pairs for score in pair.scores)
     note = (
         f"The p-values of the {tests} differences on further scores are corrected after Benjamini and Hochberg: "
-        "of those called a difference, a few may be none."
+        "a few of those called a difference may be false."
     )
     return (note,) if tests > 1 else ()
 

@@ -22,7 +22,7 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType(
         "ex_spider_keep_distinct": "Execution accuracy (Spider, keep distinct)",
     }
 )
-"""Scores that the field writes otherwise than a name with underscores turned into words."""
+"""Scores whose usual spelling is not their name with spaces in place of underscores."""
 
 
 def p_text(p: float | None) -> str:
@@ -37,7 +37,7 @@ def p_text(p: float | None) -> str:
 
 
 def p_equals(p: float | None) -> str:
-    """A p-value with its sign, as it stands in a sentence.
+    """A p-value with its relation sign, for sentences.
 
     >>> p_equals(0.0312), p_equals(0.0)
     ('p = 0.031', 'p < 1e-300')
@@ -56,7 +56,7 @@ def level_text(level: float) -> str:
 
 
 def count_text(n: int, noun: str = "pair") -> str:
-    """A number with its noun, in the plural where it is not one.
+    """A number with its noun, in the plural unless it is 1.
 
     >>> count_text(1), count_text(1200, "verdict"), count_text(2, "reply")
     ('1 pair', '1,200 verdicts', '2 replies')

@@ -23,7 +23,7 @@ _MAJORITY: Final = 0.5
 
 
 class ComparedScore(NamedTuple):
-    """One score of two runs, as a comparison must know it.
+    """One score of two runs, as a comparison uses it.
 
     Args:
         name: the score's name.
@@ -39,7 +39,7 @@ class ComparedScore(NamedTuple):
 
 
 def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
-    """What is known of a score; its headline is that of the first run that has it."""
+    """Denominator, meaning and range of a score; its headline is that of the first run that has it."""
     scores = [score for run in runs if (score := run.summary.score(name)) is not None]
     infos = [info for run in runs if (info := score_infos(run.run.manifest).get(name)) is not None]
     scale = next((score.scale for score in scores if score.scale), None)
@@ -47,7 +47,7 @@ def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
     lower = any(info.lower_is_better for info in infos)
     meaning = ScoreMeaning(scale is not None or any(info.unbounded for info in infos), lower, threshold)
     if all(score.binary for score in scores) and parts_right_from_wrong(threshold, lower_is_better=lower):
-        # A sample passes where most of its repeats do, whatever the threshold of one, and fails where most fail.
+        # A sample passes where most of its repeats do, whatever the threshold of one repeat, and fails where most fail.
         meaning = meaning._replace(threshold=_MAJORITY, undecided_at=_MAJORITY)
     ends = scale or (UNIT if all(score.is_share for score in scores) else None)
     return ComparedScore(name, scores[0].over if scores else "all", meaning, ends)
@@ -95,16 +95,16 @@ class MissingBySample:
 
     @classmethod
     def of(cls, runs: AlignedRuns, kind: ComparedScore) -> MissingBySample:
-        """Those of one score of two aligned runs."""
+        """The missing verdicts of one score of two aligned runs."""
         import numpy as np
 
         sums = [run.scores.sums_of(kind.name) for run in (runs.baseline, runs.other)]
         rows = (runs.alignment.first, runs.alignment.second)
-        read = [side.read[places] for side, places in zip(sums, rows, strict=True)]
+        read = [side.read[indices_of_side] for side, indices_of_side in zip(sums, rows, strict=True)]
         indices = np.flatnonzero((read[0] > 0) & (read[1] > 0))
         counts = [side[indices] for side in read]
         missing, total = (
-            [values[places][indices] for values, places in zip(columns, rows, strict=True)]
+            [values[indices_of_side][indices] for values, indices_of_side in zip(columns, rows, strict=True)]
             for columns in ([side.missing(kind.over) for side in sums], [side.total for side in sums])
         )
         sides = (missing[0], missing[1])
@@ -117,10 +117,10 @@ class MissingBySample:
         return cls(indices, sides, counts[0] + counts[1], low_after - high_before, high_after - low_before)
 
     def among(self, chosen: Array | None = None) -> MissingVerdicts | None:
-        """Those of some samples of the alignment, true or false for each; None where nothing is missing.
+        """The missing verdicts of some samples of the alignment, true or false for each; None where none is missing.
 
         Source of the bounds: C. F. Manski, "Partial Identification of Probability Distributions", 2003, chapter 1:
-        the mean of a bounded variable where some outcomes are missing, whatever made them be missing.
+        the mean of a bounded variable where some outcomes are missing, whatever the reason.
         """
         import numpy as np
 

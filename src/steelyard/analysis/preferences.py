@@ -1,9 +1,9 @@
 """A judging run -> Preferences: counts, rates with intervals, exact test, position bias, and one sentence.
 
 Position bias: where every pair is shown in both orders, the verdicts on the swapped pairs are paid for anyway. A fair
-judge that contradicts itself does so in favour of either place alike, so the exact sign test over the disagreements
-tells a bias from noise, whichever side is better. Where each pair is shown in one order drawn at random, a fair judge
-finds the better answer in either place alike, and the same test is made over the verdicts.
+judge that contradicts itself favours both positions equally often, so the exact sign test over the disagreements
+separates bias from noise, whichever side is better. Where each pair is shown in one order drawn at random, a fair judge
+finds the better answer equally often in both positions, and the same test is made over the verdicts.
 
 Source: the three figures of position bias after L. Zheng et al., "Judging LLM-as-a-judge with MT-bench and Chatbot
 Arena", 2023, section 3.3, with the sign test in place of the bare rates. Verdicts that name no winner are left out of
@@ -87,12 +87,13 @@ class _PositionCounts:
     singles: int = 0
 
     def add(self, orders: Sequence[Any], label: str, unit: str) -> None:
-        """One pair with a verdict.
+        """Count one pair with a verdict.
 
         Args:
-            orders: what each order said: `shown` (`AB` or `BA`), `slot` (1 or 2, the place that won; 0 for none).
-            label: what came of them.
-            unit: what the pair is independent of others by.
+            orders: the verdict on each order: `shown` (`AB` or `BA`), `slot` (1 or 2, the position that won; 0 for
+                none).
+            label: the verdict on the pair.
+            unit: the independent unit of the pair, see `unit_of`.
         """
         verdicts, way = _with_verdict(orders), favoured_place(orders)
         if way is None:
@@ -134,30 +135,30 @@ class _PositionCounts:
 
 
 def place_interval(ways: Sequence[int], units: Sequence[Hashable]) -> Interval:
-    """The interval of the share of pairs that favour the first place less that of those that favour the second.
+    """The interval of the share of pairs that favour the first position minus the share that favour the second.
 
     Both shares are of the same pairs: it is Newcombe's of a paired difference, by cluster. A bootstrap of three values
     has no spread where a judge never contradicts itself.
 
     Args:
         ways: of each pair, see `favoured_place`; at least one.
-        units: what each pair is independent of others by.
+        units: the independent unit of each pair, equal for pairs that depend on each other.
     """
     numbers = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
     if len(numbers) == len(units):
         first, second = ways.count(1), ways.count(-1)
         return newcombe_paired(0, first, second, len(ways) - first - second)
-    sides = ([float(way == place) for way in ways] for place in (1, -1))
+    sides = ([float(way == position) for way in ways] for position in (1, -1))
     return newcombe_clustered(*sides, clusters=[numbers[unit] for unit in units])
 
 
 def favoured_place(orders: Sequence[Any]) -> int | None:
-    """Which place the verdicts on a pair favour: 1 the one shown first, -1 the second, 0 neither.
+    """Which position the verdicts on a pair favour: 1 the first, -1 the second, 0 neither.
 
     Of both orders only verdicts that contradict each other favour one. None where there is no verdict.
 
     Args:
-        orders: what each order said, see `_PositionCounts.add`.
+        orders: the verdict on each order, see `_PositionCounts.add`.
 
     >>> favoured_place([{"shown": "AB", "slot": 1}, {"shown": "BA", "slot": 1}])
     1
@@ -178,7 +179,7 @@ def fair_split(won: Sequence[int], units: Sequence[str] | None = None) -> float:
 
     Args:
         won: 1 for the first side, -1 for the second, per decided pair; at least one.
-        units: what each belongs to, where some belong together; None means that all are independent, which gives the
+        units: the unit of each pair, where some share one; None means that all are independent, which gives the
             exact binomial test. Else every unit's sum has its sign flipped as a whole.
 
     >>> f"{fair_split([1] * 19):.2g}"
@@ -201,7 +202,7 @@ WITHOUT_VERDICT: Final[Mapping[str, PairOutcome]] = {
     "not_applicable": "not_applicable",
     "error": "errors",
 }
-"""What a row's outcome is counted as, where no verdict was read."""
+"""How the outcome of a row without a verdict is counted."""
 _LABELS: Final[Mapping[str, PairOutcome]] = {"A": "A", "B": "B", "tie": "tie", "inconsistent": "inconsistent"}
 _VALUES: Final[Mapping[str, float]] = {"A": 0.0, "B": 1.0, "both": 0.5}
 """The value of a pair for A where a side gave no answer, which counts as that side's loss."""
@@ -211,13 +212,13 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
     """Win rate, position bias and counts of a pairwise judging run.
 
     A rate rests on independent pairs; where pairs share a cluster or a sample has repeats, intervals are made by
-    cluster and the exact binomial test gives way to a sign-flip test by cluster, which is the same for single pairs.
+    cluster and the exact binomial test is replaced by a sign-flip test by cluster, which is the same for single pairs.
 
     Args:
         run: its records are read once for the scores; the answers of the first 500 to see whether a side always says
             the same.
         score: the preference's name; "" is `preference`, or the run's headline where there is no such score.
-        summary: the run's own, where it has been made already.
+        summary: of the run, where the caller has it already.
 
     Raises:
         ConfigError: the run judges no pairs.
@@ -225,13 +226,13 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
     names = sides_of(run.manifest)
     stopping = (summary or run.summary()).stopping
     score = score or score_of(run.manifest)
-    read = _read(run.judged_rows(score))
-    overall = read.groups.pop(None)
-    test, p = _test(overall, read)
+    judged = _read(run.judged_rows(score))
+    overall = judged.groups.pop(None)
+    test, p = _test(overall, judged)
     if stopping:
         test, p = "", None
     tally = overall.tally()
-    # The mean of a stopped run is drawn away from a half, and a fixed-n interval around it does not hold.
+    # The mean of a stopped run is biased away from a half, and a fixed-n interval around it does not hold.
     half = Mean(overall.mean("half").value, stopping.interval, tally.scored) if stopping else overall.mean("half")
     win, losses = (_shown(overall.mean(name), stopping) for name in ("win", "losses"))
     verdict = "cannot_tell" if tally.scored and leaves_side_open(overall.bounds) else _verdict(tally, win, p, stopping)
@@ -239,7 +240,7 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
         run=run.id,
         first=names[0],
         second=names[1],
-        by=read.by,
+        by=judged.by,
         tally=tally,
         win=win,
         half=half,
@@ -249,9 +250,9 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
         test=test,
         interval_note="confidence sequence: it holds at every moment at once" if stopping else overall.note,
         detectable=detectable_win_rate(tally.decided),
-        bias=read.positions.settled(),
-        alike=read.alike,
-        groups=tuple(_group(name, group, read, stopping) for name, group in read.groups.items()),
+        bias=judged.positions.settled(),
+        alike=judged.alike,
+        groups=tuple(_group(name, group, judged, stopping) for name, group in judged.groups.items()),
         stopping=stopping,
         verdict=verdict,
         sentence="",
@@ -375,7 +376,7 @@ def _outcome(row: JudgedRow) -> PairOutcome:
 
 
 def _score_rows(row: JudgedRow, outcome: PairOutcome) -> Iterator[ScoreRow]:
-    """The row as it enters each mean that its fate belongs to."""
+    """The row as an entry of each mean that it counts in."""
     key = (row.sample, row.group, row.cluster, row.repeat)
     if row.outcome in {"scored", "unparsed", "refused"}:
         yield ScoreRow(*key, "half", row.outcome, row.value)
@@ -398,21 +399,21 @@ def _summarize(rows: Sequence[ScoreRow], groups: Mapping[str | None, _Group]) ->
                 groups[key].summaries[name] = summary
 
 
-def _test(group: _Group, read: _JudgedRows) -> tuple[str, float | None]:
+def _test(group: _Group, judged: _JudgedRows) -> tuple[str, float | None]:
     """The test of an even split of the decided pairs, and its p."""
     if not group.won:
         return "", None
-    name = "sign-flip test by cluster" if read.clustered else "exact binomial test"
-    return name, fair_split(group.won, group.units if read.clustered else None)
+    name = "sign-flip test by cluster" if judged.clustered else "exact binomial test"
+    return name, fair_split(group.won, group.units if judged.clustered else None)
 
 
-def _group(name: str | None, group: _Group, read: _JudgedRows, stopping: Stopping | None) -> GroupPreference:
+def _group(name: str | None, group: _Group, judged: _JudgedRows, stopping: Stopping | None) -> GroupPreference:
     return GroupPreference(
         name or NO_GROUP,
         group.tally(),
         _shown(group.mean("win"), stopping),
         _shown(group.mean("half"), stopping),
-        None if stopping else _test(group, read)[1],
+        None if stopping else _test(group, judged)[1],
     )
 
 
@@ -433,12 +434,14 @@ def _verdict(tally: PreferenceCounts, win: Mean, p: float | None, stopping: Stop
 
 def _same_answers(run: JudgingRun) -> list[SameAnswers]:
     """Per side, how often its most frequent answer was given."""
-    given: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
-    for at, record in enumerate(run.records()):
-        if at >= _ANSWERS_READ:
+    answer_counts: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
+    for number, record in enumerate(run.records()):
+        if number >= _ANSWERS_READ:
             break
         answers = record.output.value if record.output else None
         for side in SIDES:
             if isinstance(answers, Mapping) and answers.get(side) is not None:
-                given[side][" ".join(str(answers[side]).split())] += 1
-    return [SameAnswers(side, max(counts.values(), default=0), counts.total()) for side, counts in given.items()]
+                answer_counts[side][" ".join(str(answers[side]).split())] += 1
+    return [
+        SameAnswers(side, max(counts.values(), default=0), counts.total()) for side, counts in answer_counts.items()
+    ]

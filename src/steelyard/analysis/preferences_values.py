@@ -32,11 +32,11 @@ class PreferenceCounts:
     Args:
         a: the first side was preferred; likewise `b`.
         tie: neither was.
-        inconsistent: the two orders did not say the same.
+        inconsistent: the verdicts on the two orders differ.
         unparsed: a verdict that was needed could not be parsed.
         refused: the judge refused.
         not_judged: the side that gave no answer (`A`, `B`, `both`) -> why (`error`, `refused`, `missing`) -> pairs.
-        not_applicable: pairs that the judge had nothing to say of for another reason (no reference, no vote).
+        not_applicable: pairs that could not be judged for another reason (no reference, no vote).
         errors: records that failed while they were judged.
     """
 
@@ -52,7 +52,7 @@ class PreferenceCounts:
 
     @property
     def decided(self) -> int:
-        """Pairs of which one side won."""
+        """Pairs that one side won."""
         return self.a + self.b
 
     @property
@@ -102,13 +102,13 @@ class PositionBias:
 
     Args:
         orders: `both` where every pair was shown in both, `one` where in one drawn at random.
-        n: pairs with a verdict of which the orders are known.
-        consistent: pairs of which both orders said the same; None for one order.
-        first_won: verdicts for the answer in place 1.
-        second_won: verdicts for the answer in place 2.
-        favours_first: pairs whose disagreement favours place 1; likewise `favours_second`. 0 for one order.
-        p: two-sided exact binomial test of what tells the places apart: the disagreements, or for one order the
-            verdicts; None where there is none.
+        n: pairs with a verdict whose orders are known.
+        consistent: pairs with the same verdict in both orders; None for one order.
+        first_won: verdicts for the answer in position 1.
+        second_won: verdicts for the answer in position 2.
+        favours_first: pairs whose disagreement favours position 1; likewise `favours_second`. 0 for one order.
+        p: two-sided exact binomial test of equal positions, over the disagreements, or for one order over the
+            verdicts; None where there are none.
         interval: of the first-shown rate for one order, Wilson's; None for both, as a pair's two verdicts depend on
             each other.
         bias_interval: of `bias` where both orders were shown; None for one.
@@ -127,20 +127,20 @@ class PositionBias:
 
     @property
     def consistency(self) -> float | None:
-        """Share of the pairs of which both orders said the same."""
+        """Share of the pairs with the same verdict in both orders."""
         return None if self.consistent is None or not self.n else self.consistent / self.n
 
     @property
     def first_rate(self) -> float | None:
-        """Share of place 1 among the verdicts that named a winner; 0.5 is fair."""
+        """Share of position 1 among the verdicts that named a winner; 0.5 is fair."""
         won = self.first_won + self.second_won
         return self.first_won / won if won else None
 
     @property
     def bias(self) -> float | None:
-        """In [-1, 1], above 0 for place 1: the disagreements that favour it less the others, per pair.
+        """Bias in [-1, 1], above 0 for position 1: disagreements that favour it minus the others, per pair.
 
-        For one order it is place 1's share of the verdicts less place 2's.
+        For one order it is position 1's share of the verdicts minus position 2's.
         """
         if self.orders == "both":
             return (self.favours_first - self.favours_second) / self.n if self.n else None
@@ -150,7 +150,7 @@ class PositionBias:
         """Plain JSON, every field and rate by its name."""
         plain = field_values(self)
         rates = {"consistency": self.consistency, "first_rate": self.first_rate, "bias": self.bias}
-        intervals = {name: list(each) if (each := getattr(self, name)) else None for name in _INTERVALS}
+        intervals = {name: list(limits) if (limits := getattr(self, name)) else None for name in _INTERVALS}
         return {**plain, **intervals, **rates}
 
 
@@ -181,20 +181,20 @@ class Preferences:
 
     Args:
         run: the judging run's id.
-        first: what side A is called, likewise `second` side B.
-        by: who preferred: `judge`, `lexical` or `people`; "" where it was not said.
+        first: name of side A; likewise `second` of side B.
+        by: who judged: `judge`, `lexical` or `people`; "" where it is not known.
         tally: all counts.
         win: rate of A over the decided pairs, with Wilson's interval (by cluster where pairs depend on each other).
             The interval is [0, 1] where no pair was decided.
         half: mean over all pairs with a verdict, a tie or a disagreement of the orders counting half.
-        losses: the same with a pair that a side did not answer as that side's loss, half where neither did.
-        bounds: between which `half` lies whatever the verdicts are worth that were not read; None where all were.
-        p: two-sided, of the hypothesis that a decided pair goes either way alike; None where none was decided, and
-            where the run was stopped early, for it would not hold there.
-        test: which test that was, and how `half` and `win` got their intervals: `interval_note`.
-        detectable: the least win rate that as many decided pairs would have shown with 80 % power; None where no
+        losses: the same, with a pair that a side did not answer as its loss, and as half where neither answered.
+        bounds: limits of `half` whatever the missing verdicts would have been; None where none is missing.
+        p: two-sided, of the hypothesis that both sides are equally likely to win a decided pair; None where none was
+            decided, and where the run was stopped early, as it does not hold there.
+        test: name of that test; `interval_note` says how the intervals of `half` and `win` were computed.
+        detectable: the least win rate that this many decided pairs would show with 80 % power; None where no
             number of wins would have been evidence.
-        bias: of the places; None where the orders are not known.
+        bias: position bias; None where the orders are not known.
         alike: pairs whose two answers are identical or nearly so.
         groups: per group, in order of first appearance; empty where there are none.
         stopping: what the rule decided that could end the run early; None where there was none. Its interval, a
@@ -203,7 +203,7 @@ class Preferences:
         sentence: what may be concluded.
         warnings: what a reader must know before believing it, one sentence each.
         level: of intervals and verdict.
-        score: that holds these preferences; of several judges each has its own, `preference_<judge>`.
+        score: name of the score; each of several judges has its own, `preference_<judge>`.
     """
 
     run: str

@@ -1,7 +1,7 @@
 """Preferences in words: who is preferred and how sure that is, warnings on one pair, and notes on many pairs.
 
-One judge compares all pairs, so what it does with the places is one note on the judge, not one for each pair. What
-concerns a single pair keeps its name, and a page lists every warning in full with its pair.
+One judge compares all pairs, so its position bias is one note on the judge, not one for each pair. A warning about a
+single pair names the pair, and a page lists every warning in full with its pair.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.stats.intervals import Interval
 
 _CONSTANT: Final = 0.9
-"""From this share of one and the same answer on, a side is called constant; not below five answers."""
+"""A side gives a constant answer from this share of equal answers on, with five answers or more."""
 _LEAST_ANSWERS: Final = 5
 _ALIKE: Final = 0.2
 """Share of the scored pairs with identical or nearly identical answers from which a warning is shown."""
@@ -23,14 +23,14 @@ _UNREAD: Final = 0.05
 """Share of unparsed or refused verdicts above which a warning is shown; `_FAILED` likewise of pairs not judged."""
 _FAILED: Final = 0.05
 _STRONG: Final = 0.1
-"""From this bias in favour of one place on, where it is more than chance, the place decides too much."""
+"""Bias in favour of one position from which a warning is shown, where it is more than chance."""
 _CONTRARY: Final = 0.7
 """Below this consistency, over at least ten pairs, a judge contradicts itself too often."""
 _LEAST_PAIRS: Final = 10
 
 
 class SameAnswers(NamedTuple):
-    """How often a side gave its most frequent answer, of how many that were looked at."""
+    """How often a side gave its most frequent answer, and how many of its answers were read."""
 
     side: str
     most: int
@@ -56,7 +56,7 @@ def limits(interval: Interval | None) -> str:
 
 
 def decided_side(stopping: Stopping) -> PreferenceVerdict:
-    """The side that a stopping rule found preferred; it may have asked about another rate than a half."""
+    """The side that a stopping rule found preferred; its threshold may be another rate than a half."""
     low, high = stopping.interval
     if stopping.threshold == 0.5 and stopping.side in {"above", "below"}:
         return "A" if stopping.side == "above" else "B"
@@ -187,7 +187,7 @@ def _of_answers(pair: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]
 
 
 def favoured_position(bias: PositionBias | None) -> Literal["first", "second", ""]:
-    """The place that a judge favours by more than chance and by enough to matter; "" where it favours none."""
+    """The position that a judge favours by more than chance and by enough to matter; "" where it favours none."""
     if bias is None or bias.bias is None or bias.p is None or abs(bias.bias) < _STRONG or bias.p >= 0.05:
         return ""
     return "first" if bias.bias > 0 else "second"
@@ -209,16 +209,16 @@ def position_warnings(pair: Preferences) -> Iterator[str]:
             counts = (
                 f"{favoured:,} of {count_text(bias.favours_first + bias.favours_second, 'disagreement')} of its orders"
             )
-            rest = "Such pairs count as half."
+            advice = "Such pairs count as half."
         else:
             won = max(bias.first_won, bias.second_won)
             counts = f"{won:,} of {count_text(bias.first_won + bias.second_won, 'verdict')} for it"
-            rest = "Show every pair in both orders."
-        yield f"The judge favours the answer shown {position}: {counts} ({p_equals(bias.p)}). {rest}"
+            advice = "Show every pair in both orders."
+        yield f"The judge favours the answer shown {position}: {counts} ({p_equals(bias.p)}). {advice}"
     if contradicts_itself(bias):
         yield (
             f"The judge says the same in both orders in {percent(bias.consistency, 1)} of {count_text(bias.n)} only: "
-            f"much of the rest is its place, not the answer."
+            f"much of the rest follows the position, not the answer."
         )
 
 
@@ -252,7 +252,7 @@ def few_decided_warnings(pair: Preferences) -> Iterator[str]:
         return
     if pair.detectable is None:
         were = "was" if tally.decided == 1 else "were"
-        yield f"Only {count_text(tally.decided, 'pair')} {were} decided: six are the least that can be evidence."
+        yield f"Only {count_text(tally.decided, 'pair')} {were} decided: evidence needs at least six."
     elif tally.decided < tally.scored / 2:
         counts = ", ".join(_even(pair))
         decided = f"{tally.decided:,} of {count_text(tally.scored)}"
@@ -288,7 +288,7 @@ def _of_places(pairs: Sequence[Preferences]) -> Iterator[str]:
         biases = [pair.bias for pair in biased if pair.bias is not None]
         if not biases:
             continue
-        of = f"in {len(biased):,} of these {len(pairs):,} comparisons"
+        scope = f"in {len(biased):,} of these {len(pairs):,} comparisons"
         favoured = sum(bias.favours_first if position == "first" else bias.favours_second for bias in biases)
         disagreements = sum(bias.favours_first + bias.favours_second for bias in biases)
         counts = (
@@ -296,7 +296,7 @@ def _of_places(pairs: Sequence[Preferences]) -> Iterator[str]:
             if disagreements
             else ""
         )
-        yield f"The judge favours the answer shown {position} {of} (p < 0.05 each){counts}."
+        yield f"The judge favours the answer shown {position} {scope} (p < 0.05 each){counts}."
 
 
 def _of_contradictions(pairs: Sequence[Preferences]) -> Iterator[str]:
@@ -309,8 +309,8 @@ def _of_contradictions(pairs: Sequence[Preferences]) -> Iterator[str]:
         least = min(rates, key=lambda title: rates[title])
         yield (
             f"The judge says the same in both orders in less than 70 % of the pairs in {len(rates):,} of these "
-            f"{len(pairs):,} comparisons (least, {percent(rates[least], 1)}, in {least}): much of the rest is its "
-            "place, not the answer."
+            f"{len(pairs):,} comparisons (least, {percent(rates[least], 1)}, in {least}): much of the rest follows "
+            "the position, not the answer."
         )
 
 

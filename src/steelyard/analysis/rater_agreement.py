@@ -1,4 +1,4 @@
-"""How far raters agree: scores of several judges on the same thing, and people's labels of it.
+"""How far raters agree: scores of several judges on the same thing, and people's labels for it.
 
 A rater is a score (of a judge) or the author of labels. What they rate is the score's name, or what its scorer says
 that it `rates`; a label rates what its `name` says. Two raters of one thing are enough. Their ratings are paired by
@@ -34,15 +34,15 @@ _LABEL_VALUES: Final[Mapping[str, float]] = {
     "pass": 1.0, "fail": 0.0, "yes": 1.0, "no": 0.0, "right": 1.0, "wrong": 0.0, "true": 1.0, "false": 0.0,
     "a": 1.0, "b": 0.0, "tie": 0.5,
 }  # fmt: skip
-"""What the words of labels are worth where they are held against a score; of preferences, the win of side A."""
+"""The numbers of labels that are words, to compare them with a score; for preferences, 1 is a win of side A."""
 _NO_RATINGS: Final = frozenset({"cannot_tell", "text"})
-"""Kinds of labels that rate nothing; two people's comments on a record differ in words where they agree."""
+"""Kinds of labels that are no ratings: the comments of two people differ in words even where they agree."""
 _MOST_CATEGORIES: Final = 20
-"""Different texts up to which labels are categories. More are remarks, and nobody writes the same remark twice."""
+"""Most different texts of labels that are categories. With more they are remarks, which are never equal."""
 _MOST_LEVELS: Final = 11
-"""Different whole or half numbers up to which ratings are an ordinal scale: 0 to 10 is the longest in use."""
+"""Most different whole or half numbers of an ordinal scale: 0 to 10 is the longest in use."""
 _LARGEST: Final = 1e12
-"""A larger number rates nothing, and its square may be no number any more."""
+"""A larger number is no rating, and its square may overflow."""
 _STOPPED: Final = "no interval: a rule ended the run early"
 
 
@@ -104,15 +104,15 @@ def agreements(
         raters.setdefault(author, _Ratings("label", {})).values[label.sample, label.repeat] = label.value
     things = {thing: raters for thing, raters in things.items() if len(raters) > 1}
     clusters = clusters_of_records(columns) if things else {}
-    found = []
+    agreements_by_thing = []
     for thing, raters in things.items():
         for name, rater in raters.items():
-            # Read for those alone that have somebody to agree with.
+            # Only scores that have a second rater are read.
             rater.values.update(_score_ratings(columns, name) if rater.kind == "score" else {})
         comparable = _comparable(raters)
         if len(comparable) > 1:
-            found.append(_agreement(thing, comparable, clusters))
-    return tuple(_without_intervals(each) for each in found) if stopped else tuple(found)
+            agreements_by_thing.append(_agreement(thing, comparable, clusters))
+    return tuple(map(_without_intervals, agreements_by_thing)) if stopped else tuple(agreements_by_thing)
 
 
 def label_agreement(rated: str, verdicts: Mapping[tuple[int, str, int], Mapping[str, Any]]) -> Agreement | None:
@@ -123,16 +123,16 @@ def label_agreement(rated: str, verdicts: Mapping[tuple[int, str, int], Mapping[
         verdicts: (run's number, sample's id, repeat) -> rater -> value. Answers to one question, of several runs or
             repeats, are a cluster.
     """
-    several = {key: said for key, said in verdicts.items() if len(said) > 1}
+    several = {key: values for key, values in verdicts.items() if len(values) > 1}
     if len(several) < FEWEST:
         return None
     raters: dict[str, _Ratings] = {}
     cluster_of: dict[Place, str] = {}
-    for (run, sample, repeat), said in several.items():
-        place = (f"{run} {sample}", repeat)
-        cluster_of[place] = sample
-        for rater, value in said.items():
-            raters.setdefault(rater, _Ratings("label", {})).values[place] = value
+    for (run, sample, repeat), values in several.items():
+        record = (f"{run} {sample}", repeat)
+        cluster_of[record] = sample
+        for rater, value in values.items():
+            raters.setdefault(rater, _Ratings("label", {})).values[record] = value
     comparable = _comparable(raters)
     return _agreement(rated, comparable, cluster_of) if len(comparable) > 1 else None
 
@@ -145,13 +145,13 @@ def agreement_of_ratings(
     Args:
         rated: what they rate.
         raters: name -> record -> rating.
-        cluster_of: record -> what it depends on.
+        cluster_of: record -> its cluster.
     """
     return _agreement(rated, {name: _Ratings("label", dict(values)) for name, values in raters.items()}, cluster_of)
 
 
 class _Ratings(NamedTuple):
-    """What one rater said, and between which values all ratings lie where that is declared."""
+    """The ratings of one rater, and the limits of their scale where these are declared."""
 
     kind: RaterKind
     values: dict[Place, Any]
@@ -172,12 +172,12 @@ def _score_ratings(columns: ScoreColumns, score: str) -> dict[Place, float]:
 
 
 def clusters_of_records(columns: ScoreColumns) -> dict[Place, str]:
-    """What depends on each other: samples of one cluster, and in any case the repeats of a sample."""
+    """Record -> its cluster: the one of its sample, else the sample, as repeats of a sample depend on each other."""
     names, codes = columns.clusters.names, columns.clusters.codes.tolist()
-    places = zip(columns.sample.tolist(), columns.repeat.tolist(), codes, strict=True)
+    records = zip(columns.sample.tolist(), columns.repeat.tolist(), codes, strict=True)
     return {
         (columns.samples[sample], repeat): f"cluster {names[code]}" if names[code] else columns.samples[sample]
-        for sample, repeat, code in places
+        for sample, repeat, code in records
     }
 
 
@@ -188,7 +188,7 @@ def _comparable(raters: Mapping[str, _Ratings]) -> dict[str, _Ratings]:
     if complete or any(rater.kind == "score" for rater in raters.values()):
         return {name: rater for name, rater in numbers.items() if rater.values}
     texts = {
-        name: rater._replace(values={place: str(value) for place, value in rater.values.items()})
+        name: rater._replace(values={record: str(value) for record, value in rater.values.items()})
         for name, rater in raters.items()
     }
     different = {value for rater in texts.values() for value in rater.values.values()}
@@ -198,12 +198,12 @@ def _comparable(raters: Mapping[str, _Ratings]) -> dict[str, _Ratings]:
 def _as_numbers(rater: _Ratings) -> _Ratings:
     if rater.kind == "score":
         return rater
-    numbers = {place: label_number(value) for place, value in rater.values.items()}
-    return rater._replace(values={place: number for place, number in numbers.items() if number is not None})
+    numbers = {record: label_number(value) for record, value in rater.values.items()}
+    return rater._replace(values={record: number for record, number in numbers.items() if number is not None})
 
 
 def label_number(value: Any) -> float | None:
-    """A label's value as a number: itself, or what its word is worth; None of any other text, or of what is no rating.
+    """A label's value as a number: itself, or the number of its word; None for other texts and too large numbers.
 
     >>> label_number("pass"), label_number(4), label_number("good"), label_number(1e300)
     (1.0, 4.0, None, None)
@@ -216,12 +216,12 @@ def label_number(value: Any) -> float | None:
 def _agreement(
     rated: str, raters: Mapping[str, _Ratings], cluster_of: Mapping[Place, str], *, level: float = 0.95, seed: int = 0
 ) -> Agreement:
-    places = list(dict.fromkeys(place for rater in raters.values() for place in rater.values))
-    clusters = [cluster_of.get(place, place[0]) for place in places]
-    table = {name: [rater.values.get(place) for place in places] for name, rater in raters.items()}
+    records = list(dict.fromkeys(record for rater in raters.values() for record in rater.values))
+    clusters = [cluster_of.get(record, record[0]) for record in records]
+    table = {name: [rater.values.get(record) for record in records] for name, rater in raters.items()}
     values = {value for column in table.values() for value in column if value is not None}
     scale, share = _scale(values), all(not isinstance(value, str) and 0 <= value <= 1 for value in values)
-    independent = len(set(clusters)) == len(places)
+    independent = len(set(clusters)) == len(records)
     options: dict[str, Any] = {"clusters": None if independent else clusters, "level": level, "seed": seed}
     alpha = krippendorff_alpha(list(table.values()), scale=scale, **options)
     pairs = [_pair(names, (table[names[0]], table[names[1]]), scale, options) for names in combinations(table, 2)]
@@ -231,7 +231,7 @@ def _agreement(
 
 
 def _scale(different: AbstractSet[Any]) -> RatingScale:
-    """What kind of ratings these are, by their values: a score's declared range does not say in which steps it goes."""
+    """The kind of scale, by the values of the ratings: a declared range does not say which steps a score has."""
     if any(isinstance(value, str) for value in different) or different <= {0.0, 1.0}:
         return "nominal"
     whole = all(float(2 * value).is_integer() for value in different)
@@ -241,8 +241,10 @@ def _scale(different: AbstractSet[Any]) -> RatingScale:
 def _pair(
     names: tuple[str, str], columns: tuple[Sequence[Any], Sequence[Any]], scale: RatingScale, options: dict[str, Any]
 ) -> RaterPair:
-    both = [(one, other) for one, other in zip(*columns, strict=True) if one is not None and other is not None]
-    rated_once = sum((one is None) != (other is None) for one, other in zip(*columns, strict=True))
+    rated_by_both = [
+        (first, second) for first, second in zip(*columns, strict=True) if first is not None and second is not None
+    ]
+    rated_once = sum((first is None) != (second is None) for first, second in zip(*columns, strict=True))
     if scale == "nominal":
         coefficients = [cohen_kappa(*columns, **options)]
     elif scale == "ordinal":
@@ -250,8 +252,8 @@ def _pair(
         coefficients += [spearman(*columns, **options), pearson(*columns, **options)]
     else:
         coefficients = [pearson(*columns, **options), spearman(*columns, **options)]
-    equal = sum(one == other for one, other in both) / len(both) if both else None
-    return RaterPair(*names, len(both), rated_once, equal, tuple(coefficients))
+    equal = sum(first == second for first, second in rated_by_both) / len(rated_by_both) if rated_by_both else None
+    return RaterPair(*names, len(rated_by_both), rated_once, equal, tuple(coefficients))
 
 
 def _rater(name: str, rater: _Ratings, cluster_of: Mapping[Place, str], limits: tuple[float, float] | None) -> Rater:
@@ -259,7 +261,7 @@ def _rater(name: str, rater: _Ratings, cluster_of: Mapping[Place, str], limits: 
     n = len(values)
     if not values or isinstance(values[0], str):
         return Rater(name, rater.kind, None, n)
-    names = [cluster_of.get(place, place[0]) for place in rater.values]
+    names = [cluster_of.get(record, record[0]) for record in rater.values]
     numbers = {cluster: number for number, cluster in enumerate(dict.fromkeys(names))}
     units = [numbers[cluster] for cluster in names]
     if not set(values) <= {0.0, 0.5, 1.0}:
@@ -273,14 +275,14 @@ def _rater(name: str, rater: _Ratings, cluster_of: Mapping[Place, str], limits: 
     return Rater(name, rater.kind, Mean(math.fsum(values) / n, interval, n, standard_error(values, units)), n)
 
 
-def _without_intervals(found: Agreement) -> Agreement:
-    """An interval for a number of samples that was fixed before does not hold where a rule ended the run."""
+def _without_intervals(agreement: Agreement) -> Agreement:
+    """The agreement without intervals: those for a fixed number of samples do not hold where a rule ended the run."""
     raters = tuple(
         replace(rater, mean=replace(rater.mean, interval=None, standard_error=None) if rater.mean else None)
-        for rater in found.raters
+        for rater in agreement.raters
     )
-    pairs = tuple(replace(pair, coefficients=tuple(map(_bare, pair.coefficients))) for pair in found.pairs)
-    return replace(found, raters=raters, pairs=pairs, alpha=_bare(found.alpha))
+    pairs = tuple(replace(pair, coefficients=tuple(map(_bare, pair.coefficients))) for pair in agreement.pairs)
+    return replace(agreement, raters=raters, pairs=pairs, alpha=_bare(agreement.alpha))
 
 
 def _bare(coefficient: Coefficient) -> Coefficient:

@@ -1,4 +1,4 @@
-"""What is known of raters of one thing: their means, each pair's coefficients, and alpha over all. Values only."""
+"""The agreement of raters of one thing: their means, each pair's coefficients, and alpha over all. Values only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 RaterKind = Literal["score", "label"]
 
 FEWEST: Final = 30
-"""Records with two labels below which only their number is told: an interval would span nearly everything."""
+"""Fewest records with two labels for a coefficient: with fewer, its interval would span nearly everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class RaterPair:
         n: records that both rated.
         one_only: records that one of them rated and the other did not.
         equal: share of these `n` with equal ratings; None where there are none.
-        coefficients: as fit the scale. Nominal: kappa. Ordinal: kappa with quadratic weights, Spearman, Pearson. Of
+        coefficients: by scale. Nominal: kappa. Ordinal: kappa with quadratic weights, Spearman, Pearson. Of
             any other numbers: Pearson, Spearman.
     """
 
@@ -62,7 +62,7 @@ class RaterPair:
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return plain | {"coefficients": [coefficient_json(found) for found in self.coefficients]}
+        return plain | {"coefficients": [coefficient_json(coefficient) for coefficient in self.coefficients]}
 
 
 @dataclass(frozen=True, slots=True)

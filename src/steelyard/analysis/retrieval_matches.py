@@ -1,7 +1,7 @@
 """How retrieved passages matched the expected sources over a run, and when a retrieval score is likely wrong.
 
 Passages of another system that match nothing may come from a poor search, or from other documents than the sources.
-The rate alone does not tell, so it is never shown without the warning.
+The rate alone does not show which, so it is never shown without the warning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RETRIEVAL_SCORES: Final = ("hit_rate", "mrr", "precision", "recall", "average_pr
 WAYS: Final = ("id", "words", "range", "page")
 """Ways in which a passage can match a source, the strongest first."""
 _HARDLY_ANY: Final = 0.1
-"""Share of the records, below which what matches may well be chance."""
+"""Share of the records below which matches may well be chance."""
 _NOTHING: Final = "nothing"
 NOTHING_RETRIEVED: Final = "nothing retrieved"
 _NOT_COMPARED: Final = "not compared"
@@ -83,9 +83,9 @@ class SourceMatchCounts:
         'engine: no passage matches a source in 19 of 20 records; the passages share no text with the sources: the same documents? Or does the search miss them?'
         """  # noqa: E501  # one line of output
         if self.not_compared > self.compared:
-            every = self.not_compared + self.compared
+            total = self.not_compared + self.compared
             return (
-                f"{self.target}: passages and sources could not be compared in {self.not_compared:,} of {every:,} "
+                f"{self.target}: passages and sources could not be compared in {self.not_compared:,} of {total:,} "
                 "records, which have no retrieval score: they have no text, page or ids in common"
             )
         if 2 * self.empty > self.compared:

@@ -1,7 +1,7 @@
 """Why a person should look at a record: rules over its scores, which name every reason.
 
-A rule needs no scorer's code: it reads what scores declare (`ScoreInfo`) and keep (`Score.detail`), so a stored run of
-any suite has a review list.
+A rule needs no scorer's code: it reads what scores declare (`ScoreInfo`) and keep (`Score.detail`), so it works for a
+stored run of any suite.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class ReviewRules:
     def _without_verdict(self, record: Record) -> Iterator[ReviewReason]:
         for outcome in ("unparsed", "refused"):
             scores = [score for score in self._own(record) if score.outcome == outcome]
-            # A reply that cannot be read has no score at all; one judge of several has failed where others have.
+            # Scores are named only where others have a verdict: then one judge of several failed.
             if scores:
                 partial = len(scores) < len(record.scores)
                 kind = str(scores[0].detail.get("kind") or "").replace("_", " ")
@@ -200,7 +200,7 @@ _RULES: Final[tuple[Callable[[ReviewRules, Record], Iterable[ReviewReason]], ...
 
 
 def _verdict_marks(score: Score) -> set[str]:
-    """Kind, flags and label of a verdict on two results, all written as kinds are."""
+    """Kind, flags and label of a verdict on two results, all in the spelling of kinds."""
     flags = score.detail.get("flags")
     marks = {str(score.detail.get("kind")), str(score.detail.get("label", "")).replace(" ", "_")}
     return marks | {str(flag) for flag in flags} if isinstance(flags, list | tuple) else marks

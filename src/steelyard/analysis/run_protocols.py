@@ -1,16 +1,16 @@
-"""Protocols of what the analysis reads of a stored run: `steelyard.store.Run` meets those for runs.
+"""Protocols of stored runs as the analysis reads them; `steelyard.store.Run` implements those for runs.
 
-Nothing in this package imports the store, so a run may as well be a baseline file, or one that a test made by hand.
+Nothing in this package imports the store, so a run may also be a baseline file, or one that a test made by hand.
 
     RunOfSuite       which suite a run is of
     ComparableRun    what `compare` reads
-    PlacedVerdict    what the score of a record says, without its texts
+    PlacedVerdict    the outcome of one score of a record, without its texts
     StoredRun        what pages and exports read
-    SampleUsage     what was sent for the samples of a run: contents, reply keys and costs, by sample number
-    SampleCosts      what one sample took
+    SampleUsage      contents, reply keys and costs of the samples of a run, by sample number
+    SampleCosts      time, calls and tokens of one sample
     RatedRun         what `agreement` reads
     JudgingRun       what `preferences` and `standings` read of a run that judges pairs of answers
-    StoredScores     what a baseline file is made of
+    StoredScores     what a baseline file is made from
     ListedRun        what choosing a baseline by its name needs
 """
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 class PlacedVerdict(NamedTuple):
-    """What a record's own score says of it, without its value and its texts.
+    """The outcome of one score of a record, without its value and its texts.
 
     Args:
-        no: place of its sample in the dataset, 0-based.
+        no: index of its sample in the dataset, 0-based.
         sample: the sample's id.
         group: the sample's.
         failed: whether the record holds a failure.
         outcome: of the score; None where the record has no such score.
-        passed: as the scorer said; None where it said neither.
+        passed: the verdict of the scorer; None where it gave none.
     """
 
     no: int
@@ -92,7 +92,7 @@ class ComparableRun(Protocol):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """Everything the run was made of."""
+        """Dataset, target, scorers and options of the run, as they were when it started."""
 
     def summary(self) -> RunSummary:
         """Means, intervals and counts."""
@@ -133,7 +133,7 @@ class StoredRun(ComparableRun, Protocol):
         """Names of the scores that records have, in order of first appearance."""
 
     def placed_verdicts(self, score: str, /) -> Iterator[PlacedVerdict]:
-        """What one score says of every record."""
+        """The outcome of one score of every record."""
 
     def records_at(self, places: Sequence[int], shared: dict[Any, Any] | None = None, /) -> Iterator[Record]:
         """The records of the samples at these places of the dataset, ascending; `shared` as in `store.Run`."""
@@ -159,10 +159,10 @@ class SampleUsage(Protocol):
         """The journal's keys of the last reply that the target got in each repeat, and numbers of their samples."""
 
     def costs(self, numbers: Array, /) -> Mapping[int, SampleCosts]:
-        """Number -> what these samples took."""
+        """Sample number -> its time, calls and tokens."""
 
     def contents(self) -> Mapping[str, str]:
-        """Sample id -> hash of what it asks and wants."""
+        """Sample id -> hash of its input, reference, choices and contexts."""
 
     def values(self, key: str, /) -> Mapping[str, str]:
         """Sample id -> its metadata at `key` as text."""
@@ -222,7 +222,7 @@ class RatedRun(Protocol):
         """Means and counts; the headline is named there."""
 
     def columns(self) -> tuple[ScoreColumns, Any]:
-        """Every score of every record, and what was asked."""
+        """Every score of every record, and the usage of the samples."""
 
 
 class JudgingRun(Protocol):
@@ -234,13 +234,13 @@ class JudgingRun(Protocol):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """What it was made of; its target is `{"pair": {"first": ..., "second": ...}}`."""
+        """Its settings; its target is `{"pair": {"first": ..., "second": ...}}`."""
 
     def summary(self) -> RunSummary:
         """Means, counts and, where a rule could end it early, what that rule decided."""
 
     def judged_rows(self, score: str) -> Iterator[JudgedRow]:
-        """One score of every record with what the scorer kept beside it."""
+        """One score of every record with the detail that the scorer stored."""
 
     def records(self) -> Iterator[Record]:
         """Every record; its output holds both answers."""
@@ -255,14 +255,14 @@ class PairRun(Protocol):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """What it was made of; its target is `{"pair": {"first": ..., "second": ...}}`."""
+        """Its settings; its target is `{"pair": {"first": ..., "second": ...}}`."""
 
     @property
     def stopping(self) -> Stopping | None:
         """What a stopping rule decided, where there was one."""
 
     def judged_rows(self, score: str) -> Iterator[JudgedRow]:
-        """One score of every record with what the scorer kept beside it."""
+        """One score of every record with the detail that the scorer stored."""
 
 
 class StoredScores(Protocol):
@@ -270,7 +270,7 @@ class StoredScores(Protocol):
 
     @property
     def manifest(self) -> Mapping[str, Any]:
-        """Everything the run was made of."""
+        """Dataset, target, scorers and options of the run, as they were when it started."""
 
     def summary(self) -> RunSummary:
         """Means, intervals and counts."""

@@ -14,7 +14,7 @@ _UNIT = (0.0, 1.0)
 
 @dataclass(slots=True)
 class RunningScore:
-    """Counts and the sum of one score's values; no interval, as whoever looks often would stop at a good one.
+    """Counts and the sum of one score's values; no interval, as looking at it repeatedly would invalidate it.
 
     Args:
         scored: records with a value, and so on for `not_applicable`, `unparsed` and `refused`.

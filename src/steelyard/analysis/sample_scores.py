@@ -108,21 +108,21 @@ def read_scores(rows: ScoreColumns, groups: Sequence[str] = ()) -> RunScores:
 def _sums(rows: ScoreColumns, where: Array, size: int) -> dict[str, ScoreSums]:
     import numpy as np
 
-    none = np.zeros(size, dtype=np.int32)
+    zeros = np.zeros(size, dtype=np.int32)
     codes = {name: code for code, name in enumerate(rows.names)}
-    nameless = _sums_of(rows, where, rows.name == codes.get("", -1), none)
+    nameless = _sums_of(rows, where, rows.name == codes.get("", -1), zeros)
     by_name = {name: _sums_of(rows, where, rows.name == codes[name], nameless.errors) for name in rows.scores}
     return {"": nameless, **by_name}
 
 
 def _sums_of(rows: ScoreColumns, where: Array, chosen_rows: Array, nameless: Array) -> ScoreSums:
-    """Of the rows that are `mine`, each at its place in `where`, and of errors of whole records."""
+    """Sums of the chosen rows, by the sample index in `where`, and of errors of whole records."""
     import numpy as np
 
     size = len(nameless)
     if not chosen_rows.any():
-        none = np.zeros_like(nameless)
-        return ScoreSums(np.zeros(size), none, none, none, nameless, nameless)
+        zeros = np.zeros_like(nameless)
+        return ScoreSums(np.zeros(size), zeros, zeros, zeros, nameless, nameless)
 
     def counts(chosen: Array) -> Array:
         # Narrow, as there are five per score and sample: a comparison of two large runs holds them for both.
@@ -134,6 +134,6 @@ def _sums_of(rows: ScoreColumns, where: Array, chosen_rows: Array, nameless: Arr
     read = scored + counts(~valued & np.isin(rows.outcome, _READ))
     unparsed = counts(~valued & (rows.outcome == CODES["unparsed"]))
     errors = counts(~valued & failed) + nameless
-    rest = counts(~valued & ~failed & ~np.isin(rows.outcome, _READ))
+    others = counts(~valued & ~failed & ~np.isin(rows.outcome, _READ))
     total = np.bincount(where[chosen_rows & valued], weights=rows.value[chosen_rows & valued], minlength=size)
-    return ScoreSums(total, scored, unparsed, read, errors, read + errors + rest)
+    return ScoreSums(total, scored, unparsed, read, errors, read + errors + others)

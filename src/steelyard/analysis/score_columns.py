@@ -1,6 +1,6 @@
 """The scores of a run: row by row as they are read, and as columns, which summaries and comparisons compute with.
 
-A row in the columns is what `ScoreRow` says, stored as some 30 bytes of numbers; each text is stored once. The rows of
+A row of the columns holds what a `ScoreRow` holds, in about 30 bytes of numbers; each text is stored once. The rows of
 one record are next to each other.
 """
 
@@ -36,7 +36,7 @@ class ScoreRow(NamedTuple):
 
 
 class JudgedRow(NamedTuple):
-    """One repeat's value of one score with what the scorer kept beside it (`detail`; empty where the record failed)."""
+    """One repeat's value of one score with the `detail` that the scorer stored (empty where the record failed)."""
 
     sample: str
     group: str
@@ -53,14 +53,14 @@ QUEUE_KINDS: Final[tuple[QueueKind, ...]] = get_args(QueueKind)
 
 
 class Answered(NamedTuple):
-    """What a scorer of exams keeps beside a score.
+    """What a scorer of exams stores with a score.
 
     Args:
-        letters: that were read, as shown to the model; "" where none was.
+        letters: that were parsed, as shown to the model; "" where there is none.
         wanted: the key's letters, sorted.
-        options: how many there were; 0 where that was not kept.
-        original: the read letters as the dataset has them; None where options stood in its own order.
-        inferred: whether the letter was not said but follows from the option's text.
+        options: how many there were; 0 where that was not stored.
+        original: the parsed letters as the dataset has them; None where options were shown in its own order.
+        inferred: whether the letter was inferred from the option's text.
         kind: of an unparsed reply: `several`, `none`, `truncated` and so on.
     """
 
@@ -73,7 +73,7 @@ class Answered(NamedTuple):
 
 
 NOT_KEPT: Final = Answered()
-"""Stands where nothing was kept: the record failed, or an earlier version stored it."""
+"""Used where nothing was stored: the record failed, or an earlier version stored it."""
 
 
 def queue_kind(outcome: RowOutcome, answered: Answered) -> QueueKind | None:
@@ -103,7 +103,7 @@ class Texts(NamedTuple):
 
     Args:
         names: each different one once.
-        codes: per place, the number of its name.
+        codes: per entry, the number of its name.
     """
 
     names: tuple[str, ...]
@@ -111,10 +111,10 @@ class Texts(NamedTuple):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Texts:
-        """The column of these, names in order of first appearance.
+        """The column of some texts, names in order of first appearance.
 
-        >>> found = Texts.of(["b", "a", "b"])
-        >>> found.names, found.codes.tolist()
+        >>> column = Texts.of(["b", "a", "b"])
+        >>> column.names, column.codes.tolist()
         (('b', 'a'), [0, 1, 0])
         """
         import numpy as np
@@ -146,7 +146,7 @@ class ScoreColumns:
         groups: of each row; likewise `clusters`, "" where it is in none.
         outcome: as a code, see `CODES`.
         value: NaN where there is none.
-        details: what scorers of exams kept of the letters, each different value once.
+        details: what scorers of exams stored, each different value once.
         answered: index of the row in `details`; -1 where the score is not an exam's.
     """
 
@@ -169,15 +169,15 @@ class ScoreColumns:
     def of(cls, rows: Iterable[ScoreRow]) -> ScoreColumns:
         """The columns of these rows.
 
-        >>> found = ScoreColumns.of([ScoreRow("fr", "", "", 0, "right", "scored", 1.0)])
-        >>> found.names, found.value.tolist()
+        >>> columns = ScoreColumns.of([ScoreRow("fr", "", "", 0, "right", "scored", 1.0)])
+        >>> columns.names, columns.value.tolist()
         (('right',), [1.0])
         """
         return cls.of_examined((row, None) for row in rows)
 
     @classmethod
     def of_examined(cls, rows: Iterable[tuple[ScoreRow, Answered | None]]) -> ScoreColumns:
-        """The same with what was kept of letters; None beside the rows of other scores."""
+        """The columns of rows with the letters that scorers of exams stored; None for rows of other scores."""
         import numpy as np
 
         samples: dict[str, int] = {}
@@ -215,7 +215,7 @@ class ScoreColumns:
         )
 
     def rows_of(self, score: str) -> Array:
-        """Of the rows of a score, in order, then of errors of whole records, which count in every score."""
+        """Indices of the rows of a score, in order, then of errors of whole records, which count in every score."""
         import numpy as np
 
         codes = [self.names.index(known) for known in (score, "") if known in self.names]
@@ -228,11 +228,11 @@ class ScoreColumns:
         return tuple(self.names[code] for code in order if self.names[code])
 
     def in_groups(self, groups: Sequence[str]) -> ScoreColumns:
-        """The same with its samples, by number, in other groups."""
+        """The same rows with other groups, one per sample number."""
         return replace(self, groups=Texts.of(groups).at(self.sample))
 
     def only(self, rows: Array) -> ScoreColumns:
-        """These rows alone, named by place or true or false for each."""
+        """These rows alone, given by index or as true or false for each row."""
         columns = {name: getattr(self, name)[rows] for name in ("sample", "repeat", "name", "outcome", "value")}
         return replace(
             self,
@@ -244,14 +244,14 @@ class ScoreColumns:
 
 
 def by_appearance(codes: Array, size: int) -> tuple[Array, Array]:
-    """Numbers by first appearance in place of codes, and the code that each number stands for.
+    """Replace codes by numbers in order of first appearance; also returns the code of each number.
 
     Args:
         codes: whole numbers from 0, below `size`.
         size: how many there may be.
 
     >>> import numpy as np
-    >>> [found.tolist() for found in by_appearance(np.array([7, 2, 7, 5]), 9)]
+    >>> [array.tolist() for array in by_appearance(np.array([7, 2, 7, 5]), 9)]
     [[0, 1, 0, 2], [7, 2, 5]]
     """
     import numpy as np

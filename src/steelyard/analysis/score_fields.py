@@ -26,7 +26,7 @@ class ScoreField:
     Args:
         score: the score's name.
         column: its heading.
-        kind: what its cells hold; None stands for nothing.
+        kind: what its cells hold; an empty cell is None.
         cell: the score of a record -> its cell.
     """
 
@@ -81,6 +81,6 @@ def verdict_label(score: Score, info: ScoreInfo | None) -> str | None:
 
 
 def score_cells(fields: Sequence[ScoreField], scores: Iterable[Score]) -> list[Any]:
-    """The cells of one record's scores, in the order of the fields; None for each of a score that it does not have."""
+    """The cells of one record's scores, in the order of the fields; None for scores that it does not have."""
     by_name = {score.name: score for score in scores}
     return [field.cell(by_name[field.score]) if field.score in by_name else None for field in fields]

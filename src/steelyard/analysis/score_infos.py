@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 KEY: Final = "score_infos"
 _ALWAYS: Final = frozenset({"range", "lower_is_better", "denominator"})
-"""Written whatever they are; the other fields where they differ from their defaults."""
+"""Fields that are always written; the others are where they differ from their defaults."""
 _PAIRS: Final = frozenset({"range", "labels"})
 JURY: Final = "jury"
-"""What a jury is called among its members, and what the name of its score ends in."""
+"""The name of a jury among its members, and the ending of the name of its score."""
 
 
 def score_infos(manifest: Mapping[str, Any]) -> dict[str, ScoreInfo]:
@@ -42,7 +42,7 @@ def score_infos(manifest: Mapping[str, Any]) -> dict[str, ScoreInfo]:
 
 
 def plain_infos(infos: Iterable[ScoreInfo]) -> dict[str, dict[str, Any]]:
-    """Name -> the rest of a score's info as plain JSON, as `score_infos` reads it."""
+    """Score -> the other fields of its info as plain JSON, as `score_infos` reads them."""
     return {info.name: _plain(info) for info in infos}
 
 
@@ -50,7 +50,7 @@ def infos_of_older_keys(names: Iterable[str], keys: Mapping[str, Any]) -> dict[s
     """Score infos from the keys of version 0.1; a score that `over` does not name has all replies as denominator.
 
     Args:
-        names: the scores, in order; those that only a key names come behind them.
+        names: the scores, in order; those that only a key names come after them.
         keys: `over` and the others, as far as there are any.
     """
     over, scales, words = (keys.get(key) or {} for key in ("over", "scales", "words"))
@@ -111,7 +111,7 @@ def scores_rating(thing: str, infos: Mapping[str, ScoreInfo], scores: Collection
     Args:
         thing: a score, or what several judges rate.
         infos: what the scorers declared.
-        scores: the names that are looked at; None is those of `infos`.
+        scores: the names to choose from; None is those of `infos`.
 
     >>> rated = {name: ScoreInfo(name, rates="correct") for name in ("correct_a", "correct_b")}
     >>> scores_rating("correct", rated), scores_rating("correct_b", rated)
@@ -141,7 +141,9 @@ def judged_things(
         judge = score.removeprefix(f"{thing}_")
         if judge in judges and judge != score:
             things.setdefault(thing, {})[judge] = score
-    return {thing: {judge: of[judge] for judge in judges if judge in of} for thing, of in things.items()}
+    return {
+        thing: {judge: by_judge[judge] for judge in judges if judge in by_judge} for thing, by_judge in things.items()
+    }
 
 
 def jury_score(thing: str) -> str:
@@ -151,13 +153,13 @@ def jury_score(thing: str) -> str:
 
 def jury_scores(scores: Iterable[str], infos: Mapping[str, ScoreInfo], judges: Collection[str]) -> list[str]:
     """The names of the scores of a jury: one for each thing that two judges or more rate; see `judged_things`."""
-    return [jury_score(thing) for thing, of in judged_things(scores, infos, judges).items() if len(of) > 1]
+    return [jury_score(thing) for thing, by_judge in judged_things(scores, infos, judges).items() if len(by_judge) > 1]
 
 
 def has_several_raters(scores: Iterable[str], infos: Mapping[str, ScoreInfo], *, labelled: bool) -> bool:
-    """Whether anything was rated by two or more, so that `rater_agreement.agreements` has something to tell."""
+    """Whether anything was rated by two or more, so that `rater_agreement.agreements` has something to report."""
     rated = [rated_thing(infos.get(score), score) for score in scores]
-    # Somebody's labels of one name agree with nobody; a score of that name, or another author, may be there.
+    # Labels alone may turn out to have no second rater; a score of their name, or another author, is likely.
     return labelled or len(set(rated)) < len(rated)
 
 
@@ -171,17 +173,17 @@ def _plain(info: ScoreInfo) -> dict[str, Any]:
 
 
 def _as_json(value: Any) -> Any:
-    """Pairs as lists, numbers as floats: an equal declaration is written alike."""
+    """Pairs as lists, numbers as floats, so that equal declarations are written equally."""
     if isinstance(value, tuple | list):
         return [_as_json(item) for item in value]
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _read(name: str, written: Mapping[str, Any]) -> ScoreInfo:
-    """Keys that this version does not know are left out: a later one may have written them."""
+    """Read the info of a score. Unknown keys are left out: a later version may have written them."""
     known = {field.name for field in fields(ScoreInfo)} - {"name"}
-    given = {key: _pair(value) if key in _PAIRS else value for key, value in written.items() if key in known}
-    return ScoreInfo(name, **given)
+    declared = {key: _pair(value) if key in _PAIRS else value for key, value in written.items() if key in known}
+    return ScoreInfo(name, **declared)
 
 
 def _pair(value: Any) -> Any:

@@ -1,9 +1,9 @@
-"""In which settings two runs differ, by what each setting means: prompt, model, parameters, dataset, scorers.
+"""Settings in which two runs differ, matched by their meaning: prompt, model, parameters, dataset, scorers.
 
 A manifest describes a target as `{kind: {field: value}}`. Two settings are compared where they mean the same, also
-where the kinds of the targets differ: the prompt of an HTTP application is held against that of a model. The same key
-does not mean the same everywhere: `text` beside `template` is the resolved prompt, while `response.text` of an HTTP
-target says where the answer stands in a reply.
+where the kinds of the targets differ: the prompt of an HTTP application is compared with that of a model. The same
+key does not mean the same everywhere: `text` next to `template` is the resolved prompt, while `response.text` of an
+HTTP target is the path of the answer in a reply.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _NAMES: Final[Mapping[tuple[str, ...], str]] = {
     ("system",): SYSTEM_PROMPT,
     ("reply_schema",): "reply schema",
 }
-"""What a setting is called, by the last keys of its path."""
+"""Names of settings, by the last keys of their paths."""
 _TRANSPARENT: Final = frozenset({"parameters", "judge"})
-"""Keys that say nothing of the settings below them: `parameters.temperature` is the temperature."""
+"""Keys that are left out of the names of the settings below them: `parameters.temperature` is the temperature."""
 _OPTIONS: Final[Mapping[str, tuple[str, Any]]] = {
     "repeats": ("repeats", 1),
     "seed": ("seed", 0),
     "sample_timeout_s": ("seconds for a sample", 900.0),
 }
-"""Options that a result may depend on -> what each is called, and its value in runs that do not say it."""
+"""Options that a result may depend on -> the name of each, and its value in runs whose manifest has none."""
 _MOST_LETTERS: Final = 40
 """Longer values are cut where both are quoted."""
 _MOST_TOKENS: Final = 1_000
@@ -98,7 +98,7 @@ class SettingDifference:
 
     @property
     def marked(self) -> str:
-        """What was removed as `[-text-]` and what was added as `{+text+}`, with some words around; "" of no prompt.
+        """What was removed as `[-text-]` and what was added as `{+text+}`, with some words around; "" without `words`.
 
         >>> SettingDifference("prompt", "", "", word_changes("Be brief now.", "Be exact now.")).marked
         'Be [-brief-]{+exact+} now.'
@@ -111,10 +111,10 @@ class SettingDifference:
         """`words` without the unchanged text that is far from a change."""
         last = len(self.words) - 1
         return tuple(
-            part._replace(text=_shortened(part.text, is_first=at == 0, is_last=at == last))
+            part._replace(text=_shortened(part.text, is_first=index == 0, is_last=index == last))
             if part.kind == "same"
             else part
-            for at, part in enumerate(self.words)
+            for index, part in enumerate(self.words)
         )
 
     def to_json(self) -> dict[str, Json]:
@@ -217,7 +217,7 @@ def _component(described: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[
 
 
 def _fields(fields: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Each setting below a mapping; of a prompt its words alone, not the name or hash of where they come from."""
+    """Each setting below a mapping; of a prompt only the text, not the name or hash of its template."""
     for key, value in fields.items():
         if (key == "template" and ("text" in fields or not value)) or (key == "hash" and "text" in fields):
             continue
@@ -233,7 +233,7 @@ def _fields(fields: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _is_prompt(key: str, value: Any, fields: Mapping[str, Any], path: tuple[str, ...]) -> bool:
-    """Whether a key holds the words of a prompt; deeper down `text` does so only beside their name or hash."""
+    """Whether a key holds the text of a prompt; in nested mappings `text` does only next to a template or hash."""
     if key == "text":
         return not path or "template" in fields or "hash" in fields
     return key == "template" or (key == PROMPT and isinstance(value, str))
@@ -358,7 +358,7 @@ def word_changes(before: str, after: str) -> tuple[WordChange, ...]:
 
 
 def share_most_words(changes: Sequence[WordChange]) -> bool:
-    """Whether two texts have half of their letters in common, so that their diff reads better than both by themselves.
+    """Whether two texts have half of their letters in common, so that their diff is easier to read than both texts.
 
     Args:
         changes: of both texts, see `word_changes`.
@@ -373,7 +373,7 @@ def share_most_words(changes: Sequence[WordChange]) -> bool:
 
 
 def _changed_blocks(first: Sequence[str], second: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Blocks of both sequences in order: equal ones, and those that take each other's place."""
+    """Blocks of both sequences in order: equal ones, and those that replace each other."""
     for _, low, high, other_low, other_high in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         yield "".join(first[low:high]), "".join(second[other_low:other_high])
 

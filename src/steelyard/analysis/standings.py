@@ -1,6 +1,6 @@
-"""Several judging runs -> Standings: ratings with intervals, ranks as ranges, and targets that are not distinguished.
+"""Several judging runs -> Standings: ratings with intervals, ranks as ranges, and sets of indistinguishable targets.
 
-In this order: the values that come out, `standings(runs)` and what it computes with, the sentence and the notes.
+In this order: the result classes, `standings(runs)` and its computations, the sentence and the notes.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class Standing:
         interval: of the rating; None where fewer than two samples are behind it.
         elo: the rating on the scale of Elo: 1000 + 400 / ln 10 * rating.
         elo_interval: likewise.
-        rank_best: the best rank that is left open, 1 being the first; all ranges hold at once.
+        rank_best: the best rank that the data allow, 1 being the first; all ranges hold at once.
         rank_worst: the worst one.
-        win_rate: share of its battles won, ties and disagreements as half; None without a battle. It depends on whom
-            the target met, the rating does not.
+        win_rate: share of its battles won, ties and disagreements as half; None without a battle. It depends on which
+            targets it was compared with, the rating does not.
         battles: verdicts on its answers.
         wins: of them; likewise `losses`.
         ties: neither was preferred.
-        inconsistent: the two orders did not say the same.
+        inconsistent: the verdicts on the two orders differ.
         unanswered: pairs that were not judged because this target gave no answer.
     """
 
@@ -85,18 +85,18 @@ class Standings:
         standings: the best rating first; where not all are connected, one part after the other, the largest first.
         win_matrix: rows and columns in the order of `standings`; the share of their battles that the row's target won
             of the column's, ties as half; None where they never met.
-        battle_matrix: how many battles that rests on.
-        above: pairs (better, worse) that are told apart, all of them at once at the level.
-        sets: neighbours of which no two are told apart, each set as long as can be; a target may be in several, and
-            one that is alone in its set is told apart from both its neighbours.
+        battle_matrix: number of battles behind each share.
+        above: pairs (better, worse) that differ significantly, all of them at once at the level.
+        sets: maximal sets of neighbours of which no two differ significantly; a target may be in several, and one that
+            is alone in its set differs from both its neighbours.
         components: targets linked by battles; ratings of different components cannot be compared.
         converged: the fit did; likewise `connected`: there is one component.
         prior: virtual ties that were added per compared pair of `separable`; 0 where none were.
-        separable: targets whose ratings would have no limit, as some of them never lost to the rest.
+        separable: targets whose ratings would be infinite, as some of them never lost to the others.
         battles: verdicts in all; `ties` and `inconsistent` are among them.
         left_out: rows without a verdict: `no_answer`, `unparsed`, `refused`, `not_applicable`, `errors`.
         clusters: independent samples.
-        resamples: behind the intervals.
+        resamples: number of resamples for the intervals.
         level: of intervals, ranks and sets.
         runs: ids of the judging runs.
         repeated: pairs that more than one run judged.
@@ -178,7 +178,7 @@ def standings(
     """Rank the targets of several judging runs, each of which judged one pair of them.
 
     A target is known by the name that the runs give it. Ties and disagreements between the two orders count half a
-    win for either side; a verdict that could not be read, a refusal and a side without an answer are left out and
+    win for either side; an unparsed verdict, a refusal and a side without an answer are left out and
     counted. Rows of one sample id, whatever their runs and repeats, are resampled together, as are those of one
     cluster: all targets answered the same prompt.
 
@@ -186,7 +186,7 @@ def standings(
         runs: one or more.
         score: the preference's name; "" is `preference`, or a run's headline where it has no such score.
         level: confidence level in (0, 1) of intervals, ranks and sets.
-        resamples: behind the intervals; None is 1,000, fewer where there are very many targets.
+        resamples: number of resamples for the intervals; None is 1,000, fewer where there are very many targets.
         seed: of the resampling; equal seeds give equal standings.
 
     Raises:
@@ -196,10 +196,10 @@ def standings(
         raise ConfigError("standings need one judging run or more")
     if twice := [run for run, n in Counter(run.id for run in runs).items() if n > 1]:
         raise ConfigError(f"run {twice[0]} is named twice; its verdicts would count twice")
-    read = _Battles()
+    verdicts = _Battles()
     for run in runs:
-        read.add(run, score)
-    result = _ranked(read, tuple(run.id for run in runs), level=level, resamples=resamples, seed=seed)
+        verdicts.add(run, score)
+    result = _ranked(verdicts, tuple(run.id for run in runs), level=level, resamples=resamples, seed=seed)
     return replace(result, notes=(*_whose(runs, score), *standings_notes(result, _stopped(runs))))
 
 
@@ -209,7 +209,7 @@ class NamedBattle(NamedTuple):
     Args:
         first: a target's name.
         second: another's.
-        score: of the first in [0, 1]: 1 it won, 0 it lost, 0.5 neither did; None: there is no verdict.
+        score: of the first target, in [0, 1]: 1 won, 0 lost, 0.5 neither; None: there is no verdict.
         sample: what both answered; battles with the same one are not independent. "" is a sample of its own.
     """
 
@@ -227,32 +227,34 @@ def standings_of_battles(
     Args:
         battles: at least one with a verdict; those without are left out and counted.
         level: confidence level in (0, 1) of intervals, ranks and sets.
-        resamples: behind the intervals; None is 1,000, fewer where there are very many targets.
+        resamples: number of resamples for the intervals; None is 1,000, fewer where there are very many targets.
         seed: of the resampling; equal seeds give equal standings.
 
     Raises:
         ConfigError: a level outside (0, 1), or no battle with a verdict.
     """
-    read = _Battles()
+    verdicts = _Battles()
     for number, battle in enumerate(battles):
-        first, second = (read.targets.setdefault(name, len(read.targets)) for name in battle[:2])
+        first, second = (verdicts.targets.setdefault(name, len(verdicts.targets)) for name in battle[:2])
         if battle.score is None:
-            read.left_out["not_applicable"] += 1
+            verdicts.left_out["not_applicable"] += 1
         else:
-            read.battle(first, second, battle.score, battle.sample or f"battle {number}")
-    if not read.score:
+            verdicts.battle(first, second, battle.score, battle.sample or f"battle {number}")
+    if not verdicts.score:
         raise ConfigError("a ranking needs one battle with a verdict or more")
-    result = _ranked(read, (), level=level, resamples=resamples, seed=seed)
+    result = _ranked(verdicts, (), level=level, resamples=resamples, seed=seed)
     return replace(result, notes=standings_notes(result, 0))
 
 
-def _ranked(read: _Battles, runs: tuple[str, ...], *, level: float, resamples: int | None, seed: int) -> Standings:
+def _ranked(verdicts: _Battles, runs: tuple[str, ...], *, level: float, resamples: int | None, seed: int) -> Standings:
     """The standings with their sentence, without notes."""
     if not 0 < level < 1:
         raise ConfigError(f"a confidence level lies between 0 and 1 (0.95 for 95 %), not {level}")
-    battles = coded(read.first, read.second, read.score, models=len(read.targets), cluster=read.cluster)
+    battles = coded(
+        verdicts.first, verdicts.second, verdicts.score, models=len(verdicts.targets), cluster=verdicts.cluster
+    )
     ranking = rank(battles, level=level, resamples=resamples, seed=seed)
-    result = _standings(read, ranking, runs, level)
+    result = _standings(verdicts, ranking, runs, level)
     return replace(result, sentence=standings_sentence(result))
 
 
@@ -272,10 +274,10 @@ class _Battles:
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, run: PairRun, score: str) -> None:
-        """Read one run."""
+        """Add the verdicts of one run."""
         names = sides_of(run.manifest)
         if names[0] == names[1]:
-            raise ConfigError(f"run {run.id} judges {names[0]} against itself, which says nothing of its rank")
+            raise ConfigError(f"run {run.id} judges {names[0]} against itself, which cannot be ranked")
         self.pairs[min(names), max(names)] += 1
         first, second = (self.targets.setdefault(name, len(self.targets)) for name in names)
         for row in run.judged_rows(score or score_of(run.manifest)):
@@ -286,7 +288,7 @@ class _Battles:
                 self.leave_out(first, second, row)
 
     def battle(self, first: int, second: int, value: float, unit: str, *, even: str = "ties") -> None:
-        """A verdict that counts; `even` is what one of 0.5 is counted as."""
+        """Add a verdict; `even` is the count for a verdict of 0.5."""
         self.first.append(first)
         self.second.append(second)
         self.score.append(value)
@@ -301,7 +303,7 @@ class _Battles:
         self.outcomes[second, even] += 1
 
     def leave_out(self, first: int, second: int, row: JudgedRow) -> None:
-        """A row without a verdict."""
+        """Count a row without a verdict."""
         side = row.detail.get("side")
         self.left_out["no_answer" if row.outcome == "not_applicable" and side else WITHOUT_VERDICT[row.outcome]] += 1
         if row.outcome == "not_applicable":
@@ -309,22 +311,24 @@ class _Battles:
                 self.outcomes[target, "unanswered"] += side in sides
 
 
-def _standings(read: _Battles, ranking: Ranking, runs: tuple[str, ...], level: float) -> Standings:
+def _standings(verdicts: _Battles, ranking: Ranking, runs: tuple[str, ...], level: float) -> Standings:
     import numpy as np
 
-    names, fit = tuple(read.targets), ranking.fit
-    # Parts that cannot be compared stand one below the other, the largest first.
+    names, fit = tuple(verdicts.targets), ranking.fit
+    # Components that cannot be compared are listed one after the other, the largest first.
     parts = sorted(fit.components, key=lambda part: (-len(part), part))
     # Equal ratings differ by rounding; their names decide.
     rounded = fit.strengths.round(9)
     order = [target for part in parts for target in sorted(part, key=lambda target: (-rounded[target], names[target]))]
     fought = np.zeros((len(names), len(names)), dtype=int)
-    np.add.at(fought, (read.first, read.second), 1)
+    np.add.at(fought, (verdicts.first, verdicts.second), 1)
     fought += fought.T
     listed = np.array(order, dtype=int)
     square = np.ix_(listed, listed)
     return Standings(
-        standings=tuple(_standing(read, ranking, target, names[target], int(fought[target].sum())) for target in order),
+        standings=tuple(
+            _standing(verdicts, ranking, target, names[target], int(fought[target].sum())) for target in order
+        ),
         win_matrix=_shares(ranking.wins[square]),
         battle_matrix=tuple(tuple(int(n) for n in row) for row in fought[square]),
         above=tuple((names[a], names[b]) for a in order for b in order if ranking.above[a, b]),
@@ -334,19 +338,19 @@ def _standings(read: _Battles, ranking: Ranking, runs: tuple[str, ...], level: f
         connected=fit.connected,
         prior=fit.prior,
         separable=tuple(names[target] for target in order if target in fit.separable),
-        battles=len(read.score),
-        ties=read.draws["ties"],
-        inconsistent=read.draws["inconsistent"],
-        left_out={name: read.left_out[name] for name in ("no_answer", *WITHOUT_VERDICT.values())},
+        battles=len(verdicts.score),
+        ties=verdicts.draws["ties"],
+        inconsistent=verdicts.draws["inconsistent"],
+        left_out={name: verdicts.left_out[name] for name in ("no_answer", *WITHOUT_VERDICT.values())},
         clusters=ranking.clusters,
         resamples=ranking.resamples,
         level=level,
         runs=runs,
-        repeated=tuple(pair for pair, n in read.pairs.items() if n > 1),
+        repeated=tuple(pair for pair, n in verdicts.pairs.items() if n > 1),
     )
 
 
-def _standing(read: _Battles, ranking: Ranking, target: int, name: str, battles: int) -> Standing:
+def _standing(verdicts: _Battles, ranking: Ranking, target: int, name: str, battles: int) -> Standing:
     rating = float(ranking.fit.strengths[target])
     interval = ranking.intervals[target]
     best, worst = ranking.ranks[target]
@@ -361,11 +365,11 @@ def _standing(read: _Battles, ranking: Ranking, target: int, name: str, battles:
         rank_worst=worst,
         win_rate=won / battles if battles else None,
         battles=battles,
-        wins=read.outcomes[target, "wins"],
-        losses=read.outcomes[target, "losses"],
-        ties=read.outcomes[target, "ties"],
-        inconsistent=read.outcomes[target, "inconsistent"],
-        unanswered=read.outcomes[target, "unanswered"],
+        wins=verdicts.outcomes[target, "wins"],
+        losses=verdicts.outcomes[target, "losses"],
+        ties=verdicts.outcomes[target, "ties"],
+        inconsistent=verdicts.outcomes[target, "inconsistent"],
+        unanswered=verdicts.outcomes[target, "unanswered"],
     )
 
 
@@ -378,24 +382,24 @@ def _shares(wins: Array) -> tuple[tuple[float | None, ...], ...]:
 
 
 def _sets(ranking: Ranking, order: Sequence[int], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """In the order of the standings; see `Ranking` for what they are."""
+    """The sets of `Ranking` in the order of the standings."""
     position = {target: at for at, target in enumerate(order)}
     sets = sorted(sorted(position[target] for target in targets) for targets in ranking.sets)
     return tuple(tuple(names[order[at]] for at in positions) for positions in sets)
 
 
 def _whose(runs: Sequence[PairRun], score: str) -> Iterator[str]:
-    """Whose verdicts are ranked, where several judges rated the pairs."""
-    named: dict[str, None] = {}
+    """A note on whose verdicts are ranked, where several judges rated the pairs."""
+    ranked_scores: dict[str, None] = {}
     for run in runs:
-        infos, own = score_infos(run.manifest), score or score_of(run.manifest)
-        if len(scores_rating(rated_thing(infos.get(own), own), infos)) > 1:
-            named[own] = None
-    for own in named:
+        infos, ranked_score = score_infos(run.manifest), score or score_of(run.manifest)
+        if len(scores_rating(rated_thing(infos.get(ranked_score), ranked_score), infos)) > 1:
+            ranked_scores[ranked_score] = None
+    for ranked_score in ranked_scores:
         yield (
             "Ranked by the jury of all judges."
-            if own.endswith(f"_{JURY}")
-            else f"Ranked by one of several judges: {own}."
+            if ranked_score.endswith(f"_{JURY}")
+            else f"Ranked by one of several judges: {ranked_score}."
         )
 
 
@@ -467,8 +471,8 @@ def standings_notes(ranking: Standings, stopped: int) -> tuple[str, ...]:
     notes = [*_notes_on_the_fit(ranking), *_notes_on_the_data(ranking)]
     if stopped:
         notes.append(
-            f"{count_text(stopped, 'run')} stopped as soon as the pair was decided: a rate that was stopped on is "
-            "drawn away from a half, so the ratings may be too far apart, and their intervals are not made for it."
+            f"{count_text(stopped, 'run')} stopped as soon as the pair was decided: stopping at a rate biases it "
+            "away from a half, so the ratings may be too far apart, and their intervals do not account for it."
         )
     return tuple(notes)
 
@@ -478,9 +482,9 @@ def _notes_on_the_fit(ranking: Standings) -> Iterator[str]:
         yield "The fit of the ratings did not converge: do not use them."
     if ranking.separable:
         yield (
-            f"Some of {_listed(ranking.separable)} never lost to the rest, so their ratings have no limit of their "
-            f"own: {ranking.prior:g} virtual ties per compared pair keep them finite. Read their order, not their "
-            "distance."
+            f"Some of {_listed(ranking.separable)} never lost to the others, so their ratings would be "
+            f"infinite: {ranking.prior:g} virtual ties per compared pair keep them finite. Use their order, not their "
+            "distances."
         )
     if len(ranking.standings) > 2 and ranking.connected and ranking.battles:
         n = len(ranking.standings)

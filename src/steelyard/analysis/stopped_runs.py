@@ -11,13 +11,13 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import ScoreSummary
 
 if TYPE_CHECKING:
-    # Every run is summarised, few are compared.
+    # Not at run time: every run is summarised, few are compared.
     from steelyard.analysis.alignment import ComparedRun
     from steelyard.analysis.comparison_values import PairedDifference
     from steelyard.analysis.exam_values import Exam
 
 _SEQUENCE = "confidence sequence, as the run ended when it was decided"
-_NONE = "no interval, as the run ended when something was decided"
+_NONE = "no interval, as a stopping rule ended the run"
 
 
 Groups = dict[str, tuple[ScoreSummary, ...]]
@@ -92,7 +92,7 @@ BETTING: Final = "betting test"
 def decision_on(baseline: ComparedRun, other: ComparedRun, score: str) -> Stopping | None:
     """The stopping rule's decision on the difference of these two runs; None where there was no such rule.
 
-    A run of the same target that was started at another time is another run: nothing was decided on it.
+    It applies within one evaluation only: runs of the same target that were started at another time are other runs.
     """
     stopping = other.summary.stopping
     if stopping is None or stopping.score != score or stopping.against != baseline.run.target:

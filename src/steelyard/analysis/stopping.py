@@ -30,7 +30,7 @@ class Stopping:
         planned: samples of the whole set.
         used: samples that the decision rests on, the first in the drawn order.
         beyond: samples that were in flight when it was decided: stored, and not used.
-        side: where the mean lies; "" where that could not be told.
+        side: where the mean lies; "" where it was not decided.
         interval: the confidence sequence after `used` samples: it holds at every moment at once, however one stops.
         path: (samples, mean, low, high) at up to some two hundred moments, the last among them.
     """
@@ -80,8 +80,8 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
         }[self.side]
         low, high = self.interval
         sequence = f"{100 * self.level:g} % confidence sequence"
-        of = " of the difference" if self.against else ""
-        return f"{claim} {where} ({self.extent}; {sequence}{of} {low:.3g} to {high:.3g}). {self.promise}"
+        subject = " of the difference" if self.against else ""
+        return f"{claim} {where} ({self.extent}; {sequence}{subject} {low:.3g} to {high:.3g}). {self.promise}"
 
     @property
     def extent(self) -> str:
@@ -96,7 +96,7 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
         """How often such a decision is wrong."""
         low, high = self.interval
         if self.question == "full" and self.side and self.used >= self.planned and high - low < 1e-9:
-            return "That is the whole set, and it says nothing beyond it."
+            return "This holds for the whole set and says nothing beyond it."
         wrong = f"in at most {100 * (1 - self.level):.3g} % of runs"
         if self.question == "full":
             return f"This rule contradicts the full set {wrong}."
@@ -120,7 +120,7 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """The places of a dataset that a stopping rule's decision rests on, a bit each."""
+    """The samples that a stopping rule's decision rests on, by index in the dataset, a bit each."""
 
     bits: bytes
 
@@ -128,7 +128,7 @@ class Used:
         return isinstance(no, int) and no // 8 < len(self.bits) and bool(self.bits[no // 8] >> no % 8 & 1)
 
     def among(self, positions: NDArray[Any]) -> NDArray[Any]:
-        """Which of these places are in it.
+        """Which of these indices are in it.
 
         >>> import numpy as np
         >>> Used.of([0, 9]).among(np.array([0, 8, 9, 900])).tolist()
@@ -144,18 +144,18 @@ class Used:
 
     @classmethod
     def of(cls, positions: Iterable[int]) -> Used:
-        """The set of these places.
+        """The set of these indices.
 
         >>> 9 in Used.of([0, 9]), 8 in Used.of([0, 9]), 900 in Used.of([0, 9])
         (True, False, False)
         """
         bits = bytearray()
-        for no in positions:
-            if no // 8 >= len(bits):
-                bits.extend(bytes(no // 8 - len(bits) + 1))
-            bits[no // 8] |= 1 << no % 8
+        for index in positions:
+            if index // 8 >= len(bits):
+                bits.extend(bytes(index // 8 - len(bits) + 1))
+            bits[index // 8] |= 1 << index % 8
         return cls(bytes(bits))
 
 
 Stopped = tuple[Stopping, Used | None]
-"""A decision, and the places that it rests on; None is all."""
+"""A decision, and the samples that it rests on; None is all."""

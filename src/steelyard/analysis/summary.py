@@ -1,4 +1,4 @@
-"""Rows -> summaries, computed over columns: of 100,000 rows in some hundredths of a second."""
+"""Rows -> summaries, computed over columns: 100,000 rows take some hundredths of a second."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ScoreReading:
 
     @classmethod
     def of(cls, info: ScoreInfo | None, intervals: Intervals) -> ScoreReading:
-        """As a scorer declared it."""
+        """The reading of a score as its scorer declared it."""
         scale = Interval(*range_of(info))
         return cls(over_of(info), None if scale == UNIT else scale, intervals, info is not None and info.unbounded)
 
@@ -126,7 +126,7 @@ class GroupCounts:
 
 
 def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: bool) -> list[GroupCounts]:
-    """One for each of `size` groups; `values` are NaN where there is none."""
+    """Counts for each of `size` groups; `values` are NaN where there is none."""
     import numpy as np
 
     width = len(CODES)
@@ -150,7 +150,7 @@ def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: 
 
 
 class SummarizedScore(ABC):
-    """Makes the summaries of one score from the counts of its groups; means are made by whoever knows the values.
+    """Makes the summaries of one score from the counts of its groups; subclasses compute the means.
 
     Attributes:
         reading: how the values are averaged.
@@ -217,7 +217,7 @@ class SummarizedScore(ABC):
 
     @abstractmethod
     def _note(self, tally: GroupCounts, index: int | None) -> str:
-        """What the interval is."""
+        """How the interval was computed; "" for the plain Wilson interval."""
 
     @abstractmethod
     def _macro(self, tally: GroupCounts) -> Mean | None:
@@ -230,8 +230,8 @@ class _Column(SummarizedScore):
 
     Args:
         reading: how the values are averaged.
-        groups: in order of first appearance, a tally each.
-        tallies: see above.
+        groups: in order of first appearance.
+        tallies: counts per group.
         indices: group of each row.
         codes: its outcome.
         values: its value, or what an unparsed reply counts as.

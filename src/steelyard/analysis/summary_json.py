@@ -1,7 +1,7 @@
 """A run's summary as plain JSON and back, so that a store can hold it.
 
-What is written is what the dataclasses hold, field by field; what is read is built by their type hints. A summary with
-a part that does not come back equal is not written at all, see `packed_summary`: whoever asks for it computes it.
+Dataclasses are written field by field and read by their type hints. A summary that would not come back equal is not
+stored at all, see `packed_summary`, and is computed when it is needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from steelyard.analysis.summary_values import RunSummary
 from steelyard.plain_json import to_json
 
 _OF_RATERS: Final = ("Agreement", "JudgeAgreement", "JudgePanel", "JudgeCheck")
-"""What is told of raters depends on labels as well: it stays as JSON, which is not equal to what it was."""
+"""Figures on raters also depend on labels. They are read as plain JSON, so a summary with them is not stored."""
 
 
 def packed_summary(summary: RunSummary) -> Any | None:
@@ -31,7 +31,7 @@ def packed_summary(summary: RunSummary) -> Any | None:
 
 
 def unpacked_summary(plain: Any) -> RunSummary:
-    """The summary of which `packed_summary` made this.
+    """The summary from which `packed_summary` made this JSON.
 
     Raises:
         TypeError, ValueError, LookupError: it is of another version.
@@ -51,7 +51,7 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _reader(hint: Any) -> Callable[[Any], Any]:
-    """What makes a value of a type of its JSON."""
+    """A function that makes a value of a type from its JSON."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin in {typing.Union, types.UnionType}:
         (kind,) = (part for part in parts if part is not type(None))
@@ -87,5 +87,5 @@ def _names() -> dict[str, Any]:
     from steelyard.analysis.stopping import Stopping
     from steelyard.analysis.usage import FrameworkUsage, StageCost
 
-    known = (ContingencyTable, Exam, Histogram, Stopping, FrameworkUsage, StageCost)
-    return {each.__name__: each for each in known} | dict.fromkeys(_OF_RATERS, Any)
+    parts = (ContingencyTable, Exam, Histogram, Stopping, FrameworkUsage, StageCost)
+    return {part.__name__: part for part in parts} | dict.fromkeys(_OF_RATERS, Any)

@@ -16,7 +16,7 @@ from steelyard.stats.intervals import Interval
 from steelyard.types import Json
 
 if TYPE_CHECKING:
-    # Most summaries hold none of these, and who makes one imports it.
+    # Not at run time: most summaries hold none of these, and the modules that make them import them.
     from steelyard.analysis.contingency import ContingencyTable
     from steelyard.analysis.exam_values import Exam
     from steelyard.analysis.histograms import Histogram
@@ -32,7 +32,7 @@ class Consistency:
     """How consistent a judge is over the repeats of a score.
 
     Args:
-        n: scores of which two or more repeats were read.
+        n: scores with two or more parsed repeats.
         sd: mean of their standard deviations (n - 1 in the denominator), in the score's unit.
         flip_rate: mean share of a score's repeats that differ from its most frequent verdict, in [0, 1].
     """
@@ -65,7 +65,7 @@ class LabelEffect:
     Args:
         score: the score that they are about; "" where no score of the run takes labels.
         decided: author, or authors who agree, -> records that they decided; most first.
-        changed: of these, records that count otherwise than they were scored.
+        changed: of these, records whose score the labels changed.
         conflicting: records on which people disagree: they count as they were scored.
         unseen: records of the review list that nobody labelled.
         before: the headline without labels; likewise `after` with them.
@@ -195,9 +195,9 @@ class ScoreSummary:
         parts.append("-" if mean.value is None else f"{mean.value:.2f}")
         if mean.interval:
             parts.append("[{:.2f}, {:.2f}]".format(*mean.interval))
-        rest = {"unparsed": self.unparsed, "refused": self.refused, "not applicable": self.not_applicable}
+        others = {"unparsed": self.unparsed, "refused": self.refused, "not applicable": self.not_applicable}
         counts = [f"n={mean.n}", f"{self.errors} error{'' if self.errors == 1 else 's'}"]
-        counts += [f"{count} {name}" for name, count in rest.items() if count]
+        counts += [f"{count} {name}" for name, count in others.items() if count]
         if self.missing_bounds:
             counts.append("{:.2f} to {:.2f} whatever values the missing verdicts have".format(*self.missing_bounds))
         return " ".join([*parts, ", ".join(counts)])
@@ -233,44 +233,45 @@ class RunSummary:
         suite: the suite's title.
         target: the target's name.
         tags: the target's report columns.
-        state: how far it came.
+        state: `finished`, `running`, `interrupted` or `broken`.
         planned: records that a complete run has (samples times repeats).
         done: records stored, failed ones included.
         errors: records that failed.
-        from_journal: replies that were not paid for again.
+        from_journal: replies that were taken from the journal instead of a new call.
         input_tokens: of all replies in the journal; likewise `output_tokens`.
         seconds: wall time.
         created: ISO 8601.
         scores: each score over the whole run, in order of first appearance.
         groups: per score, its groups in order of first appearance; no entry for a score without groups.
         primary: the headline score's name; "" when nothing was scored.
-        unparsed_kinds: why replies could not be read -> how many.
+        unparsed_kinds: why replies could not be parsed -> how many.
         not_compared: score -> how many records it does not apply to because results were too large to be compared, or
             took too long.
         open_references: score -> how many records have a reference query whose result is not unique.
         labels: per score whose verdicts have names ("SQL incorrect"), each name -> how many records; most frequent
             first.
-        stages: what each stage asked, the target first; empty where that was not counted from the first record on.
-        spreads: per score that is to be shown so, how often it took each value.
+        stages: calls and tokens of each stage, the target first; empty where they were not counted from the first
+            record on.
+        spreads: per score with a histogram, how often it took each value.
         contingency_tables: of pairs of 0/1 scores.
         breakdowns: key of the samples' metadata -> score -> a summary per value of that key, in order of first
             appearance; no entry for a key that no sample has.
         consistency: per score whose judge was asked repeatedly, how far it agreed with itself.
-        stopping: where a rule could end the run before all samples were asked, what it decided; all that is said here
-            of scores rests on the samples that it used.
-        exams: each exam score beyond its mean.
-        also_scored: scores that read the same replies by the rules of other tools; shown apart from the run's own.
+        stopping: where a rule could end the run before all samples were asked, what it decided; all figures of scores
+            are over the samples that it used.
+        exams: details of each exam score.
+        also_scored: scores of the same replies by the rules of other tools; shown separately from the run's own.
         labelled: where people's verdicts on replies are counted, what they changed; None where only the scores are.
         matched: by what retrieved passages matched the expected sources; None where retrieval was not scored.
         framework: tokens of models that the target asked by itself, where its framework reports them; else None.
         asks_itself: whether the target is code of the user's or of a framework, which asked nothing through the
             journal: its tokens are those of `framework`, or unknown.
         damaged: a line for each record that cannot be read whole: run, sample and part. Its score's value is counted
-            where that can be read; what is told of letters, labels and kinds leaves the damaged part out.
+            where that can be read; figures on letters, labels and kinds leave the damaged part out.
         agreement: of judges and people, for each thing that two or more of them rated.
         held_to_people: each score that people labelled, compared with their labels; none if a rule ended the run.
         panels: several judges of one thing, compared with the same labels; likewise.
-        checks: what moves the verdicts of judges beside the answer; likewise.
+        checks: whether something else than the answer influences the verdicts of judges; likewise.
         jury_scores: of each panel with a jury, the mean of its verdicts, then that of each group; likewise.
         reply_forms: score -> in which form its judge was asked to reply (`JSON schema`, or `free text:` and why) ->
             records; only of judges whose verdicts are structured.
@@ -346,7 +347,7 @@ class RunSummary:
 
     @property
     def calls_saved(self) -> int:
-        """About how many calls the run did not send because a rule ended it: as many a record as the others took."""
+        """About how many calls a stopping rule saved: the mean number of calls per record, for each record not run."""
         calls = sum(stage.calls for stage in self.stages)
         left = self.planned - self.done
         return round(calls * left / self.done) if self.state == "finished" and self.done and left > 0 else 0
@@ -355,7 +356,7 @@ class RunSummary:
         """The summary of one score (by default the primary one) or of a jury, or of one group; None if there is none.
 
         Args:
-            name: of the score; that of a jury is what it rates and `_jury`.
+            name: of the score; that of a jury is what it rates, followed by `_jury`.
             group: "" is the whole run.
         """
         name = name or self.primary
@@ -363,26 +364,26 @@ class RunSummary:
         return next((score for score in among if score.name == name and score.group == group), None)
 
     def rate(self, name: str = "", group: str = "") -> ScoreSummary | None:
-        """As `score`; a score of single turns over all turns of the run, as reports show it.
+        """As `score`, but for a score of single turns over all turns of the run, as reports show it.
 
-        The mean over conversations, which weigh the same however long they are, remains where a rule may have ended
+        The mean over conversations, which have equal weight whatever their length, is used where a rule may have ended
         the run, as it decided on that mean, and for a group of samples.
 
         Args:
             name: of the score.
             group: "" is the whole run; "turn 1" is the first turn of each conversation.
         """
-        turns = next((each for each in self.turns if each.score.name == (name or self.primary)), None)
+        turns = next((entry for entry in self.turns if entry.score.name == (name or self.primary)), None)
         if turns is None or self.stopping is not None:
             return self.score(name, group)
         among = (turns.score, *turns.by_turn)
-        return next((each for each in among if each.group == group), None) or self.score(name, group)
+        return next((score for score in among if score.group == group), None) or self.score(name, group)
 
     def agreement_with_people(self, name: str) -> JudgeAgreement | None:
         """A score or a jury compared with people's labels; None where nobody labelled it."""
         juries = {panel.jury_score: panel.jury.agreement for panel in self.panels if panel.jury is not None}
-        held = {found.score: found for found in self.held_to_people} | juries
-        return held.get(name)
+        by_score = {agreement.score: agreement for agreement in self.held_to_people} | juries
+        return by_score.get(name)
 
     @property
     def exam(self) -> Exam | None:
@@ -406,7 +407,7 @@ class RunSummary:
 
     @property
     def size_warning(self) -> str:
-        """That records were left out because of the size of their results; "" where none was."""
+        """A warning that records were left out because of the size of their results; "" where none was."""
         if not self.not_compared:
             return ""
         records = f"{max(self.not_compared.values()):,} of {self.done:,} records"
@@ -469,12 +470,12 @@ class RunSummary:
             "matched": self.matched.to_json() if self.matched else None,
             "framework_usage": self.framework.to_json() if self.framework else None,
             "damaged": list(self.damaged),
-            "agreement": [each.to_json() for each in self.agreement],
-            "held_to_people": [each.to_json() for each in self.held_to_people],
+            "agreement": [agreement.to_json() for agreement in self.agreement],
+            "held_to_people": [agreement.to_json() for agreement in self.held_to_people],
             "panels": [panel.to_json() for panel in self.panels],
             "checks": [check.to_json() for check in self.checks],
             "jury_scores": [score.to_json() for score in self.jury_scores],
-            "turns": [each.to_json() for each in self.turns],
+            "turns": [turns.to_json() for turns in self.turns],
             "reply_forms": {name: dict(counts) for name, counts in self.reply_forms.items()},
         }
 

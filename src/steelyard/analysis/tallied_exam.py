@@ -26,7 +26,7 @@ def tallied_exams(
     """What `exams` returns, from counts.
 
     Raises:
-        NeedsRowsError: options stood in several orders, or the test of the letters draws permutations.
+        NeedsRowsError: options were shown in several orders, or the test of the letters draws permutations.
     """
     return tuple(
         _examined(tallies[score.name], score)
@@ -66,13 +66,13 @@ def _queue(tallies: Sequence[ScoreTally]) -> dict[str, int]:
 
 def _letter_bias(counted: Sequence[tuple[ScoreTally, Answered]]) -> LetterBias | None:
     """What `letter_bias` returns where no question was asked twice."""
-    kept = [pair for pair in counted if letter_index(pair[1].wanted) != UNPARSED and pair[1].options > 0]
-    keys = [letter_index(answered.wanted) for _, answered in kept]
+    single_keyed = [pair for pair in counted if letter_index(pair[1].wanted) != UNPARSED and pair[1].options > 0]
+    keys = [letter_index(answered.wanted) for _, answered in single_keyed]
     if len(set(keys)) < 2:
         return None
-    size = max(answered.options for _, answered in kept)
+    size = max(answered.options for _, answered in single_keyed)
     trials, wins, chosen, offered = ([0] * max(size, 26) for _ in range(4))
-    for (tally, answered), key in zip(kept, keys, strict=True):
+    for (tally, answered), key in zip(single_keyed, keys, strict=True):
         trials[key] += tally.n
         wins[key] += tally.n * (tally.value == 1)
         shown = letter_index(answered.letters) if tally.outcome == "scored" else UNPARSED
@@ -83,11 +83,11 @@ def _letter_bias(counted: Sequence[tuple[ScoreTally, Answered]]) -> LetterBias |
         LetterRecall(chr(ord("A") + at), offered[at], trials[at], chosen[at], _recall(wins[at], trials[at]))
         for at in range(size)
     )
-    asked = [at for at, n in enumerate(trials) if n]
-    test = between_places_of_counts([wins[at] for at in asked], [trials[at] for at in asked])
-    if test is None or any(at >= size for at in asked):
+    key_letters = [at for at, n in enumerate(trials) if n]
+    test = between_places_of_counts([wins[at] for at in key_letters], [trials[at] for at in key_letters])
+    if test is None or any(at >= size for at in key_letters):
         raise NeedsRowsError
-    recalls = [wins[at] / trials[at] for at in asked]
+    recalls = [wins[at] / trials[at] for at in key_letters]
     centre = math.fsum(recalls) / len(recalls)
     return LetterBias(
         letters=letters,

@@ -1,6 +1,6 @@
-"""Summaries from counts: how often each score had each outcome and value in each group, as a database counts them.
+"""Summaries from counts: how often each score had each outcome and value in each group, counted by a database.
 
-Where every row is independent of the others, means, intervals and histograms need no more than that: neither numpy nor
+Where every row is independent of the others, means, intervals and histograms need only these counts: neither numpy nor
 a row in memory, whatever the size of the run. A run that needs more (repeats, clusters, resampled intervals, letters in
 several orders) has no tallied summary, and its rows are read as columns.
 """
@@ -26,14 +26,14 @@ _ROUNDING: Final = 1e-12
 
 
 class ScoreTally(NamedTuple):
-    """How many rows of one score are alike.
+    """The number of equal rows of one score.
 
     Args:
         group: of their samples.
         outcome: of the rows.
-        value: NaN is never one; None where there is none.
+        value: a number other than NaN; None where there is none.
         n: how many.
-        answered: what the scorer of an exam kept; None for any other score.
+        answered: what the scorer of an exam stored; None for any other score.
     """
 
     group: str
@@ -44,7 +44,7 @@ class ScoreTally(NamedTuple):
 
 
 class NeedsRowsError(Exception):
-    """The counts of a score do not tell what is asked for: its rows have to be read."""
+    """The counts of a score are not enough for what is needed: its rows have to be read."""
 
 
 def summarize_tallies(

@@ -1,7 +1,7 @@
 """Scores of the single turns of conversations: their rates in a run, and how two runs differ, by conversation.
 
-The turns of a conversation depend on each other, so a conversation is a cluster: so is a sample's own cluster, and all
-repeats of a sample. Conversations of two runs differ in length. They are paired, and not their turns.
+The turns of a conversation depend on each other, so a conversation is a cluster, and so are a sample's own cluster and
+all repeats of a sample. Conversations of two runs differ in length, so conversations are paired and not turns.
 """
 
 from __future__ import annotations
@@ -62,30 +62,30 @@ def turn_summary(rows: Iterable[JudgedRow], info: ScoreInfo, intervals: Interval
     >>> turn_summary(rows, ScoreInfo("right_per_turn", (0, 1))).score.answered.n
     4
     """
-    every = list(turn_rows(rows, info.name))
-    if not any(row.group for row in every):
+    rows_of_turns = list(turn_rows(rows, info.name))
+    if not any(row.group for row in rows_of_turns):
         return None
-    scores, groups = summarize(every, infos={info.name: info}, intervals=intervals)
+    scores, groups = summarize(rows_of_turns, infos={info.name: info}, intervals=intervals)
     by_turn = [group for group in groups.get(info.name, ()) if group.group != NO_GROUP]
-    conversations = len({(row.sample, row.repeat) for row in every if row.group})
+    conversations = len({(row.sample, row.repeat) for row in rows_of_turns if row.group})
     return TurnSummary(scores[0], conversations, tuple(sorted(by_turn, key=lambda group: int(group.group[5:]))))
 
 
 def turn_differences(runs: AlignedRuns, level: float) -> tuple[ScoreDifference, ...]:
     """The difference of two runs in each score of turns that both have, over the conversations of both."""
-    names = [each.score.name for each in runs.baseline.summary.turns]
-    both = {each.score.name for each in runs.other.summary.turns}
-    found = (_difference(runs, name, level) for name in names if name in both)
-    return tuple(difference for difference in found if difference is not None)
+    names = [turns.score.name for turns in runs.baseline.summary.turns]
+    other_names = {turns.score.name for turns in runs.other.summary.turns}
+    differences = (_difference(runs, name, level) for name in names if name in other_names)
+    return tuple(difference for difference in differences if difference is not None)
 
 
 class _Side(NamedTuple):
     """The turns of a run in conversations that count.
 
     Args:
-        values: of turns that count, with the number of the conversation each is in.
-        missing: likewise the conversations of turns without a known value, as often as there are such.
-        failed: conversations without a turn that failed.
+        values: value of each turn that counts, with the number of its conversation.
+        missing: number of the conversation of each turn without a known value.
+        failed: conversations that failed and have no turn that counts.
     """
 
     values: list[tuple[float, int]]
@@ -150,26 +150,26 @@ def _compared(first: _Side, second: _Side, shared: set[int], info: ScoreInfo, le
             lower_is_better=info.lower_is_better,
         )  # fmt: skip
     before, after = ([pair for pair in side.values if pair[1] in shared] for side in (first, second))
-    every = [value for value, _ in (*before, *after)]
-    unit = range_of(info) == (0.0, 1.0) and not info.unbounded and min(every) >= 0 and max(every) <= 1
-    rate = unit and all(value in {0.0, 1.0} for value in every)
-    found = clustered_difference(_columns(after), _columns(before), rate=rate, level=level)
+    numbers = [value for value, _ in (*before, *after)]
+    unit = range_of(info) == (0.0, 1.0) and not info.unbounded and min(numbers) >= 0 and max(numbers) <= 1
+    rate = unit and all(value in {0.0, 1.0} for value in numbers)
+    means = clustered_difference(_columns(after), _columns(before), rate=rate, level=level)
     return PairedDifference(
         group="",
-        n=found.clusters,
-        baseline=found.second,
-        other=found.first,
-        difference=found.difference,
-        interval=found.interval,
-        p=found.p,
-        relative=found.difference / found.second if found.second else None,
+        n=means.clusters,
+        baseline=means.second,
+        other=means.first,
+        difference=means.difference,
+        interval=means.interval,
+        p=means.p,
+        relative=means.difference / means.second if means.second else None,
         table=None,
         unit=unit,
         interval_method=NEWCOMBE if rate else T_INTERVAL,
         test=SIGN_FLIP,
         lower_is_better=info.lower_is_better,
         missing=_missing((first, second), (before, after), shared, info),
-        standard_error=found.error if found.clusters > 1 else None,
+        standard_error=means.error if means.clusters > 1 else None,
     )
 
 
@@ -180,7 +180,7 @@ def _columns(pairs: list[tuple[float, int]]) -> tuple[list[float], list[int]]:
 def _missing(
     sides: tuple[_Side, _Side], values: tuple[list[tuple[float, int]], ...], shared: set[int], info: ScoreInfo
 ) -> MissingVerdicts | None:
-    """Turns without a known value in the conversations of both runs, and between which the difference lies."""
+    """Turns without a known value in the conversations of both runs, and the bounds of the difference."""
     counts = [sum(unit in shared for unit in side.missing) for side in sides]
     if not any(counts):
         return None

@@ -15,15 +15,15 @@ class StageCost:
 
     Args:
         stage: `target`, or the scorer's name.
-        calls: replies that its records hold, those from the journal included; sendings that failed are not.
-        from_journal: of these, how many were not paid for again.
+        calls: replies that its records hold, including those from the journal; failed requests are not counted.
+        from_journal: of these, how many were taken from the journal instead of a new call.
         input_tokens: of all its replies; likewise `output_tokens`.
-        estimated: replies whose tokens the endpoint did not say, so that they were estimated.
-        money: what all its replies cost at the prices when they were asked, those from the journal included; None where
-            one of them has no cost.
+        estimated: replies whose tokens were estimated, as the endpoint did not report them.
+        money: cost of all its replies at the prices when they were requested, including those from the journal; None
+            where one of them has no cost.
         currency: of the money.
-        cached_tokens: of the input tokens, those that endpoints say they had in their caches; such tokens cost less
-            where prices say so. 0 also where an endpoint does not tell, and in runs of older versions.
+        cached_tokens: of the input tokens, those that endpoints report as cached; they cost less where prices say so.
+            0 also where an endpoint does not report them, and in runs of older versions.
     """
 
     stage: str
@@ -72,8 +72,8 @@ class FrameworkUsage:
         '1,200 tokens in and 80 out, as the framework reports (for 2 of 3 records, 1 of them in part)'
         """
         part = f", {self.in_part:,} of them in part" if self.in_part else ""
-        of = f" (for {self.records:,} of {done:,} records{part})" if self.records < done or part else ""
-        return f"{self.input_tokens:,} tokens in and {self.output_tokens:,} out, as the framework reports{of}"
+        scope = f" (for {self.records:,} of {done:,} records{part})" if self.records < done or part else ""
+        return f"{self.input_tokens:,} tokens in and {self.output_tokens:,} out, as the framework reports{scope}"
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
@@ -81,7 +81,7 @@ class FrameworkUsage:
 
 
 def money_text(amount: float, currency: str) -> str:
-    """An amount as it is shown: with two decimals from one unit on, else with three digits that count.
+    """An amount for display: with two decimals from 1 on, else with three significant digits.
 
     >>> money_text(1234.5, "USD"), money_text(0.0000921, "CNY"), money_text(0, "")
     ('1,234.50 USD', '0.0000921 CNY', '0')

@@ -1,8 +1,8 @@
 """Agreement between raters (judges, people): Cohen's kappa and Krippendorff's alpha, with cluster bootstrap intervals.
 
-Both compare the observed disagreement with the one expected by chance: 1 is perfect agreement, 0 is as by chance, below
-0 is worse. A correlation (`correlation`) does not see a rater who is always one point stricter; these do. Ratings
-that are None or NaN are missing: kappa leaves the pair out, alpha uses what the other raters said.
+Both compare the observed disagreement with the one expected by chance: 1 is perfect agreement, 0 is chance level, below
+0 is worse. A correlation (`correlation`) ignores that a rater is always one point stricter; these do not. Ratings that
+are None or NaN are missing: kappa leaves the pair out, alpha uses the ratings of the other raters.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KappaWeights = Literal["linear", "quadratic"]
 RatingScale = Literal["nominal", "ordinal", "interval"]
 
 _MOST_CATEGORIES: Final = 200
-_EQUAL: Final = "all ratings are equal, so that raters could not have disagreed by chance"
+_EQUAL: Final = "all ratings are equal, so no disagreement is expected by chance"
 
 
 def cohen_kappa(  # noqa: PLR0913  # two lists, what the ratings are, and how the interval is made
@@ -62,8 +62,8 @@ def cohen_kappa(  # noqa: PLR0913  # two lists, what the ratings are, and how th
     categories that occur, so that 1, 2, 5 are one apart each; here 2 and 5 are three apart.
 
     >>> first, second = ["yes"] * 25 + ["no"] * 25, ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
-    >>> found = cohen_kappa(first, second)  # (0.7 - 0.5) / (1 - 0.5)
-    >>> round(found.value, 4)
+    >>> kappa = cohen_kappa(first, second)  # (0.7 - 0.5) / (1 - 0.5)
+    >>> round(kappa.value, 4)
     0.4
     >>> round(cohen_kappa([1, 2, 3, 3], [1, 2, 3, 1], weights="quadratic").value, 4)  # 1 - 4 * 4 / 26
     0.3846
@@ -73,8 +73,8 @@ def cohen_kappa(  # noqa: PLR0913  # two lists, what the ratings are, and how th
     coded = _coded([list(first), list(second)], categories, ordered=weights is not None)
     if len(coded.positions) > _MOST_CATEGORIES:
         raise ValueError(
-            f"kappa takes up to {_MOST_CATEGORIES} categories, but there are {len(coded.positions)}: numbers that "
-            "differ so much have a correlation, or krippendorff_alpha(..., scale='interval')"
+            f"kappa takes up to {_MOST_CATEGORIES} categories, but there are {len(coded.positions)}: for such "
+            "numbers use a correlation, or krippendorff_alpha(..., scale='interval')"
         )
     ratings = collapse(coded.table, clusters, fewest=2)
     statistic = _kappa(ratings, coded.positions, weights)
@@ -85,8 +85,8 @@ def _kappa(ratings: Ratings, positions: Array, weights: KappaWeights | None) -> 
     import numpy as np
 
     codes = ratings.patterns.astype(int)
-    apart = np.abs(positions[:, None] - positions)
-    cost = (apart > 0).astype(float) if weights is None else apart if weights == "linear" else apart**2
+    distances = np.abs(positions[:, None] - positions)
+    cost = (distances > 0).astype(float) if weights is None else distances if weights == "linear" else distances**2
     one_hot = [np.eye(len(positions))[side] for side in codes.T]
     observed = cost[codes[:, 0], codes[:, 1]]
 
@@ -127,7 +127,7 @@ def krippendorff_alpha(
         level: confidence level in (0, 1).
         seed: of numpy's default generator.
 
-    Units with fewer than two ratings say nothing of agreement and are left out; `missing` counts them.
+    Units with fewer than two ratings say nothing about agreement and are left out; `missing` counts them.
 
     Raises:
         ValueError: fewer than two raters, lists of different lengths, an unknown scale, a rating that is not among
@@ -160,7 +160,7 @@ def krippendorff_alpha(
 
 
 class _Coded(NamedTuple):
-    """Ratings as codes of sorted categories, units x raters, NaN where there is none; and where each category lies."""
+    """Ratings as category codes, units x raters, NaN where there is none; and the position of each category."""
 
     table: Array
     positions: Array
@@ -176,7 +176,7 @@ def _coded(raters: Sequence[Sequence[Any]], categories: Sequence[Any] | None, *,
         try:
             numbers = np.stack([as_numbers(rater) for rater in raters], axis=1)
         except ValueError as error:
-            raise ValueError(f"{error}; name the order of categories that are texts: categories=[...]") from None
+            raise ValueError(f"{error}; give the order of categories that are texts: categories=[...]") from None
         values = np.unique(numbers[~np.isnan(numbers)])
         return _Coded(np.where(np.isnan(numbers), np.nan, np.searchsorted(values, numbers)), values)
     codes = {category: code for code, category in enumerate(categories or ())}
@@ -260,7 +260,7 @@ def _levels(ratings: Ratings) -> tuple[Array, Array]:
 
 
 def _one_less(observed: Array, expected: Array) -> Array:
-    """1 - observed / expected; NaN where no disagreement was to be expected."""
+    """1 - observed / expected; NaN where no disagreement is expected."""
     import numpy as np
 
     defined = expected > 1e-9 * np.maximum(np.abs(observed), 1e-3)

@@ -1,4 +1,4 @@
-"""Exact statistics of a count: k successes in n independent trials. On `math` alone."""
+"""Exact statistics of a count: k successes in n independent trials. Needs only `math`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from steelyard.stats.intervals import Interval, check_counts, check_level
 from steelyard.stats.quantiles import beta_quantile, log_beta
 
 _EQUAL: Final = 1 + 1e-7
-"""Two outcomes count as equally likely within this factor, as scipy and R have it: both are rounded."""
+"""Two outcomes count as equally likely within this factor, as in scipy and R: both probabilities are rounded."""
 
 
 def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Interval:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 RESAMPLES: Final = 9_999
 _DRAWS: Final = 20_000_000
-"""Clusters drawn in all: 9,999 resamples of 2,000 clusters take 0.4 s, the 1,000 of 20,000 clusters as long."""
+"""Clusters drawn in total: 9,999 resamples of 2,000 clusters take 0.4 s, and so do 1,000 of 20,000 clusters."""
 _CELLS_AT_ONCE: Final = 2_000_000
 _ROUNDING: Final = 1e-12
-"""Relative difference of two sums that counts as none."""
+"""Relative difference of two sums below which they count as equal."""
 
 
 def percentile_bootstrap(
@@ -76,7 +76,7 @@ def bca_bootstrap(
         level: confidence level in (0, 1).
         seed: of numpy's default generator.
 
-    Returns None when all clusters have the same mean, or there are fewer than three: no skewness can be had from two.
+    Returns None when all clusters have the same mean, or there are fewer than three: two have no skewness.
 
     Source: B. Efron, "Better bootstrap confidence intervals", JASA 82, 1987; the jackknife by cluster as in Davison and
     Hinkley 1997, section 5.3.2.
@@ -105,14 +105,14 @@ def _acceleration(sums: Array, sizes: Array) -> float:
     import numpy as np
 
     without = (sums.sum() - sums) / (sizes.sum() - sizes)
-    apart = without.mean() - without
-    squares = float((apart**2).sum())
-    return float((apart**3).sum()) / (6 * squares**1.5) if squares > np.finfo(float).tiny else 0.0
+    deviations = without.mean() - without
+    squares = float((deviations**2).sum())
+    return float((deviations**3).sum()) / (6 * squares**1.5) if squares > np.finfo(float).tiny else 0.0
 
 
 def _shifted(z: float, bias: float, skewness: float) -> float:
     reach = 1 - skewness * (bias + z)
-    # Beyond the pole the correction has no meaning; the end of the draws is what it tends to.
+    # Beyond the pole the correction is not defined; its limit is the end of the draws.
     if reach <= 0:
         return float(z > 0)
     return normal_share(bias + (bias + z) / reach)
@@ -123,8 +123,8 @@ def resampled_means(sums: Array, sizes: Array, *, seed: int) -> Array | None:
     import numpy as np
 
     # Clusters of one mean, whatever their sizes: resampling them would give an interval without width.
-    apart = np.abs(sums - sums.sum() / sizes.sum() * sizes)
-    if float(apart.max()) <= _ROUNDING * float(np.abs(sums).max()):
+    deviations = np.abs(sums - sums.sum() / sizes.sum() * sizes)
+    if float(deviations.max()) <= _ROUNDING * float(np.abs(sums).max()):
         return None
     alike, counts = np.unique(np.stack([sums, sizes]), axis=1, return_counts=True)
     rng = np.random.default_rng(seed)

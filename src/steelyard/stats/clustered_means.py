@@ -1,4 +1,4 @@
-"""The difference of two means over the same clusters, each of which may have more values under one condition.
+"""The difference of two means over the same clusters, which may have more values under one condition than the other.
 
 Conversations of two systems are of different length: their turns make no pairs, but the conversations do.
 """
@@ -29,7 +29,7 @@ class ClusteredDifference(NamedTuple):
 
     Args:
         first: mean over all values of the first condition; likewise `second`.
-        interval: of first - second; None where the clusters say nothing of its spread.
+        interval: of first - second; None where its spread is not known from the clusters.
         p: two-sided, of the hypothesis that swapping the conditions within a cluster changes nothing.
         clusters: how many there are.
         error: standard error of the difference; infinite for a single cluster.
@@ -44,7 +44,7 @@ class ClusteredDifference(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Of the first and the second."""
+        """The first mean minus the second."""
         return self.first - self.second
 
 
@@ -84,22 +84,22 @@ def clustered_difference(
     mean1, mean2 = float(values1.mean()), float(values2.mean())
     sums1 = np.bincount(at1, weights=values1 - mean1, minlength=count)
     sums2 = np.bincount(at2, weights=values2 - mean2, minlength=count)
-    moved = sums1 / n1 - sums2 / n2
-    error = math.sqrt(count / (count - 1) * float(moved @ moved)) if count > 1 else math.inf
+    influence = sums1 / n1 - sums2 / n2
+    error = math.sqrt(count / (count - 1) * float(influence @ influence)) if count > 1 else math.inf
     pooled = float((values1.sum() + values2.sum()) / (n1 + n2))
     parts = np.bincount(at1, weights=values1 - pooled, minlength=count) / n1
     parts -= np.bincount(at2, weights=values2 - pooled, minlength=count) / n2
     if rate:
         interval: Interval | None = _of_rates((values1, at1, sums1), (values2, at2, sums2), level)
     else:
-        interval = mean_interval(mean1 - mean2 + count * moved, level=level)
+        interval = mean_interval(mean1 - mean2 + count * influence, level=level)
     return ClusteredDifference(mean1, mean2, interval, sign_flip(parts), count, error)
 
 
 def _sides(
     first: tuple[ArrayLike, ArrayLike], second: tuple[ArrayLike, ArrayLike]
 ) -> tuple[tuple[Array, Array, int], tuple[Array, Array, int], int]:
-    """Values, the cluster of each as 0 to G - 1, and their number, of both sides; and G."""
+    """Of each side the values, their cluster numbers (0 to G - 1) and their count; then G."""
     import numpy as np
 
     values = [np.asarray(side[0], dtype=float) for side in (first, second)]

@@ -1,8 +1,8 @@
-"""What several raters of unknown quality say together: Dawid and Skene's estimate of the truth and of their errors.
+"""The consensus of several raters of unknown quality: Dawid and Skene's estimate of the truth and of their errors.
 
-A majority gives every rater one vote. This model learns from the ratings alone how often each rater takes one category
-for another, and counts a vote by that. It needs raters who err independently of each other given the truth: judges of
-one family, or with one prompt, do not, and the model then believes what they share.
+A majority gives every rater one vote. This model learns from the ratings alone how often each rater confuses one
+category with another, and weighs votes accordingly. It needs raters who err independently of each other given the
+truth: judges of one family, or with one prompt, do not, and the model then takes their common errors for the truth.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _SMALLEST: Final = 1e-300
-"""Stands for a probability of 0 inside a logarithm."""
+"""Used in place of a probability of 0 in a logarithm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,13 +26,14 @@ class Consensus:
     """The estimated truth behind ratings, and the estimated errors of each rater.
 
     Args:
-        categories: in order; numbers ascending, as far as they can be compared.
+        categories: sorted; by their text where they cannot be compared.
         shares: how often each category is the true one, of all units.
-        errors: (raters, true category, said category), each row a distribution: how often a rater says what.
-        chances: (units, categories), how likely each category is the true one of a unit.
+        errors: (raters, true category, rated category), each row a distribution: how often a rater gives which
+            category.
+        chances: (units, categories), the probability that each category is the true one of a unit.
         raters: in the order of `errors`.
         log_likelihood: of the ratings.
-        iterations: until nothing changed.
+        iterations: until convergence.
         converged: whether they ended before the limit.
     """
 
@@ -69,12 +70,12 @@ def dawid_skene(
         p_j = mean_u T_uj        pi_rjk = sum_u T_uj n_urk / sum_uk T_uj n_urk        T_uj ~ p_j prod_rk pi_rjk^n_urk
 
     beginning with T_uj as the share of votes for j, until no T changes by more than `tolerance`. That start decides
-    which category is called which: raters who are mostly worse than chance turn it round.
+    which category is which: where raters are mostly worse than chance, categories are swapped.
 
     Args:
         ratings: one list per rater, of equal length; None or NaN is missing.
         raters: a name per list; lists of equal names are several ratings by one rater. None: all are different.
-        most: iterations at most.
+        most: largest number of iterations.
         tolerance: see above.
 
     Raises:
@@ -83,26 +84,26 @@ def dawid_skene(
     Source: A. P. Dawid and A. M. Skene, "Maximum likelihood estimation of observer error-rates using the EM algorithm",
     Applied Statistics 28, 1979, equations 2.3 to 2.5, started as in 3.1.
 
-    >>> found = dawid_skene([[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0]])
-    >>> found.verdicts(), found.errors[2].round(2).tolist()
+    >>> consensus = dawid_skene([[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0]])
+    >>> consensus.verdicts(), consensus.errors[2].round(2).tolist()
     ([1, 1, 1, 0, 0, 0], [[0.67, 0.33], [0.33, 0.67]])
     """
     import numpy as np
 
-    lists = [list(one) for one in ratings]
+    lists = [list(entries) for entries in ratings]
     names = list(range(len(lists))) if raters is None else list(raters)
     if len(names) != len(lists):
         raise ValueError(f"{len(lists)} lists of ratings and {len(names)} names of raters: give one name per list")
-    if len({len(one) for one in lists}) > 1:
+    if len({len(entries) for entries in lists}) > 1:
         raise ValueError("lists of ratings have one entry per unit (None for a missing one); these differ in length")
     counts, categories, distinct = _counted(lists, names)
     votes = counts.sum(axis=(1, 2))
     if not votes.any():
         raise ValueError("a consensus needs ratings, but there are none")
-    # Few ways to rate occur, and units that were rated alike have the same chances.
+    # Few different ratings of a unit occur, and units with equal ratings have the same chances.
     flat = counts[votes > 0].reshape(int((votes > 0).sum()), -1)
-    ways, of_unit, units = np.unique(flat, axis=0, return_inverse=True, return_counts=True)
-    known = ways.reshape(len(ways), len(distinct), len(categories))
+    patterns, pattern_of_unit, units = np.unique(flat, axis=0, return_inverse=True, return_counts=True)
+    known = patterns.reshape(len(patterns), len(distinct), len(categories))
     chances = known.sum(axis=1) / known.sum(axis=(1, 2))[:, None]
     change, iterations, likelihood = math.inf, 0, 0.0
     shares, errors = _rates(known, chances, units)
@@ -113,7 +114,7 @@ def dawid_skene(
         change, likelihood = float(np.abs(chances - before).max()), float(units @ logs)
         iterations += 1
     everywhere = np.full((len(votes), len(categories)), 1 / len(categories))
-    everywhere[votes > 0] = chances[of_unit.reshape(-1)]
+    everywhere[votes > 0] = chances[pattern_of_unit.reshape(-1)]
     return Consensus(categories, shares, errors, everywhere, distinct, likelihood, iterations, change <= tolerance)
 
 
@@ -123,16 +124,16 @@ def _counted(
     """(units, raters, categories): how often each rater gave each category to a unit."""
     import numpy as np
 
-    found = {value for one in lists for value in one if not _is_missing(value)}
+    values = {value for entries in lists for value in entries if not _is_missing(value)}
     try:
-        categories = tuple(sorted(found))  # type: ignore[type-var]  # numbers or texts; a mixture has no order
+        categories = tuple(sorted(values))  # type: ignore[type-var]  # numbers or texts; a mixture has no order
     except TypeError:
-        categories = tuple(sorted(found, key=repr))
+        categories = tuple(sorted(values, key=repr))
     code = {category: at for at, category in enumerate(categories)}
     row = {name: at for at, name in enumerate(dict.fromkeys(names))}
     counts = np.zeros((len(lists[0]) if lists else 0, len(row), len(categories)))
-    for name, one in zip(names, lists, strict=True):
-        for unit, value in enumerate(one):
+    for name, entries in zip(names, lists, strict=True):
+        for unit, value in enumerate(entries):
             if not _is_missing(value):
                 counts[unit, row[name], code[value]] += 1
     return counts, categories, tuple(row)
@@ -143,17 +144,17 @@ def _is_missing(value: Hashable | None) -> bool:
 
 
 def _rates(counts: Array, chances: Array, units: Array) -> tuple[Array, Array]:
-    """Shares of the categories and errors of the raters, given the truth of each way to rate and its units."""
+    """Shares of the categories and errors of the raters, given the chances of each rating pattern and its units."""
     import numpy as np
 
-    said = np.einsum("uj,urk->rjk", chances * units[:, None], counts)
-    totals = said.sum(axis=2, keepdims=True)
-    even = np.full_like(said, 1 / said.shape[2])
-    return units @ chances / units.sum(), np.divide(said, totals, out=even, where=totals > 0)
+    rated = np.einsum("uj,urk->rjk", chances * units[:, None], counts)
+    totals = rated.sum(axis=2, keepdims=True)
+    even = np.full_like(rated, 1 / rated.shape[2])
+    return units @ chances / units.sum(), np.divide(rated, totals, out=even, where=totals > 0)
 
 
 def _chances(counts: Array, shares: Array, errors: Array) -> tuple[Array, Array]:
-    """The chance of each category to be the true one, and the log likelihood of the ratings, of each way to rate."""
+    """Per rating pattern, the chance of each category to be the true one, and the log likelihood of the ratings."""
     import numpy as np
 
     logs = np.log(np.maximum(shares, _SMALLEST)) + np.einsum(

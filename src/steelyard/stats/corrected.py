@@ -1,9 +1,9 @@
 """A rate or mean that a judge gave, corrected by people's labels of some of its records.
 
-What the judge says of all records is many verdicts with an unknown error, what people say of some is few without it.
-Both together estimate what people would say on average of all such records. `corrected_mean` picks the method from the
-number of labels, what the judge said and how many labels are of the rarer kind, never from the widths of intervals, as
-the narrowest of several intervals holds less than each. Measured coverage is in docs/explanation/statistics.md.
+The judge gives many verdicts with an unknown error, people give few labels without it. Both together estimate what
+people would say on average of all such records. `corrected_mean` picks the method from the number of labels, the
+verdicts and the number of labels of the rarer class, never from the widths of intervals: choosing the narrowest of
+several intervals lowers the coverage. Measured coverage is in docs/explanation/statistics.md.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 CorrectionMethod = Literal["post-stratified", "ppi++", "labels alone"]
 
 FEWEST_LABELS: Final = 30
-"""Labelled records below which only their number is told."""
+"""Fewest labelled records for a corrected value."""
 FEWEST_CLUSTERS: Final = 30
 """Clusters below which the error by cluster is itself unknown."""
 _RARER: Final = 40
 """Labels of the rarer class from which the normal approximation of PPI++ holds."""
 _CELL: Final = 10
-"""Labelled records in each cell of label by verdict that it needs beside: a judge who was wrong once shows no error."""
+"""Labelled records that PPI++ also needs in each cell of label by verdict: with few errors, their rate is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +55,18 @@ class CorrectedMean:
     """What people would say on average of all records, estimated from some labels and all verdicts.
 
     Args:
-        value: None where there are too few labels or clusters; `reason` says so.
-        interval: at `level`; None likewise, or where equal labels off any scale show no spread.
-        method: how it was made.
-        why: why by this method, as a clause.
+        value: None where there are too few labels or clusters, with the reason in `reason`.
+        interval: at `level`; None likewise, or where labels are all equal and no scale is known.
+        method: of the correction.
+        why: the reason for this method, as a clause.
         raw: the judge's own mean over all records with a verdict; None where it gave none.
         n: labelled records.
         total: all records.
         clusters: of the labelled records.
         level: of the interval.
         reason: why there is no value or interval; "" where there is.
-        influence: how much each cluster (each record, where they are independent) moves the value; for differences.
-        raw_interval: of `raw`: how far the judge's own mean would vary, which says nothing of what people would say.
+        influence: influence of each cluster on the value (of each record, where they are independent); for differences.
+        raw_interval: of `raw`: the sampling error of the judge's own mean, whatever people would say.
     """
 
     value: float | None
@@ -94,21 +94,21 @@ def corrected_mean(
 
     Labels and verdicts of 0 and 1 are a rate. It is post-stratified by the verdict (`_post_stratified`); from 40 labels
     of the rarer class and 10 in each cell of label by verdict on it is PPI++ (`_ppi`), which then is narrower, unless
-    verdicts are missing. Other numbers are PPI++. Labels alone are used where the judge says the same of all, or where
-    the records without a label are fewer than half of those with one, so that they have little to add.
+    verdicts are missing. Other numbers are PPI++. Labels alone are used where all verdicts are equal, or where
+    the records without a label are fewer than half of those with one, so that they add little.
 
     Args:
-        data: of which 30 records or more are labelled, in 30 clusters or more; below there is no value.
+        data: with 30 or more labelled records in 30 or more clusters; with fewer there is no value.
         scale: lowest and highest possible value; a rate has (0, 1).
         level: confidence level in (0, 1).
-        method: instead of the one that is chosen.
+        method: use this one instead of the automatic choice.
 
     Raises:
         ValueError: no label, a level out of range, or post-stratification of other numbers than 0 and 1.
 
     >>> labels = [1] * 40 + [0] * 10 + [0] * 45 + [1] * 5 + [None] * 300
-    >>> found = corrected_mean(JudgedLabels(labels, [1] * 50 + [0] * 50 + [1] * 210 + [0] * 90))
-    >>> found.method, round(found.raw, 2), round(found.value, 3)  # 0.65 * 0.8 + 0.35 * 0.1
+    >>> mean = corrected_mean(JudgedLabels(labels, [1] * 50 + [0] * 50 + [1] * 210 + [0] * 90))
+    >>> mean.method, round(mean.raw, 2), round(mean.value, 3)  # 0.65 * 0.8 + 0.35 * 0.1
     ('post-stratified', 0.65, 0.555)
     """
     import numpy as np
@@ -121,11 +121,11 @@ def corrected_mean(
     if method == "post-stratified":
         check_binary(data)
     judged = np.asarray(data.verdicts)
-    given = judged[~np.isnan(judged)]
-    raw = float(given.mean()) if len(given) else None
+    known_verdicts = judged[~np.isnan(judged)]
+    raw = float(known_verdicts.mean()) if len(known_verdicts) else None
     raw_limits = _raw_interval(data, level, (0.0, 1.0) if rate else scale)
     clusters = len(labels) if units is None else len(np.unique(units))
-    chosen, why = (method, "as asked for") if method else _method(data, rate=rate)
+    chosen, why = (method, "as requested") if method else _method(data, rate=rate)
     n, total = len(labels), len(judged)
     blank = CorrectedMean(None, None, chosen, why, raw, n, total, clusters, level, raw_interval=raw_limits)
     if len(labels) < FEWEST_LABELS:
@@ -138,9 +138,9 @@ def corrected_mean(
         "ppi++": lambda: _ppi(data, level, (0.0, 1.0) if rate else scale),
         "labels alone": lambda: _labels_alone(data, level, (0.0, 1.0) if rate else scale, rate=rate),
     }
-    made = makers[chosen]()
-    reason = "" if made.interval else "no interval: the labels are all alike, and the scale is not known"
-    return replace(blank, value=made.value, interval=made.interval, reason=reason, influence=made.influence)
+    result = makers[chosen]()
+    reason = "" if result.interval else "no interval: the labels are all equal, and the scale is not known"
+    return replace(blank, value=result.value, interval=result.interval, reason=reason, influence=result.influence)
 
 
 def _raw_interval(data: JudgedLabels, level: float, scale: tuple[float, float] | None) -> Interval | None:
@@ -148,21 +148,21 @@ def _raw_interval(data: JudgedLabels, level: float, scale: tuple[float, float] |
     import numpy as np
 
     verdicts = np.asarray(data.verdicts)
-    there = ~np.isnan(verdicts)
-    if not there.any():
+    has_verdict = ~np.isnan(verdicts)
+    if not has_verdict.any():
         return None
-    given = verdicts[there]
+    known_verdicts = verdicts[has_verdict]
     units = cluster_numbers(data)
-    clusters = None if units is None else units[there]
-    if not np.isin(given, (0.0, 1.0)).all():
-        return mean_interval(given, clusters=clusters, level=level, scale=scale)
+    clusters = None if units is None else units[has_verdict]
+    if not np.isin(known_verdicts, (0.0, 1.0)).all():
+        return mean_interval(known_verdicts, clusters=clusters, level=level, scale=scale)
     if clusters is None:
-        return wilson(int(given.sum()), len(given), level)
-    return wilson_clustered(given, clusters=clusters, level=level)
+        return wilson(int(known_verdicts.sum()), len(known_verdicts), level)
+    return wilson_clustered(known_verdicts, clusters=clusters, level=level)
 
 
 def _method(data: JudgedLabels, *, rate: bool) -> tuple[CorrectionMethod, str]:
-    """The method, and why it."""
+    """The method, and the reason for it."""
     import numpy as np
 
     labels, verdicts, _, _ = labelled_part(data)
@@ -195,8 +195,8 @@ def _rate_method(labels: Array, verdicts: Array, *, missing: bool) -> tuple[Corr
 def _alike(values: Array) -> bool:
     import numpy as np
 
-    given = values[~np.isnan(values)]
-    return not len(given) or float(np.ptp(given)) == 0
+    known = values[~np.isnan(values)]
+    return not len(known) or float(np.ptp(known)) == 0
 
 
 class _Corrected(NamedTuple):
@@ -219,7 +219,7 @@ def _post_stratified(data: JudgedLabels, level: float) -> _Corrected:
     Source: D. Holt and T. M. F. Smith, "Post stratification", JRSS A 142, 1979; G. Y. Zou and A. Donner, "Construction
     of confidence limits about effect measures: a general approach", Statistics in Medicine 27, 2008 (MOVER); exact
     limits for weights and clusters as in `weighted_share`. The factor D is ours; so is
-    that labels of a stratum that are all alike are taken to be as dependent within clusters as all labels are.
+    the rule that equal labels of a stratum count as dependent within clusters as much as all labels do.
     """
     import numpy as np
 
@@ -235,32 +235,32 @@ def _post_stratified(data: JudgedLabels, level: float) -> _Corrected:
         of_all = np.isnan(judged) if math.isnan(verdict) else judged == verdict
         if not of_all.any():
             continue
-        held = of_all[rows]
+        in_stratum = of_all[rows]
         weight = float(of_all.mean())
-        if not held.any():
+        if not in_stratum.any():
             below.append(weight * overall.share)
             above.append(weight * (1 - overall.share))
             continue
-        own_units = None if units is None else units[held]
-        share = weighted_share(labels[held], weights[held], own_units, alike=alike)
+        own_units = None if units is None else units[in_stratum]
+        share = weighted_share(labels[in_stratum], weights[in_stratum], own_units, alike=alike)
         predicted[of_all] = share.share
         low, high = share.exact(level)
         below.append(weight * (share.share - low))
         above.append(weight * (high - share.share))
-        part = weight * weights[held] * (labels[held] - share.share) / weights[held].sum()
-        influence[rows[held]] = part
+        part = weight * weights[in_stratum] * (labels[in_stratum] - share.share) / weights[in_stratum].sum()
+        influence[rows[in_stratum]] = part
         variances.append(_variance(part, own_units))
     value = float(predicted.mean())
     mix = _mix_limits(predicted, all_units, level)
     influence += (predicted - value) / len(predicted)
-    moved = influence if all_units is None else np.bincount(all_units, weights=influence)
+    cluster_influence = influence if all_units is None else np.bincount(all_units, weights=influence)
     joint = 1.0
     if all_units is not None:
         spread = clustered_spread(predicted, all_units).error ** 2
-        joint = max(1.0, _variance(moved, None) / parts) if (parts := sum(variances) + spread) > 0 else 1.0
+        joint = max(1.0, _variance(cluster_influence, None) / parts) if (parts := sum(variances) + spread) > 0 else 1.0
     low = value - math.sqrt(joint * sum(side**2 for side in below) + joint * (value - mix.low) ** 2)
     high = value + math.sqrt(joint * sum(side**2 for side in above) + joint * (mix.high - value) ** 2)
-    return _Corrected(value, Interval(max(0.0, low), min(1.0, high)), moved)
+    return _Corrected(value, Interval(max(0.0, low), min(1.0, high)), cluster_influence)
 
 
 def _mix_limits(predicted: Array, units: Array | None, level: float) -> Interval:
@@ -275,12 +275,12 @@ def _mix_limits(predicted: Array, units: Array | None, level: float) -> Interval
     # The error has n - 1 in its denominator, Wilson's equation n.
     trials = min(n, effective * n / max(1, n - 1)) if units is None else min(n, effective)
     z = normal_quantile(quantile) if units is None else t_quantile(quantile, clusters - 1)
-    found = score_interval(share, trials, z)
-    return Interval(low + (high - low) * found.low, low + (high - low) * found.high)
+    limits = score_interval(share, trials, z)
+    return Interval(low + (high - low) * limits.low, low + (high - low) * limits.high)
 
 
 def _variance(influence: Array, units: Array | None) -> float:
-    """The variance of a sum of independent parts with mean 0, from the parts themselves: G / (G - 1) sum of squares."""
+    """The variance of a sum of independent parts with mean 0, from the parts: G / (G - 1) sum of squares."""
     import numpy as np
 
     sums = influence if units is None else np.bincount(units, weights=influence)
@@ -300,7 +300,7 @@ def _ppi(data: JudgedLabels, level: float, scale: tuple[float, float] | None) ->
         labelled: w_i (y_i - c f_i - mean) + c (f_i - mean f) / N        others: c (f_i - mean f) / N
 
     with w_i the weights over their sum, and the quantile is t with n - 1 degrees of freedom. A missing verdict counts
-    as the mean of the others: any guess is allowed that does not see the label.
+    as the mean of the others: any guess that does not use the label is allowed.
 
     Source: A. N. Angelopoulos, J. C. Duchi and T. Zrnic, "PPI++: efficient prediction-powered inference", 2023, section
     6. Deviations: variances divide by n - 1, covariance and variance of c alike and over labelled
@@ -316,30 +316,30 @@ def _ppi(data: JudgedLabels, level: float, scale: tuple[float, float] | None) ->
     verdicts, share = judged[rows], weights / weights.sum()
     slope = _tuned_slope(labels, verdicts, share, len(others))
     n, total = len(rows), len(judged)
-    rest = labels - slope * verdicts
-    value = slope * float(judged.mean()) + float(share @ rest)
+    residuals = labels - slope * verdicts
+    value = slope * float(judged.mean()) + float(share @ residuals)
     influence = np.zeros(total)
-    influence[rows] = share * (rest - share @ rest) + slope * (verdicts - share @ verdicts) / total
+    influence[rows] = share * (residuals - share @ residuals) + slope * (verdicts - share @ verdicts) / total
     if len(others):
         influence[others] = slope * (judged[others] - judged[others].mean()) / total
-    moved: Array = influence
+    cluster_influence: Array = influence
     if all_units is None or units is None:
         of_labels, of_others = influence[rows], influence[others]
         squared = n / (n - 1) * float(of_labels @ of_labels)
         squared += len(others) / max(1, len(others) - 1) * float(of_others @ of_others)
         df = n - 1
     else:
-        moved = np.bincount(all_units, weights=influence)
-        squared, df = _variance(moved, None), len(np.unique(units)) - 1
+        cluster_influence = np.bincount(all_units, weights=influence)
+        squared, df = _variance(cluster_influence, None), len(np.unique(units)) - 1
     half = t_quantile((1 + level) / 2, df) * math.sqrt(squared)
     low, high = value - half, value + half
     if scale:
         value, low, high = (min(scale[1], max(scale[0], number)) for number in (value, low, high))
-    return _Corrected(value, Interval(low, high), moved)
+    return _Corrected(value, Interval(low, high), cluster_influence)
 
 
 def _tuned_slope(labels: Array, verdicts: Array, share: Array, others: int) -> float:
-    """The slope of labels on verdicts, kept where PPI++ keeps its lambda, in [0, 1] by M / (n + M)."""
+    """The slope of labels on verdicts, limited as PPI++ limits its lambda = slope * M / (n + M), to [0, 1]."""
     centred = verdicts - share @ verdicts
     spread = float(share @ centred**2)
     if spread <= 0 or not others:
@@ -358,14 +358,16 @@ def _labels_alone(data: JudgedLabels, level: float, scale: tuple[float, float] |
     influence = np.zeros(len(np.asarray(data.labels)))
     influence[~np.isnan(np.asarray(data.labels))] = share * (labels - value)
     all_units = cluster_numbers(data)
-    moved = influence if all_units is None else np.bincount(all_units, weights=influence)
+    cluster_influence = influence if all_units is None else np.bincount(all_units, weights=influence)
     if rate:
-        return _Corrected(value, weighted_share(labels, weights, units).exact(level), moved)
+        return _Corrected(value, weighted_share(labels, weights, units).exact(level), cluster_influence)
     if float(np.ptp(weights)) == 0 or float(np.ptp(labels)) == 0:
-        return _Corrected(value, mean_interval(labels, clusters=units, level=level, scale=scale), moved)
-    half = t_quantile((1 + level) / 2, len(labels) - 1) * math.sqrt(_variance(moved, None))
+        return _Corrected(value, mean_interval(labels, clusters=units, level=level, scale=scale), cluster_influence)
+    half = t_quantile((1 + level) / 2, len(labels) - 1) * math.sqrt(_variance(cluster_influence, None))
     low, high = value - half, value + half
-    return _Corrected(value, Interval(max(low, scale[0]), min(high, scale[1])) if scale else Interval(low, high), moved)
+    return _Corrected(
+        value, Interval(max(low, scale[0]), min(high, scale[1])) if scale else Interval(low, high), cluster_influence
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +378,7 @@ class CorrectedDifference:
         value: first minus second; None where one of them has no value or interval, and `reason` says so.
         interval: at the level of both.
         first: the corrected mean of the first side; likewise `second`.
-        correlation: of their errors, as it was used: 0 where they rest on different records.
+        correlation: of their errors, as used for the interval: 0 where they come from different records.
         reason: why there is no value; "" where there is.
     """
 
@@ -395,7 +397,7 @@ def corrected_difference(
     scale: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> CorrectedDifference:
-    """How much higher people would rate the first of two targets, from some labels and all verdicts of both.
+    """How much higher people would rate the first of two targets, from labels of some records and all verdicts of both.
 
         low = d - sqrt((t_1 - l_1)^2 + (u_2 - t_2)^2 - 2 r (t_1 - l_1) (u_2 - t_2))        (MOVER)
 
@@ -423,19 +425,30 @@ def corrected_difference(
     elif first.clusters is None or second.clusters is None:
         raise ValueError("name the clusters of both sides or of none")
     sides = [corrected_mean(data, scale=scale, level=level) for data in (first, second)]
-    one, other = sides
-    if one.value is None or other.value is None or one.interval is None or other.interval is None:
-        reasons = (f"{name}: {side.reason}" for name, side in (("first", one), ("second", other)) if side.reason)
-        return CorrectedDifference(None, None, one, other, 0.0, "; ".join(reasons))
-    correlation = _correlation(_named(first, one.influence), _named(second, other.influence))
-    value = one.value - other.value
-    low = value - _joined(one.value - one.interval.low, other.interval.high - other.value, correlation)
-    high = value + _joined(one.interval.high - one.value, other.value - other.interval.low, correlation)
-    return CorrectedDifference(value, Interval(low, high), one, other, correlation)
+    first_mean, second_mean = sides
+    if (
+        first_mean.value is None
+        or second_mean.value is None
+        or first_mean.interval is None
+        or second_mean.interval is None
+    ):
+        reasons = (
+            f"{name}: {side.reason}" for name, side in (("first", first_mean), ("second", second_mean)) if side.reason
+        )
+        return CorrectedDifference(None, None, first_mean, second_mean, 0.0, "; ".join(reasons))
+    correlation = _correlation(_named(first, first_mean.influence), _named(second, second_mean.influence))
+    value = first_mean.value - second_mean.value
+    low = value - _joined(
+        first_mean.value - first_mean.interval.low, second_mean.interval.high - second_mean.value, correlation
+    )
+    high = value + _joined(
+        first_mean.interval.high - first_mean.value, second_mean.value - second_mean.interval.low, correlation
+    )
+    return CorrectedDifference(value, Interval(low, high), first_mean, second_mean, correlation)
 
 
-def _joined(one: float, other: float, correlation: float) -> float:
-    return math.sqrt(max(0.0, one**2 + other**2 - 2 * correlation * one * other))
+def _joined(first: float, second: float, correlation: float) -> float:
+    return math.sqrt(max(0.0, first**2 + second**2 - 2 * correlation * first * second))
 
 
 def _named(data: JudgedLabels, influence: Array) -> dict[Any, float]:
@@ -445,12 +458,12 @@ def _named(data: JudgedLabels, influence: Array) -> dict[Any, float]:
 
 
 def _correlation(first: dict[Any, float], second: dict[Any, float]) -> float:
-    """The correlation of two sums over units, of which they may share some; lowered by its error where positive."""
+    """The correlation of two sums over units, some of them shared; lowered by its standard error where positive."""
     shared = first.keys() & second.keys()
     products = math.fsum(first[name] * second[name] for name in shared)
     squares = [math.fsum(value**2 for value in side.values()) for side in (first, second)]
     if len(shared) < FEWEST_CLUSTERS or min(squares) <= 0:
         return 0.0
-    found = products / math.sqrt(squares[0] * squares[1])
+    correlation = products / math.sqrt(squares[0] * squares[1])
     error = math.sqrt(math.fsum((first[name] * second[name]) ** 2 for name in shared) / (squares[0] * squares[1]))
-    return max(0.0, found - error) if found > 0 else max(-1.0, found)
+    return max(0.0, correlation - error) if correlation > 0 else max(-1.0, correlation)

@@ -1,7 +1,7 @@
 """Correlation of two lists of numbers: Pearson, Spearman and Kendall's tau-b, each with a cluster bootstrap interval.
 
 Pairs in which either number is None or NaN are left out and counted. Where one of the lists does not vary, there is no
-correlation: the value is None, with the reason, and never NaN.
+correlation: the value is None, with a reason, and never NaN.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _CONSTANT: Final = "one of the two lists does not vary"
 _MOST_PATTERNS: Final = 2_000
-"""Different pairs up to which the resamples of tau-b are exact: a product with a matrix of 2,000 x 2,000 signs."""
+"""Most different pairs for which the resamples of tau-b are exact: a product with a matrix of 2,000 x 2,000 signs."""
 _ROUNDING: Final = 1e-12
 
 
@@ -47,8 +47,8 @@ def pearson(
     Source: K. Pearson, Philosophical Transactions of the Royal Society A 187, 1896; the
     interval after B. Efron and R. J. Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13.
 
-    >>> found = pearson([1, 2, 3, 4, None], [2, 1, 4, 3, 5])  # 3 / sqrt(5 * 5)
-    >>> round(found.value, 4), found.n, found.missing
+    >>> r = pearson([1, 2, 3, 4, None], [2, 1, 4, 3, 5])  # 3 / sqrt(5 * 5)
+    >>> round(r.value, 4), r.n, r.missing
     (0.6, 4, 1)
     """
     import numpy as np
@@ -147,7 +147,7 @@ def kendall_tau_b(
 
     ratings = number_pairs(first, second, clusters)
     levels = [np.unique(side, return_inverse=True) for side in ratings.patterns.T]
-    codes = [found[1].reshape(-1) for found in levels]
+    codes = [numbers.reshape(-1) for _, numbers in levels]
     exact = len(ratings.counts) <= _MOST_PATTERNS
     signs = _signs(codes, slice(None)) if exact else np.zeros((0, 0))
     balance = signs @ ratings.counts if exact else _balances(codes, ratings.counts)

@@ -1,6 +1,6 @@
-"""Whether a rate is the same at every place: between samples, or within samples that were tried at several places.
+"""Tests whether a rate is the same at every place: between samples, or within samples tried at several places.
 
-For position bias of multiple-choice answers a place is the letter that the right option stood at.
+For position bias of multiple-choice answers a place is the letter of the right option.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ _FEWEST_TRIALS: Final = 24
 _DRAWS: Final = 9_999
 """One less than a round number, since the observed arrangement counts as a draw: p-values are multiples of 1/10,000."""
 _MOST_SHUFFLED: Final = 5_000
-"""Values that are shuffled `_DRAWS` times, one draw after another: 5,000 take 1.3 s."""
+"""Most values that are shuffled `_DRAWS` times, one draw after another: 5,000 take 1.3 s."""
 _ROUNDING: Final = 1e-9
 
 
 class HomogeneityTest(NamedTuple):
-    """A test that all places have one rate.
+    """The result of a test that all places have the same rate.
 
     Args:
         name: of the test.
         statistic: chi-squared; 0 where nothing varies.
         df: its degrees of freedom; 0 where there is nothing to compare.
-        p: of a statistic as large; 1 where df is 0.
+        p: probability of a statistic at least as large; 1 where df is 0.
     """
 
     name: str
@@ -65,14 +65,14 @@ def chi_squared_tail(x: float, df: int) -> float:
 
 
 def between_places_of_counts(successes: Sequence[int], trials: Sequence[int]) -> HomogeneityTest | None:
-    """`between_places` of zeros and ones that are known by their number at each place; on `math`.
+    """`between_places` for zeros and ones given as counts per place; needs only `math`.
 
     Args:
         successes: per place.
         trials: per place, at least 1.
 
     Returns:
-        None where too few are expected at a place, so that `between_places` draws permutations.
+        None where so few are expected at a place that `between_places` draws permutations.
 
     >>> between_places_of_counts([16, 6], [20, 20]).statistic.__round__(4)
     10.101
@@ -89,13 +89,13 @@ def between_places_of_counts(successes: Sequence[int], trials: Sequence[int]) ->
 
 
 def between_places(values: ArrayLike, places: ArrayLike) -> HomogeneityTest:
-    """Each sample was tried at one place: Pearson's chi-squared test of equal rates.
+    """Pearson's chi-squared test of equal rates, for samples that were each tried at one place.
 
         X^2 = sum_l n_l (m_l - m)^2 / (sum_i (x_i - m)^2 / n),    df = places - 1
 
-    which for zeros and ones is the usual one of a table. Where fewer than 5 successes or failures are expected at a
-    place, the p-value is that of 9,999 seeded permutations instead; but for more than 5,000 values that are not all
-    zeros and ones, of which these would take long.
+    which for zeros and ones is the usual test of a contingency table. Where fewer than 5 successes or failures are
+    expected at a place, the p-value is that of 9,999 seeded permutations instead, except for more than 5,000 values
+    that are not all zeros and ones, where they would take too long.
 
     Args:
         values: in [0, 1], one per sample.
@@ -134,14 +134,14 @@ def between_places(values: ArrayLike, places: ArrayLike) -> HomogeneityTest:
 
 
 def within_samples(values: ArrayLike, places: ArrayLike, samples: ArrayLike) -> HomogeneityTest:
-    """Each sample was tried at several places: Cochran's Q, for values in [0, 1] and samples that lack some places.
+    """Cochran's Q, for values in [0, 1] of samples tried at several places, not necessarily all.
 
     With x_sl the mean of sample s at place l, over the k_s places that it was tried at, and m_s and v_s the mean and
     the variance (k_s - 1 in the denominator) of these:
 
         U_l = sum_s (x_sl - m_s),    V = sum_s v_s (I - 1 1' / k_s) on the places of s,    Q = U' V^- U,    df = rank V
 
-    For zeros and ones at the same places in every sample this is Cochran's Q. What makes a sample hard is the same at
+    For zeros and ones at the same places in every sample this is Cochran's Q. The difficulty of a sample is the same at
     all its places and cancels. Where fewer than 24 values are in samples that vary at all, the p-value is that of
     9,999 seeded permutations within samples instead.
 

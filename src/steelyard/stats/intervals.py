@@ -31,7 +31,7 @@ class Interval(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """A mean, its standard error, and what they rest on: `n` values in `clusters` independent clusters."""
+    """A mean and its standard error, computed from `n` values in `clusters` independent clusters."""
 
     mean: float
     error: float
@@ -112,7 +112,7 @@ def clustered_spread(values: ArrayLike, clusters: ArrayLike | None = None) -> Sp
 
 
 def spread_of_counts(counts: Mapping[float, int]) -> Spread:
-    """The spread of independent values that are known by how often each occurs; on `math`.
+    """The spread of independent values given as counts of each; needs only `math`.
 
     >>> spread_of_counts({1.0: 2, 3.0: 2}) == clustered_spread([1, 3, 1, 3])
     True
@@ -135,11 +135,11 @@ def mean_interval(
 ) -> Interval | None:
     """Student's t interval of a mean, by cluster: mean +- t(G - 1) * SE with the error of `clustered_spread`.
 
-    Clusters of one mean have SE = 0, which says that there is no spread among these few, not that there is none: an
-    interval without width would claim certainty, and a rule on it would hold. Without a known scale there is then no
-    interval. On a scale [lo, hi] no values with that mean can spread further than those at its two ends, which are a
-    rate: it is Wilson's interval of (mean - lo) / (hi - lo) over G trials, with t in place of z, put back on the scale,
-    and so the one that `wilson_clustered` gives where all are right.
+    Where all clusters have the same mean, SE = 0. That does not show that there is no spread: an interval without width
+    would claim certainty, and a rule on it would hold. Without a known scale there is then no interval. On a scale
+    [lo, hi] the widest spread with that mean is that of values at both ends, which are a rate: the result is Wilson's
+    interval of (mean - lo) / (hi - lo) over G trials, with t in place of z, put back on the scale; it equals
+    `wilson_clustered` where all are right.
 
     Args:
         values: n >= 1 finite numbers.
@@ -147,7 +147,7 @@ def mean_interval(
         level: confidence level in (0, 1).
         scale: lowest and highest possible value, where they are known; the limits never leave it.
 
-    Returns None for fewer than two clusters, and without spread off any scale.
+    Returns None for fewer than two clusters, and for equal means where no scale is known.
 
     Source: Student, "The probable error of a mean", Biometrika 6, 1908; by cluster as in `clustered_spread`. Keeping
     the limits on the scale and the interval of equal values are ours.
@@ -171,7 +171,7 @@ def interval_of_spread(
 
     Args:
         spread: of the values.
-        largest: absolute value among them, by which a spread is told from rounding.
+        largest: largest absolute value, by which a spread is distinguished from rounding.
         level: confidence level in (0, 1).
         scale: as in `mean_interval`.
     """
@@ -185,7 +185,7 @@ def interval_of_spread(
 
 
 def is_without_spread(values: ArrayLike, spread: Spread) -> bool:
-    """Whether all clusters have the same mean but for rounding, so that `spread` says nothing of the error."""
+    """Whether all clusters have the same mean up to rounding, so that `spread` does not measure the error."""
     import numpy as np
 
     return spread.error <= _ROUNDING * float(np.abs(np.asarray(values, dtype=float)).max())
@@ -207,8 +207,8 @@ def wilson_clustered(values: ArrayLike, *, clusters: ArrayLike, level: float = 0
         n_eff = min(n, p (1 - p) / SE^2), and G' where SE = 0,
 
     and the quantile of t with G' - 1 (at least 1) degrees of freedom in place of z. G' = n^2 / sum_g n_g^2 is the
-    number of clusters, G, where all are of one size, and less where a few large ones carry the mean. It keeps its level
-    from about ten clusters on, where the plain CR1 interval falls to 0.92, and is no wider on average.
+    number of clusters, G, where all are of one size, and less where a few large ones dominate the mean. It keeps its
+    level from about ten clusters on, where the plain CR1 interval falls to 0.92, and is no wider on average.
 
     Args:
         values: zeros and ones.
@@ -245,7 +245,7 @@ def balanced_clusters(clusters: ArrayLike) -> float:
 def check_values(data: NDArray[Any]) -> None:
     """Refuse values that have no mean.
 
-    A NaN would be carried into every number that follows, and into a p-value of 0: nothing is as extreme as it.
+    A NaN would make every result NaN, and a p-value 0, as no resample counts as extreme as it.
 
     Raises:
         ValueError: no value, or one that is not finite.
@@ -255,7 +255,7 @@ def check_values(data: NDArray[Any]) -> None:
     if len(data) == 0:
         raise ValueError("a mean needs at least one value")
     if not np.isfinite(data).all():
-        raise ValueError("a mean is of finite numbers; these hold NaN or infinity")
+        raise ValueError("a mean needs finite numbers; these contain NaN or infinity")
 
 
 def check_level(level: float) -> None:

@@ -1,7 +1,7 @@
-"""Labels of people beside the verdicts of a judge: the data of a correction, and rates of a judge compared with people.
+"""People's labels and a judge's verdicts: the data of a correction, and the rates of a judge compared with people.
 
-Some records of a run have a label, all have a verdict of the judge (or lack one, as its reply was unparsed). The labels
-may have been drawn with unequal probability, and records may come in clusters; shares and their intervals know both.
+Some records of a run have a label; all have a verdict of the judge, unless its reply was unparsed. The labels may have
+been drawn with unequal probability, and records may come in clusters; shares and their intervals account for both.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class JudgedLabels:
     """Labels and verdicts of the judged records, one entry per record.
 
     Args:
-        labels: what people say, as numbers; NaN or None where a record has no label.
-        verdicts: what the judge says, in the same order; NaN or None where it gave no verdict.
+        labels: of people, as numbers; NaN or None where a record has no label.
+        verdicts: of the judge, in the same order; NaN or None where it gave no verdict.
         weights: how many records a labelled one stands for, the inverse of its probability of being drawn; only their
             ratios count, and those of records without a label are not read. None: all alike.
         clusters: anything, equal within a cluster; None: records are independent.
@@ -53,17 +53,17 @@ class JudgedLabels:
         if self.clusters is not None and len(self.clusters) != len(labels):
             raise ValueError(f"{len(labels)} records and {len(self.clusters)} clusters: give one cluster per record")
         if np.isinf(labels).any() or np.isinf(verdicts).any():
-            raise ValueError("labels and verdicts are finite numbers; these hold infinity")
+            raise ValueError("labels and verdicts must be finite numbers; these contain infinity")
         drawn = weights[~np.isnan(labels)]
         if not (np.isfinite(drawn) & (drawn > 0)).all():
-            raise ValueError("the weight of a labelled record is a positive number")
+            raise ValueError("the weight of a labelled record must be a positive number")
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "verdicts", verdicts)
         object.__setattr__(self, "weights", weights)
 
 
 class WeightedShare(NamedTuple):
-    """A share of ones and the number of independent records with equal weights that would know it as well."""
+    """A share of ones and its effective size: independent records with equal weights that give the same precision."""
 
     share: float
     effective: float
@@ -84,7 +84,7 @@ class WeightedShare(NamedTuple):
         return score_interval(self.share, self.effective, z)
 
     def _counts(self, level: float) -> tuple[float, float]:
-        """Effective records and successes; fewer where few clusters tell the error only roughly."""
+        """Effective records and successes; fewer where few clusters give only a rough error."""
         n = self.effective
         if not math.isinf(self.df):
             quantile = (1 + level) / 2
@@ -100,13 +100,13 @@ def weighted_share(
         p = sum w y / sum w        SE^2 = G / (G - 1) sum_g (sum_{i in g} w_i (y_i - p))^2 / (sum w)^2
         n_eff = min((sum w)^2 / sum w^2, p (1 - p) / SE^2)
 
-    Values that are all alike show no error: their n_eff is the number of clusters of equal weight.
+    Values that are all equal have an error of 0: their n_eff is the number of clusters of equal weight.
 
     Args:
         values: n >= 1 zeros and ones.
         weights: positive, one per value.
         clusters: a number per value; None: values are independent.
-        alike: share of the records that counts as independent where values are all alike, if it is known from others;
+        alike: share of the records that counts as independent where values are all equal, if it is known from others;
             never fewer than the clusters.
 
     Source: E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number of positive
@@ -142,7 +142,7 @@ Condition = Literal["tpr", "tnr", "ppv", "npv"]
 
 
 class JudgedRate(NamedTuple):
-    """A rate of the judge with its interval and the labels that it rests on; None where there is none."""
+    """A rate of the judge, its interval and the number of labels behind it; None where it cannot be computed."""
 
     value: float | None
     interval: Interval | None
@@ -158,7 +158,7 @@ class VerdictRates:
         tnr: of what people call 0, the share that the judge calls 0 (specificity).
         ppv: of what the judge calls 1, the share that people call 1 (precision).
         npv: of what the judge calls 0, the share that people call 0.
-        table: records, without weights: (label, verdict) -> count; a verdict of None is one that is missing.
+        table: records, without weights: (label, verdict) -> count; a verdict of None is a missing one.
     """
 
     tpr: JudgedRate
@@ -232,7 +232,7 @@ def check_binary(data: JudgedLabels) -> None:
         ValueError: there are others.
     """
     if not is_binary(data):
-        raise ValueError("labels and verdicts of a rate are 0 or 1; for scales there is the corrected mean")
+        raise ValueError("labels and verdicts of a rate must be 0 or 1; use corrected_mean for scales")
 
 
 def labelled_part(data: JudgedLabels) -> tuple[Array, Array, Array, Array | None]:

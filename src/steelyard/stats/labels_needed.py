@@ -1,7 +1,7 @@
 """How many labels a correction still needs, and which records to label next without biasing it.
 
-Both rest on two parts of the error of a corrected mean: what the judge leaves open, which labels reduce, and what the
-records at hand leave open, which only more records reduce.
+Both use two parts of the error of a corrected mean: the part due to the judge, which labels reduce, and the part due to
+the number of records, which only more records reduce.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _ADDED: Final = 1.0
-"""Labels of each class that every verdict is taken to have had: a judge without a mistake so far still makes some."""
+"""Labels of each class that are added to every verdict: a judge without a mistake so far may still make some."""
 _ROUNDING: Final = 1e-12
 
 
@@ -30,9 +30,9 @@ class LabelsNeeded(NamedTuple):
     """The number of labels needed for a given precision or decision.
 
     Args:
-        more: labels beside those that there are; 0 where the aim is met, None where no number of labels meets it.
-        n: labels that there are (of each target, where two are compared).
-        reason: why there is no number, as a sentence's part; "" where there is one.
+        more: further labels; 0 where the aim is met, None where no number of labels meets it.
+        n: labels so far (of each target, where two are compared).
+        reason: why there is no number, as a clause; "" where there is one.
     """
 
     more: int | None
@@ -48,17 +48,17 @@ class _VarianceParts(NamedTuple):
 
 
 def labels_for_half_width(data: JudgedLabels, half_width: float, *, level: float = 0.95) -> LabelsNeeded:
-    """Labels until the interval of a corrected mean reaches no further than `half_width` to each side.
+    """Labels until the interval of a corrected mean has at most the half-width `half_width`.
 
         n = D R / ((h / z)^2 - D (T - R) / N)
 
     N records have labels of variance T, of which the verdict leaves R open. For a rate R = sum_k W_k p_k (1 - p_k) over
-    the verdicts k, each with one more label of both kinds than was given; for a scale it is the variance of the labels
+    the verdicts k, each with one label of both kinds added; for a scale it is the variance of the labels
     around their regression on the verdicts. D >= 1 is the variance over clusters by that of independent records.
 
     Args:
         data: with 30 labels or more.
-        half_width: wanted, in units of the labels.
+        half_width: target, in units of the labels.
         level: confidence level in (0, 1).
 
     Raises:
@@ -75,10 +75,12 @@ def labels_for_half_width(data: JudgedLabels, half_width: float, *, level: float
     check_level(level)
     if not half_width > 0:
         raise ValueError(f"a half-width is positive, not {half_width}")
-    found = corrected_mean(data, level=level)
-    if found.value is None:
-        return LabelsNeeded(None, found.n, found.reason)
-    return _needed([_variance_parts(data, found)], half_width / normal_quantile((1 + level) / 2), found.n, found.total)
+    corrected = corrected_mean(data, level=level)
+    if corrected.value is None:
+        return LabelsNeeded(None, corrected.n, corrected.reason)
+    return _needed(
+        [_variance_parts(data, corrected)], half_width / normal_quantile((1 + level) / 2), corrected.n, corrected.total
+    )
 
 
 def labels_to_decide(
@@ -89,12 +91,12 @@ def labels_to_decide(
     level: float = 0.95,
     power: float = 0.8,
 ) -> LabelsNeeded:
-    """Labels of each of two targets until an interval of their difference leaves out 0 in a share `power` of cases.
+    """Labels of each of two targets until an interval of their difference excludes 0 in a share `power` of cases.
 
         n = (1 - r) sum_t D_t R_t / ((d / (z_level + z_power))^2 - (1 - r) sum_t D_t (T_t - R_t) / N_t)
 
-    if the difference d that is seen is the true one; r is the correlation of both errors (`corrected_difference`), and
-    the rest is that of `labels_for_half_width`.
+    if the observed difference d is the true one; r is the correlation of both errors (`corrected_difference`), and
+    the other symbols are those of `labels_for_half_width`.
 
     Args:
         first: of one target; likewise `second`. See `corrected_difference`.
@@ -108,62 +110,66 @@ def labels_to_decide(
     """
     check_level(level)
     check_power(power)
-    found = corrected_difference(first, second, scale=scale, level=level)
-    n = min(found.first.n, found.second.n)
-    if found.value is None or found.interval is None:
-        return LabelsNeeded(None, n, found.reason)
-    if found.interval.low > 0 or found.interval.high < 0:
+    difference = corrected_difference(first, second, scale=scale, level=level)
+    n = min(difference.first.n, difference.second.n)
+    if difference.value is None or difference.interval is None:
+        return LabelsNeeded(None, n, difference.reason)
+    if difference.interval.low > 0 or difference.interval.high < 0:
         return LabelsNeeded(0, n)
-    if abs(found.value) < _ROUNDING:
+    if abs(difference.value) < _ROUNDING:
         return LabelsNeeded(None, n, "both corrected means are equal so far")
-    kept = 1 - found.correlation
-    sides = ((first, found.first), (second, found.second))
-    parts = [_VarianceParts(*(kept * part for part in _variance_parts(data, side))) for data, side in sides]
-    reach = abs(found.value) / (normal_quantile((1 + level) / 2) + normal_quantile(power))
-    return _needed(parts, reach, n, min(found.first.total, found.second.total))
+    independent_part = 1 - difference.correlation
+    sides = ((first, difference.first), (second, difference.second))
+    parts = [_VarianceParts(*(independent_part * part for part in _variance_parts(data, side))) for data, side in sides]
+    reach = abs(difference.value) / (normal_quantile((1 + level) / 2) + normal_quantile(power))
+    return _needed(parts, reach, n, min(difference.first.total, difference.second.total))
 
 
 def _needed(parts: list[_VarianceParts], error: float, n: int, total: int) -> LabelsNeeded:
-    """The labels until the variances together are `error` squared."""
+    """The labels until the sum of the variances is `error` squared."""
     room = error**2 - math.fsum(part.fixed for part in parts)
     left = math.fsum(part.left for part in parts)
     if room <= 0 or left / room > total:
-        return LabelsNeeded(None, n, f"labels of all {total:,} records would not be enough: it takes more records")
+        return LabelsNeeded(None, n, f"labels of all {total:,} records would not be enough: more records are needed")
     return LabelsNeeded(max(0, math.ceil(left / room - _ROUNDING) - n), n)
 
 
-def _variance_parts(data: JudgedLabels, found: CorrectedMean) -> _VarianceParts:
+def _variance_parts(data: JudgedLabels, corrected: CorrectedMean) -> _VarianceParts:
     import numpy as np
 
-    n, total = found.n, found.total
+    n, total = corrected.n, corrected.total
     variance, left = _open_variance(data) if is_binary(data) else _regression_variance(data)
     fixed = max(0.0, variance - left) / total
     independent = left / n + fixed
     effect = 1.0
     if data.clusters is not None and independent > 0:
-        moved = np.asarray(found.influence)
-        effect = max(1.0, float(moved @ moved) / independent)
+        influence = np.asarray(corrected.influence)
+        effect = max(1.0, float(influence @ influence) / independent)
     return _VarianceParts(effect * left, effect * fixed)
 
 
 def _open_variance(data: JudgedLabels) -> tuple[float, float]:
-    """The variance of binary labels, and what of it is left within verdicts."""
+    """The variance of binary labels, and the part of it that remains within verdicts."""
     import numpy as np
 
     labels, verdicts, weights, _ = labelled_part(data)
     judged = np.asarray(data.verdicts)
     mean = left = 0.0
     for verdict in (1.0, 0.0, math.nan):
-        of_all, held = (np.isnan(side) if math.isnan(verdict) else side == verdict for side in (judged, verdicts))
-        drawn = weights[held] * (held.sum() / weights[held].sum()) if held.any() else weights[held]
-        share = (float(drawn @ labels[held]) + _ADDED) / (held.sum() + 2 * _ADDED)
+        of_all, with_label = (np.isnan(side) if math.isnan(verdict) else side == verdict for side in (judged, verdicts))
+        drawn = (
+            weights[with_label] * (with_label.sum() / weights[with_label].sum())
+            if with_label.any()
+            else weights[with_label]
+        )
+        share = (float(drawn @ labels[with_label]) + _ADDED) / (with_label.sum() + 2 * _ADDED)
         mean += float(of_all.mean()) * share
         left += float(of_all.mean()) * share * (1 - share)
     return mean * (1 - mean), left
 
 
 def _regression_variance(data: JudgedLabels) -> tuple[float, float]:
-    """The variance of labels, and what of it is left around their regression on the verdicts."""
+    """The variance of labels, and the part of it that remains around their regression on the verdicts."""
     import numpy as np
 
     labels, verdicts, weights, _ = labelled_part(data)
@@ -182,12 +188,12 @@ def labelling_chances(uncertainty: ArrayLike, n: int, *, uniform: float = 0.3) -
         pi_i = min(1, a ((1 - uniform) u_i / sum u + uniform / N)), with a such that they sum to n
 
     A mean that weighs each label by 1 / pi_i (`JudgedLabels.weights`) is not biased by this, as every record can be
-    drawn. The share that is drawn evenly bounds the weights where the judge is sure and wrong.
+    drawn. The share that is drawn uniformly bounds the weights where the judge is sure and wrong.
 
     Args:
         uncertainty: u_i >= 0, one per record: p (1 - p) of several judges, or closeness to the threshold.
         n: labels to draw on average, 0 < n <= N.
-        uniform: share of the draw that does not look at the uncertainty, in (0, 1].
+        uniform: share of the draw that ignores the uncertainty, in (0, 1].
 
     Raises:
         ValueError: a number out of its range.
@@ -206,7 +212,7 @@ def labelling_chances(uncertainty: ArrayLike, n: int, *, uniform: float = 0.3) -
     if not 0 < n <= len(unsure):
         raise ValueError(f"between 1 and {len(unsure)} records can be drawn, not {n}")
     if not 0 < uniform <= 1:
-        raise ValueError(f"the share that is drawn evenly lies above 0 and up to 1, not {uniform}")
+        raise ValueError(f"the share that is drawn uniformly must be above 0 and at most 1, not {uniform}")
     even = np.full(len(unsure), 1 / len(unsure))
     share = uniform * even + (1 - uniform) * (unsure / unsure.sum() if unsure.sum() > 0 else even)
     sure = np.zeros(len(unsure), dtype=bool)
@@ -214,8 +220,8 @@ def labelling_chances(uncertainty: ArrayLike, n: int, *, uniform: float = 0.3) -
     while (chances[~sure] > 1).any():
         sure |= chances > 1
         chances = np.where(sure, 1.0, (n - sure.sum()) * share / share[~sure].sum())
-    found: Array = np.where(sure, 1.0, chances)
-    return found
+    result: Array = np.where(sure, 1.0, chances)
+    return result
 
 
 def draw_by_chance(chances: ArrayLike, rng: Generator) -> Array:
@@ -233,7 +239,7 @@ def draw_by_chance(chances: ArrayLike, rng: Generator) -> Array:
 
     order = rng.permutation(len(np.asarray(chances)))
     ends = np.cumsum(np.asarray(chances, dtype=float)[order])
-    # The sum of n chances is n but for rounding, and a point beyond the last end would hit nothing.
+    # The chances sum to n up to rounding; without rounding the ends, the last point could lie beyond them.
     ends = np.round(ends, 9)
     points = np.arange(rng.random(), ends[-1], 1.0)
     return np.sort(order[np.searchsorted(ends, points, side="right")])

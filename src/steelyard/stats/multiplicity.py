@@ -1,7 +1,7 @@
-"""Several comparisons at once: p-values adjusted so that a whole family of them can be read at one level.
+"""Several comparisons at once: p-values adjusted so that a whole family of them can be tested at one level.
 
 Twenty comparisons of equal targets at 5 % give one false alarm on average. Holm keeps the chance of any false alarm in
-the family; Benjamini and Hochberg keep the expected share of false ones among what is called a difference.
+the family; Benjamini and Hochberg keep the expected share of false ones among the differences that are reported.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     With p_(1) <= ... <= p_(m): adjusted p_(i) = max over j <= i of min(1, (m - j + 1) p_(j)).
 
     It holds however the tests depend on each other, and is never less powerful than Bonferroni's m p. For few
-    comparisons of which each must be right: several targets against one baseline.
+    comparisons that must all be right: several targets against one baseline.
 
     Args:
         p_values: each in [0, 1], in any order; none gives an empty list.
@@ -31,9 +31,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = _ascending(p_values)
     adjusted = [0.0] * len(order)
     reached = 0.0
-    for rank, at in enumerate(order):
-        reached = max(reached, min(1.0, (len(order) - rank) * p_values[at]))
-        adjusted[at] = reached
+    for rank, index in enumerate(order):
+        reached = max(reached, min(1.0, (len(order) - rank) * p_values[index]))
+        adjusted[index] = reached
     return adjusted
 
 
@@ -42,8 +42,8 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
     With p_(1) <= ... <= p_(m): adjusted p_(i) = min over j >= i of min(1, m p_(j) / j).
 
-    It holds for independent tests and for such that depend on each other positively, as groups of the same two runs
-    do. For many looks of which some may be wrong: a comparison per group.
+    It holds for independent tests and for positively dependent ones, as for groups of the same two runs. For many
+    comparisons of which some may be wrong: one per group.
 
     Args:
         p_values: each in [0, 1], in any order; none gives an empty list.
@@ -60,9 +60,9 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     adjusted = [0.0] * len(order)
     reached = 1.0
     for rank in range(len(order), 0, -1):
-        at = order[rank - 1]
-        reached = min(reached, len(order) * p_values[at] / rank)
-        adjusted[at] = reached
+        index = order[rank - 1]
+        reached = min(reached, len(order) * p_values[index] / rank)
+        adjusted[index] = reached
     return adjusted
 
 

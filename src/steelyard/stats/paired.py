@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 _COUNTED_OUT: Final = 13
-"""2^13 = 8,192 ways to sign so many clusters: fewer than would be drawn at random."""
+"""Most clusters for which all signs are tried: 2^13 = 8,192 ways, fewer than would be drawn at random."""
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
@@ -45,8 +45,8 @@ def mcnemar_mid_p(only_first: int, only_second: int) -> float:
     """Two-sided mid-p-value of McNemar's test: the exact one with half the chance of the observed split.
 
     With n = b + c pairs that differ and k = min(b, c): p = 2 * sum_{i <= k} C(n, i) / 2^n - C(n, k) / 2^n; 1 when n = 0
-    or b = c. The exact test is conservative: at a nominal 5 % it raises 1 to 4 % false alarms on up to some hundred
-    pairs. This one raises 3 to 5 %, rarely a little more.
+    or b = c. The exact test is conservative: at a nominal 5 % it has 1 to 4 % false alarms on up to some hundred
+    pairs. This one has 3 to 5 %, rarely a little more.
 
     Args:
         only_first: b, pairs that only the first side solved.
@@ -108,9 +108,9 @@ def _phi(both: int, only_first: int, only_second: int, neither: int) -> float:
 def newcombe_clustered(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLike, level: float = 0.95) -> Interval:
     """Interval of the difference first - second between two rates over the same pairs, in clusters.
 
-    The equation of `newcombe_paired` with limits from `wilson_clustered` in place of Wilson's, and with the correlation
-    of the two rates' clustered errors in place of that of the table: with e and f the sums of a cluster's deviations
-    from either rate,
+    The equation of `newcombe_paired`, with limits from `wilson_clustered` in place of Wilson's, and with the
+    correlation of the two rates' clustered errors in place of that of the table: with e and f the sums of a cluster's
+    deviations from either rate,
 
         phi = C / (SE1 SE2),    C = G / (G - 1) * sum_g e_g f_g / n^2
 
@@ -159,7 +159,7 @@ def _clustered_phi(first: ArrayLike, second: ArrayLike, clusters: ArrayLike) -> 
 
 
 def _reach(reach1: float, reach2: float, phi: float) -> float:
-    """How far a limit of a difference lies from it, given how far those of its two rates do."""
+    """The distance of a limit from a difference, given the distances of the limits of its two rates."""
     return math.sqrt(max(0.0, reach1**2 - 2 * phi * reach1 * reach2 + reach2**2))
 
 
@@ -198,7 +198,7 @@ def sign_flip(differences: ArrayLike, *, clusters: ArrayLike | None = None, seed
     """Two-sided p-value of the hypothesis that swapping the two sides of a pair changes nothing.
 
     Each cluster's sum of differences gets a sign, + or -. Up to 13 clusters with a sum other than 0, all 2^G ways are
-    tried, and p is the share of them that end at least as far from 0 as the observed sum. Above that signs are drawn,
+    tried, and p is the share whose sum is at least as far from 0 as the observed sum. Above that signs are drawn,
     B = 9,999 times (fewer above 2,000 clusters, down to 999): p = (1 + number of such draws) / (1 + B). It is never 0,
     and 1 when all differences are 0.
 

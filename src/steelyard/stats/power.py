@@ -1,7 +1,7 @@
-"""How many samples a question about rates takes, and the smallest difference that a set of them can show.
+"""Sample sizes for questions about rates, and the smallest difference that a given number of samples can show.
 
 Power is the chance that a test at 1 - `level` finds a difference of the given size. The smallest detectable difference
-is the true one that is found with that chance: what "cannot tell" leaves open. On `math` alone; means are in
+is the true difference that is found with that chance: smaller ones may be missed. Needs only `math`; means are in
 `power_means.py`.
 """
 
@@ -113,7 +113,7 @@ def decided_pairs_for_win_rate(rate: float, *, level: float = 0.95, power: float
 def detectable_win_rate(n: int, *, level: float = 0.95, power: float = 0.8) -> float | None:
     """The smallest true win rate above one half that the exact sign test on `n` decided pairs finds.
 
-    None where not even a side that always wins could be told from chance: below 6 pairs at 95 %.
+    None where even a side that always wins cannot be told from chance: below 6 pairs at 95 %.
 
     >>> round(detectable_win_rate(49), 2)
     0.7
@@ -126,7 +126,7 @@ def detectable_win_rate(n: int, *, level: float = 0.95, power: float = 0.8) -> f
 def detectable_rate(n: int, against: float = 0.5, *, level: float = 0.95, power: float = 0.8) -> float | None:
     """The smallest true rate above `against` that `n` independent samples tell from it, by the normal approximation.
 
-    None where there is none up to 1. For one below, ask for `1 - detectable_rate(n, 1 - against)`.
+    None where there is none up to 1. For one below, use `1 - detectable_rate(n, 1 - against)`.
 
     >>> round(detectable_rate(783), 3)
     0.55
@@ -230,7 +230,7 @@ def _apart(first: float, second: float) -> float:
 
 
 def _rounded_up(samples: float) -> int:
-    """At least 1; a whole number but for rounding stays what it is."""
+    """Round up, to at least 1; a whole number up to rounding errors stays as it is."""
     return max(1, math.ceil(samples * (1 - 1e-12)))
 
 

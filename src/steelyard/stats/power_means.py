@@ -1,7 +1,7 @@
-"""How many samples a question about means takes, and the smallest difference that given data can show.
+"""Sample sizes for questions about means, and the smallest difference that given data can show.
 
-The t test's power is exact (noncentral t), so that few samples are not promised more than they hold. On `math` alone
-but for `smallest_detectable_difference`, which reads the data.
+The t test's power is exact (noncentral t), as the normal approximation overstates it for few samples. Needs only
+`math`, except for `smallest_detectable_difference`, which reads the data.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def t_test_power(noncentrality: float, df: float, *, level: float = 0.95) -> flo
 
         power = E[P(Z > t S - d)] + E[P(Z > t S + d)]
 
-    by the trapezoid rule over log S, which is exact to about 12 digits as the integrand is smooth and dies out.
+    by the trapezoid rule over log S, exact to about 12 digits as the integrand is smooth and vanishes at both ends.
 
     Args:
         noncentrality: d >= 0, the true difference / its true standard error.
@@ -56,7 +56,7 @@ def t_test_power(noncentrality: float, df: float, *, level: float = 0.95) -> flo
     total = term(0)
     for side in (1, -1):
         at = side
-        # Beyond its hump the integrand falls for good; log S = 0 is within a step or two of the hump of the weight.
+        # Beyond its peak the integrand only decreases; log S = 0 is within a step or two of the peak of the weight.
         while (value := term(at)) > _NEGLIGIBLE or abs(at) * step < 4 / math.sqrt(df):
             total += value
             at += side
@@ -104,7 +104,7 @@ def detectable_mean(n: int, sd: float, *, level: float = 0.95, power: float = 0.
         level: of the test.
         power: chance to find it.
 
-    Returns None for fewer than two samples, or without any spread: such data say nothing about what is small.
+    Returns None for fewer than two samples, or without any spread: such data do not show what is small.
 
     >>> round(detectable_mean(34, 1), 2)
     0.5
@@ -130,7 +130,7 @@ def detectable_means(n: int, sd: float, *, level: float = 0.95, power: float = 0
 def smallest_detectable_difference(
     differences: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95, power: float = 0.8
 ) -> float | None:
-    """The smallest true mean difference that as many pairs, as noisy as these, would show.
+    """The smallest true mean difference that this many pairs with this spread would show.
 
     For the differences -1, 0 and 1 of a 0/1 score over independent pairs it is McNemar's, with the discordance that was
     observed. For all else it is the t test's with the standard error by cluster.
@@ -141,7 +141,7 @@ def smallest_detectable_difference(
         level: of the test.
         power: chance to find a difference of that size.
 
-    Returns None where the data say nothing about it: no pair, a single cluster, no spread.
+    Returns None where it cannot be computed: no pair, a single cluster, no spread.
 
     >>> round(smallest_detectable_difference([1] * 16 + [-1] * 6 + [0] * 78), 2)
     0.13
@@ -164,7 +164,7 @@ def smallest_detectable_difference(
 def samples_to_show(
     differences: ArrayLike, *, clusters: ArrayLike | None = None, level: float = 0.95, power: float = 0.8
 ) -> int | None:
-    """How many pairs would show a true mean difference as large as the one that these pairs have, as noisy as they are.
+    """How many pairs with this spread would show a true mean difference as large as the observed one.
 
     For the differences -1, 0 and 1 of a 0/1 score over independent pairs it is McNemar's number, with the discordance
     that was observed. For all else it is the t test's number of clusters, times the pairs that a cluster has here.
@@ -200,10 +200,10 @@ def samples_to_show(
 
 
 def _detectable(df: float, level: float, power: float) -> float:
-    """The noncentrality at which the t test has the wanted power."""
+    """The noncentrality at which the t test has the given power."""
     check_level(level)
     check_power(power)
-    # Few degrees of freedom make both the test's limit and its statistic wider: twice their sum is beyond all of it.
+    # An upper bound: few degrees of freedom widen both the test's limit and its statistic.
     most = 2 * (t_quantile((1 + level) / 2, df) + abs(t_quantile(power, df)) + 1)
     return crossing(lambda size: t_test_power(size, df, level=level) - power, 0.0, most)
 

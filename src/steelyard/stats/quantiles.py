@@ -1,6 +1,6 @@
-"""Quantiles of the normal, Student's t and the beta distribution on `math` alone: scipy takes over a second to load.
+"""Quantiles of the normal, Student's t and the beta distribution with `math` only: scipy takes over a second to load.
 
-The beta distribution, of which exact intervals of a rate and Student's t are made, is computed in logarithms and on the
+The beta distribution, which exact intervals of a rate and Student's t use, is computed in logarithms and on the
 logit scale, so that parameters of 1e-3 or 1e9 and probabilities of 1e-300 neither overflow nor lose digits.
 """
 
@@ -86,7 +86,8 @@ def _t_above(tail: float, df: float) -> float:
 def log_beta(a: float, b: float) -> float:
     """The natural logarithm of the beta function B(a, b), a, b > 0, to about 15 digits also where a and b are large.
 
-    lgamma(a) + lgamma(b) - lgamma(a + b) would lose nine digits at 1e9; here the large parts are cancelled by hand.
+    lgamma(a) + lgamma(b) - lgamma(a + b) would lose nine digits at 1e9; here the large parts are cancelled
+    algebraically.
 
     Source: Stirling's series (Abramowitz and Stegun 1964, 6.1.40), arranged after A. R. DiDonato and A. H. Morris,
     ACM Transactions on Mathematical Software 18, 1992.
@@ -98,14 +99,14 @@ def log_beta(a: float, b: float) -> float:
     total = small + large
     if large < _LARGE:
         return math.lgamma(small) + math.lgamma(large) - math.lgamma(total)
-    rest = (large - 0.5) * math.log1p(-small / total) + _remainder(large) - _remainder(total)
+    common = (large - 0.5) * math.log1p(-small / total) + _remainder(large) - _remainder(total)
     if small < _LARGE:
-        return rest + math.lgamma(small) + small - small * math.log(total)
-    return rest + _remainder(small) + _HALF_LOG_2PI + small * math.log(small / total) - math.log(small) / 2
+        return common + math.lgamma(small) + small - small * math.log(total)
+    return common + _remainder(small) + _HALF_LOG_2PI + small * math.log(small / total) - math.log(small) / 2
 
 
 def _remainder(x: float) -> float:
-    """What Stirling's formula leaves of log Gamma(x), for x >= 10."""
+    """The remainder of log Gamma(x) after Stirling's formula, for x >= 10."""
     value, square = 0.0, 1 / (x * x)
     for term in reversed(_STIRLING):
         value = value * square + term
@@ -116,24 +117,24 @@ def beta_logit(lower: float, a: float, b: float) -> float:
     """log(x / (1 - x)) of the x below which a share `lower` of the beta distribution (a, b) lies.
 
     Newton's method on the logarithm of the distribution function over the logit of x. That function is increasing and
-    concave, as the density of the logit is log-concave, so a tangent's root never lies beyond the function's: from
-    wherever it starts, the second step and all later ones come from the left and cannot overshoot.
+    concave, as the density of the logit is log-concave, so a tangent's root never lies beyond the function's:
+    wherever it starts, the second and all later steps approach from the left and cannot overshoot.
 
     Args:
-        lower: in (0, 0.5]. For more, ask for the other tail, `-beta_logit(1 - share, b, a)`, which keeps its digits.
+        lower: in (0, 0.5]. For more, use the other tail, `-beta_logit(1 - share, b, a)`, which keeps its digits.
         a: above 0, at most about 1e9.
         b: likewise.
 
     >>> round(beta_logit(0.25, 1, 1), 9) == round(math.log(0.25 / 0.75), 9)
     True
     """
-    wanted, scale = math.log(lower), log_beta(a, b)
+    log_target, scale = math.log(lower), log_beta(a, b)
     logit = math.log(a) - math.log(b)
     # Convergence is quadratic: after a step of 1e-7 of the spread the error is below 1e-14 of it.
     close = 1e-7 * min(1.0, math.sqrt(1 / a + 1 / b))
     for _ in range(_NEWTON_STEPS):
         reached, slope = _log_below(logit, a, b, scale)
-        step = (wanted - reached) / slope
+        step = (log_target - reached) / slope
         logit += step
         if abs(step) <= close:
             break
@@ -153,7 +154,7 @@ def _log_below(logit: float, a: float, b: float, scale: float) -> tuple[float, f
 
 
 def _lies_low(a: float, b: float, x: float, y: float) -> bool:
-    """Whether P(X <= x) is the tail to sum up, and not the one above x: where its fraction converges."""
+    """Whether to compute P(X <= x) and not the tail above x: its continued fraction is the one that converges."""
     if a < 1:
         return x < (a + 1) / (a + b + 2)
     if b < 1:

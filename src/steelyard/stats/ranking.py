@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 PRIOR: Final = 0.5
-"""Virtual ties per compared pair where the data alone have no maximum."""
+"""Virtual ties per compared pair where the likelihood has no maximum."""
 ELO_CENTRE: Final = 1000.0
 ELO_POINTS: Final = 400 / math.log(10)
 """Elo points in one natural-log unit: 400 points are odds of ten to one."""
@@ -32,9 +32,9 @@ class Battles(NamedTuple):
     Args:
         first: a model's number, 0 <= number < models.
         second: the other model's number.
-        score: of the first in [0, 1]: 1 it won, 0 it lost, 0.5 neither did.
+        score: of the first model, in [0, 1]: 1 won, 0 lost, 0.5 neither.
         models: how many there are.
-        weight: how many battles one counts for; None is 1 each.
+        weight: how many battles each counts for; None is 1.
         cluster: a number per battle, equal where battles are not independent (the same prompt); None means that all
             are independent.
     """
@@ -56,7 +56,7 @@ class BradleyTerry(NamedTuple):
         converged: the last step moved no compared pair by more than 1e-9.
         iterations: of Newton's method, the most that a component took.
         prior: virtual ties that were added per compared pair of the models in `separable`; 0 where none were.
-        separable: models of components in which some never lost to the rest, so that the data have no maximum.
+        separable: models of components in which some never lost to the others, so that the likelihood has no maximum.
         components: models linked by battles; more than one means that there is no common order.
     """
 
@@ -85,7 +85,7 @@ def coded(
     """Build battles from columns, and check them.
 
     Args:
-        first: numbers of models; see `Battles` for this and the rest.
+        first: numbers of models; see `Battles` for this and the others.
         second: the same.
         score: of the first.
         models: None is one more than the largest number.
@@ -137,7 +137,7 @@ def count_battles(battles: Battles) -> Array:
     won = battles.score if battles.weight is None else battles.score * battles.weight
     wins = np.bincount(pair, weights=won, minlength=n * n).reshape(n, n)
     fought = np.bincount(pair, weights=battles.weight, minlength=n * n).reshape(n, n)
-    # What is won and what is fought are sums in one order, but 1 - 0.1 - 0.9 need not be 0.
+    # Rounding can make the losses slightly negative: 1 - 0.1 - 0.9 need not be 0.
     counts: Array = wins + np.maximum(fought - wins, 0.0).T
     return counts
 
@@ -146,7 +146,7 @@ def bradley_terry(wins: ArrayLike, *, prior: float | None = None) -> BradleyTerr
     """The maximum-likelihood strengths r of P(a beats b) = 1 / (1 + exp(r_b - r_a)), ties as half a win for both.
 
     Each component of models that battles link is fitted by itself. Where a part of a component never lost to the
-    rest, the likelihood grows without end; there a weak prior is added, 0.5 virtual ties per compared pair, which
+    others, the likelihood has no maximum; there a weak prior is added, 0.5 virtual ties per compared pair, which
     makes the strengths finite and keeps the order, and which the result names.
 
     Args:
@@ -167,27 +167,27 @@ def bradley_terry(wins: ArrayLike, *, prior: float | None = None) -> BradleyTerr
 
     table = np.array(wins, dtype=float)
     if table.ndim != 2 or table.shape[0] != table.shape[1]:
-        raise ValueError(f"wins are counted for each ordered pair of models, not in the shape {table.shape}")
+        raise ValueError(f"expected a square table of wins, models x models, not the shape {table.shape}")
     if not (np.isfinite(table).all() and (table >= 0).all()):
-        raise ValueError("a number of wins is finite and not negative")
+        raise ValueError("numbers of wins must be finite and not negative")
     if prior is not None and not (prior > 0 and math.isfinite(prior)):
-        raise ValueError(f"a prior is a positive number of virtual ties per compared pair, not {prior}")
+        raise ValueError(f"a prior must be a positive number of virtual ties per compared pair, not {prior}")
     np.fill_diagonal(table, 0.0)
     components, strengths = linked(table), np.zeros(len(table))
     converged, iterations = True, 0
     separable: list[int] = []
     for models in components:
         part = table[np.ix_(models, models)]
-        alone = len(models) < 2 or len(strongly_connected(part)) < 2
-        if not alone:
+        has_maximum = len(models) < 2 or len(strongly_connected(part)) < 2
+        if not has_maximum:
             separable += models
-        if prior is not None or not alone:
+        if prior is not None or not has_maximum:
             part += (PRIOR if prior is None else prior) / 2 * ((part + part.T) > 0)
         fit = solve(part[None], np.zeros((1, len(models))))
         strengths[list(models)] = fit.strengths[0]
         converged, iterations = converged and bool(fit.converged[0]), max(iterations, fit.iterations)
-    used = prior if prior is not None else PRIOR if separable else 0.0
-    return BradleyTerry(strengths, converged, iterations, used, tuple(sorted(separable)), components)
+    prior_used = prior if prior is not None else PRIOR if separable else 0.0
+    return BradleyTerry(strengths, converged, iterations, prior_used, tuple(sorted(separable)), components)
 
 
 def elo(strength: float) -> float:
@@ -200,7 +200,7 @@ def elo(strength: float) -> float:
 
 
 def linked(wins: Array) -> tuple[tuple[int, ...], ...]:
-    """Sets of models linked by battles, each in order, by their first model.
+    """Sets of models linked by battles, each sorted, in order of their first model.
 
     Between two of these sets nothing was ever compared, so no rating of the one says anything about the other.
 
@@ -216,10 +216,10 @@ def linked(wins: Array) -> tuple[tuple[int, ...], ...]:
 
 
 def strongly_connected(wins: Array) -> tuple[tuple[int, ...], ...]:
-    """Largest sets in which every model has beaten every other, directly or along a chain; by their first model.
+    """Largest sets in which every model has beaten every other, directly or by a chain; in order of their first model.
 
     The likelihood of Bradley and Terry has a maximum, and only one, exactly where there is a single such set: if one
-    part never loses to the rest, its ratings can always grow.
+    part never loses to the others, its ratings grow without limit.
 
     Source: L. R. Ford, "Solution of a ranking problem from binary comparisons", American Mathematical Monthly 64,
     1957.
@@ -233,25 +233,25 @@ def strongly_connected(wins: Array) -> tuple[tuple[int, ...], ...]:
 
 
 def _peeled(forward: Array, backward: Array) -> tuple[tuple[int, ...], ...]:
-    """Components by repeatedly removing one model's, then splitting the rest by what it reaches and what reaches it.
+    """Components, found by removing that of one model and splitting the others by reachability, repeatedly.
 
-    No component spans two of these parts.
+    The parts are the models that it reaches, that reach it, and neither; no component spans two of them.
 
     Source: L. Fleischer, B. Hendrickson and A. Pinar, "On identifying strongly connected components in parallel", 2000.
     """
     import numpy as np
 
-    components, waiting = [], [np.arange(len(forward))]
-    while waiting:
-        left = waiting.pop()
-        if not len(left):
+    components, pending = [], [np.arange(len(forward))]
+    while pending:
+        remaining = pending.pop()
+        if not len(remaining):
             continue
-        # The middle one halves a chain in which each model beats all that follow.
-        start = len(left) // 2
-        ahead = _reached(forward[np.ix_(left, left)], start)
-        behind = ahead if forward is backward else _reached(backward[np.ix_(left, left)], start)
-        components.append(tuple(int(model) for model in left[ahead & behind]))
-        waiting += [left[ahead & ~behind], left[behind & ~ahead], left[~ahead & ~behind]]
+        # Starting in the middle halves a chain in which each model beats all that follow.
+        start = len(remaining) // 2
+        ahead = _reached(forward[np.ix_(remaining, remaining)], start)
+        behind = ahead if forward is backward else _reached(backward[np.ix_(remaining, remaining)], start)
+        components.append(tuple(int(model) for model in remaining[ahead & behind]))
+        pending += [remaining[ahead & ~behind], remaining[behind & ~ahead], remaining[~ahead & ~behind]]
     return tuple(sorted(components))
 
 
@@ -302,8 +302,8 @@ def solve(wins: Array, start: Array, *, tolerance: float = 1e-9) -> Solved:
     rows = max(1, _CELLS_AT_ONCE // models**2)
     for at in range(0, tables, rows):
         part = slice(at, at + rows)
-        strengths[part], converged[part], taken = _solve_block(wins[part], start[part], tolerance)
-        most = max(most, taken)
+        strengths[part], converged[part], iterations = _solve_block(wins[part], start[part], tolerance)
+        most = max(most, iterations)
     return Solved(strengths - strengths.mean(axis=1, keepdims=True), converged, most)
 
 
@@ -329,9 +329,9 @@ def _step(strengths: Array, won: Array, battles: Array) -> tuple[Array, Array]:
     """The full Newton step, and the most that it moves a compared pair."""
     import numpy as np
 
-    behind = strengths[:, None, :] - strengths[:, :, None]
-    # Beyond e^700 a double overflows; what lies there is 0 in every sum.
-    share = 1 / (1 + np.exp(np.clip(behind, -700, 700)))
+    deficits = strengths[:, None, :] - strengths[:, :, None]
+    # Beyond e^700 a double overflows; such terms are 0 in every sum.
+    share = 1 / (1 + np.exp(np.clip(deficits, -700, 700)))
     expected = battles * share
     curvature = expected * share.transpose(0, 2, 1)
     total = curvature.sum(axis=2)
@@ -342,6 +342,6 @@ def _step(strengths: Array, won: Array, battles: Array) -> tuple[Array, Array]:
     diagonal = np.arange(strengths.shape[1])
     hessian[:, diagonal, diagonal] += total
     step = np.linalg.solve(hessian, (won - expected.sum(axis=2))[:, :, None])[:, :, 0]
-    moved = np.abs(step[:, :, None] - step[:, None, :])
-    moved[battles <= 0] = 0.0
-    return step, moved.max(axis=(1, 2))
+    changes = np.abs(step[:, :, None] - step[:, None, :])
+    changes[battles <= 0] = 0.0
+    return step, changes.max(axis=(1, 2))

@@ -1,6 +1,6 @@
 """Uncertainty of ratings: intervals, which model ranks above which, rank ranges, and ties in rank.
 
-How far strengths move when other prompts might have been asked is read from the fit on clusters with random weights.
+The uncertainty due to the choice of prompts comes from fits on clusters with random weights.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _NUMBERS_AT_ONCE: Final = 4_000_000
 
 
 class Ranking(NamedTuple):
-    """Fitted strengths with intervals, rank ranges and groups that cannot be told apart.
+    """Fitted strengths with intervals, rank ranges and sets of models that do not differ significantly.
 
     Args:
         fit: the strengths.
         wins: per ordered pair, as from `count_battles`.
-        intervals: of each strength; None for a model with fewer than two clusters, of which nothing is known.
+        intervals: of each strength; None for a model with fewer than two clusters, whose spread is not known.
         above: models x models; `[a, b]` says that a is above b. All of these hold at once at the level.
-        ranks: per model the best and the worst rank that the level leaves open, 1 being the best. All at once, too.
-        sets: runs of neighbours in the order of strengths no two of which are told apart, each as long as can be;
-            a model may belong to several, and a set of one is a model that is told apart from both its neighbours.
-        resamples: behind the intervals; 0 where there are none.
-        clusters: independent ones in all.
+        ranks: per model the best and the worst rank that the data allow at the level, 1 being the best; all at once.
+        sets: maximal runs of neighbours, by strength, of which no two differ significantly; a model may belong to
+            several, and a set of one is a model that differs from both its neighbours.
+        resamples: number of resamples for the intervals; 0 where there are none.
+        clusters: number of independent clusters.
     """
 
     fit: BradleyTerry
@@ -61,11 +61,11 @@ def rank(battles: Battles, *, level: float = 0.95, resamples: int | None = None,
         low = m - f (m - l),  high = m + f (h - m),    f = t(G - 1) / z * sqrt(G / (G - 1))
 
     with the quantiles t and z of (1 + level) / 2 and the number G of clusters behind it: of the model, and for a
-    difference of the two models the smaller one. f is 1 for many clusters and repairs what resampling few of them
-    gets too narrow. The interval is widened where it does not hold the strength itself.
+    difference of the two models the smaller one. f is 1 for many clusters and corrects that
+    resampling few of them gives too narrow intervals. The interval is widened where it does not contain the strength.
 
-    a is above b when the interval of their difference is above 0. These intervals hold at once for all pairs: in z's
-    place stands the number that the largest standardised deviation over all pairs exceeds in a share of 1 - level of
+    a is above b when the interval of their difference is above 0. These intervals hold at once for all pairs: z is
+    replaced by the number that the largest standardised deviation over all pairs exceeds in a share of 1 - level of
     the resamples; for two models it is z. As all hold at once, a is above c, too, where a is above b and b above c.
     Best rank = 1 + models above, worst = n - models below.
 
@@ -91,13 +91,13 @@ def rank(battles: Battles, *, level: float = 0.95, resamples: int | None = None,
         picked = np.array(models)
         if len(models) < 2 or clusters.model[picked].max() < 2:
             continue
-        part, own = _only(battles, picked), clusters.model[picked]
+        part, own_clusters = _only(battles, picked), clusters.model[picked]
         strengths = fit.strengths[picked]
         draws = resample(part, wins[np.ix_(picked, picked)], strengths, resamples=resamples, seed=seed)
         drawn = max(drawn, len(draws))
-        for model, interval in zip(models, _intervals(draws, strengths, own, level), strict=True):
+        for model, interval in zip(models, _intervals(draws, strengths, own_clusters, level), strict=True):
             intervals[model] = interval
-        above[np.ix_(picked, picked)] = told_apart(draws, own, level)
+        above[np.ix_(picked, picked)] = told_apart(draws, own_clusters, level)
     above = _closed(above & (fit.strengths[:, None] > fit.strengths))
     return Ranking(fit, wins, tuple(intervals), above, _ranks(above), _sets(fit, above), drawn, total)
 
@@ -131,8 +131,8 @@ def told_apart(draws: Array, clusters: Array, level: float) -> Array:
 
     Args:
         draws: resampled strengths, resamples x models.
-        clusters: per model, in how many clusters it fought.
-        level: at which all of it holds.
+        clusters: per model, the number of clusters in which it has battles.
+        level: at which all of them hold.
     """
     import numpy as np
 
@@ -169,7 +169,7 @@ def _reach(z: float, clusters: Array) -> Array:
     import numpy as np
 
     counts, where = np.unique(np.maximum(clusters, 2), return_inverse=True)
-    # Where a normal tail is too small for a double, the t tail of a few clusters is what matters, and is wide enough.
+    # A normal tail may be too small for a double; from 1e-12 on the t quantile is wide enough in any case.
     tail = max(math.erfc(z / math.sqrt(2)) / 2, 1e-12)
     reaches = [-t_quantile(tail, float(g - 1)) * math.sqrt(g / (g - 1)) for g in counts]
     return np.array(reaches)[where].reshape(np.shape(clusters))
@@ -206,7 +206,7 @@ def _sets(fit: BradleyTerry, above: Array) -> tuple[tuple[int, ...], ...]:
 
 
 def _run_end(order: Sequence[int], start: int, above: Array) -> int:
-    """Where the longest run from `start` ends in which nobody is above anybody."""
+    """The end of the longest run from `start` in which no model is above another."""
     end = start + 1
     while end < len(order) and not above[order[start:end], order[end]].any():
         end += 1
@@ -214,7 +214,7 @@ def _run_end(order: Sequence[int], start: int, above: Array) -> int:
 
 
 class Units(NamedTuple):
-    """Battles by what is resampled, sorted by ordered pair.
+    """Battles grouped by the units that are resampled, sorted by ordered pair.
 
     Args:
         cells: the ordered pairs `a * models + b` that have wins, each once.
@@ -232,14 +232,14 @@ class Units(NamedTuple):
 
 
 class Met(NamedTuple):
-    """Numbers of clusters in which models, and pairs of models, fought."""
+    """Numbers of clusters in which each model, and each pair of models, has battles."""
 
     model: Array
     pair: Array
 
 
 def resample(battles: Battles, counts: Array, strengths: Array, *, resamples: int | None, seed: int) -> Array:
-    """Strengths of resampled battles, resamples x models; for models that are all linked by battles.
+    """Strengths fitted on resampled battles, resamples x models; for models that are all linked by battles.
 
     Each cluster gets a random weight, exponential with mean 1 (the Bayesian bootstrap); kinds of battles that occur
     in c clusters of their own get the sum of c such weights, a gamma variable. To either side of each compared pair
@@ -270,8 +270,8 @@ def resample(battles: Battles, counts: Array, strengths: Array, *, resamples: in
     dense = _dense(units)
     rows = max(1, _NUMBERS_AT_ONCE // max(n * n, len(units.unit) if dense is None else len(units.shape)))
     strengths_drawn = []
-    for at in range(0, total, rows):
-        size = min(rows, total - at)
+    for offset in range(0, total, rows):
+        size = min(rows, total - offset)
         drawn = rng.standard_gamma(np.broadcast_to(units.shape, (size, len(units.shape))))
         wins = np.zeros((size, n * n))
         if dense is None:
@@ -279,7 +279,7 @@ def resample(battles: Battles, counts: Array, strengths: Array, *, resamples: in
         else:
             wins[:, units.cells] = drawn @ dense
         drawn = rng.standard_gamma(np.broadcast_to(virtual.shape, (size, len(virtual.shape))))
-        # Small shapes draw numbers that are 0 for a double, which would leave a table without a maximum.
+        # Small shapes draw numbers that are 0 for a double, and the likelihood would have no maximum.
         wins[:, virtual.cells] += np.maximum(drawn, _LEAST) * virtual.size
         start = np.broadcast_to(strengths, (size, n))
         # The error is about the square of the tolerance: 1e-6, far below the spread of the resamples.
@@ -288,7 +288,7 @@ def resample(battles: Battles, counts: Array, strengths: Array, *, resamples: in
 
 
 def met(battles: Battles) -> Met:
-    """Count clusters; a battle that names no cluster is one of its own."""
+    """Count the clusters of each model and pair; battles without clusters are one cluster each."""
     import numpy as np
 
     n = battles.models
@@ -304,7 +304,7 @@ def met(battles: Battles) -> Met:
 
 
 class _Virtual(NamedTuple):
-    """Of each ordered pair that has battles: its cell, the shape of its virtual wins, and their size."""
+    """Virtual wins of each ordered pair that has battles: its cell, and the shape and size of the wins."""
 
     cells: Array
     shape: Array

@@ -1,4 +1,4 @@
-"""Cluster bootstrap of coefficients of agreement and correlation: ratings -> value, interval, counts.
+"""Cluster bootstrap of coefficients of agreement and correlation: ratings -> value, interval and counts.
 
 Ratings are collapsed to patterns first: of 1,000 pairs of ratings from 1 to 5 at most 25 differ. A coefficient is then
 a function of how often each pattern occurs, so that a resample is a row of weights and many of them are one product of
@@ -25,9 +25,9 @@ Statistic = Callable[["Array"], "Array"]
 """Weights (resamples x patterns) -> a value per resample, NaN where the coefficient is not defined."""
 
 _RESAMPLES: Final = 1_999
-"""A fifth of what means get, as every resample is ranked or tabulated again: a limit is off by 0.06 standard errors."""
+"""A fifth of those for means, as each one is ranked or tabulated again; limits are off by 0.06 standard errors."""
 _DRAWS: Final = 10_000_000
-"""Units drawn in all: above 5,000 units there are fewer resamples, down to 999."""
+"""Units drawn in total: above 5,000 units there are fewer resamples, down to 999."""
 _ROUNDING: Final = 1e-9
 """Coefficients that differ by less are equal: their sums differ by the order of addition only."""
 _CELLS_AT_ONCE: Final = 2_000_000
@@ -45,8 +45,8 @@ class Coefficient:
         missing: units that were left out because a rating is None or NaN.
         clusters: independent clusters that were resampled; `n` where units are independent.
         resamples: how many were drawn; 0 where there is no value.
-        undefined: of these, resamples in which the coefficient is not defined (all ratings equal). The interval rests
-            on the others.
+        undefined: of these, resamples in which the coefficient is not defined (all ratings equal). The interval is
+            computed from the others.
         level: of the interval.
         reason: why the value or the interval is None; "" where both are there.
     """
@@ -74,7 +74,7 @@ class Ratings(NamedTuple):
     """Units with the ratings of each rater, collapsed to patterns.
 
     Args:
-        patterns: patterns x raters; codes or numbers, NaN where a rater said nothing.
+        patterns: patterns x raters; codes or numbers, NaN where a rater gave no rating.
         counts: how many units have each pattern.
         pattern: the number of each unit's pattern.
         cluster: the number of each unit's cluster, from 0; None where every unit is independent.
@@ -104,7 +104,7 @@ def collapse(table: Array, clusters: ArrayLike | Sequence[Any] | None, *, fewest
         fewest: ratings that a unit needs to count.
 
     Raises:
-        ValueError: as many clusters as there are units were expected.
+        ValueError: the number of clusters is not that of the units.
     """
     import numpy as np
 
@@ -118,9 +118,9 @@ def collapse(table: Array, clusters: ArrayLike | Sequence[Any] | None, *, fewest
         cluster = np.array(
             [numbers.setdefault(name, len(numbers)) for name, use in zip(names, used, strict=True) if use], dtype=int
         )
-    kept = table[used]
-    patterns, pattern, counts = np.unique(kept, axis=0, return_inverse=True, return_counts=True)
-    count = len(kept) if cluster is None else int(cluster.max(initial=-1)) + 1
+    used_rows = table[used]
+    patterns, pattern, counts = np.unique(used_rows, axis=0, return_inverse=True, return_counts=True)
+    count = len(used_rows) if cluster is None else int(cluster.max(initial=-1)) + 1
     missing = int((~used).sum())
     return Ratings(patterns, counts.astype(float), pattern.reshape(-1), cluster, count, missing)
 
@@ -134,7 +134,7 @@ def bootstrap(
     perfect agreement of few units resamples to perfect agreement, which says nothing about its spread.
 
     Why not BCa: over the cells of docs/explanation/agreement.md it holds 94.5 % where this one holds 94.1 %, at the
-    same width, and needs the coefficient once more for each unit that is left out, of which some have none.
+    same width, and needs the coefficient without each unit in turn, which is not always defined.
 
     Args:
         name: of the coefficient.
@@ -185,14 +185,14 @@ def _resampled(ratings: Ratings, seed: int) -> Iterator[Array]:
 
 
 def _draw(rng: Generator, rows: int, units: Array, counts: Array) -> Array:
-    """How often each kind occurs among as many units drawn with replacement; `counts` say how often it occurs now."""
+    """How often each kind occurs in a resample of the same size; `counts` is how often it occurs in the data."""
     import numpy as np
 
     if worth_grouping(counts, len(units)):
         return rng.multinomial(len(units), counts / len(units), size=rows).astype(float)
     drawn = units[rng.integers(0, len(units), size=(rows, len(units)))]
-    places = drawn + len(counts) * np.arange(rows)[:, None]
-    return np.bincount(places.reshape(-1), minlength=rows * len(counts)).reshape(rows, -1).astype(float)
+    cells = drawn + len(counts) * np.arange(rows)[:, None]
+    return np.bincount(cells.reshape(-1), minlength=rows * len(counts)).reshape(rows, -1).astype(float)
 
 
 def _pattern_weights(ratings: Ratings, drawn: Array) -> Array:

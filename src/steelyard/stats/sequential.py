@@ -1,20 +1,20 @@
 """Early stop: tests, valid after every observation, of whether a mean is above or below a threshold.
 
-Somebody who looks after each reply and stops at the first p < 0.05 is wrong about a coin in four runs of ten. Here a
-gambler bets against "the mean is m" with odds that are fair if it is. If it is, the capital passes 2 / alpha with
-probability alpha / 2 at most, however often one looks; so the limits hold at all moments at once.
+Testing after each reply and stopping at the first p < 0.05 gives a wrong result for a fair coin in four runs of ten.
+Here a gambler bets against "the mean is m", with odds that are fair if this is true. If it is, the capital passes
+2 / alpha with probability alpha / 2 at most, however often one tests; so the limits hold at all moments at once.
 
 With x_t in [0, 1] and m_t the mean that the null hypothesis expects of the next observation, the capital is
 
     K_t(m) = 1/16 sum_c prod_{i <= t} (1 + c_i (x_i / m_i - 1))     against "the mean is at most m"
 
 and the same of 1 - x against "at least m". The 16 bets c run from .02 to .95 in geometric steps: one of them is close
-to the best for any distance from m, so that nothing is tuned. A tie, x = m, leaves the capital as it is.
+to the best for any distance from m, so no bet has to be chosen. An observation equal to m does not change the capital.
 
 - population: observations are independent draws, m_t = m and c_t = c.
-- full: the observations are a fixed set of N in random order, asked without replacement, and the mean is that of all
-  N. Then m_t = (N m - S_{t-1}) / (N - t + 1), what the rest must average, and c_t = min(.95, c N / (N - t + 1)): the
-  distance of the rest from m_t grows as the rest shrinks, and the bets with it. At t = N everything is known.
+- full: the observations are a fixed set of N in random order, drawn without replacement, and the mean is that of all
+  N. Then m_t = (N m - S_{t-1}) / (N - t + 1), the mean of the values to come, and c_t = min(.95, c N / (N - t + 1)):
+  the fewer values are to come, the further their mean can be from m_t, so the bets grow. At t = N the mean is known.
 
 Source: I. Waudby-Smith and A. Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86, 2024,
 sections 4 and 5 (without replacement), and "Confidence sequences for sampling without replacement", NeurIPS 2020.
@@ -41,9 +41,9 @@ Decision = Literal["", "above", "below", "equal"]
 _LARGEST_BET: Final = 0.95
 _BETS: Final = tuple(0.02 * (_LARGEST_BET / 0.02) ** (k / 15) for k in range(16))
 _EXACT: Final = 1e-9
-"""Two sums that differ by less are equal: what rounding leaves of a million fractions."""
+"""Two sums that differ by less are equal: the rounding error of a million fractions."""
 _STEPS_AT_ONCE: Final = 1_024
-"""16 bets on so many observations fit a processor's cache."""
+"""16 bets on this many observations fit into the cache of a processor."""
 _RESOLUTION: Final = 1e-10
 
 
@@ -80,9 +80,9 @@ class BettingTest:
     def __init__(self, threshold: float = 0.5, *, level: float = 0.95, total: int | None = None) -> None:
         check_level(level)
         if not 0 < threshold < 1:
-            raise ValueError(f"a threshold lies strictly between 0 and 1, not at {threshold}")
+            raise ValueError(f"a threshold must lie strictly between 0 and 1, not at {threshold}")
         if total is not None and total < 1:
-            raise ValueError(f"a full set has at least one value, not {total}")
+            raise ValueError(f"a full set must have at least one value, not {total}")
         self.threshold = threshold
         self.total = total
         self.n = 0
@@ -101,7 +101,7 @@ class BettingTest:
             ValueError: x is not in [0, 1], or comes after `total` others.
         """
         if not 0 <= x <= 1:
-            raise ValueError(f"an observation lies between 0 and 1, not at {x}")
+            raise ValueError(f"an observation must lie between 0 and 1, not at {x}")
         if self._offered == self.total:
             raise ValueError(f"all {self.total} values of the full set have been observed")
         self._offered += 1
@@ -113,29 +113,29 @@ class BettingTest:
         self.decision = self._certain() or ("above" if above else "below" if below else "")
 
     def _bet(self, x: float) -> tuple[bool, bool]:
-        """Place the bets on x, and say which of the two null hypotheses is refuted by the capital."""
+        """Place the bets on x; whether the capital now refutes each of the two null hypotheses."""
         if self.total is None:
-            left, need, bets = 1, self.threshold, _BETS
+            remaining, needed, bets = 1, self.threshold, _BETS
         else:
-            left = self.total - self.n
-            need = self.total * self.threshold - self._sum - self._lost
-            growth = self.total / left
+            remaining = self.total - self.n
+            needed = self.total * self.threshold - self._sum - self._lost
+            growth = self.total / remaining
             bets = tuple(min(_LARGEST_BET, bet * growth) for bet in _BETS)
-        # With no need left nothing can be lost against it: there, only what is certain decides.
-        if need > _EXACT:
-            self._above = _stake(self._above, bets, x * left / need)
-        if left - need > _EXACT:
-            self._below = _stake(self._below, bets, (1 - x) * left / (left - need))
+        # Where the values to come need to average 0 (or 1), no bet is possible: only `_certain` decides.
+        if needed > _EXACT:
+            self._above = _stake(self._above, bets, x * remaining / needed)
+        if remaining - needed > _EXACT:
+            self._below = _stake(self._below, bets, (1 - x) * remaining / (remaining - needed))
         return _refuted(self._above, self._goal), _refuted(self._below, self._goal)
 
     def _add(self, x: float) -> None:
-        """Neumaier's sum: a million fractions keep their total to 1e-9."""
+        """Add x by Neumaier's summation: the total of a million fractions is exact to 1e-9."""
         total = self._sum + x
         self._lost += (self._sum - total) + x if self._sum >= x else (x - total) + self._sum
         self._sum = total
 
     def _certain(self) -> Decision:
-        """What no further value can change any more."""
+        """The decision that no further value can change; "" while there is none."""
         if self.total is None:
             return ""
         surplus = self._sum + self._lost - self.total * self.threshold
@@ -156,21 +156,21 @@ def _stake(logs: list[float], bets: Sequence[float], ratio: float) -> list[float
     """Each bet's log capital after a payout of `ratio` for each unit at stake."""
     gain = ratio - 1
     log = math.log1p
-    return [held + log(bet * gain) for held, bet in zip(logs, bets, strict=True)]
+    return [capital + log(bet * gain) for capital, bet in zip(logs, bets, strict=True)]
 
 
 def _refuted(logs: Sequence[float], goal: float) -> bool:
-    """Whether the mean capital of the bets has reached the goal; no mean is larger than the largest."""
-    return max(logs) >= goal and math.log(sum(math.exp(held) for held in logs) / len(logs)) >= goal
+    """Whether the mean capital of the bets has reached the goal. The cheap test of the largest comes first."""
+    return max(logs) >= goal and math.log(sum(math.exp(capital) for capital in logs) / len(logs)) >= goal
 
 
 def confidence_sequence(
     values: ArrayLike, *, level: float = 0.95, total: int | None = None, at: Sequence[int] | None = None
 ) -> list[Interval]:
-    """Intervals of a mean that all hold together with probability `level`, for any number of looks at any time.
+    """Intervals of a mean that all hold together with probability `level`, after any number of observations.
 
-    The interval after t observations is what no earlier moment has left out either: the limits never widen, and do
-    not depend on which other moments are asked for. With `total` they also keep to what is possible, from S_t / N to
+    The interval after t observations is the intersection of all up to then: the limits never widen, and do not depend
+    on which other moments are requested. With `total` they also stay within what is possible, from S_t / N to
     (S_t + N - t) / N. Each limit is solved to 1e-10, on the safe side.
 
     Where the two limits cross, which happens in at most 1 - level of the runs and where the order is not random, the
@@ -180,10 +180,10 @@ def confidence_sequence(
         values: the observations in their order, each in [0, 1].
         level: confidence level in (0, 1).
         total: None for the mean of the population; N for the mean of the N values of a fixed set in random order.
-        at: after how many observations, each from 0 (nothing is known: [0, 1]) to all; None for all of them only.
+        at: after how many observations, each from 0 (nothing is known: [0, 1]) to all; None: only after all.
 
     Raises:
-        ValueError: a value outside [0, 1], more values than `total`, or a moment that there was not.
+        ValueError: a value outside [0, 1], more values than `total`, or a moment beyond the observations.
 
     >>> confidence_sequence([1] * 19)[0].rounded(5)
     (0.71803, 1.0)
@@ -207,7 +207,7 @@ def confidence_sequence(
 
 def _check(data: Array, total: int | None, moments: Sequence[int]) -> None:
     if data.ndim != 1 or not ((data >= 0) & (data <= 1)).all():
-        raise ValueError("observations are one row of numbers between 0 and 1")
+        raise ValueError("observations must be one row of numbers between 0 and 1")
     if total is not None and not len(data) <= total:
         raise ValueError(f"{len(data)} observations cannot come from a full set of {total}")
     if any(not 0 <= moment <= len(data) for moment in moments):
@@ -224,7 +224,7 @@ def difference_to_unit(difference: float) -> float:
     0.25
     """
     if not -1 <= difference <= 1:
-        raise ValueError(f"a difference of two scores lies between -1 and 1, not at {difference}")
+        raise ValueError(f"a difference of two scores must lie between -1 and 1, not at {difference}")
     return (difference + 1) / 2
 
 
@@ -250,7 +250,7 @@ def _lower_limits(data: Array, total: int | None, ends: Sequence[int], goal: flo
     state = _State(0.0, *game.skip(0.0, 0))
     limit, start, limits = 0.0, 0, []
     for end in ends:
-        # Where less than the sum so far is asked for, the mean is certain to be larger: there is nothing to bet on.
+        # A mean below the sum so far is impossible with a fixed total: there is nothing to bet on.
         certain = float(game.spent[end]) / game.total
         if state.mean < certain + _EXACT / game.total:
             mean = certain + _EXACT / game.total
@@ -271,7 +271,7 @@ class _State(NamedTuple):
 
 
 class _Game(NamedTuple):
-    """The part common to both questions: the payout is r_i = gain_i / (total * m - spent_i), at bets c * growth_i.
+    """The terms of both questions: the payout is r_i = gain_i / (total * m - spent_i), at bets c * growth_i.
 
     The population has total 1, spent 0 and growth 1; a set of N has gain (N - i + 1) x_i and spent S_{i-1}, which
     is N + 1 long.
@@ -289,21 +289,21 @@ class _Game(NamedTuple):
         n = len(data)
         if total is None:
             return cls(1.0, data, np.zeros(n + 1), np.ones(n))
-        left = total - np.arange(n)
-        return cls(float(total), data * left, np.concatenate(([0.0], np.cumsum(data))), total / left)
+        remaining = total - np.arange(n)
+        return cls(float(total), data * remaining, np.concatenate(([0.0], np.cumsum(data))), total / remaining)
 
     def factors(self, mean: float, start: int, end: int) -> tuple[Array, Array, Array]:
-        """What each step multiplies each bet's capital by; the derivative of its log by the mean, in two factors."""
+        """The factor of each bet's capital per step; the derivative of its log by the mean, in two factors."""
         import numpy as np
 
-        need = self.total * mean - self.spent[start:end]
+        needed = self.total * mean - self.spent[start:end]
         bets = np.minimum(_LARGEST_BET, np.asarray(_BETS)[:, None] * self.growth[start:end])
-        grown = bets * (self.gain[start:end] / need - 1)
+        grown = bets * (self.gain[start:end] / needed - 1)
         grown += 1
         lean = np.subtract(1, bets, out=bets)
         lean /= grown
         lean -= 1
-        return grown, lean, self.total / need
+        return grown, lean, self.total / needed
 
     def skip(self, mean: float, end: int) -> tuple[Array, Array]:
         """Logs and slopes against `mean` after the first `end` steps."""

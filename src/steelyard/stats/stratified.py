@@ -1,6 +1,6 @@
-"""The mean of group means, a macro average, with an interval that knows how many values each group has.
+"""The mean of group means, a macro average, with an interval that accounts for the sizes of the groups.
 
-A group of four questions weighs as much in it as one of four hundred, so its error is what the interval is made of.
+A group of four questions weighs as much as one of four hundred, so the small groups determine the interval.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class StratifiedMean(NamedTuple):
     """A mean of group means with its interval.
 
     Args:
-        mean: every group weighs the same.
-        interval: None where nothing is known of the spread.
+        mean: of the group means, each with equal weight.
+        interval: None where the spread is not known.
         error: the standard error behind the interval.
         df: degrees of freedom of its t quantile.
         strata: groups with a value.
@@ -54,9 +54,9 @@ def stratified_mean(
         SE^2 = sum_c (sum_h e_ch)^2
 
     which for independent values is the variance of a stratified sample, sum_h v_h with v_h = s_h^2 / (H^2 n_h); a
-    cluster that reaches over several groups counts as one. Groups of a single cluster know no spread of their own:
-    they are one stratum together. A group of zeros alone, or ones alone, has v_h = q (1 - q) / (H^2 G_h) with
-    q = (G_h m_h + 2 m) / (G_h + 2), as its values do not show that there is no other; ties alone likewise.
+    cluster that reaches over several groups counts as one. Groups of a single cluster have no spread of their own:
+    they form one stratum together. A group of zeros alone, or ones alone, has v_h = q (1 - q) / (H^2 G_h) with
+    q = (G_h m_h + 2 m) / (G_h + 2), as equal values do not show that there are no others; ties alone likewise.
 
     A rate gets the limits of `wilson_with_ties` (without ties Wilson's) for n_eff = (m (1 - m) - T / 4) / SE^2 trials,
     T the mean share of ties, other means m +- t SE; with t at (sum v_h)^2 / sum(v_h^2 / (G_h - 1)) degrees of freedom.
@@ -70,8 +70,8 @@ def stratified_mean(
         rate: whether the values are zeros and ones, or halves for ties.
 
     Source: W. G. Cochran, "Sampling techniques", 3rd edition, 1977, sections 5.3 and 5.4 (variance, degrees of freedom
-    after Satterthwaite) and 5A.12 (groups of one, collapsed); effective n after Korn and Graubard 1998. What groups
-    without spread count as is ours. Measured coverage is in docs/explanation/statistics.md.
+    after Satterthwaite) and 5A.12 (groups of one, collapsed); effective n after Korn and Graubard 1998. The variance of
+    groups without spread is ours. Measured coverage is in docs/explanation/statistics.md.
 
     >>> macro = stratified_mean([1] * 9 + [0] + [1, 0, 1, 0], [0] * 10 + [1] * 4)
     >>> round(macro.mean, 2), macro.interval.rounded(2)
@@ -93,7 +93,7 @@ def stratified_mean(
     variance = (float((total**2).sum()) + float(flat.sum())) / count**2
     own = np.bincount(parts.stratum, weights=parts.sums**2, minlength=count) + flat
     squares = float((own**2 / np.maximum(parts.sizes - 1, 1)).sum())
-    # No spread, or one that is too small to be squared, has as many degrees as there are values left.
+    # Without spread, or with one whose square underflows: the number of values minus that of groups.
     df = float(own.sum() ** 2 / squares) if squares else max(1.0, float(parts.sizes.sum()) - count)
     estimate = _Estimate(mean, variance, df, float(ties.mean()), parts.sizes.tolist(), int(np.ptp(parts.unit)) + 1)
     return StratifiedMean(mean, _interval(estimate, level, scale, rate=rate), math.sqrt(variance), df, count)
@@ -106,11 +106,11 @@ def stratified_mean_of_counts(
     scale: tuple[float, float] | None = (0.0, 1.0),
     rate: bool = True,
 ) -> StratifiedMean:
-    """`stratified_mean` of independent values that are known by how often each occurs in each group; on `math`.
+    """`stratified_mean` of independent values given as counts per group; needs only `math`.
 
     Args:
         groups: value -> how often, of each group; at least one value in each.
-        level: as there.
+        level: as in `stratified_mean`.
         scale: likewise.
         rate: likewise.
 
@@ -139,8 +139,10 @@ def stratified_mean_of_counts(
         alike = rate and size > 1 and (centre in {0.0, 1.0} or tied == 1)
         flat.append(_flat_variance(size, centre, mean, tie_share) if alike else 0.0)
     variance = (math.fsum(own) + math.fsum(flat)) / count**2
-    own = [mine + added for mine, added in zip(own, flat, strict=True)]
-    squares = math.fsum(mine**2 / max(size - 1, 1) for mine, size in zip(own, sizes, strict=True))
+    own = [variance_of_group + added for variance_of_group, added in zip(own, flat, strict=True)]
+    squares = math.fsum(
+        variance_of_group**2 / max(size - 1, 1) for variance_of_group, size in zip(own, sizes, strict=True)
+    )
     df = math.fsum(own) ** 2 / squares if squares else max(1.0, float(sum(sizes)) - count)
     interval = _interval(_Estimate(mean, variance, df, tie_share, sizes, sum(sizes)), level, scale, rate=rate)
     return StratifiedMean(mean, interval, math.sqrt(variance), df, count)
@@ -154,7 +156,7 @@ def _flat_variance(size: int, centre: float, mean: float, ties: float) -> float:
 
 
 class _Parts(NamedTuple):
-    """An entry per cluster and group that meet: `stratum`, `unit`, `sums`; `means` and `sizes` (G_h) per group."""
+    """An entry per cluster and group of equal values: `stratum`, `unit`, `sums`; `means`, `sizes` (G_h) per group."""
 
     stratum: Array
     unit: Array
@@ -173,7 +175,7 @@ class _Estimate(NamedTuple):
 
 
 def _parts_of_values(data: Array, groups: Array) -> _Parts:
-    """Where each value is its own cluster."""
+    """The parts where each value is its own cluster."""
     import numpy as np
 
     counts = np.bincount(groups)
@@ -198,7 +200,7 @@ def _parts_of_clusters(data: Array, groups: Array, clusters: ArrayLike) -> _Part
 
 
 def _pool_singles(parts: _Parts, mean: float) -> None:
-    """Groups of one cluster get the spread of their means among each other, a lone one its distance from the mean."""
+    """Give groups of one cluster the spread of their means; a single such group its distance from the mean."""
     import numpy as np
 
     single = np.flatnonzero(parts.sizes == 1)
@@ -211,13 +213,13 @@ def _pool_singles(parts: _Parts, mean: float) -> None:
 
 
 def _flat(parts: _Parts, mean: float, ties: Array) -> Array:
-    """The variance that a group without spread (all wins, ties or losses) is given; 0 for all other groups.
+    """The variance assumed for groups without spread (all wins, ties or losses); 0 for all other groups.
 
-    Two values like those of all groups join it; with q and s its mean and mean square then, v = (s - q^2) / G_h.
+    Two average values of all groups are added; with q and s the new mean and mean square, v = (s - q^2) / G_h.
     """
     import numpy as np
 
-    # The square of 0, 1/2 and 1 is the value itself, less a quarter for a tie.
+    # The square of 0, 1/2 and 1 is the value itself, minus a quarter for a tie.
     squares = mean - float(ties.mean()) / 4
     shrunk = (parts.sizes * parts.means + 2 * mean) / (parts.sizes + 2)
     shrunk_squares = (parts.sizes * parts.means**2 + 2 * squares) / (parts.sizes + 2)

@@ -1,7 +1,7 @@
-"""The interval of a mean of wins, ties and losses, with a tie as half a win; on `math`, by cluster on numpy.
+"""The interval of a mean of wins, ties and losses, with a tie as half a win; only the clustered one needs numpy.
 
-Student's t does not serve here: one tie among wins makes a spread so small that 19 wins and a tie of 20 get a narrower
-interval than 20 wins. A score interval computes the variance at each mean that it tests, and not at the observed one.
+Student's t is not used: one tie among wins gives a spread so small that 19 wins and a tie get a narrower interval than
+20 wins. A score interval computes the variance at each mean that it tests, and not at the observed one.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def wilson_with_ties_clustered(values: ArrayLike, *, clusters: ArrayLike, level:
         level: confidence level in (0, 1).
 
     Raises:
-        ValueError: another value, or none.
+        ValueError: another value, or no value.
 
     Source: as `wilson_with_ties` and `wilson_clustered`.
 
@@ -101,7 +101,7 @@ def wilson_with_ties_clustered(values: ArrayLike, *, clusters: ArrayLike, level:
     check_level(level)
     data = np.asarray(values, dtype=float)
     if not np.isin(data, (0.0, 0.5, 1.0)).all():
-        raise ValueError("a comparison counts as 1 (win), 0.5 (tie) or 0 (loss)")
+        raise ValueError("a comparison must be 1 (win), 0.5 (tie) or 0 (loss)")
     spread = clustered_spread(data, clusters)
     wins, ties = float(np.mean(data == 1)), float(np.mean(data == 0.5))
     if not ties or spread.clusters < 2:
@@ -121,8 +121,8 @@ def score_interval_with_ties(wins: float, ties: float, losses: float, z: float) 
     correction = min(_LARGEST_CORRECTION, 1 + n / 20) * (1 + 1 / max(1.0, ties)) / (4 * n)
     low = _lower_limit((wins, ties, losses), z, correction)
     high = 1 - _lower_limit((losses, ties, wins), z, correction)
-    # On both sides these bounds would cost coverage: the limit at the nearer end of the scale needs the room (90 % at
-    # n = 11 without it).
+    # Applying both bounds would lower the coverage, to 90 % at n = 11: the limit nearer to an end of the scale has to
+    # stay where it is.
     if wins >= losses:
         low = max(low, score_interval(wins / n, n, z).low)
     if wins <= losses:
