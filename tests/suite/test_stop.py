@@ -187,7 +187,7 @@ def test_ratings_are_held_against_a_threshold_on_their_own_scale():
     assert run.stopping.side == "above"
     assert 4 < run.stopping.interval.low < run.stopping.interval.high <= 5
     outside = StopWhen("full", threshold=0.5)
-    with pytest.raises(ConfigError, match="the threshold of rating lies between 1 and 5"):
+    with pytest.raises(ConfigError, match="the threshold of rating must be between 1 and 5"):
         evaluate_suite(stopping_suite({"good": solver(0.9)}, outside, scorers=(Rating(),)))
     with Store() as store:
         assert len(store.runs()) == 1, "it is refused before anything is begun"

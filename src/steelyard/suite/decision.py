@@ -1,8 +1,8 @@
 """One decision of early stopping: it reads scores in the drawn order, whatever the order of their arrival.
 
 A sample's value is the mean over its repeats, counted as in the headline: an unparsed reply is 0 where the score is
-over all replies. A sample without a value carries no evidence. The question `full` counts it as the threshold itself,
-which moves the mean of the whole set neither way; `population` leaves it out. The mean and the limits that are shown
+over all replies. A sample without a value is no evidence. The question `full` counts it as the threshold itself, which
+moves the mean of the whole set in neither direction; `population` leaves it out. The mean and the limits that are shown
 are those of the samples with a value: the distance from the threshold is divided by the share of such samples so far.
 """
 
@@ -49,14 +49,14 @@ class DrawnOrder:
         # The prefixes keep a cluster and a sample with the same name in different units.
         names = [f"c{sample.cluster}" if clustered and sample.cluster else f"s{sample.id}" for sample in samples]
         # The unit's hash comes first, so that its samples follow each other; the second orders them within the unit.
-        drawn = sorted(range(len(samples)), key=lambda no: (_drawn(names[no], seed), _drawn(samples[no].id, seed)))
+        order = sorted(range(len(samples)), key=lambda no: (_drawn(names[no], seed), _drawn(samples[no].id, seed)))
         units: list[int] = []
-        for at, no in enumerate(drawn):
-            if at and names[no] == names[drawn[at - 1]]:
+        for at, no in enumerate(order):
+            if at and names[no] == names[order[at - 1]]:
                 units[-1] += 1
             else:
                 units.append(1)
-        return cls(drawn, units)
+        return cls(order, units)
 
 
 def _drawn(name: str, seed: int) -> bytes:
@@ -122,9 +122,9 @@ class Decision:
     _test: BettingTest = field(init=False)
 
     def __post_init__(self) -> None:
-        full = self.hypothesis.question == "full"
+        is_full = self.hypothesis.question == "full"
         self._test = BettingTest(
-            self._threshold, level=self.hypothesis.level, total=len(self.order.places) if full else None
+            self._threshold, level=self.hypothesis.level, total=len(self.order.places) if is_full else None
         )
 
     @property
@@ -150,8 +150,8 @@ class Decision:
         """
         if self.is_closed:
             return
-        known = self._values.setdefault((target, no), _Values())
-        known.repeats += 1
+        values = self._values.setdefault((target, no), _Values())
+        values.repeats += 1
         if value is None and outcome in _NOT_SOLVED and self.hypothesis.over == "all":
             value = self.hypothesis.scale[0]
         if value is not None:
@@ -161,8 +161,8 @@ class Decision:
                 raise ScorerError(
                     f"stop_when_decided: {self.hypothesis.score} is {value:g}, outside its scale of {low:g} to {high:g}"
                 )
-            known.total += on_scale
-            known.counted += 1
+            values.total += on_scale
+            values.counted += 1
 
     @property
     def next_unit(self) -> Sequence[int]:
@@ -184,16 +184,16 @@ class Decision:
             self.frontier, self._unit = self.frontier + len(unit), self._unit + 1
 
     def _read_unit(self, value: float | None) -> None:
-        seen = self._threshold if value is None and self.hypothesis.question == "full" else value
-        if seen is not None:
-            self._test.observe(seen)
-            self._seen.append(seen)
+        observed = self._threshold if value is None and self.hypothesis.question == "full" else value
+        if observed is not None:
+            self._test.observe(observed)
+            self._seen.append(observed)
             self._valued.append((self._valued[-1] if self._valued else 0) + (value is not None))
 
     def has(self, target: str, no: int) -> bool:
-        """Whether all repeats of an unparsed sample have arrived."""
-        known = self._values.get((target, no))
-        return known is not None and known.repeats >= self.repeats
+        """Whether all repeats of a sample that was not read yet have arrived."""
+        values = self._values.get((target, no))
+        return values is not None and values.repeats >= self.repeats
 
     def _value_of(self, unit: Sequence[int]) -> float | None:
         """The mean of a unit's samples on [0, 1]; None where none of them has a value on every side."""
@@ -203,10 +203,10 @@ class Decision:
     def _sample_value(self, no: int) -> float | None:
         means = []
         for target in self.hypothesis.targets:
-            known = self._values[target, no]
-            if not known.counted:
+            values = self._values[target, no]
+            if not values.counted:
                 return None
-            means.append(known.total / known.counted)
+            means.append(values.total / values.counted)
         return means[0] if len(means) == 1 else difference_to_unit(means[1] - means[0])
 
     @property
@@ -221,12 +221,14 @@ class Decision:
             target: one of its targets.
             stored: samples that its run has.
         """
-        hypothesis, seen = self.hypothesis, self._seen
-        full = len(self.order.places) if hypothesis.question == "full" else None
-        spread = {max(1, round(len(seen) * at / _POINTS)) for at in range(1, _POINTS + 1)} if seen else set()
+        hypothesis, observed = self.hypothesis, self._seen
+        population_size = len(self.order.places) if hypothesis.question == "full" else None
+        spread = {max(1, round(len(observed) * at / _POINTS)) for at in range(1, _POINTS + 1)} if observed else set()
         moments = sorted(n for n in spread if self._valued[n - 1])
-        limits = confidence_sequence(seen, level=hypothesis.level, total=full, at=moments) if moments else []
-        means = _means(seen, moments)
+        limits = (
+            confidence_sequence(observed, level=hypothesis.level, total=population_size, at=moments) if moments else []
+        )
+        means = _means(observed, moments)
         flipped = len(hypothesis.targets) == 2 and target == hypothesis.targets[0]
         points = [
             (n, *self._shown(*self._of_valued(n, mean, interval), flipped=flipped))
@@ -277,9 +279,9 @@ _OTHER_SIDE: Final[Mapping[DecidedSide, DecidedSide]] = {"above": "below", "belo
 
 def _means(values: Sequence[float], moments: Sequence[int]) -> list[float]:
     """The mean of the first `moment` values, for each moment."""
-    means, total, last = [], 0.0, 0
+    means, total, begin = [], 0.0, 0
     for moment in moments:
-        total += sum(values[last:moment])
-        last = moment
+        total += sum(values[begin:moment])
+        begin = moment
         means.append(total / moment)
     return means

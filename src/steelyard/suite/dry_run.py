@@ -99,10 +99,10 @@ class Estimate:
 async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = False) -> list[Estimate]:
     """Calls and tokens of every target and its judges, counted by running them with an Ask that sends nothing.
 
-    Whoever asks is answered with the mock reply of its `StageInfo`, which makes it go on to all it may ask; without
-    one, with an empty text. A judge sees what the target would have retrieved and a placeholder for its answer (its
-    own mock output, where it reads no other). A function is called only where it declares `ask`; any other, an engine
-    or a chain is not even imported, as that may cost.
+    A stage that asks gets the mock reply of its `StageInfo`, so that it goes on to all further calls; without one, an
+    empty text. A judge sees what the target would have retrieved and a placeholder for its answer (its own mock output,
+    where it reads no other). A function is called only where it declares `ask`; other functions, engines and chains are
+    not even imported, as that may cost.
 
     Args:
         suite: what would be run.
@@ -116,23 +116,23 @@ async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = Fals
         journal = None if fresh else _journal(store)
         if journal is not None:
             opened.enter_context(journal)
-        known = _Known(journal, prices)
-        return [await _estimate(name, target, suite, known) for name, target in suite.targets.items()]
+        answers = _AnswerSource(journal, prices)
+        return [await _estimate(name, target, suite, answers) for name, target in suite.targets.items()]
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _AnswerSource:
     """The journal that may answer calls, and their prices."""
 
     journal: Store | None
     prices: PriceTable | None
 
 
-async def _estimate(name: str, target: Any, suite: Suite, known: _Known) -> Estimate:
+async def _estimate(name: str, target: Any, suite: Suite, answers: _AnswerSource) -> Estimate:
     step = _step_of(target)
     scorers = scorer_stages(suite.scorers_for(name))
     judge_steps = [called for stage, scorer in scorers.items() if (called := Step.of(stage, scorer)).asks]
-    estimates = [_StageDryRun(stage_step, known) for stage_step in (step, *judge_steps)]
+    estimates = [_StageDryRun(stage_step, answers) for stage_step in (step, *judge_steps)]
     asks = step.asks and not isinstance(target, Pair)
     asking = [stage.estimate for stage in estimates[not asks :] if stage.step.asks]
     estimate_of_run = Estimate(name, asks=asks, stages=asking)
@@ -141,13 +141,13 @@ async def _estimate(name: str, target: Any, suite: Suite, known: _Known) -> Esti
             estimate_of_run.records += 1
             output = await _mock_output_of(estimates[0], sample, repeat) if asks else None
             for judge in estimates[1:]:
-                # What it asked before it failed counts: a mock output is not an answer that it need understand.
+                # Calls before a failure count: the judge need not understand a mock output.
                 with contextlib.suppress(ScorerError), boundary("scorer"):
                     shown = judge.shown(output or await _known_output(step, sample))
                     await judge.step(judge.ask(sample, repeat), sample, shown)
     for estimate in estimates:
         estimate.count()
-    estimate_of_run.currency = known.prices.currency if known.prices is not None else ""
+    estimate_of_run.currency = answers.prices.currency if answers.prices is not None else ""
     estimate_of_run.minutes = _least_minutes(estimates, suite.options.rates)
     return estimate_of_run
 
@@ -210,14 +210,14 @@ class _Call:
 class _StageDryRun:
     """Runs one stage with an Ask that sends nothing, and counts what it would have sent."""
 
-    def __init__(self, step: Step, known: _Known) -> None:
+    def __init__(self, step: Step, answers: _AnswerSource) -> None:
         self.step = step
         self.estimate = StageEstimate(step.stage)
         self.sent: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
-        self._cost: int | None = 0 if known.prices is not None else None
-        self._journal = known.journal
-        self._prices = known.prices
+        self._cost: int | None = 0 if answers.prices is not None else None
+        self._journal = answers.journal
+        self._prices = answers.prices
         self._calls: list[_Call] = []
         self._once: set[bytes] = set()
         self._refusals: dict[bytes, str] = {}
@@ -261,10 +261,10 @@ class _StageDryRun:
         calls.clear()
 
     def refusal(self, key: bytes) -> str:
-        """What the journal holds of an endpoint that refused a JSON schema; "" where it holds nothing."""
+        """The journal's note that an endpoint refuses a JSON schema; "" where it has none."""
         if key not in self._refusals:
-            found = find_reply(self._journal, key) if self._journal is not None else None
-            self._refusals[key] = "" if found is None else found.text
+            note = find_reply(self._journal, key) if self._journal is not None else None
+            self._refusals[key] = "" if note is None else note.text
         return self._refusals[key]
 
     def call(self, key: bytes, model: Model, request: Request, parameters: Mapping[str, Any]) -> _Call:
@@ -316,7 +316,7 @@ def _most_tokens(model: Any, parameters: Mapping[str, Any]) -> int:
 
 
 def _journal(where: str | None) -> Store | None:
-    """The store whose journal answers; None where there is none yet."""
+    """The store with the journal; None where there is no store yet."""
     try:
         return Store(where)
     except ConfigError:

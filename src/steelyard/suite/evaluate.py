@@ -1,4 +1,4 @@
-"""The one path: from a Suite to stored runs."""
+"""Runs a Suite and stores its runs; the command line and every Python function use this path."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def evaluate(
         scorers: functions of (Sample, Output), or scorer objects.
         name: a title for reports.
         store: a file, or None for `.steelyard/steelyard.db` here.
-        jury: how the verdicts of judges with names become one: `majority`, `mean` or `dawid_skene`; empty: they do not.
+        jury: how the verdicts of judges with names become one: `majority`, `mean` or `dawid_skene`; empty for no jury.
         options: any field of `Options` (`concurrency=64`) or of `RunConfig` (`resume=run.id`).
 
     Raises:
@@ -176,25 +176,25 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
         how.executor.check(suite, how.store)
     prices = prices_of(suite)
     await load_models(suite)
-    seen = survey(suite.samples)
-    wanted = references(describe(suite.parts))
-    secrets = Secrets(wanted, how.environment)
+    overview = survey(suite.samples)
+    names = references(describe(suite.parts))
+    secrets = Secrets(names, how.environment)
     with (
         Sandbox(unsafe=how.unsafe_sql) as sandbox,
         Store(how.store, create_missing=True, durability=suite.options.durability) as store,
-        contextlib.ExitStack() as held,
+        contextlib.ExitStack() as locks,
     ):
         prepare(suite.parts, sandbox)
         if how.resume:
             suite = _with_stored_prompts(suite, store.runs_of(store.run(how.resume).evaluation))
         draw = new_id() if how.fresh else ""
-        plan = dict(manifests(suite, seen, draw=draw, config=how.config))
+        plan = dict(manifests(suite, overview, draw=draw, config=how.config))
         if suite.options.stop_when_decided.question:
             hypotheses_of(suite, plan)  # a threshold that is off the scale is found before anything is begun
-        planned = seen.n * suite.options.repeats
-        sides = held.enter_context(side_store(suite, store))
+        planned = overview.n * suite.options.repeats
+        sides = locks.enter_context(side_store(suite, store))
         check_stored(suite, sides)
-        evaluation, writers = _open_runs(store, suite, plan, planned, how, held)
+        evaluation, writers = _open_runs(store, suite, plan, planned, how, locks)
         options, journal = suite.options, store.journal(evaluation)
         quota = quota_of(options, prices, store, evaluation)
         control = control or RunHandle()
@@ -224,7 +224,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
 
 
 async def _ended(store: Store, evaluation: int, *, just_written: bool = False) -> tuple[Run, ...]:
-    """The runs of an evaluation that has ended, with what lists say of them stored."""
+    """The runs of an evaluation that has ended; their figures for lists are stored."""
     runs = tuple(store.runs_of(evaluation, just_written=just_written))
     # In a thread: of a large run it takes half a second, and the loop may be the caller's own.
     await asyncio.to_thread(remember_figures, store, runs)
@@ -246,7 +246,7 @@ def _with_options(
 
 
 def _progress(store: Store, run: Run, planned: int) -> Progress:
-    """The progress of a run that begins, or goes on where an earlier process left it."""
+    """The progress of a run that begins, or continues where an earlier process stopped."""
     score = headline_score(run.manifest)
     progress = Progress(run.target, planned, run.done, before=run.done, score=score, info=run.score_infos.get(score))
     if run.done:
@@ -256,7 +256,7 @@ def _progress(store: Store, run: Run, planned: int) -> Progress:
 
 
 def _with_stored_prompts(suite: Suite, runs: Iterable[Run]) -> Suite:
-    """The suite with the packaged prompts of its unfinished runs: a later version may word them otherwise."""
+    """The suite with the packaged prompts of its unfinished runs: a later version may have changed them."""
     from steelyard.scorers.judges.judge import with_stored_prompts  # 0.15 s, for resumed runs alone
 
     described: dict[str, Any] = {}
@@ -271,15 +271,15 @@ def _with_stored_prompts(suite: Suite, runs: Iterable[Run]) -> Suite:
 
 
 def _open_runs(
-    store: Store, suite: Suite, plan: Mapping[str, Any], planned: int, how: RunConfig, held: contextlib.ExitStack
+    store: Store, suite: Suite, plan: Mapping[str, Any], planned: int, how: RunConfig, locks: contextlib.ExitStack
 ) -> tuple[int, list[RunWriter]]:
     """Begin the runs of a new evaluation, or reopen the unfinished ones of an old one; `held` releases their locks."""
     writers: list[RunWriter] = []
     if not how.resume:
-        new = [NewRun(suite.name, suite.kind, name, planned, manifest) for name, manifest in plan.items()]
-        evaluation, writers = store.begin_evaluation(new)
+        new_runs = [NewRun(suite.name, suite.kind, name, planned, manifest) for name, manifest in plan.items()]
+        evaluation, writers = store.begin_evaluation(new_runs)
         for writer in writers:
-            held.callback(writer.abandon)
+            locks.callback(writer.abandon)
         return evaluation, writers
     evaluation = store.run(how.resume).evaluation
     runs = [run for run in store.runs_of(evaluation) if run.state != "finished"]
@@ -289,9 +289,9 @@ def _open_runs(
     for run in runs:
         manifest = {**plan[run.target], "draw": run.manifest["draw"]}
         # An executor's workers make the leases of earlier ones void; one process has no way to keep them from writing.
-        together = how.executor is not None
-        writers.append(store.reopen_run(run, manifest=manifest, planned=planned, beside_workers=together))
-        held.callback(writers[-1].abandon)
+        beside_workers = how.executor is not None
+        writers.append(store.reopen_run(run, manifest=manifest, planned=planned, beside_workers=beside_workers))
+        locks.callback(writers[-1].abandon)
     return evaluation, writers
 
 

@@ -1,4 +1,4 @@
-"""What runs an evaluation in place of this process: the protocol that `evaluate` knows, and what it hands over."""
+"""The protocol of executors, which run an evaluation in place of this process, and the values that they get."""
 
 from __future__ import annotations
 

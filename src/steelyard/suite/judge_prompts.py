@@ -1,9 +1,9 @@
-"""The prompts that judges were sent, made again from what a run has stored.
+"""The prompts that judges were sent, rebuilt from what a run has stored.
 
-A store keeps replies and not requests, whose text is nearly all that of the sample and its output again. The manifest
-describes every judge and holds its templates, so that the judge can be made again and asks what it asked, of the
-journal. A prompt counts only where its key in the journal is that of a stored reply: the key is a digest of the whole
-request, so that what is shown is what was sent, to the letter.
+A store keeps replies and not requests, which mostly repeat the sample and its output. The manifest describes every
+judge and holds its templates, so that the judge can be rebuilt and repeats its requests, answered from the journal. A
+prompt is shown only where its key in the journal is that of a stored reply: the key is a digest of the whole request,
+so that exactly what was sent is shown.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from steelyard.suite.rescore import JournalAsk
 from steelyard.types import Message, Record, Scorer
 
 _NOT_MADE: Final = (SteelyardError, TypeError, ValueError, KeyError, AttributeError)
-"""What a description that this version cannot read raises: another version's, or of a class of somebody's own."""
+"""Exceptions of a description that this version cannot read: of another version, or of a class of the user's."""
 
 
 def judge_prompts(run: Run, record: Record) -> dict[str, list[Message]]:
-    """Key of a judge's reply -> the messages that it answers; prompts that cannot be made again are left out.
+    """Key of a judge's reply -> the messages that it answers; prompts that cannot be rebuilt are left out.
 
     Args:
         run: with its manifest and its journal; nothing is sent and nothing is written.
         record: of that run.
     """
     described = with_present_keys(run.manifest.get("scorers", {}))
-    sent: dict[str, list[Message]] = {}
+    prompts: dict[str, list[Message]] = {}
     for stage, scorer in described.items():
         if stage in record.replies and record.output is not None:
-            sent |= _sent_by(run, record, stage, scorer)
-    return sent
+            prompts |= _sent_by(run, record, stage, scorer)
+    return prompts
 
 
 def _sent_by(run: Run, record: Record, stage: str, described: Any) -> dict[str, list[Message]]:
-    """The prompts of one judge, as far as it can be made again and asks what was asked."""
+    """The prompts of one judge, as far as it can be rebuilt and repeats its requests."""
     ask = JournalAsk(run.store, record, stage, run.manifest.get("draw", ""))
     try:
         scorer = with_stored_prompts(_scorer_of(described), described)
         asyncio.run(_score(Step.of(stage, scorer), record, ask))
     except _NOT_MADE:
-        pass  # what was asked before is right all the same: each prompt proves itself by its key
+        pass  # the prompts until then are right all the same: each is verified by its key
     return {key: messages for key, messages in ask.sent.items() if isinstance(messages, list)}
 
 
@@ -55,7 +55,7 @@ async def _score(step: Step, record: Record, ask: JournalAsk) -> None:
     try:
         await step(ask, record.sample, record.output)
     except ModelError:
-        return  # it asks what the journal does not answer: the run was stopped there, or this version asks otherwise
+        return  # the journal has no reply: the run was stopped there, or this version sends another request
 
 
 def _scorer_of(described: Mapping[str, Any]) -> Scorer:
@@ -71,8 +71,8 @@ def _scorer_of(described: Mapping[str, Any]) -> Scorer:
     if "judge" not in settings:
         raise TypeError(f"{name} asks no judge")
     prompts = fields.get("prompts", {})
-    given = {key: _value_of(key, value, prompts) for key, value in fields.items() if key in settings}
-    scorer: Scorer = cls(**given)
+    values = {key: _value_of(key, value, prompts) for key, value in fields.items() if key in settings}
+    scorer: Scorer = cls(**values)
     return scorer
 
 

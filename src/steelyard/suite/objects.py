@@ -35,10 +35,10 @@ class StopWhen:
     order, so it is the same at any concurrency and after any resume.
 
     Args:
-        question: `full` asks what the whole set would say, `population` whether it holds beyond this set; empty never
-            stops.
+        question: `full` asks for the result of the whole set, `population` whether it holds beyond this set; empty
+            never stops.
         score: what is decided on; empty is the preference of a pair, else the headline score.
-        threshold: is the mean above or below this value? Without one, the preference of a pair is held against 0.5,
+        threshold: is the mean above or below this value? Without one, the preference of a pair is compared with 0.5,
             and of several targets each is compared with the first.
         level: the probability of a right decision, whenever it is made.
     """
@@ -66,7 +66,7 @@ class StopWhen:
 
 _SHARE_OF_ENDPOINTS: Final = 0.01
 _SHARE_OF_CODE: Final = 0.2
-"""An agent of 20 steps that fails in one sample of ten is a result; an endpoint that does so is a fault."""
+"""An agent of 20 steps that fails in one sample of ten is a result; an endpoint that fails so often is a fault."""
 _RUN_OWN_CODE: Final = frozenset({"function", "langchain", "llama_index"})
 """Registered targets that run code of the user's."""
 _FEWEST_ERRORS: Final = 2
@@ -154,9 +154,9 @@ class Options:
             "stop_when_decided": StopWhen,
             "intervals": Intervals,
         }
-        for name, wanted in parts.items():
-            if not isinstance(getattr(self, name), wanted):
-                raise ConfigError(f"{name} must be a {wanted.__name__}, not {getattr(self, name)!r}")
+        for name, kind in parts.items():
+            if not isinstance(getattr(self, name), kind):
+                raise ConfigError(f"{name} must be a {kind.__name__}, not {getattr(self, name)!r}")
         self.retry.check()
         self.budget.check()
         self.rates.check()
@@ -176,13 +176,13 @@ class Suite:
         samples: may be iterated several times; ids are unique.
         targets: one run each, by name.
         scorers: applied to every output, in order.
-        options: how.
+        options: how it is run.
         tags: per target, report columns (`{"glm-4": {"knowledge_base": "no"}}`).
         gate: rules on scores that decide the exit code (`{"solve_rate": ">= 0.6"}`); `no_regression`, a mapping of
             score to margin, holds every run against `baseline`.
         primary: the score that headlines and charts show; "" is the first.
         source: what the samples were made of, for the manifest: file, columns, subset.
-        notes: what a reader should know of the samples (bad rows that were skipped, hidden sheets).
+        notes: what a reader should know about the samples (bad rows that were skipped, hidden sheets).
         crossed: pairs of 0/1 scores to count against each other (`[("correct", "faithfulness")]`).
         breakdowns: keys of the samples' metadata by which scores are broken down, beside their groups (`document`).
         scorers_of: the scorers of single targets, in place of `scorers`.
@@ -265,7 +265,7 @@ class ChosenSamples:
 
     Args:
         samples: may be iterated several times.
-        ids: of those that are meant; one that no sample has counts nothing.
+        ids: of the samples to keep; ids that no sample has are ignored.
     """
 
     samples: Iterable[Sample]
@@ -280,8 +280,8 @@ def with_chosen(suite: Suite, ids: Collection[str], why: str) -> Suite:
 
     Args:
         suite: whose.
-        ids: of the samples that are to be asked.
-        why: which they are, for the run's notes.
+        ids: of the samples to keep.
+        why: what they have in common, for the run's notes.
 
     Raises:
         ConfigError: it has none of them.
@@ -327,11 +327,11 @@ def constant_prompts(suite: Suite) -> Iterator[tuple[str, str]]:
     """
     if suite.options.allow_constant_prompt:
         return
-    meant = "; where that is meant, write options: {allow_constant_prompt: true}"
+    hint = "; where that is meant, write options: {allow_constant_prompt: true}"
     for name, target in suite.targets.items():
         if missing := getattr(target, "without_question", ""):
-            yield name, f"{missing}, so every sample would be asked the same{meant}"
+            yield name, f"{missing}, so every sample would be asked the same{hint}"
     for scorer in suite.all_scorers:
         model = getattr(getattr(scorer, "judge", None), "model", None)
         if missing := ModelInfo.of(model).without_question:
-            yield "", f"judge: {missing}, so the judge would see no answer{meant}"
+            yield "", f"judge: {missing}, so the judge would see no answer{hint}"

@@ -26,7 +26,7 @@ _GREETING: Final = "Reply with the word ok."
 _MOST_CHARACTERS: Final = 200
 """Of a reply that is shown."""
 _NAMING_KEYS: Final = ("name", "id", "ids")
-"""Last parts of keys whose value names what is called, whatever its type."""
+"""Last parts of keys whose value names the model or knowledge base that is called, whatever its type."""
 _TUNING: Final = frozenset({"stream", "response_format", "encoding_format", "stop", "reasoning_effort", "user"})
 """Keys of a body whose values change how the endpoint answers, not who answers."""
 
@@ -81,9 +81,9 @@ class Probe:
     def line(self) -> str:
         """The result as one line of text."""
         state = "answers" if self.answered else "DOES NOT ANSWER"
-        named = f", {self.names}" if self.names else ""
+        names = f", {self.names}" if self.names else ""
         via = f" {self.via}" if self.via != "directly" else ""
-        return f"{self.endpoint} ({self.asks}{named}){via} {state} after {self.seconds:.2f} s: {self.what}"
+        return f"{self.endpoint} ({self.asks}{names}){via} {state} after {self.seconds:.2f} s: {self.what}"
 
 
 def plan_probes(suite: Suite) -> list[PlannedProbe]:
@@ -101,8 +101,8 @@ def plan_probes(suite: Suite) -> list[PlannedProbe]:
         key = (request.method, request.url, names)
         before = planned.get(key)
         asks = (*(before.asks if before else ()), *(() if before and name in before.asks else (name,)))
-        first = before or PlannedProbe(request.url.partition("?")[0], (), names, model, request)
-        planned[key] = PlannedProbe(first.address, asks, names, first.model, first.request)
+        earliest = before or PlannedProbe(request.url.partition("?")[0], (), names, model, request)
+        planned[key] = PlannedProbe(earliest.address, asks, names, earliest.model, earliest.request)
     return list(planned.values())
 
 
@@ -113,12 +113,12 @@ def cost_line(planned: Sequence[PlannedProbe], prices: PriceTable | None) -> str
     count = f"{len(planned)} probe{'s' if len(planned) != 1 else ''} will be sent, one call each"
     tokens = sum(probe.request.input_tokens for probe in planned)
     costs = [_least_money(probe, prices) for probe in planned]
-    known = [money for money in costs if money is not None]
-    if prices is None or not known:
+    known_costs = [money for money in costs if money is not None]
+    if prices is None or not known_costs:
         price = "an endpoint may charge for them; set options.prices to see how much"
     else:
-        some = "" if len(known) == len(costs) else ", as far as prices are known"
-        price = f"at least {money_text(sum(known), prices.currency)}{some}, plus the cost of the replies"
+        limitation = "" if len(known_costs) == len(costs) else ", as far as prices are known"
+        price = f"at least {money_text(sum(known_costs), prices.currency)}{limitation}, plus the cost of the replies"
     return f"{count}, about {tokens} input tokens: {price}. Nothing is stored; --no-probe sends none"
 
 
@@ -197,10 +197,10 @@ def _constants(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
         for position, member in enumerate(value):
             yield from _constants(member, f"{key}[{position}]")
     else:
-        last = key.rpartition(".")[2]
-        names_it = isinstance(value, str) or (value is not None and last.lower().endswith(_NAMING_KEYS))
-        is_role = last.partition("[")[0] in {"role", "type"}
-        if names_it and not is_role and last not in _TUNING and "{{" not in str(value) and value != "":
+        last_part = key.rpartition(".")[2]
+        names_it = isinstance(value, str) or (value is not None and last_part.lower().endswith(_NAMING_KEYS))
+        is_role = last_part.partition("[")[0] in {"role", "type"}
+        if names_it and not is_role and last_part not in _TUNING and "{{" not in str(value) and value != "":
             yield key, value if isinstance(value, str) else json.dumps(value)
 
 
@@ -225,18 +225,18 @@ async def _probe(wire: Any, planned: PlannedProbe, prices: PriceTable | None) ->
     usage = Usage()
     try:
         reply = planned.model.read(await planned.model.send(planned.request, wire))
-        answered, what, usage = True, _about(reply), reply.usage
+        answered, text, usage = True, _about(reply), reply.usage
     except Fault as fault:
-        answered, what = False, f"{fault.kind}: {fault.message}"
+        answered, text = False, f"{fault.kind}: {fault.message}"
     except SteelyardError as error:
-        answered, what = False, str(error)
+        answered, text = False, str(error)
     return Probe(
         planned.address,
         ", ".join(planned.asks),
         planned.names,
         answered,
         time.monotonic() - begun,
-        wire.redact(what),
+        wire.redact(text),
         usage.input_tokens,
         usage.output_tokens,
         _money(planned, prices, usage) if answered else None,
@@ -255,7 +255,7 @@ def _via(wire: Any, request: Any) -> str:
 def _about(reply: Reply) -> str:
     """The start of a reply and its metadata, which show a wrong name that the endpoint answered all the same."""
     text = " ".join(reply.text.split())
-    shown = text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
+    beginning = text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 1]}…"
     usage = f"{reply.usage.input_tokens} + {reply.usage.output_tokens} tokens"
     facts = [str(reply.metadata.get("model") or ""), f"{usage}, estimated" if reply.usage.estimated else usage]
     if dimension := reply.metadata.get("dimension"):
@@ -265,4 +265,4 @@ def _about(reply: Reply) -> str:
         facts.append(f"{passages} passage{'s' if passages != 1 else ''}")
     if reply.metadata.get("kb_miss"):
         facts.append("nothing found in the knowledge base")
-    return f"{shown!r} ({', '.join(filter(None, facts))})"
+    return f"{beginning!r} ({', '.join(filter(None, facts))})"

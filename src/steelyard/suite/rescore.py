@@ -64,9 +64,9 @@ def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bo
 
 
 class ChangedReading(NamedTuple):
-    """Records of one score whose result differs, by the rule or form that read them before and the one that reads now.
+    """Number of records of one score whose result differs, by the rule or form that read them before and now.
 
-    Where nothing was read, what was found in its place stands for the rule: `refused`, `empty`, `none` ...
+    Where nothing was read, the kind of the reply is given instead: `refused`, `empty`, `none` ...
     """
 
     score: str
@@ -76,7 +76,7 @@ class ChangedReading(NamedTuple):
 
 
 def changed_readings(before: Run, now: Run) -> tuple[ChangedReading, ...]:
-    """How many records are read otherwise than before, most first.
+    """How many records are read differently than before, most first.
 
     Args:
         before: a run as it was.
@@ -86,16 +86,16 @@ def changed_readings(before: Run, now: Run) -> tuple[ChangedReading, ...]:
     for score in now.changed_verdicts(before):
         earlier = {(row.sample, row.repeat): row for row in before.judged_rows(score)}
         for row in now.judged_rows(score):
-            old = earlier.get((row.sample, row.repeat))
-            if old is not None and (old.outcome, old.value) != (row.outcome, row.value):
-                counts[score, _read_by(old), _read_by(row)] += 1
-    # A score that is computed from others, as a moved threshold is, was read by no rule: there is nothing to say of it.
+            before_row = earlier.get((row.sample, row.repeat))
+            if before_row is not None and (before_row.outcome, before_row.value) != (row.outcome, row.value):
+                counts[score, _read_by(before_row), _read_by(row)] += 1
+    # A score that is computed, such as one with a changed threshold, was read by no rule: there is nothing to report.
     counts = Counter({key: n for key, n in counts.items() if key[1:] != ("scored", "scored")})
     return tuple(ChangedReading(*key, count) for key, count in counts.most_common())
 
 
 def _read_by(row: JudgedRow) -> str:
-    """The rule or form that gave a result; of a record without one, its kind."""
+    """The rule or form that gave a result; for a record without one, its kind."""
     kind = row.detail.get("kind") if row.outcome == "unparsed" else None
     return str(kind or row.detail.get("rule") or row.detail.get("form") or row.outcome)
 
@@ -126,7 +126,7 @@ class _ScoringPass:
 
     Attributes:
         damaged: records that cannot be read any more.
-        unasked: per scorer, records for which it asks what nobody asked.
+        unasked: per scorer, records for which it needs a reply that was never requested.
     """
 
     store: Store
@@ -165,7 +165,7 @@ class _ScoringPass:
             except ModelError as error:
                 if error.kind != _NOT_ASKED:
                     raise
-                # A record names its first failure alone: any judge behind it may have failed too, and stays an error.
+                # A record has its first failure only: later judges may have failed too, and stay errors.
                 if record.failure is None:
                     self.unasked[step.stage] += 1
         return scores
@@ -195,15 +195,15 @@ class JournalAsk:
         self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
     ) -> Reply:
         """The stored reply in the form in which it was asked for: with a JSON schema, or without."""
-        found = find_reply(self._store, self._keys.once(schema_digest(model, schema)))
-        if found is not None and found.text:
-            return marked(await self(model, messages, **free), found.text)
+        refusal = find_reply(self._store, self._keys.once(schema_digest(model, schema)))
+        if refusal is not None and refusal.text:
+            return marked(await self(model, messages, **free), refusal.text)
         try:
             return marked(await self(model, messages, **schema), "")
         except ModelError:
-            if found is not None:
+            if refusal is not None:
                 raise
-            # The finding may be lost, as where a run came from another store: its replies are there all the same.
+            # The note of the refusal may be missing, as in a run from another store, though the replies are there.
             return marked(await self(model, messages, **free), "why is not stored any more")
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:

@@ -123,7 +123,7 @@ async def _run_side_by_side(running: Running, writers: Sequence[RunWriter], prog
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """A run under early stopping of which nothing more is asked.
+    """A run under early stopping that needs no more samples.
 
     Args:
         writer: stores its end.
@@ -160,13 +160,13 @@ def finish_together(scheduler: StoppingScheduler, ended: Sequence[EndedRun], red
         run.target: _end_of_decided_run(scheduler, run.target, run.stopped, run.progress, run.max_errors)
         for run in ended
     }
-    held = scheduler.hold_back([name for name, end in ends.items() if end[0] != "finished"])
+    held_back = scheduler.hold_back([name for name, end in ends.items() if end[0] != "finished"])
     # Judging runs finish before the runs of their sides. In the other order a process killed in between would leave
     # sides that are finished and give the resumed judge nothing more.
     for run in reversed(ended):
         state, reason, decided = ends[run.target]
-        if run.target in held:
-            reason = f"{held[run.target]} is not finished, and may need more samples of {run.target}"
+        if run.target in held_back:
+            reason = f"{held_back[run.target]} is not finished, and may need more samples of {run.target}"
             state, decided = "interrupted", None
         run.writer.finish(state, redact(reason), run.seconds, decided)
 
@@ -258,7 +258,7 @@ def state_of(stopped: ModelError | None, progress: Progress, max_errors: float) 
         max_errors: the share of records that may fail.
     """
     if stopped is not None and stopped.kind == "errors":
-        # Counted when the samples in flight have ended, so that it is the number that tables show.
+        # Counted after the samples in flight have ended, so that tables show the same number.
         errors = f"{progress.errors} error{'' if progress.errors == 1 else 's'}"
         return "broken", f"{errors}; the last: {progress.last_error}"
     if stopped is not None:
@@ -276,5 +276,5 @@ def _too_many_failed(errors: int, records: int, last_error: str, max_errors: flo
     if errors <= most_errors(max_errors, records) and not all_failed:
         return "finished", ""
     share = f"{errors / max(1, records):.1%}; limit {max_errors:.1%}"
-    last = f"; the last: {last_error}" if last_error else ""
-    return "broken", f"{errors} of {records} records failed ({share}){last}"
+    last_text = f"; the last: {last_error}" if last_error else ""
+    return "broken", f"{errors} of {records} records failed ({share}){last_text}"

@@ -49,7 +49,7 @@ def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
 
 
 def prompt_hints(scorers: Iterable[Scorer]) -> Iterator[str]:
-    """What could be better about the user's own prompts of judges: those that begin with a sample's text.
+    """Hints on the user's own prompts of judges that begin with a sample's text, which endpoints cannot cache.
 
     Args:
         scorers: all of a suite; a hint occurs once, however many targets share the scorer.
@@ -75,14 +75,14 @@ def announced(stages: Mapping[str, Scorer]) -> list[str]:
 
 
 def primary_of(stages: Mapping[str, Scorer]) -> str:
-    """The score that headlines show where the suite names none: the first scorer's headline, else its first score."""
-    first = next(iter(stages.items()), None)
-    infos = score_infos(first[1], first[0]) if first else ()
+    """The headline score where the suite names none: the headline of the first scorer, else its first score."""
+    first_stage = next(iter(stages.items()), None)
+    infos = score_infos(first_stage[1], first_stage[0]) if first_stage else ()
     return next((info.name for info in (*(info for info in infos if info.headline), *infos)), "")
 
 
 def headline_of(suite: Suite, stages: Mapping[str, Scorer]) -> str:
-    """The score that headlines of one target's run show: the suite's, where that target has it."""
+    """The headline score of one target's run: the suite's, where that target has it."""
     return suite.primary if suite.primary in announced(stages) else primary_of(stages)
 
 
@@ -186,7 +186,7 @@ def check_shown(suite: Suite, scores: Sequence[str]) -> None:
 
 
 def jury_scores_of(suite: Suite) -> list[str]:
-    """The scores of the suite's jury; none where it names no rule for one."""
+    """The scores of the suite's jury; none where the suite has no voting rule."""
     if not suite.jury.get("vote"):
         return []
     sets = (suite.scorers, *suite.scorers_of.values())
@@ -194,7 +194,7 @@ def jury_scores_of(suite: Suite) -> list[str]:
 
 
 def turn_scores_of(suite: Suite) -> set[str]:
-    """The scores of single turns, which have a rate for each turn beside those of the samples' groups."""
+    """The scores of single turns, which have a rate for each turn in addition to those of the samples' groups."""
     sets = (suite.scorers, *suite.scorers_of.values())
     return {info.name for scorers in sets for info in infos_of(scorer_stages(scorers)) if info.per_turn}
 

@@ -71,10 +71,10 @@ def _runs_of_sides(pair: Pair, siblings: Mapping[str, Run], store: Store) -> dic
 
 
 def check_stored(suite: Suite, store: Store) -> None:
-    """Check the stored runs that pairs compare, before anything is asked.
+    """Check the stored runs that pairs compare, before any call.
 
     Raises:
-        ConfigError: one that is not there, or has none of the suite's samples.
+        ConfigError: one that does not exist, or has none of the suite's samples.
     """
     for name, pair in suite.pairs.items():
         for side in pair.sides:
@@ -88,7 +88,7 @@ def check_stored(suite: Suite, store: Store) -> None:
             if not any(sample.id in places for sample in suite.samples):
                 raise ConfigError(
                     f"{name}: run {run.id} ({run.target}) has none of these samples, so nothing could be judged; is it "
-                    "of another dataset? Samples meet by their ids"
+                    "of another dataset? Samples are matched by their ids"
                 )
 
 

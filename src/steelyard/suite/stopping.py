@@ -40,8 +40,8 @@ def hypotheses_of(suite: Suite, manifests: Mapping[str, Mapping[str, Any]]) -> l
     names = list(suite.pairs or suite.targets)
     if suite.pairs or rule.threshold is not None:
         return [_hypothesis(suite, manifests, (name,)) for name in names]
-    first, *rest = names
-    return [_hypothesis(suite, manifests, (first, other)) for other in rest]
+    baseline, *others = names
+    return [_hypothesis(suite, manifests, (baseline, other)) for other in others]
 
 
 def _hypothesis(suite: Suite, manifests: Mapping[str, Mapping[str, Any]], targets: tuple[str, ...]) -> Hypothesis:
@@ -55,7 +55,7 @@ def _hypothesis(suite: Suite, manifests: Mapping[str, Mapping[str, Any]], target
     threshold = 0.5 if rule.threshold is None else rule.threshold
     if len(targets) == 1 and not low < threshold < high:
         raise ConfigError(
-            f"stop_when_decided: the threshold of {score} lies between {low:g} and {high:g}, not at {threshold:g}"
+            f"stop_when_decided: the threshold of {score} must be between {low:g} and {high:g}, not {threshold:g}"
         )
     return Hypothesis(rule.question, score, targets, threshold, rule.level, (low, high), over_of(info))
 
@@ -111,15 +111,15 @@ class StoppingScheduler:
             (number, repeat) of each stored record -> whether it failed.
         """
         done = run.done_places()
-        known = [task for task, failed in done.items() if not (again and failed)]
+        tasks = [task for task, failed in done.items() if not (again and failed)]
         self._begun[run.target] = {no for no, _ in done}
         self._failed[run.target] = {task for task, failed in done.items() if failed}
         stored = self._stored.setdefault(run.target, {})
-        for no, _ in known:
+        for no, _ in tasks:
             stored[no] = stored.get(no, 0) + 1
         for decision in self._of(run.target):
             values = {(value.no, value.repeat): value for value in run.placed_values(decision.hypothesis.score)}
-            for no, repeat in known:
+            for no, repeat in tasks:
                 score = values.get((no, repeat))
                 decision.take(run.target, no, *((score.outcome, score.value) if score else ("not_applicable", None)))
         return done
@@ -176,9 +176,11 @@ class StoppingScheduler:
             return True
         if not all(self.has(side, self.order.places[at]) for side in self.sides.get(target, ())):
             return False
-        own = {id(decision) for decision in self._of(target)}  # by identity: a Decision changes, so it has no hash
+        own_decisions = {
+            id(decision) for decision in self._of(target)
+        }  # by identity: a Decision changes, so it has no hash
         ahead = {True: self.concurrency, False: self.concurrency * _AHEAD}
-        return any(at < decision.reach(ahead[id(decision) in own]) for decision in self._open(target))
+        return any(at < decision.reach(ahead[id(decision) in own_decisions]) for decision in self._open(target))
 
     def is_decided(self, target: str) -> bool:
         """Whether all decisions that need this target are closed; False where none needs it."""
@@ -240,10 +242,10 @@ class StoppingScheduler:
 
         Of several decisions of one run, the one that used the most samples.
         """
-        own = self._of(target)
-        if not own:
+        own_decisions = self._of(target)
+        if not own_decisions:
             return None
-        longest = max(own, key=lambda decision: decision.frontier)
+        longest = max(own_decisions, key=lambda decision: decision.frontier)
         stored = len(self._begun.get(target, set()) | self._stored.get(target, {}).keys())
         used = None if stored == longest.frontier else Used.of(longest.used)
         return longest.stopping(target, stored), used

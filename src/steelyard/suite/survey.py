@@ -77,7 +77,7 @@ def survey(samples: Iterable[Sample]) -> Survey:
 class _IdHashes:
     """Hashes of ids, 8 bytes each: a set of 100,000 texts would double the memory of a run.
 
-    They lie in 256 arrays by their first byte, so that each is looked through with a set of a 256th of them.
+    They are in 256 arrays by their lowest byte, so that a set of a 256th of them suffices to find those noted twice.
     """
 
     def __init__(self) -> None:
@@ -90,11 +90,11 @@ class _IdHashes:
 
     def twice(self) -> set[int]:
         """The hashes that were noted more than once."""
-        found: set[int] = set()
+        repeated: set[int] = set()
         for part in self._parts:
             if len(set(part)) < len(part):
-                found.update(number for number, n in Counter(part).items() if n > 1)
-        return found
+                repeated.update(number for number, n in Counter(part).items() if n > 1)
+        return repeated
 
 
 def _id_hash(ident: str) -> int:
@@ -102,13 +102,13 @@ def _id_hash(ident: str) -> int:
 
 
 def _repeated(samples: Iterable[Sample], twice: Container[int]) -> Iterator[str]:
-    """What is wrong with each sample that has the id of an earlier one; read once more, as only hashes were kept."""
-    seen: set[str] = set()
+    """A message for each sample with the id of an earlier one; samples are read again, as only hashes were kept."""
+    ids: set[str] = set()
     for n, sample in enumerate(samples, start=1):
-        if sample.id in seen:
+        if sample.id in ids:
             yield f"sample {n} has the id {sample.id!r} of an earlier one"
         elif _id_hash(sample.id) in twice:
-            seen.add(sample.id)
+            ids.add(sample.id)
 
 
 def _check_sample(sample: Any) -> None:
@@ -180,7 +180,7 @@ def _checked_scores(scorers: Iterable[Scorer]) -> list[str]:
 
 
 def check_sides(suite: Suite) -> None:
-    """Refuse a pair that is listed before one of its sides, since it reads their answers.
+    """Refuse a pair that is listed before one of its sides, since it needs their answers.
 
     Raises:
         ConfigError: which one.
@@ -271,7 +271,7 @@ _UNSET: Final = ("", None)
 
 
 def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """The dotted keys that differ between two manifests and forbid to mix their records in one run."""
+    """The dotted keys that differ between two manifests, so that their records must not be mixed in one run."""
     before, after = dict(_flat(old)), dict(_flat(new))
     return [
         key
@@ -389,9 +389,9 @@ async def in_time(budget: BudgetMeter | None, session: Session) -> AsyncIterator
 
 
 async def _watch(budget: BudgetMeter, session: Session) -> None:
-    while (left := budget.left_s or 0.0) > 0:
-        await asyncio.sleep(min(left, _BOOKED_EVERY_S))
+    while (left_s := budget.left_s or 0.0) > 0:
+        await asyncio.sleep(min(left_s, _BOOKED_EVERY_S))
         budget.book_time()
-    while True:  # a run that ended just before leaves the next to be ended as well
+    while True:  # after one run has been ended, the next one begins, and has to be ended too
         session.halt(budget.out_of_time())
         await asyncio.sleep(_AGAIN_S)
