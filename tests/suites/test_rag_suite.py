@@ -166,7 +166,7 @@ def test_passages_of_any_system_are_compared_with_a_range_once_its_text_is_known
     [
         ("", {}, "1 source is a range of handbook.txt without its text: name `documents`"),
         ("documents: handbook.txt\n", {"document": "b.txt"}, "1 source is a range of b.txt without its text"),
-        ("documents: handbook.txt\n", {"end": 5000}, "1 source is a range of handbook.txt that does not stand on"),
+        ("documents: handbook.txt\n", {"end": 5000}, "1 source is a range of handbook.txt that is not on the page"),
     ],
 )
 def test_a_range_whose_text_cannot_be_had_is_noted(configured, handbook, more, row, note):
@@ -182,7 +182,7 @@ def test_a_range_of_another_reading_of_a_pdf_is_known_by_its_page(configured):
     assert "text" in source_of(configured(text, rows=[row | {"page": 1}]))
     moved = configured(text, rows=[row | {"page": 4}])
     assert "text" not in source_of(moved)
-    assert any("does not stand on the page" in note for note in moved.notes)
+    assert any("is not on the page" in note for note in moved.notes)
 
 
 def test_a_page_of_a_document_is_a_source(configured):

@@ -55,7 +55,7 @@ class Overview:
 
 
 def counted(data: ChoiceData) -> Overview:
-    """The overview of a dataset that is asked as it is, from counts that reading it gave."""
+    """The overview of a dataset without examples or reordered options, from counts that were made while reading."""
     return Overview(data.n, sum(count for key, count in data.key_histogram.items() if len(key) > 1))
 
 
@@ -77,26 +77,28 @@ def with_examples(targets: Mapping[str, Target], examples: FewShotExamples | Non
     """The targets, those whose template shows few-shot examples bound to these examples.
 
     Raises:
-        ConfigError: there are examples and a template has no place for them, or the other way round.
+        ConfigError: there are examples and a template has no place for them, or the reverse.
     """
-    drawn = None if examples is None else ExamplesForTarget(examples.digest, examples.draw)
-    shown: dict[str, Target] = {}
+    bound_examples = None if examples is None else ExamplesForTarget(examples.digest, examples.draw)
+    bound_targets: dict[str, Target] = {}
     for name, target in targets.items():
         places = _shows_examples(target)
-        if drawn is None and places and not (isinstance(target, Likelihood) and not target.template):
+        if bound_examples is None and places and not (isinstance(target, Likelihood) and not target.template):
             raise ConfigError(
                 f"targets: {name} has a place for {{{{examples}}}}, but there are none; write few_shot: "
                 "{file: ..., sheets: [...]} or few_shot: {held_out: 5}"
             )
-        if drawn is not None and places is False:
+        if bound_examples is not None and places is False:
             raise ConfigError(
                 f"few_shot: {name} has no place for the examples: write {{{{examples}}}} into its template, or take a "
                 "packaged one that has it, such as zh/choice_examples"
             )
-        shown[name] = replace(target, examples=drawn) if drawn is not None and places else target  # type: ignore[type-var]  # places is None for what is not such a dataclass
-    if drawn is not None and not any(_shows_examples(target) for target in targets.values()):
+        bound_targets[name] = (
+            replace(target, examples=bound_examples) if bound_examples is not None and places else target
+        )  # type: ignore[type-var]  # places is None for what is not such a dataclass
+    if bound_examples is not None and not any(_shows_examples(target) for target in targets.values()):
         raise ConfigError("few_shot: no target shows examples; they are for prompt, http and likelihood")
-    return shown
+    return bound_targets
 
 
 def _shows_examples(target: Any) -> bool | None:
@@ -109,7 +111,7 @@ def _shows_examples(target: Any) -> bool | None:
 
 
 def _texts(target: Any) -> list[str]:
-    """The words of a target: its template and its system message."""
+    """The prompt texts of a target: its template and its system message."""
     template = getattr(target, "template", "")
     if not template and isinstance(target, HttpEndpoint):
         template = "zh/four_options"  # or the same in English, by the language of the question
@@ -139,11 +141,11 @@ def notes_on_examples(seen: Overview, examples: FewShotExamples | None) -> Itera
     """Notes on the few-shot examples."""
     if examples is None:
         return
-    n, there = examples.few_shot.n, len(examples.mixed)
+    n, available = examples.few_shot.n, len(examples.mixed)
     if examples.held_out:
         yield f"{len(examples.held_out)} questions are held out as examples and not asked; {seen.n} are asked"
-    if there < n:
-        yield f"prompts show {there} examples, not {n}: there are no more"
+    if available < n:
+        yield f"prompts show {available} examples, not {n}: there are no more"
     elif short := groups_short_of(examples, seen.groups):
         more = " ..." if len(short) > _SHOWN else ""
         names = ", ".join(group or "(no group)" for group in short[:_SHOWN])

@@ -39,10 +39,10 @@ class SimilarPair(NamedTuple):
     Args:
         place: location of the later one in its file.
         earlier: location of the other.
-        similarity: as `alike` measures it.
+        similarity: as `similar_pairs` measures it.
         differ: how they differ. A number or a negation alone makes another question; other wording may not.
-        words: the words of each that the other has not; empty for pairs beyond the first thousand.
-        same_key: whether one letter is right in both.
+        words: the words of each that the other does not have; empty for pairs beyond the first thousand.
+        same_key: whether the same texts are right in both, whatever their letters.
     """
 
     place: str
@@ -62,7 +62,7 @@ class DatasetWarnings:
         tables: title of the table -> samples.
         clusters: how many clusters of two or more samples there are.
         pairs: near-duplicates, in the order of the dataset.
-        notes: for a person, the pairs among them.
+        notes: warnings as sentences, the pairs among them.
     """
 
     groups: Mapping[str, int]
@@ -99,8 +99,8 @@ def warnings_of(data: ChoiceData) -> DatasetWarnings:
 
 def _about_clusters(several: int, data: ChoiceData) -> Iterator[str]:
     if any(reading.cluster is not None for reading in data.readings):
-        many = f"{several} clusters" if several != 1 else "1 cluster"
-        yield f"{many} of two or more questions (paraphrases): intervals count each as one"
+        subject = f"{several} clusters" if several != 1 else "1 cluster"
+        yield f"{subject} of two or more questions (paraphrases): intervals count each as one"
 
 
 def _about_keys(keys: Sequence[str], options: Sequence[int]) -> Iterator[str]:
@@ -186,23 +186,23 @@ def _without(pattern: re.Pattern[str] | None, question: QuestionText) -> tuple[s
 
 
 def differing_words(question: QuestionText, other_question: QuestionText) -> tuple[str, str]:
-    """The words of each question that the other has not; of their options, where the questions are the same.
+    """The words of each question that the other does not have; of their options, where the questions are the same.
 
     >>> differing_words(("Which comes first?", ["a"]), ("Which comes last?", ["a"]))
     ('first', 'last')
     >>> differing_words(("乾卦象征什么？", ["天", "地"]), ("乾卦象征什么", ["天", "雷"]))
     ('地', '雷')
     """
-    first, second = _split(question[0]), _split(other_question[0])
-    if first == second:
-        first, second = _split(" ".join(sorted(question[1]))), _split(" ".join(sorted(other_question[1])))
-    gone: list[str] = []
-    come: list[str] = []
-    for tag, start, stop, begin, end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+    words, other_words = _split(question[0]), _split(other_question[0])
+    if words == other_words:
+        words, other_words = _split(" ".join(sorted(question[1]))), _split(" ".join(sorted(other_question[1])))
+    only_here: list[str] = []
+    only_there: list[str] = []
+    for tag, start, stop, begin, end in SequenceMatcher(None, words, other_words, autojunk=False).get_opcodes():
         if tag != "equal":
-            gone += first[start:stop]
-            come += second[begin:end]
-    return _joined(gone), _joined(come)
+            only_here += words[start:stop]
+            only_there += other_words[begin:end]
+    return _joined(only_here), _joined(only_there)
 
 
 def _split(text: str) -> list[str]:
@@ -216,18 +216,18 @@ def _joined(words: Sequence[str]) -> str:
 
 def _about_pairs(pairs: Sequence[SimilarPair]) -> Iterator[str]:
     worded = sorted((pair for pair in pairs if pair.differ == "wording"), key=lambda pair: -pair.similarity)
-    meant = [pair for pair in pairs if pair.differ != "wording"]
+    changed = [pair for pair in pairs if pair.differ != "wording"]
     if worded:
-        many = f"{len(worded)} questions are" if len(worded) > 1 else "1 question is"
-        yield f"{many} nearly the same as an earlier one (similarity {LEAST_SIMILARITY} or more of 1):"
+        subject = f"{len(worded)} questions are" if len(worded) > 1 else "1 question is"
+        yield f"{subject} nearly the same as an earlier one (similarity {LEAST_SIMILARITY} or more of 1):"
     for pair in worded[:SHOWN_PAIRS]:
         first, second = pair.words
-        apart = f"they differ by {first or 'nothing'} / {second or 'nothing'}" if first or second else "same words"
+        difference = f"they differ by {first or 'nothing'} / {second or 'nothing'}" if first or second else "same words"
         key = "same answer" if pair.same_key else "different answers"
-        yield f"  {pair.place} and {pair.earlier}: {pair.similarity:.2f}, {key}, {apart}"
+        yield f"  {pair.place} and {pair.earlier}: {pair.similarity:.2f}, {key}, {difference}"
     if len(worded) > SHOWN_PAIRS:
         yield f"  and {len(worded) - SHOWN_PAIRS} more; --json lists them"
-    if meant:
-        many = f"{len(meant)} questions differ" if len(meant) > 1 else "1 question differs"
-        places = [f"{pair.place} and {pair.earlier}" for pair in meant]
-        yield f"{many} from an earlier one only by a number or a negation, which may be intended: {_first(places)}"
+    if changed:
+        subject = f"{len(changed)} questions differ" if len(changed) > 1 else "1 question differs"
+        places = [f"{pair.place} and {pair.earlier}" for pair in changed]
+        yield f"{subject} from an earlier one only by a number or a negation, which may be intended: {_first(places)}"

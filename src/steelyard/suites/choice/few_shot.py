@@ -1,7 +1,7 @@
 """Solved examples for prompts: from a file or sheet of their own, or held out of the dataset by a seed.
 
-No example may give the question away that it stands before: not the question itself, not one of its cluster (a
-paraphrase, another rotation), and none that asks the same with the same options or the same right answer.
+An example must not reveal the answer of the question that follows it: it may not be the question itself, one of its
+cluster (a paraphrase, another rotation), or one that asks the same with the same options or the same right answer.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class FewShot:
         """Refuse invalid values.
 
         Raises:
-            ConfigError: neither file nor held_out, or both; or a number that cannot be.
+            ConfigError: neither file nor held_out, or both; or a number out of its range.
         """
         expect_number("n", self.n, 1, 100, whole=True)
         expect_number("held_out", self.held_out, 0, whole=True)
@@ -79,7 +79,7 @@ class FewShotExamples:
     Args:
         by_group: the examples of each group, in the order of the draw.
         mixed: those of all groups, likewise.
-        marks: of the draw, one for each.
+        marks: their hashes, by which they were drawn.
         held_out: ids of samples that are not asked.
         few_shot: how they are chosen.
         seed: of the draw.
@@ -112,10 +112,10 @@ class FewShotExamples:
         return tuple(examples)
 
     def _in_turn(self, group: str) -> Iterator[Example]:
-        own = self.by_group.get(group, ()) if self.few_shot.per_group else ()
-        yield from own
+        own_examples = self.by_group.get(group, ()) if self.few_shot.per_group else ()
+        yield from own_examples
         # A group with too few examples is filled up from the others; without `per_group` all groups share one order.
-        yield from (example for example in self.mixed if not own or example.sample.group != group)
+        yield from (example for example in self.mixed if not own_examples or example.sample.group != group)
 
     def has(self, sample: Sample) -> bool:
         """Whether a sample is also among the examples."""
@@ -204,13 +204,13 @@ def gives_away(example: Sample, sample: Sample) -> bool:
 
 def _held_out(few_shot: FewShot, data: ChoiceData, seed: int) -> FewShotExamples:
     """Hold out the questions of each group with the smallest hashes, a choice that depends on no other question."""
-    drawn: dict[str, list[tuple[bytes, Sample]]] = {}
+    candidates: dict[str, list[tuple[bytes, Sample]]] = {}
     for sample in data.samples:
-        samples = drawn.setdefault(sample.group, [])
+        samples = candidates.setdefault(sample.group, [])
         samples.append((_mark(seed, sample), sample))
         samples.sort(key=lambda pair: pair[0])
         del samples[few_shot.held_out :]
-    examples = {group: [Example(sample) for _, sample in samples] for group, samples in drawn.items()}
+    examples = {group: [Example(sample) for _, sample in samples] for group, samples in candidates.items()}
     ids = frozenset(example.sample.id for samples in examples.values() for example in samples)
     if len(ids) >= data.n:
         raise ConfigError(f"few_shot: held_out: {few_shot.held_out} of each group leaves no sample of {data.n} to ask")
@@ -218,8 +218,8 @@ def _held_out(few_shot: FewShot, data: ChoiceData, seed: int) -> FewShotExamples
 
 
 def _of_file(few_shot: FewShot) -> Iterator[Example]:
-    named = {role: column for role, column in few_shot.columns.items() if role != _RATIONALE}
-    files = SampleFiles(few_shot.file, sheets=few_shot.sheets, columns=named)
+    sample_columns = {role: column for role, column in few_shot.columns.items() if role != _RATIONALE}
+    files = SampleFiles(few_shot.file, sheets=few_shot.sheets, columns=sample_columns)
     columns: dict[int, Column | None] = {}
     for reading, row, question in load_choice(files, several_answers=True).samples.rows():
         table_id = id(reading)
@@ -234,8 +234,8 @@ def _rationale(table: Table, few_shot: FewShot, files: SampleFiles) -> Column | 
     if _RATIONALE not in few_shot.columns:
         return None
     roles = (Role("question"), Role(_RATIONALE, by_position=False))
-    wanted = {role: few_shot.columns[role] for role in ("question", _RATIONALE) if role in few_shot.columns}
-    return find_layout(table, roles, replace(files, columns=wanted)).column(_RATIONALE)
+    columns = {role: few_shot.columns[role] for role in ("question", _RATIONALE) if role in few_shot.columns}
+    return find_layout(table, roles, replace(files, columns=columns)).column(_RATIONALE)
 
 
 def _by_group(examples: Iterable[Example], seed: int) -> dict[str, list[Example]]:

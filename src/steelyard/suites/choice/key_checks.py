@@ -1,4 +1,4 @@
-"""What only a whole table shows about its keys and options: intended, or a mistake?
+"""Checks that need a whole table: is a key of several letters or a blank option intended, or a mistake?
 
 Keys of several letters among keys of one. Several right options are intended where
 
@@ -6,8 +6,8 @@ Keys of several letters among keys of one. Several right options are intended wh
 - at least 2 rows and 5 % of the table's sound rows have a key of several letters; or
 - the suite says `several_answers: true`.
 
-Otherwise the key is a defect: a question whose reply has to name a second letter by mistake is one that no reply
-solves. The limits are those of blank options below.
+Otherwise the key is a defect: no reply solves a question whose key has a second letter by mistake. The limits are those
+of blank options below.
 
 Keys that are numbers: do they count from 1, as people do, or from 0, as programs do?
 
@@ -75,7 +75,7 @@ class SeveralKeys:
                 self._rows.extend((row.number, position))
 
     def slips(self) -> Iterator[tuple[int, int, Defect]]:
-        """(number, position, defect) of every row whose key has more letters than is meant."""
+        """(number, position, defect) of every row whose key has more letters than intended."""
         if not self._rows or self._is_meant():
             return
         several = len(self._rows) // 2
@@ -180,14 +180,14 @@ class OptionCounts:
         if not cells:
             return ""
         places = [self.reading.table.location(number, self.reading.options[at]) for number, at in cells[:_SHOWN]]
-        many = f"{len(cells)} questions have" if len(cells) > 1 else "1 question has"
-        return f"{many} fewer options than there are columns: blank from {', '.join(places)}" + (
+        subject = f"{len(cells)} questions have" if len(cells) > 1 else "1 question has"
+        return f"{subject} fewer options than there are columns: blank from {', '.join(places)}" + (
             " ..." if len(cells) > _SHOWN else ""
         )
 
     def _is_meant(self, options: int) -> bool:
-        total, same = self._rows.total(), self._rows[options]
-        if same >= _LEAST_ROWS and same >= _LEAST_SHARE * total:
+        total, rows = self._rows.total(), self._rows[options]
+        if rows >= _LEAST_ROWS and rows >= _LEAST_SHARE * total:
             return True
         return 2 * self._longer(options) <= total - 1
 

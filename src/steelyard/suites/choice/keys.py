@@ -1,4 +1,4 @@
-"""Options and keys as people write them into sheets, read without guessing.
+"""Reads options and keys as people write them into sheets, and refuses ambiguous ones.
 
 A sheet need not write the two options of true-or-false questions (判断题) if it marks them. It does so in a column
 of the question's kind: 题型 with 判断, 判断题, 是非题, `true/false` ... A key is then read by what it says: √, 对
@@ -21,7 +21,7 @@ _LABEL: Final = re.compile(r"\s*[(（]?\s*([A-Za-zＡ-Ｚａ-ｚ])\s*[)）.．:�
 _AROUND: Final = re.compile(r"[\s()\[\]{}<>【】《》〈〉「」.。:、,;/|&'\"`*]+")
 _NUMBER: Final = re.compile(r"[\s(\[【]*(\d{1,2})(?:\.0+)?[\s)\]】.、]*")
 _MOST_DIGITS: Final = 9
-"""Of a number: Python converts no more than 4,300 of any."""
+"""Digits of a number; Python refuses to convert more than 4,300."""
 _BETWEEN: Final = re.compile(r"[\s,、;/|]+")
 
 
@@ -47,8 +47,8 @@ def cut_labels(options: Sequence[str]) -> Sequence[str]:
 def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = (), *, count_from: int = 1) -> str:
     """Read a key as sorted letters.
 
-    A single letter wins over everything else. What may be read in two ways (the number 2 where another option's text
-    is "2") is refused.
+    A single letter wins over everything else. A key that may be read in two ways (the number 2 where another option's
+    text is "2") is refused.
 
     Args:
         text: a letter in any width, case, brackets; several letters; numbers; or an option's text.
@@ -70,11 +70,11 @@ def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = (), *,
         raise ValueError("the key is blank")
     wide = unicodedata.normalize("NFKC", text).upper()
     letters = "".join(sorted(_AROUND.sub("", wide)))
-    named = letters if letters and set(letters) <= set(valid) and len(set(letters)) == len(letters) else ""
-    if len(named) == 1:
-        return named
-    same = _same_text(text, valid, (options, labelled))
-    readings = sorted({reading for reading in (named, _numbers(wide, valid, count_from), *same) if reading})
+    as_letters = letters if letters and set(letters) <= set(valid) and len(set(letters)) == len(letters) else ""
+    if len(as_letters) == 1:
+        return as_letters
+    as_texts = _same_text(text, valid, (options, labelled))
+    readings = sorted({reading for reading in (as_letters, _numbers(wide, valid, count_from), *as_texts) if reading})
     if len(readings) == 1:
         return readings[0]
     if readings:
@@ -84,11 +84,11 @@ def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = (), *,
 
 
 def _same_text(text: str, valid: str, texts: Sequence[Sequence[str]]) -> set[str]:
-    """Letters of the options with this text; those that differ in case or width only where none is the very same."""
+    """Letters of the options with this text; options that differ in case or width count only where none is equal."""
     pairs = [(letter, option) for options in texts for letter, option in zip(valid, options, strict=False)]
-    wanted = folded(text)
+    folded_text = folded(text)
     return {letter for letter, option in pairs if option == text} or {
-        letter for letter, option in pairs if folded(option) == wanted
+        letter for letter, option in pairs if folded(option) == folded_text
     }
 
 
@@ -105,8 +105,8 @@ def _numbers(text: str, valid: str, count_from: int) -> str:
 def key_of_label(text: str, options: Sequence[str], labels: Sequence[str]) -> str:
     """The letter of a key that names an option by the label that the dataset gives it.
 
-    Labels that are the letters in order say nothing new: `read_key` reads those. Under all others a number is a label
-    and no place.
+    Labels that are the letters in order are left to `read_key`. With all other labels a number is a label, and no
+    position.
 
     Raises:
         ValueError: it is neither a label nor an option's text, or may be two.
@@ -126,7 +126,7 @@ def key_of_label(text: str, options: Sequence[str], labels: Sequence[str]) -> st
 def key_of_class(value: ClassName, options: Sequence[str], labelled: Sequence[str] = ()) -> str:
     """The letter of a class: by its name, where that is a letter or an option's text, else by its number from 0.
 
-    Names that are numbers say less than the class's own number, which always counts from 0.
+    Where names are numbers, the class's own number is used, which always counts from 0.
 
     Raises:
         ValueError: there are fewer options.
@@ -165,10 +165,10 @@ def judged_options(kind: str) -> tuple[str, ...]:
     >>> judged_options("判断题"), judged_options("True/False"), judged_options("单选题")
     (('对', '错'), ('True', 'False'), ())
     """
-    plain = _plain(kind)
-    if plain in _CHINESE:
+    folded_kind = _plain(kind)
+    if folded_kind in _CHINESE:
         return ("对", "错")
-    return ("True", "False") if plain in _ENGLISH else ()
+    return ("True", "False") if folded_kind in _ENGLISH else ()
 
 
 def judged_key(key: str, options: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The options of a question where one cell holds them all: a list, an object, or a text that leaves no doubt."""
+"""Reads the options of a question where one cell holds them all: a list, an object, or an unambiguous text."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ def _object_in(text: str) -> Mapping[Any, Any]:
 
 
 def _labelled(text: str) -> list[str]:
-    """Texts behind the letters A, B, C ..., each once and in order from the very start; none where that is in doubt.
+    """Texts after the letters A, B, C ..., each once and in order from the very start; empty where that is ambiguous.
 
-    A letter further on that would go on with the count or repeat a part of it is in doubt: "A. 维生素 B. 是什么".
+    A later letter that continues the sequence or repeats a part of it is ambiguous: "A. 维生素 B. 是什么".
     """
     marks = [(unicodedata.normalize("NFKC", match[1]).upper(), match) for match in _LABEL.finditer(text)]
     letters = "".join(letter for letter, _ in marks)

@@ -1,16 +1,16 @@
-"""In which order a question's options are shown: as given, shuffled by a seed, or rotated through every place.
+"""The order in which a question's options are shown: as given, shuffled by a seed, or rotated through every place.
 
-A model that likes one place better than others gains or loses by where the key happens to stand. Shuffling evens that
-out over the questions; rotations show every option in every place, so that it can be measured, and a question counts as
-known only where all its rotations are solved.
+A model that prefers one place to others gains or loses by the place of the key. Shuffling evens that out over the
+questions; rotations show every option in every place, so that it can be measured, and a question counts as known only
+where all its rotations are solved.
 
 Source: circular evaluation is that of Liu et al., "MMBench: Is Your Multi-modal Model an All-around Player?" (ECCV
 2024).
 
 A question with options that refer to other options ("all of the above", "A和C") keeps its own order. Under another
 order "all of the above" would mean fewer options, and "A and C" others. The rules err on the side of keeping an
-order: a question that could have been shuffled loses nothing but that, one that should not have been becomes
-another question.
+order: that does no harm to a question that could have been shuffled, while one that is shuffled wrongly becomes another
+question.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Ordered:
     Args:
         samples: as given; may be iterated several times.
         orders: `shuffled` gives each once, `rotations` as often as it has options: with the id and `@1`, `@2` ..., all
-            in the cluster of the question. A question whose options speak of each other is given once, as it is.
+            in the cluster of the question. A question whose options refer to each other is given once, as it is.
         seed: of the shuffled orders.
     """
 
@@ -137,8 +137,8 @@ _MARKS: Final = " \t.。!！,，;；:：()（）[]【】\"'“”"
 def has_own_order(question: str, options: Sequence[str]) -> bool:
     """Whether a question must be asked with its options as they are given.
 
-    So it is where an option names others by letter or place, is nothing but letters of options (a blood group "AB"
-    beside "A" and "B"), or the question names an option by its letter.
+    This is so where an option names others by letter or place, or is nothing but letters of options (a blood group "AB"
+    next to "A" and "B"), or where the question names an option by its letter.
 
     >>> has_own_order("Which?", ["Rome", "Oslo", "all of the above"]), has_own_order("Age?", ["18岁以上", "18岁以下"])
     (True, False)
@@ -151,13 +151,13 @@ def has_own_order(question: str, options: Sequence[str]) -> bool:
 
 
 def _refers(option: str, names: _LetterPatterns) -> bool:
-    bare = option.strip(_MARKS)
+    stripped = option.strip(_MARKS)
     return bool(
         _ENGLISH.search(option)
-        or _WHOLE_ENGLISH.fullmatch(bare)
+        or _WHOLE_ENGLISH.fullmatch(stripped)
         or _CHINESE.search(option)
-        or _WHOLE_CHINESE.fullmatch(bare)
-        or names.only.fullmatch(bare)
+        or _WHOLE_CHINESE.fullmatch(stripped)
+        or names.only.fullmatch(stripped)
         or names.joined.search(option)
     )
 

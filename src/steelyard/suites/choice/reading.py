@@ -1,4 +1,4 @@
-"""One row of a table -> one question, with every defect that stands in it."""
+"""Reads one row of a table as a question, and collects the row's defects."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from steelyard.types import Message, Sample
 
 
 def _key_likeness(text: str) -> float:
-    bare = text.strip("()（）[]【】.。、 ").upper()
-    if 0 < len(bare) <= 4 and all(letter in LETTERS for letter in bare):
+    stripped = text.strip("()（）[]【】.。、 ").upper()
+    if 0 < len(stripped) <= 4 and all(letter in LETTERS for letter in stripped):
         return 1.0
-    return 0.5 if bare.isascii() and bare.isdigit() and 1 <= int(bare[:9]) <= MAX_OPTIONS else 0.0
+    return 0.5 if stripped.isascii() and stripped.isdigit() and 1 <= int(stripped[:9]) <= MAX_OPTIONS else 0.0
 
 
 ROLES: Final = (
@@ -68,7 +68,7 @@ class ChoiceTable:
         table: where the rows are.
         layout: role -> columns.
         prefix: in front of ids made from places, where there are several files.
-        groups: the group of rows that stand inside a merged group cell.
+        groups: the group of rows inside a merged group cell, by the row's number.
         question: the column of each role; None where there is none. `options` is empty where only the kind of a
             question says which it has.
         count_from: the number that means A where keys are numbers.
@@ -97,11 +97,11 @@ class ChoiceTable:
 
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
-        own, group = self.own_id(row), "" if self.group is None else render(cell_at(row.cells, self.group))
+        own_id, group = self.own_id(row), "" if self.group is None else render(cell_at(row.cells, self.group))
         # The question that others paraphrase often leaves its own cluster blank: they name its id.
-        cluster = "" if self.cluster is None else render(cell_at(row.cells, self.cluster)) or own
+        cluster = "" if self.cluster is None else render(cell_at(row.cells, self.cluster)) or own_id
         return Sample(
-            own or self.prefix + self.table.row_id(row.number),
+            own_id or self.prefix + self.table.row_id(row.number),
             list(question.turns) or question.text,
             question.key,
             question.options,
@@ -168,14 +168,14 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
         return None
     kind = () if reading.kind is None else judged_options(render(cell_at(cells, reading.kind)))
     # A true-or-false question without options of its own has the two of its kind.
-    written = not kind or any(_is_filled(cell_at(cells, column)) for column in reading.options)
+    has_options = not kind or any(_is_filled(cell_at(cells, column)) for column in reading.options)
     if torn := _torn(reading, row, judged=bool(kind)):
         defects.append(torn)
         return None
     before = len(defects)
     if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is not text":
         defects.append(reading.defect("blank question", row, reading.question, flaw))
-    options, raw = _options(reading, row, defects) if written else (kind, OptionTexts(kind))
+    options, raw = _options(reading, row, defects) if has_options else (kind, OptionTexts(kind))
     key = _key(reading, row, (options, raw), defects) if options else ""
     if len(defects) > before:
         return None
@@ -193,25 +193,25 @@ def _text(value: Any) -> str:
 
 
 def _torn(reading: ChoiceTable, row: Row, *, judged: bool) -> Defect | None:
-    """A row that ends before its key, or goes on behind the last column."""
+    """The defect of a row that ends before its key, or continues after the last column; None for other rows."""
     answer = reading.answer
     if isinstance(row.cells, Mapping):
         return None
     if overlong := long_row(reading.table, reading.layout, row):
         return overlong
-    second = answer if judged or len(reading.options) < 2 else reading.options[1]
-    needed = max(int(answer), int(second))
-    if len(row.cells) > needed and row.cells[int(answer)] and row.cells[int(second)]:
+    second_option = answer if judged or len(reading.options) < 2 else reading.options[1]
+    needed = max(int(answer), int(second_option))
+    if len(row.cells) > needed and row.cells[int(answer)] and row.cells[int(second_option)]:
         return None
-    last = max((index for index, cell in enumerate(row.cells) if render(cell)), default=0)
-    if last >= needed:
+    last_filled = max((index for index, cell in enumerate(row.cells) if render(cell)), default=0)
+    if last_filled >= needed:
         return None
-    message = f"short row: it ends in column {column_letter(last)}, column {column_letter(needed)} is needed"
+    message = f"short row: it ends in column {column_letter(last_filled)}, column {column_letter(needed)} is needed"
     return reading.defect("short row", row, None, message)
 
 
 def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Sequence[str], OptionTexts]:
-    """The options, and as they stand there, with letters or labels of their own; none where they have a defect."""
+    """The options, and the same with their own letters or labels; empty where they have a defect."""
     columns = reading.options or (reading.question,)
     try:
         raw = _raw_options(row, reading.options)
@@ -220,8 +220,8 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
         return (), _NONE
     options = raw.texts if raw.labels else cut_labels(raw.texts)
     cell = columns if len(columns) > 1 else columns * len(options)
-    # Empty cells at the end may be meant (true or false among four columns): `OptionCounts` decides by the whole table.
-    # A blank before a filled cell is a defect.
+    # Empty cells at the end may be intended (true or false among four columns): `OptionCounts` decides that by the
+    # whole table. A blank before a filled cell is a defect.
     filled = len(options)
     while filled and not options[filled - 1]:
         filled -= 1
@@ -259,12 +259,12 @@ def _raw_options(row: Row, columns: Sequence[Column]) -> OptionTexts:
 
 
 def _name_identical(reading: ChoiceTable, row: Row, options: Sequence[str], defects: list[Defect]) -> None:
-    columns, first = reading.options, dict[str, int]()
+    columns, first_at = reading.options, dict[str, int]()
     for at, option in enumerate(options):
-        same = first.setdefault(option, at)
-        if option and same != at:
+        earlier = first_at.setdefault(option, at)
+        if option and earlier != at:
             column = columns[at] if len(columns) > 1 else columns[0]
-            message = f"option {LETTERS[at]} is the same as option {LETTERS[same]}: {option[:40]!r}"
+            message = f"option {LETTERS[at]} is the same as option {LETTERS[earlier]}: {option[:40]!r}"
             defects.append(reading.defect("identical options", row, column, message))
 
 

@@ -1,4 +1,4 @@
-"""Files -> samples of the `choice` suite; every defect is named in one pass, before anything is asked."""
+"""Reads files into samples of the `choice` suite; all defects are reported in one pass, before any call."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ChoiceSamples:
 
     def rows(self) -> Iterator[tuple[ChoiceTable, Row, ChoiceQuestion]]:
         """Yield each sample's table, row and question, for messages that name its location."""
-        position = given = 0
+        position = yielded = 0
         for index, reading in enumerate(self.readings):
             for row in reading.rows():
                 question = None if (index, row.number) in self.bad else read_row(reading, row, [])
@@ -54,9 +54,9 @@ class ChoiceSamples:
                     continue
                 # Positions count sound rows only, as the draw was made among these.
                 if position in self.selected:
-                    given += 1
+                    yielded += 1
                     yield reading, row, question
-                    if given == self.count:
+                    if yielded == self.count:
                         return
                 position += 1
 
@@ -113,7 +113,8 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
 
     A duplicate is the same question with the same options in any order: exams repeat a stem ("which is right?")
     with other options. Blank rows are not a defect. Blank options at the end of a row are a defect unless the sheet
-    shows that they are meant: see `OptionCounts`; so is a key of several letters among keys of one: see `SeveralKeys`.
+    shows that they are intended: see `OptionCounts`; so is a key of several letters among keys of one letter: see
+    `SeveralKeys`.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
@@ -164,13 +165,13 @@ def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
 
 
 def _check(readings: Sequence[ChoiceTable], *, several_answers: bool) -> _ChoiceCheck:
-    """Everything about the rows, in 16 bytes a row: whatever occurs twice is found among hashes of 8 bytes.
+    """Check all rows with 16 bytes of memory a row: what occurs twice is found by hashes of 8 bytes.
 
-    Only where something does, a second pass learns the places; a mapping from hash to place would take 300 bytes a row.
+    Only where something does, a second pass finds the places; a mapping from hash to place would take 300 bytes a row.
     """
-    first = _ChoiceCheck(readings, frozenset(), several_answers=several_answers)
-    repeated = first.repeated()
-    return _ChoiceCheck(readings, repeated, several_answers=several_answers) if repeated else first
+    first_pass = _ChoiceCheck(readings, frozenset(), several_answers=several_answers)
+    repeated = first_pass.repeated()
+    return _ChoiceCheck(readings, repeated, several_answers=several_answers) if repeated else first_pass
 
 
 class _ChoiceCheck:
@@ -198,14 +199,18 @@ class _ChoiceCheck:
         return [note for note in notes if note]
 
     def _drop_lost(self) -> None:
-        """What only the whole table shows: rows where an option was lost, or a key has a letter too many."""
-        lost: set[int] = set()
+        """Drop rows that only the whole table shows to be bad: an option was lost, or a key has a letter too many."""
+        lost_positions: set[int] = set()
         for index, (counts, several) in enumerate(zip(self._counts, self._several, strict=True)):
             for number, position, defect in (*counts.lost(), *several.slips()):
-                lost.add(position)
+                lost_positions.add(position)
                 self.bad.add((index, number))
                 self._found.append((index, number, defect))
-        self.keys = [key for position, key in enumerate(self.keys) if position not in lost] if lost else self.keys
+        self.keys = (
+            [key for position, key in enumerate(self.keys) if position not in lost_positions]
+            if lost_positions
+            else self.keys
+        )
 
     def repeated(self) -> frozenset[int]:
         """Hashes that occur more than once."""
@@ -222,9 +227,11 @@ class _ChoiceCheck:
             if earlier := self._place_before(mark, reading, row, reading.question):
                 message = f"the same question as {earlier}"
                 defects.append(reading.defect("duplicate question", row, reading.question, message))
-        own = reading.own_id(row)
-        if own and (earlier := self._place_before(hash((own,)), reading, row, reading.id)):
-            defects.append(reading.defect("duplicate id", row, reading.id, f"the same id as {earlier}: {own[:40]!r}"))
+        own_id = reading.own_id(row)
+        if own_id and (earlier := self._place_before(hash((own_id,)), reading, row, reading.id)):
+            defects.append(
+                reading.defect("duplicate id", row, reading.id, f"the same id as {earlier}: {own_id[:40]!r}")
+            )
         if question and not defects:
             if not question.judged:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))
@@ -236,10 +243,10 @@ class _ChoiceCheck:
             self.bad.add((index, row.number))
 
     def _place_before(self, mark: int, reading: ChoiceTable, row: Row, column: Column | None) -> str:
-        """Where the same was seen first; empty where it was not, and all through the first pass."""
+        """Location of the first row with this hash; "" for that row itself, and during the whole first pass."""
         self._marks.append(mark)
         if mark not in self._repeated:
             return ""
-        here = reading.table.location(row.number, column)
-        before = self._places.setdefault(mark, here)
-        return before if before != here else ""
+        location = reading.table.location(row.number, column)
+        before = self._places.setdefault(mark, location)
+        return before if before != location else ""

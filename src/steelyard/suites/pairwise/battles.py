@@ -1,7 +1,7 @@
 """Ranks targets by battles that were judged elsewhere: tuples, mappings, a data frame or a file -> standings.
 
-The suite `pairwise` judges pairs and ranks what it judged. Here the verdicts are there already, by name: of people, of
-an arena, of another tool. Words are understood as in files of votes (`scorers.human_preference`).
+The suite `pairwise` judges pairs and ranks what it judged. Here the verdicts exist already, by name: of people, of an
+arena, of another tool. Words are read as in files of votes (`scorers.human_preference`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def rank(
 
     Raises:
         ConfigError: there is no such file or column, a level outside (0, 1), or no battle with a verdict.
-        DataError: battles that cannot be counted, each with where it stands.
+        DataError: battles that cannot be counted, each with its location.
 
     >>> result = rank([("new", "old", "new")] * 14 + [("old", "new", "old")] * 4 + [("new", "old", "tie")] * 2)
     >>> [(place.target, place.wins, place.ties, place.win_rate) for place in result.standings]
@@ -62,17 +62,17 @@ def rank(
     >>> round(result.standings[0].elo - result.standings[1].elo)  # 400 log10(15 / 5)
     191
     """
-    named, defects = _checked(_rows(battles, dict(columns or {})))
+    parsed, defects = _checked(_rows(battles, dict(columns or {})))
     if defects:
         shown = defects[:_MOST_DEFECTS]
         more = [f"and {len(defects) - len(shown)} more"] if len(defects) > len(shown) else []
         count = f"{len(defects)} battle{'s' if len(defects) > 1 else ''}"
         raise DataError(f"{count} cannot be counted", [*shown, *more])
-    return standings_of_battles(named, level=level, resamples=resamples, seed=seed)
+    return standings_of_battles(parsed, level=level, resamples=resamples, seed=seed)
 
 
 _Row = tuple[str, Sequence[Any]]
-"""Where a battle stands, and its first, second, winner and sample."""
+"""Location of a battle, and its first, second, winner and sample."""
 
 
 def _rows(battles: Any, columns: Mapping[str, str]) -> Iterator[_Row]:
@@ -99,7 +99,7 @@ def _of_table(source: Any, columns: Mapping[str, str]) -> Iterator[_Row]:
 
 
 def _checked(rows: Iterable[_Row]) -> tuple[list[NamedBattle], list[str]]:
-    """The battles, and what is wrong with those that are none."""
+    """The valid battles, and what is wrong with the others."""
     battles: list[NamedBattle] = []
     defects: list[str] = []
     for location, row in rows:

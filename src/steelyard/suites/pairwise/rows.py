@@ -1,4 +1,4 @@
-"""Files -> samples of the `pairwise` suite; every defect is named in one pass, before anything is asked."""
+"""Reads files into samples of the `pairwise` suite; all defects are reported in one pass, before any call."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def load_pairwise(files: SampleFiles) -> RowDataset:
 
 def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
     """Read the sample of a row; None if it has defects, which are appended to those noted."""
-    seen, defects = noted
+    ids, defects = noted
     before = len(defects)
     question = table.question(row, defects)
     if not question and len(defects) == before:
         defects.append(table.defect("blank question", row, "question", "the question is blank"))
     reference = table.answers(row, "answer", defects)
-    name = table.id_of(row, seen, defects)
+    name = table.id_of(row, ids, defects)
     if len(defects) > before:
         return None
     group, cluster = table.text(row, "group"), table.text(row, "cluster")

@@ -41,7 +41,7 @@ class PairwiseSuite:
             questions that depend on each other) and id. Without them the samples are those that all `runs` answered.
         targets: the systems to evaluate, by name; each produces one run, and takes part.
         runs: stored runs that take part, by a name of your own: `{old: 20260801-1}`; nothing is asked of them again.
-        store: where the stored runs are; empty is where the results go. It goes with `runs` that bring their samples.
+        store: where the stored runs are; empty is where the results go. Only with `runs` and without `samples`.
         judge: the model that judges, and how.
         criteria: what makes an answer better, as a text or a list of texts. Empty: helpfulness, correctness, relevance
             and depth.
@@ -49,12 +49,12 @@ class PairwiseSuite:
             judged), or false.
         orders: `both` shows each pair in both orders, `random` in one that is drawn by the options' seed.
         pairs: `round_robin` is each with each; else a list of pairs of names, side A first.
-        against: one that each of the others is compared with, in place of `pairs`; it is side B.
+        against: the name that each of the others is compared with, in place of `pairs`; it is side B.
         preferences: people's votes in place of a judge, see the scorer `human_preference`.
         transcript_tokens: where it is above 0, the judge is shown what both agents did, each within so many estimated
             tokens, see the scorer `preference`.
         scorers: scorers of preferences (`preference`, `lexical_preference`, `human_preference`) judge each pair in
-            place of what the keys above say; all others score the answers.
+            place of the keys above; all others score the answers.
         name: a title for reports; empty is the first file's name.
         tags: per target, report columns.
         primary: the score that headlines show; empty is that of the first scorer.
@@ -63,7 +63,7 @@ class PairwiseSuite:
         judges: several of them, by name, in place of `judge`: each gives a preference of its own
             (`preference_<name>`), and each scorer that has no judge is asked of each.
         jury: how the verdicts of judges with names become one when a run is read: `majority`, `mean` (of ratings) or
-            `dawid_skene` (from three judges and 100 pairs on); empty: they do not.
+            `dawid_skene` (from three judges and 100 pairs on); empty for no jury.
     """
 
     samples: SampleFiles | None = None
@@ -91,8 +91,8 @@ class PairwiseSuite:
         """Read and check the whole dataset; no model is called.
 
         Raises:
-            ConfigError: fewer than two sides, an unknown name, nobody who judges, or a file, sheet or column that does
-                not exist.
+            ConfigError: fewer than two sides, an unknown name, no judge, or a file, sheet or column that does not
+                exist.
             DataError: rows with defects, named with file, sheet and cell.
         """
         refuse_file_names(criteria=self.criteria)
@@ -101,8 +101,8 @@ class PairwiseSuite:
         names = pair_names(pairs, list(sides))
         judges = SuiteJudges.of(self)
         scorers = (*self._judging(judges), *(scorer for scorer in self.scorers if not _compares_pairs(scorer)))
-        given = judges.given_to(scorers)
-        judging = tuple(scorer for scorer in given if _compares_pairs(scorer))
+        all_scorers = judges.given_to(scorers)
+        judging = tuple(scorer for scorer in all_scorers if _compares_pairs(scorer))
         samples, notes = self._samples()
         return Suite(
             name=self.name or (self.samples.title if self.samples else names[0]),
@@ -113,7 +113,7 @@ class PairwiseSuite:
                 **self.targets,
                 **{name: _pair(sides, pair, judging) for name, pair in zip(names, pairs, strict=True)},
             },
-            scorers=tuple(scorer for scorer in given if not _compares_pairs(scorer)),
+            scorers=tuple(scorer for scorer in all_scorers if not _compares_pairs(scorer)),
             options=self.options,
             tags=self.tags,
             gate=self.gate,
@@ -162,15 +162,15 @@ class PairwiseSuite:
         """The scorers of every pair, before they are given the judges.
 
         Raises:
-            ConfigError: there is none, or what is said of the judge would not be heard.
+            ConfigError: there is none, or settings of the judge would have no effect.
         """
-        own = [scorer for scorer in self.scorers if _compares_pairs(scorer)]
+        pair_scorers = [scorer for scorer in self.scorers if _compares_pairs(scorer)]
         changed = [key for key in _DEFAULTS if getattr(self, key) != _DEFAULTS[key]]
-        if own:
+        if pair_scorers:
             if changed or self.preferences is not None:
                 key = "preferences" if self.preferences is not None else changed[0]
                 raise ConfigError(f"{key}: the scorers decide how pairs are judged; set it inside the scorer")
-            return own
+            return pair_scorers
         if self.preferences is not None:
             if judges.can_ask or changed:
                 raise ConfigError(
@@ -205,9 +205,9 @@ def _compares_pairs(scorer: Scorer) -> bool:
 
 def _pair(sides: Mapping[str, str], pair: tuple[str, str], judging: Sequence[Scorer]) -> Pair:
     """The target of a judging run; with the names of its sides where one of them is a stored run's id."""
-    first, second = (sides[name] for name in pair)
+    side_a, side_b = (sides[name] for name in pair)
     transcripts = any(getattr(scorer, "transcript_tokens", 0) for scorer in judging)
-    return Pair(first, second, () if (first, second) == pair else pair, transcripts)
+    return Pair(side_a, side_b, () if (side_a, side_b) == pair else pair, transcripts)
 
 
 def _between(scorer: Any, pair: tuple[str, str]) -> Any:
@@ -253,7 +253,7 @@ def pairs_of(sides: Sequence[str], pairs: Pairs, against: str) -> list[tuple[str
 
 
 def _named(sides: Sequence[str], pairs: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-    named: list[tuple[str, str]] = []
+    listed: list[tuple[str, str]] = []
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
             raise ConfigError(f"pairs: each is two different names, as [new, old], not {pair!r}")
@@ -261,12 +261,12 @@ def _named(sides: Sequence[str], pairs: Sequence[Sequence[str]]) -> list[tuple[s
             if name not in sides:
                 raise ConfigError(f"pairs: there is no target or run {name!r}{did_you_mean(str(name), sides)}")
         # [new, old] and [old, new] are one comparison: the judge sees both orders anyway.
-        if any(set(pair) == set(other) for other in named):
+        if any(set(pair) == set(other) for other in listed):
             raise ConfigError(f"pairs: {pair[0]} and {pair[1]} are named twice")
-        named.append((pair[0], pair[1]))
-    if not named:
+        listed.append((pair[0], pair[1]))
+    if not listed:
         raise ConfigError("pairs: the list is empty")
-    return named
+    return listed
 
 
 def pair_names(pairs: Sequence[tuple[str, str]], sides: Sequence[str]) -> list[str]:

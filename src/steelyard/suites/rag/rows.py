@@ -54,8 +54,8 @@ def load_rag(files: SampleFiles) -> RowDataset:
     with the question where the dataset has any. `metadata` has `document` where one is named, and `sources`: what
     should be retrieved, each with what is known of `document`, `start`, `end`, `page`, `id`, `text`. A question that
     the dataset marks as unanswerable has `answerable: False`; others have no such key, so that datasets without the
-    mark keep the hashes of their samples. `tools`, `plan`, `goal`, `persona` and
-    `turn_references` are there where a column has them.
+    mark keep the hashes of their samples. `tools`, `plan`, `goal`, `persona` and `turn_references` are there where a
+    column has them.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
@@ -109,10 +109,10 @@ _NO: Final = frozenset({"false", "no", "n", "0", "0.0", "否", "不", "不可", 
 
 
 def _marked(table: OpenTable, row: Row, role: str) -> bool | None:
-    """What a cell of yes or no says; None if it is blank or the table has no such column.
+    """The value of a yes-or-no cell; None if it is blank or the table has no such column.
 
     Raises:
-        SourceError: it says something else.
+        SourceError: it is something else.
     """
     text = table.text(row, role)
     folded = text.casefold()
@@ -157,7 +157,7 @@ def sources_in(cells: Mapping[str, Any]) -> list[dict[str, Any]]:
     if len(sources) <= 1 and not any(isinstance(entry, Mapping) for entry in sources):
         location = {key: cells.get(key) for key in ("document", "page", "start", "end")}
         source = _checked(location | {"text": sources[0] if sources else None, "id": ids[0] if ids else None})
-        # A document alone says what a question is about, and no passage; nor does the page of an unnamed one.
+        # A document alone names no passage, and neither does a page without a document.
         return [source] if {"start", "text", "id"} & set(source) or {"document", "page"} <= set(source) else []
     return [shared | _checked(entry if isinstance(entry, Mapping) else {"text": entry}) for entry in sources]
 

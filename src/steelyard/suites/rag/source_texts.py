@@ -1,8 +1,8 @@
 """Reads the texts of sources that a dataset names only by document and character range.
 
-Another system's passages have no range that counts like ours, so without the text there is nothing to compare them
-by. A range that was written with an earlier reading of the document may have moved: where the dataset says the page as
-well, it must be the one that the range begins on, else the text is not taken.
+Passages of other systems have no comparable offsets, so without the text they could not be compared. A range that was
+made from an earlier reading of the document may have moved: where the dataset names the page as well, it must be the
+one that the range begins on, else the text is not taken.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class _SourceTexts:
             )
         for name, count in self._moved.items():
             yield (
-                f"{_sources_are(count)} a range of {name} that does not stand on the page that is named, or not in the "
+                f"{_sources_are(count)} a range of {name} that is not on the page that is named, or not in the "
                 "document at all: it comes from another reading of the document, and its text is unknown"
             )
 

@@ -35,7 +35,7 @@ _LEADING: Final = ("correctness", "token_f1")
 
 @dataclass(frozen=True, slots=True)
 class RagSuite:
-    """Questions about documents, with the answers that are wanted and the passages that hold them.
+    """Questions about documents, with the expected answers and the passages that hold them.
 
     Args:
         samples: the files with the question, and where there are any the reference answer, its source (the passage's
@@ -44,7 +44,7 @@ class RagSuite:
         judge: the model that judges, and how; of every scorer that has none of its own.
         documents: files and folders that the sources' ranges refer to: a source with a range and no text gets the text
             at that range, so that passages of any system can be compared with it. The documents of `retrieval` and
-            `baseline` targets are known without.
+            `baseline` targets need not be named here.
         scorers: what is scored. By default, with a judge, correctness, faithfulness and answer relevancy; in any case
             token F1 and ROUGE-L against the reference, and the retrieval metrics where questions have sources.
         name: a title for reports; empty is the first file's name.
@@ -56,7 +56,7 @@ class RagSuite:
             `baseline`.
         judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
         jury: how the verdicts of judges with names become one when a run is read: `majority`, `mean` (of ratings) or
-            `dawid_skene` (from three judges and 100 records on); empty: they do not.
+            `dawid_skene` (from three judges and 100 records on); empty for no jury.
     """
 
     samples: SampleFiles
@@ -73,7 +73,7 @@ class RagSuite:
     jury: Literal["", "majority", "mean", "dawid_skene"] = ""
 
     def build(self) -> Suite:
-        """Read the dataset whole and check it; nothing is asked yet.
+        """Read and check the whole dataset; no model is called.
 
         Raises:
             ConfigError: a file, sheet or column that does not exist.
@@ -108,7 +108,7 @@ class RagSuite:
 
     @property
     def _documents(self) -> Paths:
-        """Those of the suite, then those that its own targets search."""
+        """The documents of the suite, then those that its own targets search."""
         locations = [self.documents]
         for target in self.targets.values():
             locations += [target.documents] if isinstance(target, QueryEngine) else []
@@ -122,7 +122,7 @@ class RagSuite:
 
 
 def _answer_score(scorers: Sequence[Scorer]) -> str:
-    """The score that says most of the answer itself; "" where all of them are about retrieval.
+    """The headline score of the answer itself; "" where all scores are about retrieval.
 
     >>> _answer_score([Retrieval(), RougeL(), TokenF1()])
     'token_f1'

@@ -1,7 +1,7 @@
-"""Reads files into samples of the `tables` suite; all defects are reported in one pass before anything runs.
+"""Reads files into samples of the `tables` suite; reports all defects in one pass before anything runs.
 
-The `target` cell of a row is a table, or the SQL that gives it. Predictions may stand in the dataset itself, one column
-for each system.
+The `target` cell of a row is a table, or the SQL that gives it. Predictions may be in the dataset itself, with one
+column for each system.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def _column_of(opened: OpenTable, name: str) -> Column:
     headers = opened.layout.headers
     column = next((column for column, text in headers.items() if text == name), None)
     if column is None:
-        known = [text for text in headers.values() if text]
-        raise ConfigError(f"predictions: {opened.table.title} has no column {name!r}{did_you_mean(name, known)}")
+        names = [text for text in headers.values() if text]
+        raise ConfigError(f"predictions: {opened.table.title} has no column {name!r}{did_you_mean(name, names)}")
     return column
 
 
 @dataclass(frozen=True, slots=True)
 class _TablesReader:
-    """One pass over all tables: `seen` is id -> where it stands, `defects` are in order, `positions` count rows."""
+    """One pass over all tables: `seen` is id -> its location, `defects` are in order, `positions` count rows."""
 
     task: str
     ids: frozenset[str] | None

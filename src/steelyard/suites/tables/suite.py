@@ -22,7 +22,7 @@ class TablesSuite:
     """Questions whose answer is a table.
 
     Args:
-        samples: the files with the wanted table or SQL (`target`), and where there is one the question, `db_id`,
+        samples: the files with the expected table or SQL (`target`), and where there is one the question, `db_id`,
             group and id.
         databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); needed where SQL is run.
         task: `QA` (targets answer with tables) or `SP` (they answer with SQL, which is run).
@@ -48,7 +48,7 @@ class TablesSuite:
     gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
-        """Read the dataset whole and check it; nothing is asked or run yet.
+        """Read and check the whole dataset; nothing is called or run.
 
         Raises:
             ConfigError: a file, column or folder that does not exist, nothing to evaluate, or two targets of one name.

@@ -1,6 +1,6 @@
 """Reads a row of a table as a question with its SQL, and collects the row's defects.
 
-The public shapes are told apart by their headers alone: question, answer, context (create-context sets); question,
+Public formats are recognised by their headers alone: question, answer, context (create-context sets); question,
 query, db_id (Spider, CSpider, DuSQL); question_id, db_id, question, evidence, SQL, difficulty (BIRD); lines of
 `SQL<TAB>db_id` (gold.sql), which have no question.
 """
@@ -100,14 +100,14 @@ def check_places(reading: OpenTable) -> None:
 def _texts_of(table: Table, files: SampleFiles) -> Table:
     """The head of a table without keys that hold a structure: Spider's `sql` is the parsed query, its text is `query`.
 
-    A key that the user named stays, and one that holds a text somewhere.
+    Keys that the user named stay, and keys that hold a text in some row.
     """
     if not table.keyed:
         return table
-    named = set(all_names(files.columns))
+    named_keys = set(all_names(files.columns))
     head = list(islice(table, HEAD_ROWS))
     texts = {key for row in head for key, value in _items(row) if isinstance(value, str)}
-    structures = {key for row in head for key, value in _items(row) if _is_structure(value)} - named - texts
+    structures = {key for row in head for key, value in _items(row) if _is_structure(value)} - named_keys - texts
     rows = [Row(row.number, {key: value for key, value in _items(row) if key not in structures}) for row in head]
     return replace(table, source=lambda: iter(rows))
 
@@ -177,7 +177,7 @@ def _text(reading: OpenTable, row: Row, role: str, defects: list[Defect]) -> str
     if isinstance(value, list) and role == "schema" and all(isinstance(line, str) for line in value):
         return "\n".join(f"{line.strip().rstrip(';')};" for line in value if line.strip())
     if isinstance(value, list | dict):
-        what = "a list" if isinstance(value, list) else "an object"
-        defects.append(reading.defect(f"bad {role}", row, role, f"{role} is {what}, not a text"))
+        kind = "a list" if isinstance(value, list) else "an object"
+        defects.append(reading.defect(f"bad {role}", row, role, f"{role} is {kind}, not a text"))
         return ""
     return render(value)

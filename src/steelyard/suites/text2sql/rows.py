@@ -65,16 +65,16 @@ class Text2SqlSamples:
 
     def located(self) -> Iterator[tuple[str, Sample]]:
         """Yield each sample with the place of its row: file, sheet and line."""
-        given = 0
+        yielded = 0
         for sound, (reading, row, position) in enumerate(_sound_rows(self.readings, self.bad)):
             if sound not in self.selected:
                 continue
             question = read_row(reading, row, None, [])
             if question is None:
                 raise DataError(f"{reading.table.location(row.number)} changed while it was being read; start again")
-            given += 1
+            yielded += 1
             yield reading.table.location(row.number), self._sample(reading, row, question, position)
-            if given == self.count:
+            if yielded == self.count:
                 return
 
     def _sample(self, reading: OpenTable, row: Row, question: SqlQuestion, position: int) -> Sample:
@@ -96,7 +96,7 @@ class Text2SqlSamples:
 
 @dataclass(frozen=True, slots=True)
 class Text2SqlData:
-    """A dataset of questions with their SQL, and what was found out about it.
+    """A dataset of questions with their SQL, with its counts and notes.
 
     Args:
         samples: re-iterable; memory stays flat for files that stream.
@@ -140,21 +140,21 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         DataError: a file or database cannot be read; rows have defects and `skip_bad` is off (the message lists up to
             20); or no sound row is left.
     """
-    known = None if databases is None else _known(databases)
+    by_name = None if databases is None else _databases_in(databases)
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
     readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables)))
-    for reading in readings if known is not None else ():
+    for reading in readings if by_name is not None else ():
         check_places(reading)
-    check = _Text2SqlCheck(readings, known)
+    check = _Text2SqlCheck(readings, by_name)
     if not check.rows and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no row below its header")
     if not check.rows or (check.defects and not files.skip_bad):
         refuse(check.defects)
     selected = files.selected(len(check.rows))
     chosen = [row for sound, row in enumerate(check.rows) if sound in selected]
-    schemas = _schemas({row.db_id for row in chosen if not row.has_schema}, known or {})
+    schemas = _schemas({row.db_id for row in chosen if not row.has_schema}, by_name or {})
     counts = Counter(row.db_id for row in chosen)
     samples = Text2SqlSamples(
         readings,
@@ -162,20 +162,20 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         selected,
         len(chosen),
         schemas,
-        {name: DIALECTS[known[name].engine] for name in counts if known and name in known},
+        {name: DIALECTS[by_name[name].engine] for name in counts if by_name and name in by_name},
         DIALECTS[engine],
     )
-    comparable = any(row.has_data or (known and row.db_id in known) for row in chosen)
+    comparable = any(row.has_data or (by_name and row.db_id in by_name) for row in chosen)
     notes = (
         *notes,
         *about_selection(files, len(chosen), len(check.bad)),
-        *_notes_on_databases(chosen, known, comparable=comparable),
+        *_notes_on_databases(chosen, by_name, comparable=comparable),
     )
     described = readings[0].layout.describe()
     return Text2SqlData(samples, len(check.bad), tuple(check.defects), described, counts, comparable, notes, readings)
 
 
-def _known(folder: Path) -> Mapping[str, Database]:
+def _databases_in(folder: Path) -> Mapping[str, Database]:
     """Every database of a folder by name.
 
     Raises:
@@ -191,25 +191,26 @@ def _sound_rows(readings: Sequence[OpenTable], bad: Container[tuple[int, int]]) 
     """Every row that is not bad, with its position over all tables."""
     before = 0
     for index, reading in enumerate(readings):
-        last = -1
-        for last, row in numbered_rows(reading):
+        position = -1
+        for position, row in numbered_rows(reading):
             if (index, row.number) not in bad:
-                yield reading, row, before + last
-        before += last + 1
+                yield reading, row, before + position
+        before += position + 1
 
 
-def _schemas(wanted: set[str], known: Mapping[str, Database]) -> dict[str, str]:
+def _schemas(names: set[str], by_name: Mapping[str, Database]) -> dict[str, str]:
     """The CREATE statements of each wanted database that is known.
 
     Raises:
         DataError: databases that cannot be read, all of them.
     """
-    files = {name: known[name] for name in sorted(wanted) if name in known}
+    files = {name: by_name[name] for name in sorted(names) if name in by_name}
     if not files:
         return {}
     schemas: dict[str, str] = {}
     defects: list[str] = []
-    # The statement is ours, and the files are the user's: an engine that cannot be held is refused before the run.
+    # Unsafe, as the statement is ours and the files are the user's; generated SQL on an engine that cannot be
+    # sandboxed is refused before the run.
     with Sandbox(workers=1, unsafe=True) as sandbox:
         for name, database in files.items():
             try:
@@ -222,13 +223,14 @@ def _schemas(wanted: set[str], known: Mapping[str, Database]) -> dict[str, str]:
 
 
 def _notes_on_databases(
-    chosen: Sequence[_Sound], known: Mapping[str, Database] | None, *, comparable: bool
+    chosen: Sequence[_Sound], by_name: Mapping[str, Database] | None, *, comparable: bool
 ) -> Iterator[str]:
-    bare = sum(1 for row in chosen if not row.has_schema)
-    if known is None and bare:
-        named = sorted({row.db_id for row in chosen if row.db_id})
-        which = f" (they name {', '.join(named[:3])}{' ...' if len(named) > 3 else ''})" if named else ""
-        yield f"{bare} samples have no schema and there is no folder of databases{which}: their SQL cannot be run"
+    schemaless = sum(1 for row in chosen if not row.has_schema)
+    if by_name is None and schemaless:
+        names = sorted({row.db_id for row in chosen if row.db_id})
+        detail = f" (they name {', '.join(names[:3])}{' ...' if len(names) > 3 else ''})" if names else ""
+        detail += ": their SQL cannot be run"
+        yield f"{schemaless} samples have no schema and there is no folder of databases{detail}"
     if not comparable:
         yield "no sample has data: whether the SQL runs is scored, results cannot be compared"
 
@@ -242,13 +244,13 @@ class _Sound(NamedTuple):
 
 
 class _Text2SqlCheck:
-    """One pass over all rows: what is bad, and what is kept of the others."""
+    """One pass over all rows: which are bad, and facts about the others."""
 
-    def __init__(self, readings: Sequence[OpenTable], known: Mapping[str, Database] | None) -> None:
+    def __init__(self, readings: Sequence[OpenTable], by_name: Mapping[str, Database] | None) -> None:
         self.bad: set[tuple[int, int]] = set()
         self.rows: list[_Sound] = []
         self.defects: list[Defect] = []
-        self._known = known
+        self._known = by_name
         self._ids: dict[str, str] = {}
         for index, reading in enumerate(readings):
             for _, row in numbered_rows(reading):
@@ -258,10 +260,10 @@ class _Text2SqlCheck:
         before = len(self.defects)
         question = read_row(reading, row, self._known, self.defects)
         if question and question.id:
-            here = reading.table.location(row.number, reading.layout.column("id"))
-            first = self._ids.setdefault(question.id, here)
-            if first != here:
-                message = f"the same id as {first}: {question.id[:40]!r}"
+            location = reading.table.location(row.number, reading.layout.column("id"))
+            earlier = self._ids.setdefault(question.id, location)
+            if earlier != location:
+                message = f"the same id as {earlier}: {question.id[:40]!r}"
                 self.defects.append(reading.defect("duplicate id", row, "id", message))
         if question is None or len(self.defects) > before:
             self.bad.add((index, row.number))

@@ -31,14 +31,14 @@ class Text2SqlSuite:
         tags: per target, report columns.
         scoring: how replies are read, run and compared.
         judge: the model that judges, and how; of every one of `scorers` that has none of its own.
-        scorers: what is scored beside that, such as `relevance`, by a judge: are all points of the question covered,
-            and nothing else?
+        scorers: further scorers, such as `relevance`, by a judge: are all points of the question covered, and nothing
+            else?
         options: concurrency, repeats, limits, budget.
         gate: rules on the scores that decide the exit code, `{result: ">= 0.6"}`; `no_regression` compares runs with a
             `baseline`.
         judges: several of them, by name, in place of `judge`: each scorer that has none of its own is asked of each.
         jury: how the verdicts of judges with names become one when a run is read: `majority`, `mean` (of ratings) or
-            `dawid_skene` (from three judges and 100 records on); empty: they do not.
+            `dawid_skene` (from three judges and 100 records on); empty for no jury.
     """
 
     samples: SampleFiles
@@ -55,7 +55,7 @@ class Text2SqlSuite:
     jury: Literal["", "majority", "mean", "dawid_skene"] = ""
 
     def build(self) -> Suite:
-        """Read the dataset whole and check it; nothing is asked yet.
+        """Read and check the whole dataset; no model is called.
 
         Raises:
             ConfigError: a file, sheet, column or folder that does not exist.
