@@ -251,7 +251,7 @@ def test_a_proxy_without_its_password_ends_the_run_at_once_and_says_so(network, 
     code, text = run(tmp_path, tls.url(), {"proxy": network["locked"].url})
     assert (code, tls.peers) == (4, [])
     assert "407" in text
-    assert "wants a user and a password" in " ".join(text.split())
+    assert "requires a user and a password" in " ".join(text.split())
 
 
 def test_a_proxy_that_refuses_the_host_ends_the_run_and_names_the_way_out(network, tls, tmp_path):
@@ -279,7 +279,7 @@ def test_an_authority_that_nobody_trusts_ends_the_run_at_once_and_names_ca_file(
 def test_a_certificate_for_another_name_is_not_accepted(network, tls, tmp_path):
     code, text = run(tmp_path, tls.url("127.0.0.1"), {"ca_file": str(network["ca"])})
     assert (code, tls.peers) == (4, [])
-    assert "the address must have the name that stands in the certificate" in " ".join(text.split())
+    assert "the host name in the address must be the one in the certificate" in " ".join(text.split())
 
 
 def test_a_file_without_certificates_is_found_with_its_place_before_anything_is_sent(plain, tmp_path):

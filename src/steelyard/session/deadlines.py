@@ -1,7 +1,7 @@
 """Time limits of samples and attempts, all watched by one timer of the event loop.
 
 `asyncio.timeout` makes a timer for each limit, and nearly all of them are cancelled unused. Here a limit is an entry of
-a set, and one timer waits for the earliest: measured, a limit costs a third of it.
+a set, and one timer waits for the earliest: measured, a limit costs a third of `asyncio.timeout`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Deadlines:
 
 
 class Deadline:
-    """One running limit; as `asyncio.timeout`, it leaves a cancellation that comes from elsewhere alone."""
+    """One running limit; like `asyncio.timeout`, it does not touch a cancellation that comes from elsewhere."""
 
     __slots__ = ("_cancelling", "_expired", "_owner", "_seconds", "_task", "at")
 

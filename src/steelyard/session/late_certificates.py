@@ -17,19 +17,19 @@ class LateContext(ssl.SSLContext):
     """A context without the system's certificates; with the first connection it becomes a usual one that has them."""
 
     def wrap_bio(self, *arguments: Any, **options: Any) -> ssl.SSLObject:
-        """As of a usual context; asyncio calls it for each connection."""
+        """As in a usual context; asyncio calls it for each connection."""
         return _completed(self).wrap_bio(*arguments, **options)
 
     def wrap_socket(self, *arguments: Any, **options: Any) -> ssl.SSLSocket:
-        """As of a usual context."""
+        """As in a usual context."""
         return _completed(self).wrap_socket(*arguments, **options)
 
     def get_ca_certs(self, *arguments: Any, **options: Any) -> Any:
-        """As of a usual context; `cert_store_stats` too."""
+        """As in a usual context; `cert_store_stats` too."""
         return _completed(self).get_ca_certs(*arguments, **options)
 
     def cert_store_stats(self) -> dict[str, int]:
-        """As of a usual context."""
+        """As in a usual context."""
         return _completed(self).cert_store_stats()
 
 
@@ -41,9 +41,9 @@ def _completed(context: ssl.SSLContext) -> ssl.SSLContext:
 
 @contextmanager
 def late_certificates() -> Iterator[None]:
-    """Within it, contexts that this thread makes are late ones where they were to read the system's certificates.
+    """Inside the block, contexts that this thread makes read the system's certificates late.
 
-    Other threads, and a program that has put a context class of its own in the place of Python's, notice nothing.
+    Other threads are not affected, nor is a program that has replaced Python's context class by its own.
     """
     usual, thread = ssl.SSLContext, threading.get_ident()
     if usual.__module__ != "ssl" or "set_default_verify_paths" in vars(usual):

@@ -1,10 +1,10 @@
 """Whether an endpoint takes a JSON schema for its replies: one call finds out, and the journal keeps it for all others.
 
-An endpoint without structured outputs refuses the call that holds a schema: with status 400, 404, 422 or 501, in words
-that name the field or not. So whatever it says, the same question is sent once more without the schema; if that is
-answered, the schema was the reason. A refused call costs nothing, and no answer is paid for twice.
+An endpoint without structured outputs refuses the call that holds a schema: with status 400, 404, 422 or 501, and its
+message may name the field or not. So whatever it says, the same question is sent once more without the schema; if that
+is answered, the schema was the reason. A refused call costs nothing, and no answer is paid for twice.
 
-What was found counts for one endpoint, model and schema: servers exist that take a schema of one number and refuse one
+The result counts for one endpoint, model and schema: servers exist that take a schema of one number and refuse one
 with a list. It is kept in the journal like a reply, so that a run that is resumed or scored again goes on as it began,
 and runs that share replies share this too; a fresh draw finds it out again.
 """
@@ -25,7 +25,7 @@ from steelyard.session.replies import pack_reply, unpack_reply
 from steelyard.types import Asks, Reply
 
 REPLY_FORM: Final = "reply_form"
-"""Key of a reply's metadata that says in which form it was asked for, where a schema was to be sent."""
+"""Key of a reply's metadata that says whether the reply was requested with the schema or as free text."""
 AS_SCHEMA: Final = "JSON schema"
 _IGNORED: Final = "free text: the endpoint ignored the JSON schema"
 _REFUSED: Final = "free text: the endpoint refused the JSON schema"
@@ -47,12 +47,12 @@ class AsksForSchema(Protocol):
 async def ask_for_schema(
     ask: Asks, model: Model, messages: Any, *, schema: Mapping[str, Any], free: Mapping[str, Any]
 ) -> Reply:
-    """A reply that is held to a JSON schema where the endpoint takes one, else one in free text.
+    """Ask for a reply that follows a JSON schema where the endpoint takes one, else for one in free text.
 
     Args:
-        ask: one that does not know endpoints (somebody's own) sends the schema.
-        model: what is asked.
-        messages: likewise.
+        ask: an `Asks` of a user's own does not know which endpoints take a schema: it always sends the schema.
+        model: the model to call.
+        messages: the messages to send.
         schema: parameters of the call with the schema.
         free: those without.
 
@@ -68,33 +68,33 @@ async def ask_for_schema(
 
 
 def schema_digest(model: Model, parameters: Mapping[str, Any]) -> bytes:
-    """What the journal knows an endpoint, its model and a schema by."""
+    """The digest under which the journal keeps whether this endpoint and model take this schema."""
     info = ModelInfo.of(model)
-    known_by = [info.address, info.name or type(model).__name__, parameters.get("response_format")]
-    return blake2b(b"reply schema\0" + to_json(known_by), digest_size=16).digest()
+    identity = [info.address, info.name or type(model).__name__, parameters.get("response_format")]
+    return blake2b(b"reply schema\0" + to_json(identity), digest_size=16).digest()
 
 
 def marked(reply: Reply, refusal: str) -> Reply:
-    """The reply with a note of how it was asked for.
+    """The reply with a note that says whether it was requested with a schema or as free text.
 
     Args:
         reply: as it came.
-        refusal: what the endpoint said to the schema; "" where it took it.
+        refusal: the endpoint's error message about the schema; "" where it took it.
 
     >>> marked(Reply("", "Rating: 4"), "").metadata["reply_form"]
     'free text: the endpoint ignored the JSON schema'
     """
     # A proxy may drop the field without a word, and a model may stop before it has written anything.
-    taken = reply.text.lstrip()[:1] in {"{", ""}
-    form = f"{_REFUSED} ({refusal})" if refusal else AS_SCHEMA if taken else _IGNORED
+    is_json = reply.text.lstrip()[:1] in {"{", ""}
+    form = f"{_REFUSED} ({refusal})" if refusal else AS_SCHEMA if is_json else _IGNORED
     return replace(reply, metadata={**reply.metadata, REPLY_FORM: form})
 
 
 class ReplySchemas:
-    """What endpoints said to a JSON schema, by the journal's key.
+    """Remembers which endpoints take a JSON schema, by the journal's key.
 
     Args:
-        find: gives what the journal holds under a key, or None.
+        find: gives the body that the journal holds under a key, or None.
         commit: stores a body, and gives back the first one of its key.
         redact: removes secrets from what an endpoint says, as replies are stored without them.
     """
@@ -155,7 +155,7 @@ class ReplySchemas:
         return marked(reply, await self._keep(key, ""))
 
     async def _refusal(self, key: bytes) -> str | None:
-        """What the endpoint said; "" where it takes the schema, None where that is not known yet."""
+        """The endpoint's refusal of the schema; "" where it takes the schema, None where that is not known yet."""
         if key not in self._known and (body := await self._find(key)) is not None:
             self._known[key] = unpack_reply("", body).text
         return self._known.get(key)

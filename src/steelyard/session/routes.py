@@ -27,9 +27,9 @@ class Route(NamedTuple):
     """How one endpoint is reached.
 
     Args:
-        options: what aiohttp is given with each request.
+        options: arguments for aiohttp with each request.
         proxy: address of the proxy without its user; "" for none.
-        source: what named it: `proxy`, or a variable of the environment.
+        source: where it was configured: `proxy`, or a variable of the environment.
     """
 
     options: Mapping[str, Any]
@@ -116,9 +116,9 @@ class Routes:
 
 def _variable(environ: Mapping[str, str], name: str) -> tuple[str, str]:
     """Name and value of a variable in lower or upper case; both "" where it is not set."""
-    for written in (name, name.upper()):
-        if value := environ.get(written, "").strip():
-            return written, value
+    for spelling in (name, name.upper()):
+        if value := environ.get(spelling, "").strip():
+            return spelling, value
     return "", ""
 
 
@@ -140,8 +140,8 @@ def goes_directly(endpoint: str, no_proxy: str) -> bool:
         endpoint: scheme, host and port.
         no_proxy: the variable's value, a list with commas or blanks.
 
-    >>> [goes_directly(one, ".corp.example 10.0.0.0/8") for one in ("https://api.corp.example", "http://10.1.2.3:80")]
-    [True, True]
+    >>> goes_directly("https://api.corp.example", ".corp.example"), goes_directly("http://10.1.2.3:80", "10.0.0.0/8")
+    (True, True)
     >>> goes_directly("https://notcorp.example", "corp.example"), goes_directly("https://a.example:1", "a.example:2")
     (False, False)
     """
@@ -154,11 +154,11 @@ def goes_directly(endpoint: str, no_proxy: str) -> bool:
 def _matches(host: str, port: int, entry: str) -> bool:
     if entry == "*":
         return True
-    bare, colon, digits = entry.rpartition(":")
-    if colon and digits.isdigit() and (":" not in bare or bare.startswith("[")):
+    host_part, colon, digits = entry.rpartition(":")
+    if colon and digits.isdigit() and (":" not in host_part or host_part.startswith("[")):
         if int(digits) != port:
             return False
-        entry = bare
+        entry = host_part
     entry = entry.strip("[]")
     try:
         return ip_address(host) in ip_network(entry, strict=False)
@@ -170,5 +170,5 @@ def _matches(host: str, port: int, entry: str) -> bool:
 def authority_hint(error: Exception) -> str:
     """Advice on a certificate that is not trusted."""
     if "ostname" in str(error) or "IP address" in str(error):
-        return "the address must have the name that stands in the certificate"
-    return "name the authority that signed it with ca_file: at the model, or with SSL_CERT_FILE"
+        return "the host name in the address must be the one in the certificate"
+    return "give the certificate of the authority that signed it as ca_file: of the model, or in SSL_CERT_FILE"

@@ -27,13 +27,13 @@ _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 def environment_with(values: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a process that this one starts: its own, and values that it got from elsewhere."""
+    """The environment for a process that this one starts: this process's own variables and `values`."""
     return {**os.environ, **values}
 
 
 @contextlib.contextmanager
 def environment_set(values: Mapping[str, str]) -> Iterator[None]:
-    """Have these values in this process's own environment for a while, for what inherits it and takes no other."""
+    """Set variables of this process's own environment inside the block, for processes that can only inherit it."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:
@@ -159,8 +159,8 @@ def _forms(value: str) -> set[str]:
         return {f"Bearer {value}"}
     escaped = json.dumps(value)[1:-1]
     data = value.encode()
-    plain = {value, escaped, escaped.replace("/", "\\/"), quote(value, safe=""), quote(value)}
-    return plain | {data.hex(), data.hex().upper()} | _base64_forms(data)
+    text_forms = {value, escaped, escaped.replace("/", "\\/"), quote(value, safe=""), quote(value)}
+    return text_forms | {data.hex(), data.hex().upper()} | _base64_forms(data)
 
 
 def _base64_forms(data: bytes) -> set[str]:
@@ -169,8 +169,8 @@ def _base64_forms(data: bytes) -> set[str]:
     Characters at either end that also encode bits of the neighbouring bytes are left out of a form.
     """
     forms = {b64encode(data).decode().rstrip("=")}
-    for before in range(3):
-        start = -(-before * 8 // 6)
-        end = (before + len(data)) * 8 // 6
-        forms.add(b64encode(b"\0" * before + data + b"\0\0").decode()[start:end])
+    for bytes_before in range(3):
+        start = -(-bytes_before * 8 // 6)
+        end = (bytes_before + len(data)) * 8 // 6
+        forms.add(b64encode(b"\0" * bytes_before + data + b"\0\0").decode()[start:end])
     return forms | {form.translate(_URL_SAFE) for form in forms}

@@ -62,41 +62,41 @@ def journal_key(digest: bytes, sample: str, repeat: int, nth: int, draw: str) ->
 
 
 class Proofs:
-    """Which optional features (such as log-probabilities) endpoints support; one call finds out for all the others."""
+    """Remembers which optional features (such as log probabilities) endpoints support; one call finds out for all."""
 
     def __init__(self) -> None:
         self._locks: dict[str, asyncio.Lock] = {}
         self._outcomes: dict[str, ModelError | None] = {}
 
     @contextlib.asynccontextmanager
-    async def of(self, what: str) -> AsyncIterator[bool]:
+    async def of(self, feature: str) -> AsyncIterator[bool]:
         """See `Ask.proving`."""
-        if what in self._outcomes:
-            self._raise_known_failure(what)
+        if feature in self._outcomes:
+            self._raise_known_failure(feature)
             yield True
             return
-        async with self._locks.setdefault(what, asyncio.Lock()):
-            if what not in self._outcomes:
+        async with self._locks.setdefault(feature, asyncio.Lock()):
+            if feature not in self._outcomes:
                 try:
                     yield False
                 except ModelError as error:
                     if error.ends_run:
-                        self._outcomes[what] = error
+                        self._outcomes[feature] = error
                     raise
-                self._outcomes[what] = None
+                self._outcomes[feature] = None
                 return
-        # Another call found out while this one waited. Outside the lock, so that all waiting calls continue together.
-        self._raise_known_failure(what)
+        # Another call found out while this one waited. Outside the lock, so that all waiting calls continue at once.
+        self._raise_known_failure(feature)
         yield True
 
-    def _raise_known_failure(self, what: str) -> None:
-        error = self._outcomes[what]
+    def _raise_known_failure(self, feature: str) -> None:
+        error = self._outcomes[feature]
         if error is not None:
             raise error
 
     def forget_failures(self) -> None:
         """Forget missing features, so that the next run of the session tries again."""
-        self._outcomes = {what: error for what, error in self._outcomes.items() if error is None}
+        self._outcomes = {feature: error for feature, error in self._outcomes.items() if error is None}
 
 
 class Session:
@@ -105,7 +105,7 @@ class Session:
     Args:
         journal: where replies are committed before anything uses them.
         secrets: behind the references in targets and scorers.
-        retry: what is done about passing faults.
+        retry: the policy for faults that pass.
         concurrency: the most calls in flight at one endpoint.
         quota: budget, rates and prices.
         sandbox: where targets and scorers run SQL; None makes one for every engine.
@@ -231,7 +231,7 @@ class Session:
 
 
 def _pass_on(waiting: asyncio.Future[Reply | None] | None, error: BaseException) -> None:
-    """Give the calls that wait for a failed one its error, or, where it was cancelled, nothing."""
+    """Raise the error of a failed call in the calls that wait for it; give them None where it was cancelled."""
     if waiting is None:
         return
     if isinstance(error, Exception):
@@ -242,8 +242,8 @@ def _pass_on(waiting: asyncio.Future[Reply | None] | None, error: BaseException)
 
 
 @contextlib.asynccontextmanager
-async def proving(ask: Asks, model: Any, what: str) -> AsyncIterator[bool]:
-    """Let one call at a time through until one has shown that the endpoint of `model` supports `what`.
+async def proving(ask: Asks, model: Any, feature: str) -> AsyncIterator[bool]:
+    """Let one call at a time through until one has shown that the endpoint of `model` supports `feature`.
 
     A call inside the block that finds it unsupported raises a ModelError that ends the run: that costs one call instead
     of one per sample in flight. Yields whether an earlier call has shown it. An `ask` outside a session (in a dry run
@@ -253,7 +253,7 @@ async def proving(ask: Asks, model: Any, what: str) -> AsyncIterator[bool]:
         yield True
         return
     info = ModelInfo.of(model)
-    async with ask.proving(f"{info.address} {info.name or type(model).__name__} {what}") as proven:
+    async with ask.proving(f"{info.address} {info.name or type(model).__name__} {feature}") as proven:
         yield proven
 
 
@@ -314,12 +314,12 @@ class Ask:
 
     def of_stage(self, stage: str) -> Ask:
         """An Ask for the same sample and repeat whose replies are counted under another stage."""
-        other = self._others.get(stage)
-        if other is None:
-            other = self._others[stage] = Ask(self._session, self._sample, self.repeat, stage, "", self._run)
-            other._keys = self._keys
-            other._above = self
-        return other
+        stage_ask = self._others.get(stage)
+        if stage_ask is None:
+            stage_ask = self._others[stage] = Ask(self._session, self._sample, self.repeat, stage, "", self._run)
+            stage_ask._keys = self._keys
+            stage_ask._above = self
+        return stage_ask
 
     def replies_by_stage(self) -> dict[str, tuple[Reply, ...]]:
         """The replies of this stage and of those made by `of_stage`; stages without one are left out."""
@@ -357,8 +357,8 @@ class Ask:
         """Ask with a JSON schema where the endpoint takes one, else without; see `session.reply_schemas`.
 
         Args:
-            model: what is asked.
-            messages: likewise.
+            model: the model to call.
+            messages: the messages to send.
             schema: parameters of the call with the schema.
             free: those without.
         """
@@ -366,7 +366,7 @@ class Ask:
         return await self._session.schemas.reply(partial(self, model, messages), key, schema, free)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
-        """Call `model` once for all samples; the reply is counted for the record whose call was sent."""
+        """Call `model` once for all samples; the reply counts as one of the record whose call was sent."""
         request = model.request(messages, parameters)
         try:
             key = self._keys.once(request.digest)
@@ -379,19 +379,19 @@ class Ask:
         return reply
 
     @contextlib.asynccontextmanager
-    async def proving(self, what: str) -> AsyncIterator[bool]:
-        """Let one call at a time through until one has shown that the endpoint supports `what`; then all.
+    async def proving(self, feature: str) -> AsyncIterator[bool]:
+        """Let one call at a time through until one has shown that the endpoint supports `feature`; then all.
 
         Yields whether one has: from then on a reply without it says something about its sample, not the endpoint.
 
         Args:
-            what: names the endpoint, the model and the feature.
+            feature: names the endpoint, the model and the feature.
 
         Raises:
             ModelError: an earlier call showed that it is not supported.
         """
         try:
-            async with self._session.proofs.of(what) as proven:
+            async with self._session.proofs.of(feature) as proven:
                 yield proven
         except ModelError as error:
             self._note(error)

@@ -27,16 +27,16 @@ _MOST_BYTES: Final = 32 << 20
 _OWN_HEADERS: Final = (("User-Agent", "steelyard"), ("Accept", "*/*"), ("Accept-Encoding", "identity"))
 """Compression is not requested: decompressing costs more than transferring the bytes on a fast network."""
 _CONNECTING: Final = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S)
-"""The limit of a whole attempt is not aiohttp's, which makes a timer for each: see `session.deadlines`."""
+"""aiohttp limits connecting only: for a whole attempt it would make a timer each, see `session.deadlines`."""
 _MOST_DESTINATIONS: Final = 100
-"""How many are cached: a generic endpoint may have something of each sample in its address."""
+"""How many are cached: the address of a generic endpoint may contain values of each sample."""
 _WRONG_PROTOCOL: Final = "WRONG_VERSION_NUMBER"
 _PROXY_AUTH_REQUIRED: Final = 407
 _SERVER_FAULTS: Final = 500
 
 
 class Destination(NamedTuple):
-    """Where and how a request is sent: the parsed address, the header fields, and aiohttp's options of the route."""
+    """Where and how a request is sent: the parsed address, the header fields, and the route as options of aiohttp."""
 
     address: URL
     fields: CIMultiDict[str]
@@ -141,32 +141,32 @@ class HttpWire:
             return self._dropped(error, request)
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             cause = error.certificate_error
-            what = f"its certificate is not trusted: {getattr(cause, 'verify_message', cause)}; {authority_hint(cause)}"
+            reason = getattr(cause, "verify_message", cause)
+            problem = f"its certificate is not trusted: {reason}; {authority_hint(cause)}"
         else:
-            what = "it does not speak TLS: is the address http:// and not https://?"
-        return Fault("connection", f"{request.endpoint}: {what}", retry=False, ends_run=True)
+            problem = "it does not speak TLS: is the address http:// and not https://?"
+        return Fault("connection", f"{request.endpoint}: {problem}", retry=False, ends_run=True)
 
     def _refused_by_proxy(self, error: aiohttp.ClientHttpProxyError, request: Request) -> Fault:
         text = (
             f"the proxy {self.routes.of(request).proxy} says {error.status} {self._secrets.redact_text(error.message)}"
         )
         if error.status == _PROXY_AUTH_REQUIRED:
-            what = f"{text}: it wants a user and a password, http://user:${{PASSWORD}}@host"
-            return Fault("auth", what, retry=False, ends_run=True)
+            message = f"{text}: it requires a user and a password, http://user:${{PASSWORD}}@host"
+            return Fault("auth", message, retry=False, ends_run=True)
         if error.status >= _SERVER_FAULTS or error.status in {408, 429}:
             return Fault("server", f"{request.endpoint}: {text}")
-        what = (
-            f"{request.endpoint}: {text}; for a direct way name the host in NO_PROXY, or set proxy: none at the model"
-        )
-        return Fault("connection", what, retry=False, ends_run=True)
+        advice = "to connect directly, name the host in NO_PROXY or set proxy: none at the model"
+        message = f"{request.endpoint}: {text}; {advice}"
+        return Fault("connection", message, retry=False, ends_run=True)
 
     def _dropped(self, error: Exception, request: Request) -> Fault:
         text = self._secrets.redact_text(str(error) or type(error).__name__)[:200]
-        sent = not isinstance(error, aiohttp.ClientConnectorError)
+        was_sent = not isinstance(error, aiohttp.ClientConnectorError)
         proxy = self.routes.of(request).proxy
-        if proxy and not sent:
+        if proxy and not was_sent:
             text = f"the proxy {proxy} cannot be reached: {text}"
-        return Fault("connection", f"{request.endpoint}: {text}", billed=sent)
+        return Fault("connection", f"{request.endpoint}: {text}", billed=was_sent)
 
     def _open(self) -> aiohttp.ClientSession:
         self._client = aiohttp.ClientSession(
@@ -201,12 +201,12 @@ async def _read(response: aiohttp.ClientResponse) -> tuple[bytes, None]:
     # No more bytes than announced can come, unless aiohttp decompresses them: then they are counted on the way.
     if announced is not None and "Content-Encoding" not in response.headers:
         return await response.content.read(), None
-    parts: list[bytes] = []
+    chunks: list[bytes] = []
     size = 0
-    async for part in response.content.iter_any():
-        parts.append(part)
-        size = _within_limit(size + len(part))
-    return parts[0] if len(parts) == 1 else b"".join(parts), None
+    async for chunk in response.content.iter_any():
+        chunks.append(chunk)
+        size = _within_limit(size + len(chunk))
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks), None
 
 
 async def _read_watched(response: aiohttp.ClientResponse, request: Request) -> tuple[bytes, float | None]:
@@ -219,16 +219,16 @@ async def _read_watched(response: aiohttp.ClientResponse, request: Request) -> t
         try:
             # Only the gap between two parts is limited here: the model may think as long as its own time limit allows.
             async with asyncio.timeout(idle_s if body else None) as idle:
-                part = await response.content.readany()
+                chunk = await response.content.readany()
         except TimeoutError:
             if idle.expired():
-                raise Fault("timeout", f"nothing came for {idle_s:g} s amid the reply", billed=True) from None
+                raise Fault("timeout", f"nothing came for {idle_s:g} s within the reply", billed=True) from None
             raise
-        if not part:
+        if not chunk:
             return bytes(body), first_at
-        body += part
+        body += chunk
         _within_limit(len(body))
-        if watch is not None and first_at is None and watch(part):
+        if watch is not None and first_at is None and watch(chunk):
             first_at = time.monotonic()
 
 
