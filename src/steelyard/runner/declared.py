@@ -1,4 +1,4 @@
-"""Declarations of a target or scorer, read at one place: its scores, its stage, and defaults without them.
+"""Reads what a target or scorer declares: its scores and its stage, with defaults where it declares nothing.
 
 `ScoreInfo` and `StageInfo` are declared by the attributes `score_infos` and `stage_info`, of an object or a function.
 """
@@ -15,12 +15,12 @@ from steelyard.types import DescribesScores, DescribesStage, ScoreInfo, StageInf
 
 
 def stage_info(part: Any) -> StageInfo:
-    """Read how a target or scorer wants to be run.
+    """Read how a target or scorer is to be run.
 
     Raises:
-        ConfigError: it declares something else than a StageInfo.
+        ConfigError: it declares something other than a StageInfo.
     """
-    with boundary("config", _name(part)):  # options that `check` would refuse may break what is computed of them
+    with boundary("config", _name(part)):  # an option that `check` would refuse may raise in a property
         if not isinstance(part, DescribesStage):
             return _older_stage_info(part)
         info: Any = part.stage_info
@@ -33,7 +33,7 @@ def stage_name(scorer: Any) -> str:
     """The name of a scorer's stage: as declared, else its only score's, its registered name, or the function's.
 
     Raises:
-        ConfigError: it declares something else than scores.
+        ConfigError: it declares something other than scores.
     """
     infos = _declared(scorer)
     only = infos[0].name if len(infos) == 1 else ""
@@ -55,7 +55,7 @@ def score_infos(scorer: Any, stage: str) -> tuple[ScoreInfo, ...]:
     """Read the scores that a scorer declares; by default one score named after its stage, of unknown range.
 
     Raises:
-        ConfigError: it declares something else than scores.
+        ConfigError: it declares something other than scores.
     """
     return _declared(scorer) or _older_score_infos(scorer, stage)
 
@@ -88,24 +88,24 @@ _OLDER: Final[Mapping[str, str]] = {
     "exam": "exam",
     "beside": "beside",
 }
-"""Attribute of a scorer that was written for version 0.1 -> the key of that version's manifests for the same."""
+"""Attribute of a scorer that was written for version 0.1 -> the key in that version's manifests."""
 
 
 def _older_score_infos(scorer: Any, stage: str) -> tuple[ScoreInfo, ...]:
     """The scores of a scorer that was written for version 0.1, which had an attribute for each aspect.
 
-    Its attributes were documented, so scorers of users still have them; without any the defaults are what is left.
+    Its attributes were documented, so scorers of users still have them; where there are none, the defaults apply.
     """
     from steelyard.analysis.score_infos import infos_of_older_keys
 
     names = tuple(getattr(scorer, "score_names", ())) or (getattr(scorer, "score_name", stage),)
     over = getattr(scorer, "over", "scored")
-    keys = {key: getattr(scorer, older, None) for older, key in _OLDER.items()}
+    keys = {key: getattr(scorer, attribute, None) for attribute, key in _OLDER.items()}
     with boundary("config", _name(scorer)):
-        given = over if isinstance(over, Mapping) else dict.fromkeys(names, over)
-        infos = infos_of_older_keys(names, {**keys, "over": {**dict.fromkeys(names, "scored"), **given}})
-    if other := [name for name in infos if name not in names]:
-        raise ConfigError(f"{_name(scorer)} gives no score {other[0]!r}{did_you_mean(str(other[0]), names)}")
+        denominators = over if isinstance(over, Mapping) else dict.fromkeys(names, over)
+        infos = infos_of_older_keys(names, {**keys, "over": {**dict.fromkeys(names, "scored"), **denominators}})
+    if unknown := [name for name in infos if name not in names]:
+        raise ConfigError(f"{_name(scorer)} gives no score {unknown[0]!r}{did_you_mean(str(unknown[0]), names)}")
     headline = getattr(scorer, "primary", "")
     return tuple(replace(info, headline=True) if name == headline else info for name, info in infos.items())
 

@@ -27,8 +27,8 @@ _MOST_BACKLOG: Final = 1000
 _IN_TARGET: Final = boundary("target")
 _IN_SCORER: Final = boundary("scorer")
 _ERRORS_TO_GIVE_UP: Final = 10
-"""A run is not given up before it has so many errors: the answers of a small one are worth having, though it will end
-as broken (`suite.objects.most_errors` decides that)."""
+"""A run is not given up with fewer errors: the answers of a small run are worth having, even if it will end as broken
+(`suite.objects.most_errors` decides that)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Progress:
         info: what its scorer declared.
         running: its sums over the records so far, those of earlier processes included.
         cost: of the replies of this process that have a price, in units of the currency of the prices.
-        ended_early: whether a rule ended the run before all was asked.
+        ended_early: whether a rule ended the run before all samples were run.
     """
 
     target: str
@@ -104,7 +104,7 @@ class Progress:
         return self.ended_early or self.done >= self.planned
 
     def count_use(self, record: Record) -> None:
-        """Count what a record asked and what its replies cost, and its headline score."""
+        """Add the replies, tokens, cost and headline score of a record."""
         for several in record.replies.values():
             for reply in several:
                 self.from_journal += reply.cached
@@ -134,7 +134,7 @@ class RunPlan:
         most_errors: records that may fail; with one more, and at least 10, the run is given up: it would be broken
             whatever else came.
         draw: "" unless a fresh draw was taken.
-        run: the run's id: outputs of a target that does not ask are kept for this run alone.
+        run: the run's id: outputs of a target that calls no model through `ask` are kept for this run alone.
     """
 
     target: Any
@@ -151,10 +151,10 @@ class Runner:
     """Runs one target over its feed with bounded workers.
 
     Args:
-        work: what to do.
-        session: what is open.
-        sink: where records go.
-        progress: written as it goes.
+        work: the task and its limits.
+        session: connections, limits and the journal.
+        sink: stores the records.
+        progress: updated with each record.
     """
 
     def __init__(self, work: RunPlan, session: Session, sink: Sink, progress: Progress) -> None:
@@ -165,7 +165,7 @@ class Runner:
         self._progress = progress
         self._target = Step.of("target", work.target, session.sandbox)
         self._scorers = [Step.of(name, scorer, session.sandbox) for name, scorer in work.scorers.items()]
-        # A target that asks has its replies in the journal, and an inline one costs nothing to run again.
+        # The replies of a target that calls models are in the journal, and an inline one costs nothing to run again.
         self._keeps_outputs = not (self._target.asks or self._target.info.inline)
         self._failed = 0
         self._ready: deque[Task] = deque()
@@ -194,7 +194,7 @@ class Runner:
             raise self.stopped
 
     def allow(self, concurrency: int) -> None:
-        """Change how many samples may be in flight, at least 1; those that are stay."""
+        """Change how many samples may be in flight, at least 1; samples in flight go on."""
         self._allowed = concurrency
         if self._workers:
             self._start_workers()
@@ -255,7 +255,7 @@ class Runner:
         progress.errors += (record.failure is not None) - bool(task.replaces)
         progress.count_use(record)
         failure = record.failure
-        # Errors of this process alone: with those of earlier ones a resume would be given up before it had asked the
+        # Errors of this process alone: with those of earlier ones a resume would be given up before it had run the
         # failed samples again.
         if failure is None:
             return
@@ -353,13 +353,13 @@ class Runner:
 
 
 def _raise_end_of_run(ask: Ask | None) -> None:
-    """Raise the error that ended the run during a call, although the code that called caught it."""
+    """Raise the error that ended the run during a call, even if the calling code caught it."""
     if ask is not None and ask.over is not None:
         raise ask.over
 
 
 def _unmasked(error: SteelyardError, ask: Ask | None) -> SteelyardError:
-    """The error of a failed stage: the error that ended the run, where its code raised another one in its place."""
+    """The error of a failed stage; where the run ended during it, the error that ended the run."""
     if ask is not None and ask.over is not None:
         return ask.over
     # A StoreError without a call comes from a store of the target's own, which must not end this run.

@@ -34,10 +34,10 @@ class Step:
         function: what is called.
         asks: whether it takes `ask`.
         threaded: whether it runs in a thread of its own.
-        given: what else it is called with, by name.
+        given: further arguments that it is called with, by name.
         info: how it is run, as it declares it.
         infos: what it declares of its scores, by name; empty for a target.
-        number: what a number or truth value that it returns is: its only score, else one with the name of its stage.
+        number: the score that a returned number or truth value becomes: its only one, else one named after its stage.
         judge: the name of its judge, in which its scores end; "" where there is none.
     """
 
@@ -57,11 +57,11 @@ class Step:
 
         Args:
             stage: its name.
-            given: the target or scorer; `sandbox` is given to one that declares it.
+            given: the target or scorer; one that declares `sandbox` gets it.
             sandbox: where it may run SQL.
 
         Raises:
-            ConfigError: it is not a function, wants Ask without being async, or declares something else than an info.
+            ConfigError: it is not a function, takes `ask` without being async, or its declaration is malformed.
         """
         function = given.unwrap() if hasattr(given, "unwrap") else given
         if not callable(function) or isinstance(function, type):
@@ -86,13 +86,13 @@ class Step:
         return cls(stage, function, asks, threaded, extra, info, infos, number, judge_name(function))
 
     async def __call__(self, ask: Asks | None, *values: Any) -> Any:
-        """Call it with `values`; a plain function of a user's runs in a thread of its own."""
+        """Call it with `values`; a user's plain function runs in a thread of its own."""
         try:
             if self.asks:
                 return await self.function(*values, ask=ask, **self.given)
             function = partial(self.function, **self.given) if self.given else self.function
             result = await in_thread(function, *values) if self.threaded else function(*values)
-            if type(result) in _NOT_AWAITABLE:  # asked of an abstract class, `isawaitable` costs ten times as much
+            if type(result) in _NOT_AWAITABLE:  # `isawaitable` checks an abstract class: ten times as slow
                 return result
             return await result if inspect.isawaitable(result) else result
         except SystemExit as error:
@@ -107,7 +107,7 @@ class Step:
         """Convert what the scorer returned to scores; a threshold decides `passed` where the scorer left it open.
 
         Raises:
-            TypeError: it is none, or a score that could not be stored.
+            TypeError: it is not a score, or is one that cannot be stored.
             ValueError: likewise.
         """
         scores = as_scores(self.number, value)
@@ -124,7 +124,7 @@ class Step:
 
 
 class TargetCaller:
-    """Calls a target on behalf of another one, such as a simulated user: each kind the way the runner calls it.
+    """Calls a target on behalf of another one, such as a simulated user, in the way that the runner would.
 
     Args:
         sandbox: given to a target that declares it.
@@ -140,7 +140,7 @@ class TargetCaller:
         Args:
             target: always the same one.
             sample: the turn, with the conversation so far as its input.
-            ask: of the sample. Without a session (in a dry run) code of a user's is not run, and its answer is a
+            ask: of the sample. Without a session (in a dry run) a user's code is not run, and its answer is a
                 placeholder.
             nth: 0-based, of the turn.
         """
@@ -157,7 +157,7 @@ class TargetCaller:
 
 
 class ScorerCaller:
-    """Calls a scorer on behalf of another one, such as one of turns: each kind the way the runner calls it.
+    """Calls a scorer on behalf of another one, such as one of turns, in the way that the runner would.
 
     Args:
         sandbox: given to a scorer that declares it.
@@ -175,7 +175,7 @@ class ScorerCaller:
             name: of the score where it returns a bare number.
             sample: the sample to score.
             output: what is scored.
-            ask: of the sample. Without a session (in a dry run) scorers that ask nobody are not run.
+            ask: of the sample. Without a session (in a dry run) scorers that call no model are not run.
         """
         step = self._step = self._step or Step.of(name, scorer, self._sandbox)
         if not isinstance(ask, Ask) and not step.asks:
@@ -184,7 +184,7 @@ class ScorerCaller:
 
 
 def _of_judge(score: Score, judge: str) -> Score:
-    """The score under its name with that of the judge; likewise the columns that it adds to exports."""
+    """Add the judge's name to the names of the score and of the columns that it adds to exports."""
     columns = score.detail.get("columns")
     if not isinstance(columns, Mapping):
         return replace(score, name=f"{score.name}_{judge}")
@@ -201,10 +201,10 @@ def as_scores(info: ScoreInfo, value: Any) -> list[Score]:
         value: a Score, several, or a number or truth value.
 
     Raises:
-        TypeError: it is none of these, or a score that could not be stored.
+        TypeError: it is none of these, or is a score that cannot be stored.
         ValueError: likewise.
     """
-    if type(value) is Score:  # most often, and asked first: the questions below cost more than the score
+    if type(value) is Score:  # checked first: it is the most frequent, and the checks below are slow
         return [_storable(value)]
     if getattr(value, "shape", None) == ():  # a scalar of numpy or torch
         value = value.item()
@@ -251,7 +251,7 @@ def _parameters(function: Callable[..., Any]) -> Sequence[str]:
     try:
         return tuple(inspect.signature(function).parameters)
     except ValueError:
-        return ()  # some functions written in C do not tell
+        return ()  # some functions written in C have no signature
 
 
 def _described(value: Any) -> str:
