@@ -67,7 +67,7 @@ def test_an_open_page_goes_on_where_the_viewer_starts_again_with_its_token(store
                 again.kill()
 
         said, shown, again, done, complaints = browse(beside(killed.address, f"/live/{run.id}"), visit)
-    assert said == "The viewer does not answer. What is shown is from before."
+    assert said == "The viewer does not answer. The page shows an earlier state."
     assert (shown, again, done) == (1, killed.address, 100)
     assert [text for text in complaints if not any(expected in text for expected in REFUSED)] == []
 
@@ -89,7 +89,7 @@ def test_a_page_whose_first_connection_fails_connects_again(store, browse):
             return said, await finished(page, run), len(cut)
 
         said, done, connections = browse(beside(viewer.address, f"/live/{run.id}"), visit)
-    assert said == "The viewer does not answer. What is shown is from before."
+    assert said == "The viewer does not answer. The page shows an earlier state."
     assert (done, connections) == (100, 2)
 
 

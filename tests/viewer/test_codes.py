@@ -134,7 +134,7 @@ def test_a_run_without_an_error_analysis_shows_the_form_that_draws_one(viewer):
     ("changed", "said"),
     [
         ({"author": " "}, "A name is missing"),
-        ({"author": "model:x"}, "are models'"),
+        ({"author": "model:x"}, "are reserved for models"),
         ({"n": "0"}, "draw 1 to 10,000 records"),
         ({"n": "10001"}, "draw 1 to 10,000 records"),
         ({"n": "many"}, "a whole number is expected"),
@@ -307,7 +307,7 @@ def test_what_was_typed_on_a_run_that_was_deleted_meanwhile_is_shown(viewer):
     assert ann.ask(f"{ann.base}/i/{item}")[0] == 404
     status, _, page = ann.ask(ann.base)
     assert status == 200
-    assert "was deleted: its records and the notes on them count no more" in plain(page)
+    assert "was deleted: its records and the notes on them no longer count" in plain(page)
     assert "0 of 0 records noted" in plain(page)
     assert "(deleted)" in ann.ask("/codes")[2]
 
@@ -473,7 +473,7 @@ def test_a_scorer_that_was_tried_shows_what_it_finds_and_is_installed_by_a_perso
     delete_runs(viewer.store, [viewer.store.run(run)])
     assert "(TPR)" not in plain(ann.ask(f"{ann.base}/c/{source}")[2])
     ann.change(source, do="pattern", score="any_letter", pattern="answer")
-    assert "Waiting to be tried" in plain(ann.ask(f"{ann.base}/c/{source}")[2])
+    assert "Not tried yet" in plain(ann.ask(f"{ann.base}/c/{source}")[2])
 
 
 def test_nothing_is_written_where_the_viewer_is_to_read_only(tmp_path):

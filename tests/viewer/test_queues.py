@@ -132,7 +132,7 @@ def test_a_verdict_that_is_none_says_what_may_be_typed(viewer):
 
 def test_a_name_is_asked_for_and_kept(viewer):
     queue = queue_in(viewer.store)
-    assert "proves nothing" in viewer.ask(f"/queue/{queue.id}")[2]
+    assert "It is not checked" in viewer.ask(f"/queue/{queue.id}")[2]
     # A link that somebody was sent leads to the page that asks for a name.
     assert viewer.ask(f"/queue/{queue.id}/i/1")[0] == 303
     status, headers, _ = viewer.post(f"/queue/{queue.id}/name", urlencode({"name": "Zoë"}))

@@ -1,1 +1,1 @@
-"""The local web application: looks at a store's runs, also while they run, and writes marks of runs and notes."""
+"""The local web application: shows a store's runs, also while they run, and stores marks, notes, labels and drafts."""

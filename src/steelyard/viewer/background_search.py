@@ -1,8 +1,8 @@
 """Searches in runs of one store without waiting for an index: a thread makes it, and until then some records are read.
 
 The index of 100,000 records takes 3 s. It is begun when the page of a large run is opened, since whoever opens it may
-search it. It stands beside the store; where nothing may be written there, and in a viewer that was started with
-`--read-only`, it stands in a folder of this process, which is deleted when the viewer ends.
+search it. It is a file next to the store; where nothing may be written there, and in a viewer that was started with
+`--read-only`, it is in a folder of this process, which is deleted when the viewer ends.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from steelyard.viewer.run_figures import state_of
 from steelyard.viewer.temporary_folder import TemporaryFolder
 
 PAUSE_S: Final = 0.5
-"""Before an index is begun: until then the browser asks for the rest of the page, which is to come first."""
+"""Wait before an index is begun: the browser's requests for the rest of the page come first."""
 _MOST_KNOWN: Final = 1_000
-"""Runs of which it is remembered that their index was made or could not be."""
+"""Runs for which it is remembered whether their index was made."""
 
 
 class BackgroundSearch:
@@ -53,7 +53,7 @@ class BackgroundSearch:
         self._making = ThreadPoolExecutor(1, thread_name_prefix="search")
 
     def close(self) -> None:
-        """Complete no index any more."""
+        """Stop making indexes, and delete the temporary one."""
         self._ended.set()
         self._making.shutdown(wait=True, cancel_futures=True)
         if self._folder is not None:
@@ -93,7 +93,7 @@ class BackgroundSearch:
         return scan_run(run, text) if run.state == "finished" else search_run(run, text)
 
     def found_in_all(self, run: Run, text: str) -> FoundPlaces:
-        """The same after waiting for the index, as for a file."""
+        """All matches, after waiting for the index: for files to be saved."""
         self.prepare(run)
         making = self._made.get(state_of(run))
         if making is not None:

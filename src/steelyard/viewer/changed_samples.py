@@ -23,12 +23,12 @@ _INPUT: Final = 300
 _MOST_COMPARED: Final = 4_000
 """Characters of both outputs together, up to which they are compared word by word."""
 _SHORT: Final = 60
-"""Characters of both outputs that stand on one line."""
+"""Characters of both outputs up to which they are on one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownChange:
-    """A sample whose verdict changed, with both outputs as a diff of words; of repeats with those of all repeats.
+    """A sample whose verdict changed, with both outputs as a diff of words; with repeats, the outputs of all repeats.
 
     Args:
         sample: its id in the baseline.
@@ -40,7 +40,7 @@ class ShownChange:
         after: the other run's.
         same: the output, where both runs have the same.
         words: the outputs word by word.
-        said: both verdicts where the outputs do not say them already, else why the other run's is what it is.
+        said: both verdicts; where the outputs are the verdicts, the reason of the other run's.
         group: of the sample.
         values: score -> its mean over the repeats in the baseline and in the other run; "" where it has none.
     """
@@ -90,13 +90,13 @@ def shown_changes(runs: Sequence[Run], pair: PairComparison) -> tuple[ShownChang
         pair: of these runs.
     """
     listed = changed_samples(runs, pair, most=_CHANGED)
-    others = {change.sample: pair.other_ids.get(change.sample, change.sample) for change in listed}
+    other_ids = {change.sample: pair.other_ids.get(change.sample, change.sample) for change in listed}
     baseline, other = (next(run for run in runs if run.id == ident) for ident in (pair.baseline, pair.other))
-    before, after = _records(baseline, set(others)), _records(other, set(others.values()))
+    before, after = _records(baseline, set(other_ids)), _records(other, set(other_ids.values()))
     infos = {name: baseline.score_infos.get(name) for name in baseline.score_order if name in other.score_order}
     shown = []
     for change in listed:
-        repeats = before[change.sample], after[others[change.sample]]
+        repeats = before[change.sample], after[other_ids[change.sample]]
         outputs = [repeats_text(map(_output, records)) for records in repeats]
         is_same, is_output = outputs[0] == outputs[1], [change.before, change.after] == outputs
         is_single = all(len(records) == 1 and records[0].output for records in repeats)
@@ -104,7 +104,7 @@ def shown_changes(runs: Sequence[Run], pair: PairComparison) -> tuple[ShownChang
         shown.append(
             ShownChange(
                 change.sample,
-                others[change.sample],
+                other_ids[change.sample],
                 change.change,
                 one_line(change.question, _INPUT),
                 change.key,
@@ -121,21 +121,21 @@ def shown_changes(runs: Sequence[Run], pair: PairComparison) -> tuple[ShownChang
 
 
 def _readable_changes(before: str, after: str) -> tuple[WordChange, ...]:
-    """The changed words; of outputs that share few of them both outputs, one after the other."""
+    """The changed words; where the outputs share few words, both outputs one after the other."""
     changes = word_changes(before, after)
     if share_most_words(changes):
         return changes
     between = " → " if len(before) + len(after) <= _SHORT else "\n"
-    whole = (WordChange("removed", before), WordChange("same", between), WordChange("added", after))
-    return tuple(change for change in whole if change.text)
+    replaced = (WordChange("removed", before), WordChange("same", between), WordChange("added", after))
+    return tuple(change for change in replaced if change.text)
 
 
 def _records(run: Run, samples: Collection[str]) -> dict[str, list[Record]]:
     """Sample id -> its repeats."""
-    found: dict[str, list[Record]] = {}
+    by_sample: dict[str, list[Record]] = {}
     for record in run.records_of(samples):
-        found.setdefault(record.sample.id, []).append(record)
-    return found
+        by_sample.setdefault(record.sample.id, []).append(record)
+    return by_sample
 
 
 def _output(record: Record) -> str:
@@ -145,5 +145,5 @@ def _output(record: Record) -> str:
 def _mean(records: Sequence[Record], name: str, info: ScoreInfo | None) -> str:
     """The mean of a score over the repeats that have a value; "" where none has."""
     values = [score.value for record in records for score in record.scores if score.name == name]
-    known = [value for value in values if value is not None]
-    return record_value_text(fmean(known), info) if known else ""
+    present = [value for value in values if value is not None]
+    return record_value_text(fmean(present), info) if present else ""

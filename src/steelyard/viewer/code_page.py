@@ -1,7 +1,7 @@
-"""One code of an error analysis in the browser: its notes, what may be changed of it, and the scorer made of it.
+"""One code of an error analysis in the browser: its notes, changes of it, and the scorer made from it.
 
-The viewer writes the scorer's configuration; the command line tries it, since that makes calls. What a trial found is
-read from the store.
+The viewer writes the scorer's configuration; the command line tries it, since that makes calls. The result of a trial
+is read from the store.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NOTES: Final = 100
 _EXAMPLES: Final = 20
 """As many as a judge takes."""
 _FIELDS: Final = ("do", "name", "definition", "score", "pattern", "ignore_case")
-"""What a form keeps where it is shown again."""
+"""Fields that keep their values when the form is shown again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class SentChange:
 
 
 def code_routes(pages: Pages, codings: OpenCodings) -> list[Route]:
-    """The routes of the page and of what it writes."""
+    """The routes of the page and of its forms."""
     site = _CodePages(pages, codings)
     return [
         Route("/codes/{coding}/c/{code}", site.shown),
@@ -92,12 +92,12 @@ class _CodePages:
         coding = self._codings.of(request.path_params["coding"])
         return self._page(request, coding, {}, "")
 
-    def _page(self, request: Request, coding: Coding, given: dict[str, str], fault: str) -> Response:
+    def _page(self, request: Request, coding: Coding, values: dict[str, str], fault: str) -> Response:
         state = self._codings.state(coding)
         code = _code(state, request.path_params["code"])
         notes = [note for note in state.notes.values() if note.text and note.code == code.id]
-        first = request.query_params.get("from", "")
-        start = int(first) if first.isdecimal() and len(first) < 9 else 0
+        requested = request.query_params.get("from", "")
+        start = int(requested) if requested.isdecimal() and len(requested) < 9 else 0
         samples = {item.num: item.sample for item in coding.items}
         return self._pages.savable(
             request,
@@ -108,7 +108,7 @@ class _CodePages:
             code=code,
             fault=fault,
             was=_digest(code),
-            given={**dict.fromkeys(_FIELDS, ""), **given},
+            given={**dict.fromkeys(_FIELDS, ""), **values},
             notes=[(note, samples[note.item]) for note in notes[start : start + _NOTES]],
             total=len(notes),
             start=start,
@@ -133,31 +133,31 @@ class _CodePages:
         return trial_section(code, result, labels) if result else None
 
     async def take(self, request: Request) -> Response:
-        """Change the code; a form that cannot be meant is shown again with what is wrong."""
+        """Change the code; an invalid form is shown again with what is wrong."""
         self._pages.refuse_writing()
         fields = await fields_of(request)
         return await run_in_threadpool(self._taken, request, fields)
 
     def _taken(self, request: Request, fields: list[tuple[str, str]]) -> Response:
         coding = self._codings.of(request.path_params["coding"])
-        given = dict(fields)
+        form = dict(fields)
         try:
             items = tuple(number_of(value) for name, value in fields if name == "item")
-            sent = SentChange(given.get("do", ""), given, items, writer_of(request, given))
+            sent = SentChange(form.get("do", ""), form, items, writer_of(request, form))
             goes_to = self._change(coding, request.path_params["code"], sent)
         except ConfigError as error:
-            return self._page(request, coding, given, str(error))
+            return self._page(request, coding, form, str(error))
         path = f"/codes/{coding.id}" + (f"/c/{goes_to}" if goes_to else "")
         answer = RedirectResponse(self._pages.address(path), 303)
         remember_author(answer, request, sent.author, path=self._pages.address("/"))
         return answer
 
     def _change(self, coding: Coding, code: str, sent: SentChange) -> str:
-        """Do what was sent; gives the code that is shown next, "" for the overview.
+        """Apply what was sent; returns the code that is shown next, "" for the overview.
 
         Raises:
             ConfigError: what is wrong with it.
-            HTTPException: 400, nothing that a page sends.
+            HTTPException: 400, an action that no page sends.
         """
         store, author = self._store, sent.author
         match sent.do:
@@ -185,18 +185,18 @@ class _CodePages:
 
     def _edit(self, coding: Coding, code: str, sent: SentChange) -> None:
         """Rename and define a code, unless somebody did since the form was shown."""
-        stands = self._codings.state(coding).code(code)
-        if sent.field("was") != _digest(stands):
+        current = self._codings.state(coding).code(code)
+        if sent.field("was") != _digest(current):
             raise ConfigError(
-                f"since you opened this page the code became {stands.name!r}, defined as {stands.definition!r}: what"
+                f"since you opened this page the code became {current.name!r}, defined as {current.definition!r}: what"
                 " you typed is not stored yet. Save again to replace that"
             )
-        name = typed_text(sent.field("name"), stands.name)
-        definition = typed_text(sent.field("definition"), stands.definition)
+        name = typed_text(sent.field("name"), current.name)
+        definition = typed_text(sent.field("definition"), current.definition)
         edit_code(self._store, coding, code, name, author=sent.author, definition=definition)
 
     def _other(self, coding: Coding, sent: SentChange, *, or_none: bool = False) -> str:
-        """Id of the other code that was chosen; "" where the notes shall be under none."""
+        """Id of the other code that was chosen; "" where the notes are to have none."""
         into = sent.field("into")
         if not into:
             raise ConfigError("choose another code")
@@ -219,14 +219,14 @@ def _code(state: CodingState, ident: str) -> ErrorCode:
 
 
 def _related(state: CodingState, code: ErrorCode) -> list[tuple[str, ErrorCode]]:
-    """How a code came to be, and what went into it: words and the other code."""
-    found = []
+    """The codes that a code was split from or merged with, each with words for the relation."""
+    related = []
     if code.split_from in state.codes:
-        found.append(("split from", state.codes[code.split_from]))
+        related.append(("split from", state.codes[code.split_from]))
     if code.merged_into in state.codes:
-        found.append(("merged into", state.codes[code.merged_into]))
-    found += [("has the notes of", other) for other in state.codes.values() if other.merged_into == code.id]
-    return [*found, *(("part split off as", other) for other in state.codes.values() if other.split_from == code.id)]
+        related.append(("merged into", state.codes[code.merged_into]))
+    related += [("has the notes of", other) for other in state.codes.values() if other.merged_into == code.id]
+    return [*related, *(("part split off as", other) for other in state.codes.values() if other.split_from == code.id)]
 
 
 def _scorer_config(state: CodingState, sent: SentChange) -> dict[str, Json]:

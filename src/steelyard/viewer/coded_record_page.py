@@ -45,9 +45,9 @@ class SentNote:
 
     Args:
         text: of the note.
-        seen: number of the note that stood on their screen; 0 for none.
+        seen: number of the note that was on their screen; 0 for none.
         code: id of the code that was pressed; "none" takes the note out of its code, "" leaves it.
-        name: of a code that was typed; a new one is made where there is none of it.
+        name: of a code, as typed; a code is created where none has it.
         nothing: whether they say that nothing is wrong.
     """
 
@@ -71,7 +71,7 @@ class SentNote:
 
 
 def coded_record_routes(pages: Pages, codings: OpenCodings) -> list[Route]:
-    """The routes of the page and of what it writes."""
+    """The routes of the page and of its forms."""
     site = _RecordPages(pages, codings)
     return [
         Route("/codes/{coding}/i/{item:number}", site.shown),
@@ -167,7 +167,7 @@ class _RecordPages:
         return RedirectResponse(record_address(self._pages, coding, item.num, mode), 303)
 
     def _store_sent(self, coding: Coding, item: CodedItem, sent: SentNote, reader: str) -> bool:
-        """Store what was sent; gives whether the reader goes on to the next record.
+        """Store what was sent; returns whether the reader goes on to the next record.
 
         Raises:
             ConfigError: what is wrong with it.
@@ -192,11 +192,11 @@ class _RecordPages:
             code = "" if sent.code == "none" else sent.code
             assign_code(self._store, coding, [item.num], code, author=reader)
             return
-        known = self._codings.state(coding).named(sent.name)
-        if known is None:
+        named_code = self._codings.state(coding).named(sent.name)
+        if named_code is None:
             new_code(self._store, coding, sent.name, author=reader, items=[item.num])
         else:
-            assign_code(self._store, coding, [item.num], known.id, author=reader)
+            assign_code(self._store, coding, [item.num], named_code.id, author=reader)
 
     async def take_back(self, request: Request) -> Response:
         """Withdraw the reader's newest note and show its record."""
@@ -214,7 +214,7 @@ class _RecordPages:
 
 
 def _check_text(sent: SentNote, note: ErrorNote | None) -> None:
-    """Refuse a text that would replace what its reader has not seen, or that says nothing.
+    """Refuse a text that would replace a note that its reader has not seen, or that is blank.
 
     Raises:
         ConfigError: why it is not stored.
@@ -230,8 +230,8 @@ def _check_text(sent: SentNote, note: ErrorNote | None) -> None:
 def _written_meanwhile(note: ErrorNote | None) -> str:
     if note is None:
         return "since you opened this page its note was withdrawn: your text is not stored yet. Save again to store it"
-    said = f"noted “{note.text}”" if note.text else "said that nothing is wrong"
-    return f"since you opened this page {note.author} {said}: your text is not stored yet. Save again to replace that"
+    change = f"noted “{note.text}”" if note.text else "said that nothing is wrong"
+    return f"since you opened this page {note.author} {change}: your text is not stored yet. Save again to replace that"
 
 
 def _buttons(state: CodingState, note: ErrorNote | None) -> list[CodeButton]:
@@ -240,9 +240,9 @@ def _buttons(state: CodingState, note: ErrorNote | None) -> list[CodeButton]:
     Others are typed by name: 500 buttons are not a choice.
     """
     most = {code.id for code in state.adopted[:_KEYS]}
-    own = note.code if note else ""
-    shown = [code for code in state.codes.values() if code.id in most]
-    buttons = [CodeButton(code.id, code.name, str(at), code.id == own) for at, code in enumerate(shown, 1)]
-    if own and own not in most:
-        buttons.append(CodeButton(own, state.codes[own].name, "", chosen=True))
+    own_code = note.code if note else ""
+    frequent = [code for code in state.codes.values() if code.id in most]
+    buttons = [CodeButton(code.id, code.name, str(at), code.id == own_code) for at, code in enumerate(frequent, 1)]
+    if own_code and own_code not in most:
+        buttons.append(CodeButton(own_code, state.codes[own_code].name, "", chosen=True))
     return buttons

@@ -1,6 +1,6 @@
-"""Error analyses in the browser: the list, drawing records, and how far one is with its codes.
+"""Error analyses in the browser: the list, drawing records, and the overview of one with its codes.
 
-Looking at a page writes nothing. Notes are taken by `coded_record_page`, changes of one code by `code_page`.
+Viewing a page writes nothing. Notes are taken by `coded_record_page`, changes of one code by `code_page`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MOST_RUNS: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class ListedCode:
-    """A code in the list: its notes, and what has become of its scorer in words."""
+    """A code in the list: its number of notes, and the state of its scorer in words."""
 
     code: ErrorCode
     notes: int
@@ -70,7 +70,7 @@ class _CodesPages:
     def listed(self, request: Request) -> Response:
         """The list of error analyses."""
         targets = {run.id: run.target for run in self._store.runs()}
-        found = [
+        rows = [
             (
                 coding,
                 self._codings.state(coding),
@@ -78,7 +78,7 @@ class _CodesPages:
             )
             for coding in self._codings.all()
         ]
-        return self._pages.savable(request, "codings.html.j2", "error analyses", codings=found)
+        return self._pages.savable(request, "codings.html.j2", "error analyses", codings=rows)
 
     def overview(self, request: Request) -> Response:
         """An error analysis; of a run its newest, or the form that draws one where it is in none."""
@@ -86,12 +86,12 @@ class _CodesPages:
         run = next((run for run in self._store.runs() if run.id == ident), None)
         if run is None:
             return self._shown(request, self._codings.of(ident))
-        found = self._codings.of_run(run)
-        return self._shown(request, found[0], run) if found else self._draw_form(request, run)
+        of_run = self._codings.of_run(run)
+        return self._shown(request, of_run[0], run) if of_run else self._draw_form(request, run)
 
     def _shown(self, request: Request, coding: Coding, run: Run | None = None) -> Response:
-        told = self._codings.described(coding)
-        state = told.page.state
+        described = self._codings.described(coding)
+        state = described.page.state
         runs = self._codings.runs(coding)
         counts = state.counts
         return self._pages.savable(
@@ -102,12 +102,12 @@ class _CodesPages:
             state=state,
             runs=list(runs.values()),
             others=[other for other in self._codings.of_run(run) if other.id != coding.id] if run else [],
-            deleted=told.page.deleted,
+            deleted=described.page.deleted,
             drawn=_drawn(coding, {run.id: run.target for run in runs.values()}),
             errors=sum(counts.values()),
             codes=[ListedCode(code, counts[code.id], scorer_words(code)) for code in state.adopted],
-            section=told.codes,
-            saturation=told.saturation,
+            section=described.codes,
+            saturation=described.saturation,
             store_option=self._codings.store_option(),
             author=author_of(request),
             longest=(LONGEST_NAME, LONGEST_DEFINITION),
@@ -118,16 +118,16 @@ class _CodesPages:
         return self._draw_form(request, self._pages.run_of(request.path_params["coding"]))
 
     def _draw_form(self, request: Request, run: Run, given: dict[str, Any] | None = None, fault: str = "") -> Response:
-        known = sorted(self._store.runs(), key=lambda other: (other.id != run.id, -other.num))
-        alike = [other for other in known if (other.suite, other.kind) == (run.suite, run.kind)]
+        runs = sorted(self._store.runs(), key=lambda other: (other.id != run.id, -other.num))
+        same_suite = [other for other in runs if (other.suite, other.kind) == (run.suite, run.kind)]
         values = {"n": _DRAWN, "seed": 0, "author": author_of(request), "runs": [run.id]}
         return self._pages.page(
             request,
             "coding_draw.html.j2",
             status=422 if fault else 200,
             run=run,
-            alike=alike[:_MOST_RUNS],
-            more=max(0, len(alike) - _MOST_RUNS),
+            alike=same_suite[:_MOST_RUNS],
+            more=max(0, len(same_suite) - _MOST_RUNS),
             most=MOST_DRAWN,
             given={**values, **(given or {})},
             fault=fault,
@@ -135,27 +135,27 @@ class _CodesPages:
         )
 
     async def draw(self, request: Request) -> Response:
-        """Draw, and show what was drawn; a form that cannot be meant is shown again with what is wrong."""
+        """Draw, and show what was drawn; an invalid form is shown again with what is wrong."""
         self._pages.refuse_writing()
         fields = await fields_of(request)
         return await run_in_threadpool(self._drawn_by, request, fields)
 
     def _drawn_by(self, request: Request, fields: list[tuple[str, str]]) -> Response:
         run = self._pages.run_of(request.path_params["coding"])
-        given: dict[str, Any] = {**dict(fields), "runs": [value for name, value in fields if name == "run"]}
+        form: dict[str, Any] = {**dict(fields), "runs": [value for name, value in fields if name == "run"]}
         try:
-            author = checked_rater(given.get("author", ""))
-            runs = [self._pages.run_of(ident) for ident in given["runs"]]
-            n, seed = _whole(given.get("n", ""), "records"), _whole(given.get("seed", ""), "seed")
+            author = checked_rater(form.get("author", ""))
+            runs = [self._pages.run_of(ident) for ident in form["runs"]]
+            n, seed = _whole(form.get("n", ""), "records"), _whole(form.get("seed", ""), "seed")
             coding = draw_coding(self._store, runs, n=n, seed=seed, author=author)
         except ConfigError as error:
-            return self._draw_form(request, run, given, str(error))
+            return self._draw_form(request, run, form, str(error))
         answer = RedirectResponse(self._pages.address(f"/codes/{coding.id}"), 303)
         remember_author(answer, request, author, path=self._pages.address("/"))
         return answer
 
     async def take_name(self, request: Request) -> Response:
-        """Keep the reader's name, and give the first record that has no note, or the first note under no code."""
+        """Remember the reader's name, and show the first record without a note, or the first note without a code."""
         self._pages.refuse_writing()
         form = await form_of(request)
         reader = checked_rater(form.get("name", ""))
@@ -170,7 +170,7 @@ class _CodesPages:
         return RedirectResponse(record_address(self._pages, coding, item.num if item else None, mode), 303)
 
     async def add_code(self, request: Request) -> Response:
-        """Make a code that has no notes yet."""
+        """Create a code that has no notes yet."""
         self._pages.refuse_writing()
         return await run_in_threadpool(self._added, request, await form_of(request))
 
@@ -203,7 +203,7 @@ class _CodesPages:
 
 
 def reading_mode(given: Mapping[str, str]) -> ReadingMode:
-    """How the reader goes on, of a form or an address."""
+    """The reading mode in a form or in the query of an address."""
     return "group" if given.get("mode") == "group" else ""
 
 
@@ -239,13 +239,13 @@ def _drawn(coding: Coding, targets: dict[str, str]) -> list[tuple[str, str]]:
         (
             targets.get(ident, f"{ident} (deleted)"),
             ", ".join(
-                f"{part['drawn']:,} of {part['records']:,} {name}"
-                for name, part in how.get("strata", {}).items()
-                if part["records"]
+                f"{stratum['drawn']:,} of {stratum['records']:,} {name}"
+                for name, stratum in draw.get("strata", {}).items()
+                if stratum["records"]
             )
-            + f"; seed {how.get('seed', 0)}",
+            + f"; seed {draw.get('seed', 0)}",
         )
-        for ident, how in coding.drawn.items()
+        for ident, draw in coding.drawn.items()
     ]
 
 

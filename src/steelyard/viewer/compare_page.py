@@ -34,11 +34,11 @@ class ShownPair:
     Args:
         pair: the comparison.
         figure: what may be concluded.
-        facts: figures that its sentence does not say, with their names.
-        settings: in what the runs differ.
+        facts: figures that its sentence does not have, with their names.
+        settings: the settings in which the runs differ.
         is_linked: whether lists of samples by outcome are about the score that is compared.
         scatter: values of every sample; None where the table of outcomes says as much.
-        changes: the first changed samples; of several pairs these stand together, see `changed_rows`.
+        changes: the first changed samples; with several pairs they are in one table, see `changed_rows`.
         versions: address of what changed between the two versions of their dataset; "" where that is not known.
     """
 
@@ -56,10 +56,10 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
     """The route of the page."""
 
     def comparison(request: Request) -> Response:
-        wanted = [request.query_params.get("a", ""), *request.query_params.getlist("b")]
-        if len(wanted) < 2 or not all(wanted):
+        idents = [request.query_params.get("a", ""), *request.query_params.getlist("b")]
+        if len(idents) < 2 or not all(idents):
             raise ConfigError("choose a baseline and at least one other run: /compare?a=ID&b=ID")
-        runs = [pages.run_of(ident) for ident in dict.fromkeys(wanted)]
+        runs = [pages.run_of(ident) for ident in dict.fromkeys(idents)]
         refuse_unlike(runs)
         score = request.query_params.get("score") or None
         second = request.query_params.get("second", "")
@@ -68,14 +68,14 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         computed = _computed(pages, runs, score, second, wait=bool(request.query_params.get("wait")))
         if computed is None:
             return pages.page(request, "compare_waits.html.j2", runs=runs, query=request.url.query)
-        compared, shown, section, rows = computed
+        compared, shown_pairs, section, rows = computed
         return pages.page(
             request,
             "compare.html.j2",
             baseline=runs[0],
             pairs=[
                 replace(pair, versions=_versions(pages, datasets, runs[0], pages.run_of(pair.pair.other)))
-                for pair in shown
+                for pair in shown_pairs
             ],
             notes=compared.notes,
             score=compared.score,
@@ -97,12 +97,12 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         baseline = pinned.get((chosen[0].suite, chosen[0].kind)) if len(chosen) == 1 else None
         runs = sorted(
             {run.num: run for run in ([baseline] if baseline else []) + chosen}.values(),
-            key=lambda run: (run.num not in {each.num for each in pinned.values()}, run.num),
+            key=lambda run: (run.num not in {pin.num for pin in pinned.values()}, run.num),
         )
         if len(runs) < 2:
             raise ConfigError("choose at least two runs to compare, or one whose suite has another run as its baseline")
-        first, *others = (run.id for run in runs)
-        target = pages.address("/compare", a=first) + "".join(f"&b={ident}" for ident in others)
+        baseline_id, *other_ids = (run.id for run in runs)
+        target = pages.address("/compare", a=baseline_id) + "".join(f"&b={ident}" for ident in other_ids)
         return RedirectResponse(target, 303)
 
     return [Route("/compare", comparison), Route("/compare/chosen", choose)]
@@ -112,19 +112,19 @@ Computed = tuple[Comparison, tuple["ShownPair", ...], Section, tuple[ChangedRow,
 
 
 def _computed(pages: Pages, runs: Sequence[Run], score: str | None, second: str, *, wait: bool) -> Computed | None:
-    """A comparison and what is shown of it; None where it takes long, is not there yet, and nobody waits for it."""
+    """A comparison and what is shown of it; None where it takes long and is not computed yet, unless `wait` is set."""
 
     def compute() -> Computed:
         compared = pages.comparison(runs, score)
         return compared, *_shown_all(pages, runs, compared, second)
 
-    asked = ("shown comparison", runs, (score, second), compute)
+    arguments = ("shown comparison", runs, (score, second), compute)
     at_once = wait or not is_large(runs)
-    return pages.kept(*asked) if at_once else pages.ready(*asked)
+    return pages.kept(*arguments) if at_once else pages.ready(*arguments)
 
 
 def refuse_unlike(runs: Sequence[Run]) -> None:
-    """Refuse a run beside itself, and runs of different suites.
+    """Refuse a run that is compared with itself, and runs of different suites.
 
     Raises:
         ConfigError: which they are.
@@ -146,7 +146,7 @@ def _refuse_unknown_score(runs: Sequence[Run], second: str) -> None:
 
 
 def _without_repeats(section: Section, settings: Collection[Section]) -> Section:
-    """The section without what the page says above it: warnings, settings that differ, and counts of outcomes.
+    """The section without what the page shows above it: warnings, settings that differ, and counts of outcomes.
 
     Args:
         section: of a comparison.
@@ -163,12 +163,14 @@ def _without_repeats(section: Section, settings: Collection[Section]) -> Section
 def _shown_all(
     pages: Pages, runs: Sequence[Run], compared: Comparison, second: str
 ) -> tuple[tuple[ShownPair, ...], Section, tuple[ChangedRow, ...]]:
-    """Every pair, the section of all figures, and of several pairs the changed samples of all: each stays the same."""
+    """Every pair, the section of all figures, and for several pairs the changed samples of all."""
     figures = pair_figures(compared, run_labels([compared.baseline, *compared.others]))
-    shown = (_shown(pages, runs, pair, figure, second) for pair, figure in zip(compared.pairs, figures, strict=True))
+    shown_pairs = (
+        _shown(pages, runs, pair, figure, second) for pair, figure in zip(compared.pairs, figures, strict=True)
+    )
     settings = [settings_section(pair) for pair in compared.pairs]
     rows = changed_rows(pages, runs, compared.pairs) if len(compared.pairs) > 1 else ()
-    return tuple(shown), _without_repeats(comparison_section(compared, runs), settings), rows
+    return tuple(shown_pairs), _without_repeats(comparison_section(compared, runs), settings), rows
 
 
 def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, figure: KeyFigure, second: str) -> ShownPair:

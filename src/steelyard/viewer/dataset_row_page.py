@@ -1,4 +1,4 @@
-"""One row of a dataset: changed, retired, or added, also from the sample of a run. Each goes to the draft at once."""
+"""Changes, retires or adds one row of a dataset, also from the sample of a run; changes go to the draft at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _CELL: Final = "cell-"
 """Beginning of the names of fields; the number of the column follows."""
 _MOST_COLUMNS: Final = 150
-"""That a form can hold; the columns of a dataset are a dozen."""
+"""The most columns that a form can hold; datasets usually have a dozen."""
 _ORIGIN: Final = ("run", "sample", "repeat")
 
 
@@ -47,8 +47,8 @@ class CellField:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The dataset, version and row of a request."""
+class _OpenVersion:
+    """The dataset and version of a request, with its file and draft."""
 
     dataset: NamedDataset
     version: DatasetVersion
@@ -57,7 +57,7 @@ class _Asked:
 
 
 def dataset_row_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
-    """The routes of the forms and of what they write."""
+    """The routes of the forms."""
     site = _RowPages(pages, datasets)
     return [
         Route("/data/add", site.choose),
@@ -84,8 +84,8 @@ class _RowPages:
             for version in dataset.versions[:1]
             for reason in [version.about.reason or unwritable(version.files.paths[0])]
         ]
-        own = self._datasets.of_run(run)
-        listed.sort(key=lambda each: (bool(each[2]), own is None or each[0].id != own.id))
+        own_dataset = self._datasets.of_run(run)
+        listed.sort(key=lambda entry: (bool(entry[2]), own_dataset is None or entry[0].id != own_dataset.id))
         return self._pages.page(
             request,
             "dataset_choose.html.j2",
@@ -96,12 +96,12 @@ class _RowPages:
         )
 
     def shown(self, request: Request) -> Response:
-        """The form of a row that is there."""
-        asked = self._asked(request)
-        return self._row_page(request, asked, request.query_params.get("id", ""))
+        """The form of an existing row."""
+        opened = self._open_version(request)
+        return self._row_page(request, opened, request.query_params.get("id", ""))
 
     async def change(self, request: Request) -> Response:
-        """Store what was changed in a row, or that it is retired, or that all is undone."""
+        """Change a row, retire it, or undo all its changes."""
         self._pages.refuse_writing()
         form = await _sent(request)
         return await run_in_threadpool(self._change, request, form)
@@ -109,32 +109,34 @@ class _RowPages:
     def _change(self, request: Request, form: dict[str, str]) -> Response:
         ident, does = form.get("id", ""), form.get("do", "save")
         try:
-            asked = self._asked(request)
-            row, _, in_file = row_of(asked.file, asked.draft, ident)
+            opened = self._open_version(request)
+            row, _, in_file = row_of(opened.file, opened.draft, ident)
         except (ConfigError, DataError) as error:  # the file or the row is gone, and the form with it
             return self._pages.unplaced(request, error, _written(form))
         try:
-            cells = _typed(asked.file, form, row.cells)
+            cells = _typed(opened.file, form, row.cells)
             if does == "save" and in_file is None:
                 edit: RowEdit | None = RowEdit("added", cells)
             elif does == "save":
-                changed = _changed(asked.file, in_file.cells if in_file else (), cells)
+                changed = _changed(opened.file, in_file.cells if in_file else (), cells)
                 edit = RowEdit("changed", changed) if changed else None
             else:
                 edit = RowEdit("retired") if does == "retire" and in_file else None
-            self._store(request, asked, ident, edit, form)
+            self._store(request, opened, ident, edit, form)
         except (ConfigError, DataError) as error:
-            return self._row_page(request, asked, ident, form, error)
-        return self._done(request, asked, form)
+            return self._row_page(request, opened, ident, form, error)
+        return self._done(request, opened, form)
 
-    def _store(self, request: Request, asked: _Asked, ident: str, edit: RowEdit | None, form: dict[str, str]) -> None:
-        """Store a change; nothing is written where nothing was and nothing is changed."""
-        if edit is None and ident not in asked.draft.rows and str(asked.draft.seen.get(ident, 0)) == form.get("seen"):
+    def _store(
+        self, request: Request, opened: _OpenVersion, ident: str, edit: RowEdit | None, form: dict[str, str]
+    ) -> None:
+        """Store a change; nothing is written where the row is unchanged and the draft has none of its changes."""
+        if edit is None and ident not in opened.draft.rows and str(opened.draft.seen.get(ident, 0)) == form.get("seen"):
             return
         seen = form.get("seen", "")
         change_row(
             self._pages.store,
-            asked.draft,
+            opened.draft,
             ident,
             edit,
             author=form.get("author", "") or author_of(request),
@@ -142,9 +144,9 @@ class _RowPages:
             origin=self._origin(form),
         )
 
-    def _done(self, request: Request, asked: _Asked, form: Mapping[str, str]) -> Response:
-        path = f"/data/{asked.dataset.id}"
-        answer = RedirectResponse(self._pages.address(path, version=asked.version.digest, show="draft"), 303)
+    def _done(self, request: Request, opened: _OpenVersion, form: Mapping[str, str]) -> Response:
+        path = f"/data/{opened.dataset.id}"
+        answer = RedirectResponse(self._pages.address(path, version=opened.version.digest, show="draft"), 303)
         if author := form.get("author", "").strip():
             remember_author(answer, request, author, path=self._pages.address("/"))
         return answer
@@ -152,52 +154,61 @@ class _RowPages:
     def _row_page(
         self,
         request: Request,
-        asked: _Asked,
+        opened: _OpenVersion,
         ident: str,
         form: Mapping[str, str] | None = None,
         error: Exception | None = None,
     ) -> Response:
         """The form, with what somebody typed where it could not be stored."""
-        draft = self._datasets.draft(asked.dataset, asked.version) if error else asked.draft
+        draft = self._datasets.draft(opened.dataset, opened.version) if error else opened.draft
         row, change, in_file = (
-            row_of(asked.file, draft, ident) if _is_there(asked, draft, ident) else (None, None, None)
+            row_of(opened.file, draft, ident) if _is_there(opened, draft, ident) else (None, None, None)
         )
         conflict = isinstance(error, DraftConflictError)
-        like = like_cells(asked.file)
+        like = like_cells(opened.file)
         fields = []
-        for at, column in _columns(asked.file):
+        for at, column in _columns(opened.file):
             name = f"{_CELL}{at}"
-            now = asked.file.shown(row.cells[at]) if row else ""
-            old = asked.file.shown(in_file.cells[at]) if in_file else ""
-            text = form.get(name, now) if form is not None else now
-            is_json = asked.file.keyed and not isinstance(
+            current_text = opened.file.shown(row.cells[at]) if row else ""
+            file_text = opened.file.shown(in_file.cells[at]) if in_file else ""
+            text = form.get(name, current_text) if form is not None else current_text
+            is_json = opened.file.keyed and not isinstance(
                 row.cells[at] if row and row.cells[at] is not None else like.get(column, ""), str
             )
-            fields.append(CellField(name, column, text, old, now if conflict and _differ(now, text) else "", is_json))
+            fields.append(
+                CellField(
+                    name,
+                    column,
+                    text,
+                    file_text,
+                    current_text if conflict and _differ(current_text, text) else "",
+                    is_json,
+                )
+            )
         return self._pages.savable(
             request,
             "dataset_row.html.j2",
-            f"{asked.version.name} {ident}",
+            f"{opened.version.name} {ident}",
             status=422 if error else 200,
-            dataset=asked.dataset,
-            version=asked.version,
+            dataset=opened.dataset,
+            version=opened.version,
             ident=ident,
             change=change,
             in_file=in_file,
             fields=fields,
-            # After a conflict the form says that it has seen what the page now shows beside it.
+            # After a conflict the form counts as having seen what the page now shows next to it.
             seen=draft.seen.get(ident, 0),
             fault=str(error) if error else "",
             conflict=conflict,
             author=(form or {}).get("author") or author_of(request),
-            beside=_beside(asked, ident),
-            unwritable=unwritable(asked.file.path),
+            beside=_beside(opened, ident),
+            unwritable=unwritable(opened.file.path),
         )
 
     def blank(self, request: Request) -> Response:
         """The form of a new row, filled from a sample where one is named."""
-        asked = self._asked(request)
-        return self._new_page(request, asked, request.query_params)
+        opened = self._open_version(request)
+        return self._new_page(request, opened, request.query_params)
 
     async def add(self, request: Request) -> Response:
         """Store a new row."""
@@ -207,74 +218,74 @@ class _RowPages:
 
     def _add(self, request: Request, form: dict[str, str]) -> Response:
         try:
-            asked = self._asked(request)
+            opened = self._open_version(request)
         except (ConfigError, DataError) as error:
             return self._pages.unplaced(request, error, _written(form))
         try:
-            ident, filled = _new_row(asked, form)
-            # A row of this id in the draft is somebody's, and no event of it was seen; one that was undone is gone.
-            seen = 0 if ident in asked.draft.rows else asked.draft.seen.get(ident, 0)
-            self._store(request, asked, ident, RowEdit("added", filled), {**form, "seen": str(seen)})
+            ident, filled = _new_row(opened, form)
+            # A row of this id in the draft was not seen by the author; an undone one does not matter.
+            seen = 0 if ident in opened.draft.rows else opened.draft.seen.get(ident, 0)
+            self._store(request, opened, ident, RowEdit("added", filled), {**form, "seen": str(seen)})
         except (ConfigError, DataError) as error:
-            return self._new_page(request, asked, form, error)
-        return self._done(request, asked, form)
+            return self._new_page(request, opened, form, error)
+        return self._done(request, opened, form)
 
     def _new_page(
-        self, request: Request, asked: _Asked, given: Mapping[str, str], error: Exception | None = None
+        self, request: Request, opened: _OpenVersion, values: Mapping[str, str], error: Exception | None = None
     ) -> Response:
         texts: dict[str, str] = {}
-        record, ident = None, given.get("id", "")
-        if given.get("run"):
-            _, record = self._record(given)
-            take_output = given.get("take") == "output"
-            texts = suggested_cells(asked.file, record, take_output=take_output)
-            ident = ident or _free_id(asked, record.sample.id)
-        like = like_cells(asked.file)
+        record, ident = None, values.get("id", "")
+        if values.get("run"):
+            _, record = self._record(values)
+            take_output = values.get("take") == "output"
+            texts = suggested_cells(opened.file, record, take_output=take_output)
+            ident = ident or _free_id(opened, record.sample.id)
+        like = like_cells(opened.file)
         fields = [
             CellField(
                 name := f"{_CELL}{at}",
                 column,
-                given.get(name, texts.get(column, "")),
+                values.get(name, texts.get(column, "")),
                 "",
-                is_json=asked.file.keyed and not isinstance(like.get(column, ""), str),
+                is_json=opened.file.keyed and not isinstance(like.get(column, ""), str),
             )
-            for at, column in _columns(asked.file)
+            for at, column in _columns(opened.file)
         ]
         return self._pages.page(
             request,
             "dataset_new.html.j2",
             status=422 if error else 200,
-            dataset=asked.dataset,
-            version=asked.version,
+            dataset=opened.dataset,
+            version=opened.version,
             fields=fields,
             ident=ident,
-            given={name: given.get(name, "") for name in (*_ORIGIN, "take")},
+            given={name: values.get(name, "") for name in (*_ORIGIN, "take")},
             record=record,
-            known=record is not None and record.sample.id in asked.file.ids,
+            known=record is not None and record.sample.id in opened.file.ids,
             has_output=record is not None and record.output is not None,
             fault=str(error) if error else "",
-            author=given.get("author") or author_of(request),
-            unwritable=unwritable(asked.file.path),
+            author=values.get("author") or author_of(request),
+            unwritable=unwritable(opened.file.path),
         )
 
-    def _asked(self, request: Request) -> _Asked:
+    def _open_version(self, request: Request) -> _OpenVersion:
         dataset, version = self._datasets.asked(request)
         file = self._datasets.file(version)
         if len(file.columns) > _MOST_COLUMNS:
             raise ConfigError(f"{version.name} has {len(file.columns)} columns, more than a form can have")
-        return _Asked(dataset, version, file, self._datasets.draft(dataset, version))
+        return _OpenVersion(dataset, version, file, self._datasets.draft(dataset, version))
 
-    def _record(self, given: Mapping[str, str]) -> tuple[Run, Record]:
-        run = self._pages.run_of(given.get("run", ""))
-        wanted = given.get("repeat", "") or "0"
-        records = run.records_of([given.get("sample", "")])
-        found = next((record for record in records if str(record.repeat) == wanted), None) or next(iter(records), None)
-        if found is None:
-            raise ConfigError(f"run {run.id} has no record of a sample {given.get('sample', '')!r}")
-        return run, found
+    def _record(self, values: Mapping[str, str]) -> tuple[Run, Record]:
+        run = self._pages.run_of(values.get("run", ""))
+        repeat = values.get("repeat", "") or "0"
+        records = run.records_of([values.get("sample", "")])
+        match = next((record for record in records if str(record.repeat) == repeat), None) or next(iter(records), None)
+        if match is None:
+            raise ConfigError(f"run {run.id} has no record of a sample {values.get('sample', '')!r}")
+        return run, match
 
     def _origin(self, form: Mapping[str, str]) -> dict[str, Any]:
-        """Where a row was taken from; only what the store itself says."""
+        """Where a row was taken from, as the store has it, whatever the form says."""
         if not form.get("run"):
             return {}
         run, record = self._record(form)
@@ -292,20 +303,20 @@ def _written(form: Mapping[str, str]) -> str:
 
 
 def _columns(file: DatasetFile) -> list[tuple[int, str]]:
-    """Place and name of each column that is edited: ids are kept."""
+    """Index and name of each column that can be edited: all but the id."""
     return [(at, column) for at, column in enumerate(file.columns) if column != file.id_column]
 
 
-def _new_row(asked: _Asked, form: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+def _new_row(opened: _OpenVersion, form: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
     """The id and the cells of a row that is to be added.
 
     Raises:
-        ConfigError: the id cannot be one or is taken, or there is no cell.
+        ConfigError: the id is not valid or is taken, or every cell is empty.
     """
     ident = checked_row_id(form.get("id", ""))
-    if ident in asked.file.ids:
-        raise ConfigError(f"{asked.version.name} has a row with the id {ident} already: choose another")
-    cells = _typed(asked.file, form, (None,) * len(asked.file.columns))
+    if ident in opened.file.ids:
+        raise ConfigError(f"{opened.version.name} has a row with the id {ident} already: choose another")
+    cells = _typed(opened.file, form, (None,) * len(opened.file.columns))
     filled = {column: value for column, value in cells.items() if value not in (None, "")}
     if not filled:
         raise ConfigError("every field is empty: a row has at least one")
@@ -325,7 +336,7 @@ def _typed(file: DatasetFile, form: Mapping[str, str], cells: tuple[Any, ...]) -
 
 def _changed(file: DatasetFile, before: tuple[Any, ...], cells: Mapping[str, Any]) -> dict[str, Any]:
     """The cells that differ from those of the file."""
-    at = {column: place for place, column in _columns(file)}
+    at = {column: index for index, column in _columns(file)}
     return {name: value for name, value in cells.items() if file.shown(value) != file.shown(before[at[name]])}
 
 
@@ -333,23 +344,23 @@ def _differ(first: str, second: str) -> bool:
     return first.split() != second.split()
 
 
-def _is_there(asked: _Asked, draft: DatasetDraft, ident: str) -> bool:
-    return ident in draft.rows or ident in asked.file.ids
+def _is_there(opened: _OpenVersion, draft: DatasetDraft, ident: str) -> bool:
+    return ident in draft.rows or ident in opened.file.ids
 
 
-def _free_id(asked: _Asked, ident: str) -> str:
+def _free_id(opened: _OpenVersion, ident: str) -> str:
     """The id of a sample; with a number where the dataset or its draft has a row of that id."""
-    taken = {*asked.file.ids} | asked.draft.rows.keys()
+    taken_ids = {*opened.file.ids} | opened.draft.rows.keys()
     name, count = ident, 1
-    while name in taken:
+    while name in taken_ids:
         count += 1
         name = f"{ident}-{count}"
     return name
 
 
-def _beside(asked: _Asked, ident: str) -> tuple[str, str]:
+def _beside(opened: _OpenVersion, ident: str) -> tuple[str, str]:
     """Ids of the rows of the file before and after one; "" at the ends."""
-    ids = asked.file.ids
+    ids = opened.file.ids
     if ident not in ids:
         return "", ""
     at = ids.index(ident)

@@ -51,7 +51,7 @@ class ShownDifference:
 
 
 def dataset_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
-    """The routes of the pages of datasets and of what they write."""
+    """The routes of the pages of datasets and of their forms."""
     site = _DatasetPages(pages, datasets)
     return [
         Route("/data", site.listed),
@@ -73,20 +73,20 @@ class _DatasetPages:
 
     def listed(self, request: Request) -> Response:
         """The list of datasets."""
-        found = [
+        datasets = [
             (dataset, sum(len(self._datasets.draft(dataset, version).rows) for version in dataset.versions))
             for dataset in self._datasets.all()
         ]
-        return self._pages.savable(request, "datasets.html.j2", "datasets", datasets=found)
+        return self._pages.savable(request, "datasets.html.j2", "datasets", datasets=datasets)
 
     def rows(self, request: Request) -> Response:
         """The rows of a version, or why they cannot be shown; and its versions with their runs."""
         dataset, version = self._datasets.asked(request)
-        given = {name: request.query_params.get(name, "") for name in _GIVEN}
+        query = {name: request.query_params.get(name, "") for name in _GIVEN}
         draft = self._datasets.draft(dataset, version)
         fault, rows, total = "", None, 0
         try:
-            rows = self._datasets.rows(version, draft, given)
+            rows = self._datasets.rows(version, draft, query)
             total = len(self._datasets.file(version).rows)
         except (ConfigError, DataError) as error:
             fault = str(error)
@@ -96,7 +96,7 @@ class _DatasetPages:
             version.name,
             dataset=dataset,
             version=version,
-            given=given,
+            given=query,
             draft=draft,
             rows=rows,
             total=total,
@@ -108,11 +108,11 @@ class _DatasetPages:
         """The changes between two versions."""
         dataset, later = self._datasets.asked(request)
         later = dataset.version(request.query_params.get("b", "") or later.digest)
-        asked = request.query_params.get("a", "")
-        earlier = dataset.version(asked) if asked else dataset.parent(later)
-        found, fault = None, ""
+        earlier_digest = request.query_params.get("a", "")
+        earlier = dataset.version(earlier_digest) if earlier_digest else dataset.parent(later)
+        changes, fault = None, ""
         try:
-            found = dataset_difference(self._datasets.file(earlier), self._datasets.file(later))
+            changes = dataset_difference(self._datasets.file(earlier), self._datasets.file(later))
         except (ConfigError, DataError) as error:
             fault = str(error)
         return self._pages.savable(
@@ -123,8 +123,8 @@ class _DatasetPages:
             earlier=earlier,
             later=later,
             fault=fault,
-            same=found.same if found else 0,
-            shown=list(_parts(found)) if found else [],
+            same=changes.same if changes else 0,
+            shown=list(_parts(changes)) if changes else [],
         )
 
     def draft(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Deleting a run: what goes with it is counted first, and its name has to be typed."""
+"""Deletes a run: the page counts what is deleted with it, and asks for its name."""
 
 from __future__ import annotations
 

@@ -30,12 +30,12 @@ def export_routes(pages: Pages) -> list[Route]:
         run, form = pages.run(request), request.path_params["form"]
         if form not in _TYPES:
             raise HTTPException(404, f"records are saved as {' or '.join(_TYPES)}")
-        given = {name: request.query_params.get(name, "") for name in ("where", "search", "sort")}
+        query = {name: request.query_params.get(name, "") for name in ("where", "search", "sort")}
         against = request.query_params.get("against", "")
-        # The first page is read before anything is sent: what cannot be meant is answered by a page that says so.
-        search = pages.searches.found_in_all(run, given["search"]) if given["search"] else ""
-        records = _records(run, pages.run_of(against) if against else None, {**given, "search": search})
-        name = f"{run.suite} {run.target} {run.id}{' filtered' if given['where'] or given['search'] else ''}"
+        # The first page is read before anything is sent, so that an invalid condition is answered by an error page.
+        search = pages.searches.found_in_all(run, query["search"]) if query["search"] else ""
+        records = _records(run, pages.run_of(against) if against else None, {**query, "search": search})
+        name = f"{run.suite} {run.target} {run.id}{' filtered' if query['where'] or query['search'] else ''}"
         return StreamingResponse(
             _pieces(_lines(form)(run, records=records)), media_type=_TYPES[form], headers=saved_as(f"{name}.{form}")
         )
@@ -50,22 +50,22 @@ def _lines(form: str) -> Callable[..., Iterator[str]]:
 
 
 def _pieces(lines: Iterator[str]) -> Iterator[str]:
-    """The same text in larger pieces: each takes a turn of the server's loop, 0.1 ms of CPU."""
+    """The same text in larger pieces, as each takes a turn of the server's loop, 0.1 ms of CPU."""
     while piece := "".join(islice(lines, _LINES)):
         yield piece
 
 
-def _records(run: Run, against: Run | None, given: Mapping[str, Any]) -> Iterator[Record]:
+def _records(run: Run, against: Run | None, query: Mapping[str, Any]) -> Iterator[Record]:
     """All records of a list; its first page is read at once."""
-    if not any(given.values()):
+    if not any(query.values()):
         return run.records()
-    first = run.page(n=_TOGETHER, against=against, **given)
+    first_page = run.page(n=_TOGETHER, against=against, **query)
 
     def following() -> Iterator[Record]:
-        page = first
+        page = first_page
         yield from page.records
         while page.after:
-            page = run.page(page.after, _TOGETHER, against=against, **given)
+            page = run.page(page.after, _TOGETHER, against=against, **query)
             yield from page.records
 
     return following()

@@ -1,8 +1,8 @@
 """Gives memory back after a computation over large runs: a viewer is open all day, and one comparison takes 60 MB.
 
 Two things hold it: the columns of the runs, which no page needs once its figures are there, and the C library, which
-keeps what Python has freed for the next who asks. After the comparison of two runs of 100,000 samples a viewer held
-121 MiB, and 80 when both were let go.
+keeps what Python has freed. After the comparison of two runs of 100,000 samples a viewer held 121 MiB, and 80 when both
+were released.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _MOST_POOLS: Final = -8
 
 
 def is_large(runs: Iterable[Run]) -> bool:
-    """Whether these runs together have so many records."""
+    """Whether these runs together have more than `LARGE` records."""
     return sum(run.done for run in runs) > LARGE
 
 
 def give_back(runs: Iterable[Run]) -> None:
-    """Let go of the columns of runs that were computed with, and of memory that is free."""
+    """Release the cached columns of runs, and memory that is free."""
     for run in runs:
         run.store.columns.clear()
     gc.collect()

@@ -1,10 +1,10 @@
 """Checks of every request before a page is made: host, token, origin and size; and the headers of every answer.
 
-A page that is served on loopback can be asked for by any web site that the user visits. So that none can read or
-change anything (DNS rebinding, cross-site requests): the Host must be one that was named, the token must have come
-(once in the address, then as a cookie that no other site can send), and what changes something must come from our own
-pages. The Content-Security-Policy allows scripts with the nonce of the answer only, so that text of a model or a
-dataset runs nothing even where its escaping should fail.
+Any web site that the user visits can send requests to a server on loopback. So that none can read or change anything
+(DNS rebinding, cross-site requests), the Host must be an allowed one, the request must have the token (once in the
+address, then as a cookie that no other site can send), and requests that change something must come from our own pages.
+The Content-Security-Policy allows only scripts with the nonce of the answer, so that text of a model or a dataset runs
+nothing even where its escaping should fail.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def new_token() -> str:
 
 
 def kept_token(path: Path) -> str:
-    """The token that a file keeps from one start of a viewer to the next; a new one where there is no such file.
+    """The token that a file keeps between starts of a viewer; a new one is stored where there is no such file.
 
     Args:
         path: the file, which only its owner can read.
@@ -54,10 +54,10 @@ def kept_token(path: Path) -> str:
     token = new_token()
     try:
         try:
-            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         except FileExistsError:
             return _read_token(path)
-        with os.fdopen(made, "w", encoding="ascii") as file:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
             file.write(f"{token}\n")
     except OSError as error:
         raise ConfigError(f"--token-file {path}: {error.strerror}") from error
@@ -83,7 +83,7 @@ class Access:
 
     Args:
         token: what an address or a cookie must hold.
-        hosts: names in a Host header beside those of loopback, without a port, as a browser sends them.
+        hosts: allowed names in a Host header besides those of loopback, without a port, as a browser sends them.
         root_path: the prefix under which a proxy serves the viewer: "" or "/prefix".
     """
 
@@ -97,7 +97,7 @@ class Access:
         return f"steelyard_{sha256(self.token.encode()).hexdigest()[:12]}"
 
     def is_token(self, text: str) -> bool:
-        """Whether `text` is the token; the time taken says nothing about it."""
+        """Whether `text` is the token, compared in constant time."""
         return hmac.compare_digest(text.encode(), self.token.encode())
 
     def is_host(self, header: str) -> bool:
@@ -106,8 +106,8 @@ class Access:
 
     def within(self, path: str) -> str:
         """A path without the prefix: some proxies remove it, others do not."""
-        rest = path.removeprefix(self.root_path)
-        return rest if rest.startswith("/") else path if rest else "/"
+        relative = path.removeprefix(self.root_path)
+        return relative if relative.startswith("/") else path if relative else "/"
 
 
 def host_name(header: str) -> str:
@@ -176,22 +176,22 @@ class RequestGuard:
         return self._without_token(scope, headers)
 
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
-        """Nothing where the cookie has the token; else the answer that sets it, or a refusal."""
+        """None where the cookie has the token; else the answer that sets the cookie, or a refusal."""
         if _has_cookie(headers, self._access.cookie, self._access.is_token):
             return None
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = next((value for name, value in pairs if name == "token"), "")
-        if scope["method"] not in _UNCHANGING or not self._access.is_token(given):
+        token = next((value for name, value in pairs if name == "token"), "")
+        if scope["method"] not in _UNCHANGING or not self._access.is_token(token):
             return HTMLResponse(_UNAUTHORIZED_PAGE, 401)
-        rest = urlencode([(name, value) for name, value in pairs if name != "token"])
+        query = urlencode([(name, value) for name, value in pairs if name != "token"])
         # The path of our own address is used, never one that a caller could make a foreign address ("//host"). An id in
         # it may hold a question mark, and letters that no header takes.
         path = quote(self._access.root_path + "/" + scope["path"].lstrip("/\\"))
-        target = path + (f"?{rest}" if rest else "")
+        target = path + (f"?{query}" if query else "")
         if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
             answer: Response = RedirectResponse(target, 303)
         else:
-            # A chain that another site began does not send a strict cookie; a page that loads the next one does.
+            # In a chain of redirects that another site began, a strict cookie is not sent; after a refresh it is.
             answer = PlainTextResponse("opening the viewer", headers={"Refresh": f"0; url={target}"})
         answer.set_cookie(
             self._access.cookie,
@@ -207,7 +207,7 @@ class RequestGuard:
 _UNAUTHORIZED_PAGE: Final = (
     "<!doctype html><html lang=en><meta charset=utf-8><title>Steelyard: no token</title>"
     "<h1>This viewer needs its token</h1><p>Open the address that <code>steelyard view</code> printed. It printed a "
-    "new one if it was started again; with <code>--token-file</code> the old one stays good.</p></html>"
+    "new one if it was started again; with <code>--token-file</code> the old one stays valid.</p></html>"
 )
 
 
@@ -219,13 +219,13 @@ def _is_own(headers: Headers, scheme: str) -> bool:
 
 
 def _has_cookie(headers: Headers, name: str, is_value: Callable[[str], bool]) -> bool:
-    """Whether one of the cookies has a name and a value that is right.
+    """Whether one of the cookies has the name and the right value.
 
-    Cookies know no port: what other servers of this host have set comes along, in whatever form, and parsers that
-    refuse a header for one odd cookie would lock the user out.
+    Cookies know no port: those of other servers on this host are sent too, in any form, and a parser that refuses a
+    header for one odd cookie would lock the user out.
     """
     pairs = (pair.partition("=") for header in headers.getlist("cookie") for pair in header.split(";"))
-    return any(given.strip() == name and is_value(value.strip()) for given, _, value in pairs)
+    return any(cookie.strip() == name and is_value(value.strip()) for cookie, _, value in pairs)
 
 
 def _refuse(status: int, why: str) -> Response:
@@ -241,7 +241,7 @@ def _limited(receive: Receive) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if size > MOST_BYTES:
-            # Within the application, which answers it; from outside its own answer of an error would come first.
+            # Raised within the application, which answers it: raised outside, the application's own error comes first.
             raise HTTPException(413, _TOO_LARGE)
         return message
 

@@ -64,7 +64,7 @@ def _with_links(pages: Pages, past: History) -> list[Section]:
 
 
 def past_runs(pages: Pages, request: Request) -> History:
-    """The runs of the suite that the path names, with what the query says of score and target.
+    """The history of the suite that the path names, for the score and target of the query.
 
     Raises:
         ConfigError: there are none with scores.
@@ -74,11 +74,11 @@ def past_runs(pages: Pages, request: Request) -> History:
     if not runs:
         raise ConfigError(f"there is no run of a suite {suite!r} in the store")
     score, target = request.query_params.get("score", ""), request.query_params.get("target", "")
-    found = [run for run in runs if target in {"", run.target} and run.manifest.get("scores")]
-    if not found:
+    scored_runs = [run for run in runs if target in {"", run.target} and run.manifest.get("scores")]
+    if not scored_runs:
         raise ConfigError(f"no run of suite {suite!r} {f'and target {target!r} ' if target else ''}has scores")
-    newest = found[:_RUNS][::-1]
-    notes, older = read_notes(pages.store, newest), len(found) - len(newest)
+    newest = scored_runs[:_RUNS][::-1]
+    notes, older = read_notes(pages.store, newest), len(scored_runs) - len(newest)
     about = (score, older, sum(map(len, notes.values())))  # notes are added and never changed
 
     def compute() -> History:

@@ -39,7 +39,7 @@ KEYS: Final = (
     ViewerKey("Ctrl+Enter", "label, error analysis: done, next record; dataset: put the row into the draft, or save"),
     ViewerKey("a", "dataset: add a row; sample: add it to a dataset"),
     ViewerKey("x", "dataset: retire the row"),
-    ViewerKey("d", "dataset: look at the draft"),
+    ViewerKey("d", "dataset: show the draft"),
     ViewerKey("/", "search"),
     ViewerKey("f", "filter"),
     ViewerKey("o", "run, comparison: choose the columns of the table of samples; Esc closes the list"),

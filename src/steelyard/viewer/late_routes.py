@@ -1,4 +1,4 @@
-"""Routes whose pages are imported when one of them is first asked for: of its start, a viewer needs the list of runs.
+"""Routes whose pages are imported at their first request: at its start, a viewer needs the list of runs only.
 
 All of them together took a fifth of the CPU of a start.
 """
@@ -40,7 +40,7 @@ class LateRoutes:
 
 
 class SharedReadings:
-    """What the pages of several groups have read of a store, made when one of them needs it.
+    """Datasets and error analyses of a store, which several groups of pages share; read when one needs them.
 
     Args:
         pages: of the store.
@@ -87,8 +87,8 @@ def late_routes(pages: Pages, shared: SharedReadings) -> list[Route]:
         from steelyard.viewer.run_page import run_routes
         from steelyard.viewer.sample_page import sample_routes
 
-        shown = [*run_routes(pages, shared.datasets), *sample_routes(pages), *export_routes(pages)]
-        return [*shown, *note_routes(pages), *mark_routes(pages), *delete_routes(pages)]
+        routes = [*run_routes(pages, shared.datasets), *sample_routes(pages), *export_routes(pages)]
+        return [*routes, *note_routes(pages), *mark_routes(pages), *delete_routes(pages)]
 
     def live() -> list[Route]:
         from steelyard.viewer.live_page import live_routes
@@ -130,6 +130,6 @@ def late_routes(pages: Pages, shared: SharedReadings) -> list[Route]:
     ]
 
 
-def _below(make: Callable[[], Sequence[Route]], *firsts: str) -> list[Route]:
-    late = LateRoutes(make)
-    return [Route(f"/{first}{{rest:any}}", late) for first in firsts]
+def _below(make: Callable[[], Sequence[Route]], *prefixes: str) -> list[Route]:
+    routes = LateRoutes(make)
+    return [Route(f"/{prefix}{{rest:any}}", routes) for prefix in prefixes]

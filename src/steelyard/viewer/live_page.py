@@ -1,9 +1,9 @@
-"""A run while it runs: what the store has of it, sent to the page as it changes.
+"""A run while it runs: its state in the store, sent to the page as it changes.
 
-The run may be in another process or on another machine: nothing but the store is looked at. Every second, or less often
-where looking takes long, the state of all runs of the evaluation is read and sent as a server-sent event; a page whose
-viewer was stopped asks again until one answers. Looking reads counters that the run keeps, never its records, so that
-it takes the same time for 100 samples as for 100,000.
+The run may be in another process or on another machine: only the store is read. Every second, or less often where
+reading takes long, the state of all runs of the evaluation is read and sent as a server-sent event; a page whose
+viewer was stopped reconnects when one answers. Counters are read that the run keeps, never its records, so that it
+takes the same time for 100 samples as for 100,000.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class LiveRun:
 
     Args:
         run: id, target and counts.
-        state: of the run; `waiting` where it begins when another one has ended.
+        state: of the run; `waiting` where it will begin after another one.
         percent: of the planned records that are done, a whole number.
         rate: records a second or minute over the last half minute; "" where none was counted.
         left: how long the rest takes at that rate.
-        score: the headline score within a sentence.
-        headline: its value so far, without an interval that would tempt to stop when it looks good.
+        score: the name of the headline score, as in a sentence.
+        headline: its value so far, without an interval, which would tempt to stop when it looks good.
         tokens: in and out.
         cost: of all its replies; "" where it is not known.
     """
@@ -74,7 +74,7 @@ class LiveRun:
 
 @dataclass(frozen=True, slots=True)
 class LiveEnding:
-    """Runs that ended alike.
+    """Runs that ended in the same state for the same reason.
 
     Args:
         runs: in order; to resume one of them resumes all.
@@ -89,10 +89,10 @@ class LiveEnding:
     @classmethod
     def of(cls, runs: Sequence[Run]) -> list[LiveEnding]:
         """One for each state and reason, in order of first appearance."""
-        alike: dict[tuple[str, str], list[Run]] = {}
+        by_ending: dict[tuple[str, str], list[Run]] = {}
         for run in runs:
-            alike.setdefault((run.state, run.reason), []).append(run)
-        return [cls(several, state, reason) for (state, reason), several in alike.items()]
+            by_ending.setdefault((run.state, run.reason), []).append(run)
+        return [cls(several, state, reason) for (state, reason), several in by_ending.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class LiveState:
 
     @property
     def ended(self) -> bool:
-        """Whether no run is running any more; so it is too where all were deleted."""
+        """Whether no run is running any more, or all were deleted."""
         return bool(self.endings) or not self.rows
 
 
@@ -150,10 +150,10 @@ class _Lasting:
 
 
 class LiveWatch:
-    """The progress of an evaluation that one page has seen.
+    """Reads the progress of an evaluation for one page.
 
     Args:
-        store: it is read alone.
+        store: is only read.
         evaluation: its number.
     """
 
@@ -173,7 +173,7 @@ class LiveWatch:
         runs = self._store.runs_of(self._evaluation)
         states = _states(runs)
         rates = [self._rate(run, now) if state == "running" else None for run, state in zip(runs, states, strict=True)]
-        rows = [self._row(*each) for each in zip(runs, states, rates, strict=True)]
+        rows = [self._row(*figures) for figures in zip(runs, states, rates, strict=True)]
         consumed = self._store.consumption(self._evaluation)
         done, planned = sum(run.done for run in runs), sum(run.planned for run in runs)
         rate = sum(filter(None, rates))
@@ -204,13 +204,13 @@ class LiveWatch:
         return self._lasting[run.num]
 
     def _rate(self, run: Run, now: float) -> float | None:
-        """Records a second over the last half minute; None before a second moment."""
-        seen = self._seen.setdefault(run.num, [])
-        seen.append((now, run.done))
-        while len(seen) > 2 and seen[1][0] < now - _WINDOW_S:
-            seen.pop(0)
-        since = now - seen[0][0]
-        return (run.done - seen[0][1]) / since if since > 0.5 else None
+        """Records a second over the last half minute; None at the first look."""
+        moments = self._seen.setdefault(run.num, [])
+        moments.append((now, run.done))
+        while len(moments) > 2 and moments[1][0] < now - _WINDOW_S:
+            moments.pop(0)
+        since = now - moments[0][0]
+        return (run.done - moments[0][1]) / since if since > 0.5 else None
 
     def _row(self, run: Run, state: str, rate: float | None) -> LiveRun:
         lasting = self._of(run)
@@ -231,17 +231,17 @@ class LiveWatch:
         )
 
     def _last_failures(self, runs: Sequence[Run]) -> list[tuple[Run, str, str]]:
-        """They are read again only when there are more: finding the last ones may take a pass over the records."""
+        """The last failures; read again only when there are more, as that may take a pass over the records."""
         errors = Counter({run.num: run.errors for run in runs if run.errors})
         if errors != self._failures[0]:
-            found = [
+            failures = [
                 (run, record.sample.id, one_line(record.failure.message, _MESSAGE))
                 for run in runs
                 if run.errors
                 for record in run.last_failures(_FAILURES)
                 if record.failure
             ]
-            self._failures = errors, found[-_FAILURES:]
+            self._failures = errors, failures[-_FAILURES:]
         return self._failures[1]
 
 
@@ -256,7 +256,7 @@ def live_routes(pages: Pages) -> list[Route]:
 
     async def events(request: Request) -> Response:
         run = await run_in_threadpool(pages.run, request)
-        # nginx would else keep back what is small.
+        # nginx would otherwise buffer small events.
         headers = {"X-Accel-Buffering": "no"}
         return StreamingResponse(_events(pages, request, run), media_type="text/event-stream", headers=headers)
 
@@ -293,9 +293,9 @@ def _looked(watch: LiveWatch, now: float) -> tuple[LiveState | None, str]:
 def _states(runs: Sequence[Run]) -> list[str]:
     """The state of each run; `waiting` for one that has nothing yet while an earlier one is running."""
     states: list[str] = [run.state for run in runs]
-    first = states.index("running") if "running" in states else len(runs)
+    first_running = states.index("running") if "running" in states else len(runs)
     return [
-        "waiting" if at > first and state == "running" and not run.done else state
+        "waiting" if at > first_running and state == "running" and not run.done else state
         for at, (run, state) in enumerate(zip(runs, states, strict=True))
     ]
 
@@ -312,15 +312,15 @@ def _by_fault(consumed: Consumption) -> Counter[str]:
 
 
 def _tokens(stages: Sequence[StageCost]) -> str:
-    given, got = sum(stage.input_tokens for stage in stages), sum(stage.output_tokens for stage in stages)
+    tokens_in, tokens_out = sum(stage.input_tokens for stage in stages), sum(stage.output_tokens for stage in stages)
     cached = sum(stage.cached_tokens for stage in stages)
     of_these = f" ({cached:,} in the endpoint's cache)" if cached else ""
-    return f"{given:,} in{of_these}, {got:,} out" if given or got else ""
+    return f"{tokens_in:,} in{of_these}, {tokens_out:,} out" if tokens_in or tokens_out else ""
 
 
 def _cost(stages: Sequence[StageCost]) -> str:
     """The cost of all stages; "" where that of one is not known."""
-    asked = [stage for stage in stages if stage.calls]
-    if not asked or any(stage.money is None for stage in asked):
+    called = [stage for stage in stages if stage.calls]
+    if not called or any(stage.money is None for stage in called):
         return ""
-    return money_text(sum(stage.money or 0.0 for stage in asked), asked[0].currency)
+    return money_text(sum(stage.money or 0.0 for stage in called), called[0].currency)

@@ -21,11 +21,11 @@ def mark_routes(pages: Pages) -> list[Route]:
     async def mark(request: Request) -> Response:
         pages.refuse_writing()
         fields = await fields_of(request)
-        given = dict(fields)
-        change = _change(given.get("do", ""), given.get("tag", ""))
+        form = dict(fields)
+        change = _change(form.get("do", ""), form.get("tag", ""))
         chosen = [value for name, value in fields if name == "run"]
         await run_in_threadpool(_mark, pages, chosen, change)
-        return RedirectResponse(_back(pages, given), 303)
+        return RedirectResponse(_back(pages, form), 303)
 
     return [Route("/marks", mark, methods=["POST"])]
 
@@ -54,9 +54,9 @@ def _mark(pages: Pages, chosen: list[str], change: MarkChange) -> None:
         mark_run(pages.store, run, change)
 
 
-def _back(pages: Pages, given: dict[str, str]) -> str:
-    """The page of the run that was marked there, or the list as it was."""
-    if given.get("page") == "run":
-        return pages.address(f"/run/{given['run']}")
-    query = urlencode(parse_qsl(given.get("back", "")))
+def _back(pages: Pages, form: dict[str, str]) -> str:
+    """The page that the form came from: that of the run, or the list with its query."""
+    if form.get("page") == "run":
+        return pages.address(f"/run/{form['run']}")
+    query = urlencode(parse_qsl(form.get("back", "")))
     return pages.address("/") + (f"?{query}" if query else "")

@@ -21,9 +21,9 @@ _NAME: Final = "id"
 _OF_PATH: Final = re.compile(
     r"(?!\.{1,2}\Z)[^/\\%;\x00-\x20\x7f-\xa0\u2028\u2029](?:[^/\\%;\x00-\x1f\x7f-\x9f\u2028\u2029]*\S)?"
 )
-"""A name that stays what it is as the last part of a path: no space at its ends, which people lose when they copy."""
+"""Names that are safe as the last part of a path: without space at their ends, which people lose when they copy."""
 _MOST_IN_PATH: Final = 500
-"""Characters: servers hold a path to less than a query."""
+"""Characters: servers allow shorter paths than queries."""
 
 
 def named_address(address: Callable[..., str], path: str, name: str, **query: str | int | Sequence[str] | None) -> str:
@@ -64,7 +64,7 @@ def given_name(request: Request, part: str) -> str:
 
     Args:
         request: whose address it is.
-        part: what the route calls the end of its path.
+        part: the route's name of the last part of its path.
     """
     return request.path_params[part] or request.query_params.get(_NAME, "")
 

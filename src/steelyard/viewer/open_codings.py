@@ -1,4 +1,4 @@
-"""Error analyses as pages show them: which one an address names, what stands in it, and which record comes next."""
+"""Error analyses as pages show them: which one an address names, its state, and which record comes next."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from steelyard.viewer.pages import Pages
 
 ReadingMode = Literal["", "group"]
-"""Whether a reader goes from record to record that has no note yet, or from note to note under no code."""
+"""What a reader goes through: records without a note (""), or notes without a code ("group")."""
 
 
 class DescribedCoding(NamedTuple):
-    """What the pages of an error analysis tell, which takes a tenth of a second where it has 500 codes.
+    """Computed figures of an error analysis, which take a tenth of a second where it has 500 codes.
 
     Args:
         page: shares of its codes, and results of their trials.
@@ -40,7 +40,7 @@ class DescribedCoding(NamedTuple):
 class OpenCodings:
     """The error analyses of one store.
 
-    Records and events are read once; later looks read what came since, which 10,000 notes under 500 codes need.
+    Records and events are read once; later requests read what was added, which 10,000 notes under 500 codes need.
 
     Args:
         pages: of the viewer.
@@ -72,24 +72,24 @@ class OpenCodings:
         return [coding for coding in self.all() if run.id in coding.drawn]
 
     def _current(self, ident: str, items: int) -> Coding:
-        kept = self._codings.get(ident)
-        if kept is None or kept[0] != items:
-            self._codings[ident] = kept = items, named_coding(self._store, ident)
-        return kept[1]
+        cached = self._codings.get(ident)
+        if cached is None or cached[0] != items:
+            self._codings[ident] = cached = items, named_coding(self._store, ident)
+        return cached[1]
 
     def state(self, coding: Coding) -> CodingState:
-        """The events of the analysis so far."""
+        """The state of an analysis after its events so far."""
         return read_coding(self._store, coding)
 
     def described(self, coding: Coding) -> DescribedCoding:
         """The figures of its pages, computed once while nothing changes."""
         state, runs = self.state(coding), len(self._pages.store.runs())
-        kept = self._described.get(coding.id)
-        if kept is None or kept[0] is not state or kept[1] != runs:
+        cached = self._described.get(coding.id)
+        if cached is None or cached[0] is not state or cached[1] != runs:
             page = CodingPage.of(self._store, coding)
-            told = DescribedCoding(page, codes_section(page.state, page.shares), saturation_chart(page.state))
-            self._described[coding.id] = kept = state, runs, told
-        return kept[2]
+            described = DescribedCoding(page, codes_section(page.state, page.shares), saturation_chart(page.state))
+            self._described[coding.id] = cached = state, runs, described
+        return cached[2]
 
     def prepare(self) -> None:
         """Read the newest one before anybody asks: 10,000 notes take half a second of CPU the first time."""
@@ -99,7 +99,7 @@ class OpenCodings:
             self.described(self._current(ident, items))
 
     def runs(self, coding: Coding) -> dict[int, Run]:
-        """Number -> run, of those of its runs that are still there."""
+        """Number -> run, for those of its runs that still exist."""
         return {run.num: run for run in self._store.runs() if run.id in coding.drawn}
 
     def next_item(self, coding: Coding, mode: ReadingMode, after: int = 0) -> CodedItem | None:
@@ -108,11 +108,11 @@ class OpenCodings:
         Args:
             coding: that is read.
             mode: of reading.
-            after: number of the record that was read last; those before it come last.
+            after: number of the record that was read last; records before it come after all others.
         """
         state = self.state(coding)
-        wanted = _is_uncoded(state) if mode == "group" else lambda item: item.num not in state.notes
-        return next(filter(wanted, _from(coding, after)), None)
+        is_open = _is_uncoded(state) if mode == "group" else lambda item: item.num not in state.notes
+        return next(filter(is_open, _from(coding, after)), None)
 
     def store_option(self) -> str:
         """` --store STORE` of a command for this store, without a password; "" for the default store."""

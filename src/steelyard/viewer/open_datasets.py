@@ -1,4 +1,4 @@
-"""Datasets as pages show them: which one an address names, its file read once, and its rows with a draft over them."""
+"""Datasets as pages show them: which one an address names, its file read once, and its rows with a draft applied."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from steelyard.viewer.pages import Pages
 
 _KEPT: Final = 2
-"""Files whose rows are held: 100,000 of them take some 12 megabytes, and as much where they were searched."""
+"""Files whose rows are cached: 100,000 rows take some 12 megabytes, and as much again once they were searched."""
 _SHOWN: Final = 50
 """Rows on one page."""
 _COLUMNS: Final = 7
 """Columns of the list of rows; the page of a row has all."""
 _BLOCK: Final = 500
-"""Rows whose texts are held together."""
+"""Rows whose texts are compressed together."""
 _BETWEEN: Final = "\x1f\n\x1f"
-"""Between texts; a text that holds it is searched without it."""
+"""Separates texts; it is removed from a text that holds it."""
 _CHARACTERS: Final = 160
 Stamp = tuple[int, int, int, int]
 
@@ -57,7 +57,7 @@ class ListedRow:
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """Some rows in order, and the places from where the pages beside them begin; "" at the ends."""
+    """Some rows in order, and the places where the previous and the next page begin; "" at the ends."""
 
     rows: tuple[ListedRow, ...]
     columns: tuple[str, ...]
@@ -99,7 +99,7 @@ class OpenDatasets:
         return self._known[key]
 
     def file(self, version: DatasetVersion) -> DatasetFile:
-        """The rows of a version; read again only where the file was touched.
+        """The rows of a version; read again only where the file was changed.
 
         Raises:
             ConfigError: it cannot be opened, or was changed on disk.
@@ -110,25 +110,25 @@ class OpenDatasets:
     def _opened(self, version: DatasetVersion) -> tuple[Stamp, DatasetFile, list[bytes]]:
         path = version.files.paths[0]
         stamp = _stamp(path)
-        kept = self._files.get(version.digest)
-        if kept is None or kept[0] != stamp or kept[1].path != path:
+        cached = self._files.get(version.digest)
+        if cached is None or cached[0] != stamp or cached[1].path != path:
             self._files.pop(version.digest, None)
-            self._files[version.digest] = kept = stamp, open_version(version), []
+            self._files[version.digest] = cached = stamp, open_version(version), []
             while len(self._files) > _KEPT:
                 self._files.pop(next(iter(self._files)), None)
-        return kept
+        return cached
 
     def draft(self, dataset: NamedDataset, version: DatasetVersion) -> DatasetDraft:
         """The unsaved changes of a version."""
         return read_draft(self._store, dataset.id, version.digest)
 
     def rows(self, version: DatasetVersion, draft: DatasetDraft, given: Mapping[str, str]) -> RowPage:
-        """A page of rows with the draft over them: a change is shown in its place, a new row at the end.
+        """A page of rows with the draft applied: a changed row is in its place, a new row at the end.
 
         Args:
             version: whose rows.
             draft: what is changed in them.
-            given: `after` or `before` a place, `search` for a text in any cell, `show` "draft" for what it changes.
+            given: `after` or `before` with a place, `search` with a text in any cell, `show` "draft" for its rows only.
         """
         _, file, texts = self._opened(version)
         rows = edited_file_rows(file, draft)
@@ -137,22 +137,22 @@ class OpenDatasets:
         edge = _place(given.get("before") or given.get("after") or "")
         places = range(edge - 1, -1, -1) if backwards else range(edge + 1, len(rows))
         matching = _matching(file, rows, draft, given, texts)
-        found = []
+        matches = []
         for place in places:
             if matching(place):
-                found.append(place)
-                if len(found) > _SHOWN:
+                matches.append(place)
+                if len(matches) > _SHOWN:
                     break
-        more = len(found) > _SHOWN
-        shown = sorted(found[:_SHOWN])
-        further = bool(shown) if backwards else more
-        earlier = more if backwards else (bool(shown) and edge >= 0)
+        more = len(matches) > _SHOWN
+        on_page = sorted(matches[:_SHOWN])
+        further = bool(on_page) if backwards else more
+        earlier = more if backwards else (bool(on_page) and edge >= 0)
         at = [file.columns.index(name) for name in columns]
         return RowPage(
-            tuple(_listed(file, rows[place], draft, place, at) for place in shown),
+            tuple(_listed(file, rows[place], draft, place, at) for place in on_page),
             columns,
-            str(shown[0]) if earlier else "",
-            str(shown[-1]) if further else "",
+            str(on_page[0]) if earlier else "",
+            str(on_page[-1]) if further else "",
         )
 
 
@@ -172,8 +172,8 @@ def row_of(file: DatasetFile, draft: DatasetDraft, ident: str) -> tuple[DatasetR
     change = draft.rows.get(ident)
     if in_file is None and change is None:
         raise ConfigError(f"{file.path.name} has no row {ident!r}: its draft may have been saved or discarded")
-    kept = {ident: change.edit} if change and change.edit.kind != "retired" else {}
-    (row,) = edited_rows(replace(file, rows=(in_file,) if in_file else ()), kept)
+    edits = {ident: change.edit} if change and change.edit.kind != "retired" else {}
+    (row,) = edited_rows(replace(file, rows=(in_file,) if in_file else ()), edits)
     return row, change, in_file
 
 
@@ -196,25 +196,25 @@ def _text(file: DatasetFile, row: DatasetRow) -> str:
 def _matching(
     file: DatasetFile, rows: Sequence[DatasetRow], draft: DatasetDraft, given: Mapping[str, str], texts: list[bytes]
 ) -> Callable[[int], bool]:
-    """Whether the row at a place is wanted."""
-    wanted = given.get("search", "").casefold()
-    ids = ids_of(rows) if given.get("show") == "draft" or wanted else ()
+    """A function that tells whether the row at a place is to be shown."""
+    search = given.get("search", "").casefold()
+    ids = ids_of(rows) if given.get("show") == "draft" or search else ()
     if given.get("show") == "draft":
-        return lambda place: ids[place] in draft.rows and (not wanted or wanted in _text(file, rows[place]))
-    if not wanted:
+        return lambda place: ids[place] in draft.rows and (not search or search in _text(file, rows[place]))
+    if not search:
         return lambda _: True
     unpacked = _SearchableTexts(file, texts)
 
     def matches(place: int) -> bool:
-        # A changed row says something else than the file, and a new one is not in it.
+        # A changed row differs from the file, and a new one is not in it.
         is_changed = place >= len(file.ids) or ids[place] in draft.rows
-        return wanted in (_text(file, rows[place]) if is_changed else unpacked.at(place))
+        return search in (_text(file, rows[place]) if is_changed else unpacked.at(place))
 
     return matches
 
 
 class _SearchableTexts:
-    """The text of each row of a file without case, block by block; they are made once and held deflated.
+    """The text of each row of a file without case, block by block; built once and kept compressed.
 
     Args:
         file: the file.
@@ -223,11 +223,11 @@ class _SearchableTexts:
 
     def __init__(self, file: DatasetFile, blocks: list[bytes]) -> None:
         if not blocks:
-            left = (_text(file, row).replace(_BETWEEN, "\n") for row in file.rows)
-            made = []
-            while texts := list(islice(left, _BLOCK)):
-                made.append(zlib.compress(_BETWEEN.join(texts).encode("utf-8", "surrogatepass"), 1))
-            blocks[:] = made  # at once: two requests may make them
+            row_texts = (_text(file, row).replace(_BETWEEN, "\n") for row in file.rows)
+            compressed = []
+            while texts := list(islice(row_texts, _BLOCK)):
+                compressed.append(zlib.compress(_BETWEEN.join(texts).encode("utf-8", "surrogatepass"), 1))
+            blocks[:] = compressed  # in one step: two requests may build them at the same time
         self._blocks = blocks
         self._last: tuple[int, list[str]] = (-1, [])
 

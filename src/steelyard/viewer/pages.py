@@ -1,4 +1,4 @@
-"""Shared parts of all pages: the store, the templates, addresses, and pages that say what went wrong."""
+"""Shared parts of all pages: the store, the templates, addresses, and error pages."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _HTMX: Final = (
 )
 _MOST_FIELDS: Final = 200
 _PATIENCE_S: Final = 0.2
-"""How long a run's page waits for its difference to the baseline, which it does without."""
+"""How long a run's page waits for its difference to the baseline; then it is shown without."""
 _KEPT: Final = 1000
 """Summaries that are kept."""
 _COMPUTED: Final = 12
 """Comparisons and histories that are kept."""
 _RECORDS: Final = 1_000_000
-"""Records of the runs that they were computed of, together: of 100,000 whose verdict changed, the ids take 7 MB."""
+"""The most records of the runs behind them, together: ids of 100,000 samples whose verdict changed take 7 MB."""
 T = TypeVar("T")
 
 
@@ -92,17 +92,17 @@ class Pages:
         self._environment = _environment(self.address, lambda name: self.address(static(name)))
 
     def summary(self, run: Run) -> RunSummary:
-        """The summary of a run; that of a run which does not change is computed once."""
+        """The summary of a run, computed once for each state of it."""
         raters = raters_state(run)
         key = (run.state, run.done, run.scoring_version, *raters)
-        kept = self._summaries.get(run.id)
-        if kept is None or kept[0] != key:
-            # Of a large run without labels the list has the same already.
+        cached = self._summaries.get(run.id)
+        if cached is None or cached[0] != key:
+            # For a large run without labels the list has the same summary already.
             summary = run.summary() if run.is_looked_through else self.figures.summary(run, raters)
-            self._summaries[run.id] = kept = key, summary
+            self._summaries[run.id] = cached = key, summary
             while len(self._summaries) > _KEPT:
                 self._summaries.pop(next(iter(self._summaries)), None)
-        return kept[1]
+        return cached[1]
 
     def difference(self, run: Run) -> BaselineDifference | None:
         """A run against the pinned baseline of its suite; None where there is none, or it is not computed yet."""
@@ -113,13 +113,13 @@ class Pages:
         return baselines(self.store.runs(), read_marks(self.store))
 
     def target_tags(self, run: Run) -> Mapping[str, str]:
-        """The report columns of a run's target; they never change, and reading 500 manifests takes its time."""
+        """The report columns of a run's target; cached, as they never change, and reading 500 manifests is slow."""
         if run.id not in self._target_tags:
             self._target_tags[run.id] = run.tags
         return self._target_tags[run.id]
 
     def kept(self, name: str, runs: Sequence[Run], about: Hashable, compute: Callable[[], T]) -> T:
-        """What was computed of runs that have not changed since, else what `compute` gives now, once for all who ask.
+        """A cached result for runs that have not changed since, else that of `compute`, called once for all requests.
 
         Args:
             name: of what is computed.
@@ -150,7 +150,7 @@ class Pages:
         )
 
     def ready(self, name: str, runs: Sequence[Run], about: Hashable, compute: Callable[[], T]) -> T | None:
-        """The same if it is there; else it is computed in a thread of its own, for the next who asks.
+        """The cached result of `kept`; None where there is none yet: it is then computed in a thread of its own.
 
         Args:
             name: as for `kept`.
@@ -173,13 +173,13 @@ class Pages:
         self._computing.shutdown(wait=False, cancel_futures=True)
 
     def _future(self, key: tuple[Hashable, ...]) -> tuple[Future[Any], bool]:
-        """What is computed under a key, and whether nobody does it yet, so that the caller has to."""
+        """The future of a key, and whether it is new, so that the caller has to compute it."""
         with self._lock:
             future = self._computed.get(key)
             if future is not None:
                 return future, False
             # What is still computed stays, since somebody waits for it under its key.
-            done = [of for of, kept in self._computed.items() if kept.done()]
+            done = [cached_key for cached_key, cached in self._computed.items() if cached.done()]
             while done and (len(self._computed) >= _COMPUTED or self._records + _records(key) > _RECORDS):
                 del self._computed[done.pop(0)]
             self._computed[key] = future = Future()
@@ -190,18 +190,18 @@ class Pages:
         return sum(map(_records, self._computed))
 
     def _forget(self, future: Future[Any]) -> None:
-        """Let what failed be computed again: a database may have been busy."""
+        """Forget a failed result, so that it is computed again: a database may have been busy."""
         with self._lock:
-            self._computed = {key: kept for key, kept in self._computed.items() if kept is not future}
+            self._computed = {key: cached for key, cached in self._computed.items() if cached is not future}
 
     def address(self, path: str, **query: str | int | Sequence[str] | None) -> str:
         """The address of a page; parts of the query that are None or empty are left out, a list gives one each."""
-        given = {name: value for name, value in query.items() if value not in (None, "", (), [])}
-        return self._root_path + path + (f"?{urlencode(given, doseq=True)}" if given else "")
+        parts = {name: value for name, value in query.items() if value not in (None, "", (), [])}
+        return self._root_path + path + (f"?{urlencode(parts, doseq=True)}" if parts else "")
 
     @staticmethod
     def query(**given: str | Sequence[str]) -> str:
-        """A query string of what is given; each of several has a part of its own."""
+        """A query string of names and values; a list gives a part for each of its values."""
         return urlencode(given, doseq=True)
 
     def page(self, request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
@@ -220,7 +220,7 @@ class Pages:
 
         Args:
             request: as for `page`.
-            template: its name; it leaves out what needs a viewer where `saved` is true, and `read_only` is then too.
+            template: its name; where `saved` is true, as `read_only` then is too, it leaves out what needs a viewer.
             name: of the file, without its ending.
             status: as for `page`.
             values: what the template shows.
@@ -257,10 +257,10 @@ class Pages:
         Raises:
             ConfigError: there is none.
         """
-        found = next((run for run in self.store.runs() if run.id == ident), None)
-        if found is None:
+        match = next((run for run in self.store.runs() if run.id == ident), None)
+        if match is None:
             raise ConfigError(f"there is no run with the id {ident!r}: it may have been deleted")
-        return found
+        return match
 
     def refuse_writing(self) -> None:
         """Refuse to change the store where the viewer was started to read only.
@@ -272,23 +272,23 @@ class Pages:
             raise HTTPException(403, "this viewer was started with --read-only: it does not write")
 
     def error(self, request: Request, error: Exception) -> Response:
-        """A request or stored state that no page can show."""
+        """The page for a request or a stored state that no page can show."""
         if request.method == "POST":
             return self.unplaced(request, error, "")
         status = 404 if isinstance(error, ConfigError) else 500
         return self._failed(request, status, "This cannot be shown", str(error))
 
     def unplaced(self, request: Request, error: Exception, typed: str) -> Response:
-        """What was typed has no place any more: why, and the text, so that nothing is lost."""
+        """The page for a text that could not be stored: why, and the text, so that nothing is lost."""
         self.store.renew_writer()
         status = 422 if isinstance(error, ConfigError | DataError) else 500
         return self._failed(request, status, "This was not done", str(error), typed)
 
     def refused(self, request: Request, error: Exception) -> Response:
-        """An address that is none of ours, or what may not be done."""
+        """The page for an unknown address, or for an action that is not allowed."""
         status = error.status_code if isinstance(error, HTTPException) else 404
         text = error.detail if isinstance(error, HTTPException) else ""
-        title = "There is no such page" if status == 404 else "This is not done"
+        title = "There is no such page" if status == 404 else "This is refused"
         return self._failed(request, status, title, text)
 
     def _failed(self, request: Request, status: int, title: str, text: str, typed: str = "") -> Response:
@@ -299,7 +299,7 @@ class Pages:
 
 
 def _records(key: Sequence[Any]) -> int:
-    """Of the runs that a key of what was computed names, see `state_of`."""
+    """Records of the runs in a key of computed results, see `state_of`."""
     return sum(state[2] for state in key[2:])
 
 
@@ -333,7 +333,7 @@ async def fields_of(request: Request) -> list[tuple[str, str]]:
 
 
 def typed_text(sent: str, stored: str) -> str:
-    r"""What a person typed into a field that showed a stored text; that text where they left it as it was.
+    r"""What a person typed into a field that showed a stored text; the stored text where they did not change it.
 
     A page shows hidden characters as escapes, which must not replace them unseen.
 
@@ -345,7 +345,7 @@ def typed_text(sent: str, stored: str) -> str:
 
 
 def linked_page(address: Callable[..., str], link: PageLink) -> str:
-    """Where a link of a section leads.
+    """The address that a link of a section leads to.
 
     Args:
         address: makes the address of a page.

@@ -1,4 +1,4 @@
-"""Numbers that a browser sends, in an address or in a form: those that a store can hold, and no others.
+"""Reads numbers that a browser sends, in an address or in a form, and accepts only those that a store can hold.
 
 Python refuses to read a number of more than 4,300 digits, and a database one of more than 18.
 """

@@ -1,7 +1,7 @@
-"""Queues in the browser: the list, how far each is, and one record at a time to label.
+"""Queues in the browser: the list, the progress of each, and one record at a time to label.
 
-Looking at a page writes nothing. A record is reserved by the button that asks for the next one; a verdict is stored by
-the button that says it, before anything else is shown.
+Viewing a page writes nothing. A record is reserved by the button that asks for the next one; a verdict is stored by the
+button that gives it, before anything else is shown.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class VerdictButton:
 
 
 def queue_routes(pages: Pages) -> list[Route]:
-    """The routes of the pages and of what they write."""
+    """The routes of the pages and of their forms."""
     site = _QueuePages(pages)
     return [
         Route("/queue", site.listed),
@@ -90,11 +90,11 @@ class _QueuePages:
 
     def listed(self, request: Request) -> Response:
         """The list of queues."""
-        found = [(queue, read_progress(self._store, queue)[0]) for queue in queues(self._store)]
-        return self._pages.savable(request, "queues.html.j2", "queues", queues=found)
+        rows = [(queue, read_progress(self._store, queue)[0]) for queue in queues(self._store)]
+        return self._pages.savable(request, "queues.html.j2", "queues", queues=rows)
 
     def overview(self, request: Request) -> Response:
-        """How far a queue is, and where labelling begins."""
+        """The progress of a queue, and the form that begins labelling."""
         queue = self._queue(request)
         progress, verdicts = read_progress(self._store, queue)
         return self._pages.savable(
@@ -110,15 +110,15 @@ class _QueuePages:
         )
 
     def _agreement(self, queue: LabelQueue, verdicts: Verdicts) -> list[Section]:
-        """How far raters agree; computed once for the same verdicts, as its intervals take thousands of draws."""
-        kept = self._agreements.get(queue.num)
-        if kept is None or kept[0] != verdicts:
+        """The agreement of raters; computed once for the same verdicts, as its intervals take thousands of draws."""
+        cached = self._agreements.get(queue.num)
+        if cached is None or cached[0] != verdicts:
             agreement = label_agreement(queue.design.form.name, verdicts)
-            self._agreements[queue.num] = kept = verdicts, rater_sections(agreement) if agreement else []
-        return kept[1]
+            self._agreements[queue.num] = cached = verdicts, rater_sections(agreement) if agreement else []
+        return cached[1]
 
     def shown(self, request: Request) -> Response:
-        """One record, without anything that would sway."""
+        """One record, without anything that could influence the rater."""
         queue = self._queue(request)
         if not author_of(request).strip():  # a link that somebody was sent: the overview asks for the name
             return self._to(queue, None)
@@ -127,7 +127,7 @@ class _QueuePages:
         record = item_record(run_of(self._store, item), item)
         order = rater_order(queue, item, rater)
         blind = BlindRecord.of(queue.design, item, record, order)
-        said = given_verdict(self._store, queue, item, rater, order)
+        verdict = given_verdict(self._store, queue, item, rater, order)
         return self._pages.savable(
             request,
             "queue_item.html.j2",
@@ -135,15 +135,15 @@ class _QueuePages:
             queue=queue,
             record=blind,
             turns=turns_of(blind.input) if is_messages(blind.input) else [],
-            buttons=list(_buttons(queue.design, blind, said)),
-            said=said,
+            buttons=list(_buttons(queue.design, blind, verdict)),
+            said=verdict,
             cannot_tell=CANNOT_TELL,
             by_you=count_by_rater(self._store, queue, rater),
             rater=rater,
         )
 
     async def take_name(self, request: Request) -> Response:
-        """Keep the rater's name and give the first record."""
+        """Remember the rater's name and show the first record."""
         self._pages.refuse_writing()
         rater = checked_rater((await form_of(request)).get("name", ""))
         answer = await run_in_threadpool(self._next, request, rater)
@@ -151,7 +151,7 @@ class _QueuePages:
         return answer
 
     async def take_next(self, request: Request) -> Response:
-        """Store the comment, pass the record over if nothing was said of it, and give the next one."""
+        """Store the comment, skip the record if it got no verdict, and show the next one."""
         self._pages.refuse_writing()
         rater = checked_rater(author_of(request))
         form = await form_of(request)
@@ -205,11 +205,11 @@ class _QueuePages:
         return named_queue(self._store, request.path_params["queue"])
 
 
-def _buttons(design: QueueDesign, record: BlindRecord, said: str) -> Iterator[VerdictButton]:
+def _buttons(design: QueueDesign, record: BlindRecord, verdict: str) -> Iterator[VerdictButton]:
     """The verdicts of a form, each with a key where there are few; none for free text."""
     for at, (value, text) in enumerate(_verdicts(design, record), 1):
         key = value if design.form.kind == "scale" else str(at)
-        yield VerdictButton(value, text, key if key in set("123456789") else "", chosen=value == said)
+        yield VerdictButton(value, text, key if key in set("123456789") else "", chosen=value == verdict)
 
 
 def _verdicts(design: QueueDesign, record: BlindRecord) -> list[tuple[str, str]]:
@@ -228,8 +228,8 @@ def _verdicts(design: QueueDesign, record: BlindRecord) -> list[tuple[str, str]]
 
 def _drawn(design: QueueDesign) -> list[tuple[str, str]]:
     """How the records were drawn, in words."""
-    drawn: Any = design.drawn
-    facts = [("drawn", str(drawn.get("method", ""))), ("condition", str(drawn.get("where") or ""))]
-    for name, part in (drawn.get("strata") or {}).items():
-        facts.append((name, f"{part['drawn']:,} of {part['records']:,} records"))
+    draw: Any = design.drawn
+    facts = [("drawn", str(draw.get("method", ""))), ("condition", str(draw.get("where") or ""))]
+    for name, stratum in (draw.get("strata") or {}).items():
+        facts.append((name, f"{stratum['drawn']:,} of {stratum['records']:,} records"))
     return [(name, text) for name, text in facts if text]

@@ -1,4 +1,4 @@
-"""What a score says of a record, as a cell of a table shows it: its colour, its value, and why; repeats together."""
+"""Verdicts of a score as cells of a table: state for the colour, value and reason; equal ones of repeats together."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Cell = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class VerdictWords:
-    """How the scores of one run are said.
+    """How the scores of one run are put into words.
 
     Args:
-        sides: both targets of a run that judges pairs; empty of others.
+        sides: both targets of a run that judges pairs; empty for other runs.
         infos: what scorers declare of their scores.
-        verdicts: scores whose only values are 0 and 1: of a rating from 1 to 5, or of a count, a value of 1 must be
-            shown as such.
+        verdicts: scores whose only values are 0 and 1, shown as wrong and right: a value of 1 of a rating from 1 to 5,
+            or of a count, is shown as 1.
     """
 
     sides: tuple[str, ...]
@@ -51,7 +51,7 @@ class VerdictWords:
 
     @classmethod
     def plain(cls, run: Run) -> VerdictWords:
-        """Those of a run whose summary is not at hand: the value of every score is said."""
+        """Those of a run without its summary: every score is shown as its value."""
         return cls(_sides(run), run.score_infos, frozenset())
 
     def cell(self, record: Record, name: str) -> Cell:
@@ -87,11 +87,11 @@ def score_state(score: Score) -> str:
 def counted_cells(cells: Iterable[Cell]) -> tuple[tuple[Cell, int], ...]:
     """Each different state and text with the reason of the first repeat that has it, and how many have it.
 
-    They stay in the order of the records, in every column of a row, so that outputs stand beside their own verdicts.
+    They stay in the order of the records, in every column of a row, so that outputs are next to their own verdicts.
     """
     listed = tuple(cells)
-    first: dict[tuple[str, str], str] = {}
+    first_reasons: dict[tuple[str, str], str] = {}
     for state, text, reason in listed:
-        first.setdefault((state, text), reason)
+        first_reasons.setdefault((state, text), reason)
     times = Counter((state, text) for state, text, _ in listed)
-    return tuple(((state, text, first[state, text]), n) for (state, text), n in times.items())
+    return tuple(((state, text, first_reasons[state, text]), n) for (state, text), n in times.items())

@@ -1,9 +1,9 @@
-"""What the list says of a run's result, cost and time: read from the store, or computed by one thread.
+"""The result, cost and time of runs in the list: read from the store, or computed by one thread.
 
-Figures are stored when an evaluation ends, so that the first look at a store reads them. What is not there (of a run
-that is running or was killed, of an older store, of a baseline that was pinned since) one thread computes, newest run
-first, and stores where the viewer may write; a page waits an instant for it, and fetches what is not there by then when
-it is. A finished run does not change, and neither does its difference to another finished one.
+Figures are stored when an evaluation ends, so that the first page reads them. Missing ones (of a run that is running or
+was killed, of an older store, of a baseline that was pinned since) are computed by one thread, newest run first, and
+stored where the viewer may write; a page waits a moment for them, and fetches later what is not ready by then. A
+finished run does not change, and neither does its difference to another finished one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from steelyard.store.latency import Latency
 
 PATIENCE_S: Final = 0.1
-"""How long a page waits for figures that were never computed: of ten small runs they are there by then."""
+"""How long a page waits for figures that were never computed: enough for those of ten small runs."""
 _MOST_KEPT: Final = 5_000
 _MOST_SUMMARIES: Final = 200
 
@@ -48,7 +48,7 @@ VERDICTS: Final[Mapping[Verdict, str]] = {
     "inconclusive": "? cannot tell",
     "none": "",
 }
-"""Beside a difference, since a colour alone says nothing to some."""
+"""Text next to a difference, as not everybody can tell the colours apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +116,15 @@ class FigureCache:
         self._computing.shutdown(wait=False, cancel_futures=True)
 
     def later(self, task: Callable[..., object], *arguments: Any) -> None:
-        """Run a task in that thread, after what is queued; a page that needs the same meets its errors by itself."""
+        """Run a task in that thread, after what is queued; its errors are ignored: a page that needs it shows them."""
         self._computing.submit(task, *arguments)
 
     def of(
         self, runs: Sequence[Run], baselines: Mapping[tuple[str, str], Run], *, patience_s: float = PATIENCE_S
     ) -> tuple[dict[str, RunFigures], dict[str, BaselineDifference]]:
-        """Figures by run id, and differences by run id, as far as they are there within the patience.
+        """Figures by run id, and differences by run id, as far as they are ready within `patience_s`.
 
-        Of a run that is running the figures may be those of a moment before.
+        For a run that is running the figures may be those of a moment before.
 
         Args:
             runs: in the order in which they are computed.
@@ -142,35 +142,35 @@ class FigureCache:
             run.id: self._future(keys[run.id], self._against, against[run.id], run) for run in runs if run.id in against
         }
         wait([*figures.values(), *compared.values()], timeout=patience_s)
-        there = {ident: future.result() for ident, future in figures.items() if future.done()}
-        self._newest |= {run.id: there[run.id] for run in runs if run.id in there and run.state == "running"}
+        ready = {ident: future.result() for ident, future in figures.items() if future.done()}
+        self._newest |= {run.id: ready[run.id] for run in runs if run.id in ready and run.state == "running"}
         before = {ident: self._newest[ident] for ident in figures if ident in self._newest}
-        return before | there, {ident: future.result() for ident, future in compared.items() if future.done()}
+        return before | ready, {ident: future.result() for ident, future in compared.items() if future.done()}
 
     @staticmethod
     def compares(run: Run, baselines: Mapping[tuple[str, str], Run]) -> bool:
-        """Whether a run is compared with its baseline: only a finished one: a part of the samples decides nothing."""
+        """Whether a run is compared with its baseline: only when finished, as a part of the samples is not enough."""
         baseline = baselines.get((run.suite, run.kind))
         return baseline is not None and baseline.id != run.id and run.state == "finished"
 
     def _read_stored(self, figures: Mapping[Hashable, ComputedOf], differences: Mapping[Hashable, ComputedOf]) -> None:
-        """Take what is stored of all that was neither read nor computed yet."""
-        asked = {key: of for key, of in [*figures.items(), *differences.items()] if key not in self._futures}
-        if not asked:
+        """Read the stored figures that were neither read nor computed yet."""
+        missing = {key: of for key, of in [*figures.items(), *differences.items()] if key not in self._futures}
+        if not missing:
             return
-        with next(iter(asked.values())).runs[0].store.reading() as connection:
-            found = read_computed(connection, asked)
-        for key, plain in found.items():
-            *_, run = asked[key].runs
+        with next(iter(missing.values())).runs[0].store.reading() as connection:
+            stored = read_computed(connection, missing)
+        for key, plain in stored.items():
+            *_, run = missing[key].runs
             try:
                 if key in figures:
-                    shown: object = figures_of(run, ListFigures.of_json(plain))
+                    result: object = figures_of(run, ListFigures.of_json(plain))
                 else:
-                    shown = _shown_difference(asked[key].runs[0], HeadlineDifference.of_json(plain))
+                    result = _shown_difference(missing[key].runs[0], HeadlineDifference.of_json(plain))
             except (TypeError, ValueError):
                 continue  # of another version: it is computed
             self._futures[key] = future = Future[Any]()
-            future.set_result(shown)
+            future.set_result(result)
 
     def _future(self, key: Hashable, compute: Callable[..., Any], *runs: Run) -> Future[Any]:
         future = self._futures.pop(key, None)
@@ -185,19 +185,19 @@ class FigureCache:
         """The summary of a run, computed once, without looking for damage in every body.
 
         Args:
-            run: of which.
+            run: the run.
             raters: the state of labels that it is to count; a list shows none of them.
         """
         with self._lock:
             key = (*state_of(run), *raters)
-            found = self._summaries.get(key)
-            if found is None:
-                self._summaries[key] = found = kept_summary(run) if self._keep else run.quick_summary()
+            summary = self._summaries.get(key)
+            if summary is None:
+                self._summaries[key] = summary = kept_summary(run) if self._keep else run.quick_summary()
                 if is_large([run]):
                     give_back([run])
                 while len(self._summaries) > _MOST_SUMMARIES:
                     self._summaries.pop(next(iter(self._summaries)))
-            return found
+            return summary
 
     def _figures(self, run: Run) -> RunFigures:
         try:
@@ -244,8 +244,8 @@ def cost_text(money: Mapping[str, float]) -> str:
 
 
 def _latency_of(latency: Latency) -> str:
-    what = "answered attempts of the target's models" if latency.of_models else "a record, scoring included"
-    return f"seconds of {what}, median and 95th percentile of {latency.n:,} samples"
+    measured = "answered attempts of the target's models" if latency.of_models else "a record, scoring included"
+    return f"seconds of {measured}, median and 95th percentile of {latency.n:,} samples"
 
 
 def seconds_text(seconds: float) -> str:

@@ -1,7 +1,7 @@
-"""Which runs the list shows: `finished and errors > 0`, `tag = v2 and age < 7`, or words that a run must have.
+"""Filters of the list of runs: `finished and errors > 0`, `tag = v2 and age < 7`, or words that a run must have.
 
-The parts of a filter are those of a condition on samples (`analysis.conditions`), about what the table of runs knows;
-scores are left out of it, since they would have to be computed for every run of the store first.
+The parts of a filter have the form of a condition on samples (`analysis.conditions`), about columns of the table of
+runs; scores are left out, since they would have to be computed for every run of the store first.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NUMBERS: Final = ("done", "planned", "errors", "age")
 
 @dataclass(frozen=True, slots=True)
 class MarkedRun:
-    """A run of the list with all that a filter asks of it, read once.
+    """A run of the list with all that filters need, read once.
 
     Args:
         run: the run.
@@ -70,8 +70,8 @@ class MarkedRun:
         run = self.run
         if name == "tag":
             return self.marks.tags
-        own = {"suite": run.suite, "target": run.target, "id": run.id, "state": self.state}
-        value = own.get(name) if name in own else self.target_tags.get(name)
+        own_texts = {"suite": run.suite, "target": run.target, "id": run.id, "state": self.state}
+        value = own_texts.get(name) if name in own_texts else self.target_tags.get(name)
         return () if value is None else (value,)
 
     def number(self, name: str, now: datetime) -> float:
@@ -86,38 +86,37 @@ def filtered(listed: Iterable[MarkedRun], text: str, now: datetime) -> list[Mark
 
     Args:
         listed: all runs.
-        text: parts joined by `and`; what has no sign and is not a word of the filter has to occur in the run's id,
-        suite,
-            target, state or tags, word by word. "" is all.
-        now: ages are up to this moment.
+        text: parts joined by `and`; a part without a sign that is not a word of the filter has to occur, word by word,
+            in the run's id, suite, target, state or tags. "" is all.
+        now: the moment up to which ages count.
 
     Raises:
-        ConfigError: a part that cannot be meant, with the nearest name.
+        ConfigError: a part that is not valid, with the nearest name.
     """
     everything = list(listed)
     if not text.strip():
         return everything
-    target_tags = {name for each in everything for name in each.target_tags}
+    target_tags = {name for marked in everything for name in marked.target_tags}
     tests = [_test_of(part, target_tags, now) for part in condition_parts(text, "finished")]
-    return [each for each in everything if all(test(each) for test in tests)]
+    return [marked for marked in everything if all(test(marked) for test in tests)]
 
 
 def _test_of(part: ConditionPart, target_tags: Collection[str], now: datetime) -> Callable[[MarkedRun], bool]:
     name, sign = part.name, part.sign
     if not sign:
         if name.lower() in _WORDS:
-            return lambda each: each.has(name.lower())
+            return lambda marked: marked.has(name.lower())
         words = name.lower().split()
-        return lambda each: all(word in each.text for word in words)
+        return lambda marked: all(word in marked.text for word in words)
     if name in _NUMBERS:
         number = _number(part)
-        return lambda each: _SIGNS[sign](each.number(name, now), number)
+        return lambda marked: _SIGNS[sign](marked.number(name, now), number)
     if name not in _TEXTS and name not in target_tags:
-        known = [*_TEXTS, *_NUMBERS, *target_tags]
-        raise ConfigError(f"runs have no {name!r}{did_you_mean(name, known)}")
+        names = [*_TEXTS, *_NUMBERS, *target_tags]
+        raise ConfigError(f"runs have no {name!r}{did_you_mean(name, names)}")
     if sign not in {"=", "!="}:
         raise ConfigError(f"{name}{sign}{part.value}: texts can only be compared by = or !=")
-    return lambda each: (part.value in each.texts(name)) == (sign == "=")
+    return lambda marked: (part.value in marked.texts(name)) == (sign == "=")
 
 
 def _number(part: ConditionPart) -> float:
@@ -131,9 +130,9 @@ def _number(part: ConditionPart) -> float:
 def completions(listed: Iterable[MarkedRun]) -> list[str]:
     """Completions of a part of a filter, for the list that opens while somebody types."""
     everything = list(listed)
-    tags = sorted({tag for each in everything for tag in each.marks.tags})
-    target_tags = sorted({pair for each in everything for pair in each.target_tags.items()})
-    suites = sorted({each.run.suite for each in everything})
+    tags = sorted({tag for marked in everything for tag in marked.marks.tags})
+    target_tags = sorted({pair for marked in everything for pair in marked.target_tags.items()})
+    suites = sorted({marked.run.suite for marked in everything})
     return [
         *_WORDS,
         *(f"{name} > " for name in ("errors", "done")),

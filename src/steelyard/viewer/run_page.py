@@ -39,9 +39,9 @@ from steelyard.viewer.run_figures import BaselineDifference
 from steelyard.viewer.sample_columns import SampleColumn, sample_columns
 
 _ROWS: Final = 50
-"""Records on a page of samples, and those of the last sample that are left."""
+"""Records on a page of samples; the other repeats of the last sample are added."""
 _QUERY: Final = ("where", "search", "sort", "after", "before", "against")
-"""What an address may say of the samples that are shown."""
+"""Parameters of the query that select the samples."""
 _INPUT: Final = 160
 """Characters of an input, an output and a reason in a row; the sample's own page shows them whole."""
 _OUTPUT: Final = 120
@@ -53,11 +53,11 @@ _MOST_LABELS: Final = 50
 """Conditions on labels among the completions, with values of at most so many letters."""
 _MOST_LETTERS: Final = 60
 _NO_NAME: Final = re.compile(r'[=!<>"\s]')
-"""What the name of a label has none of in a condition."""
+"""Characters that the name of a label cannot have in a condition."""
 _MOST_OTHERS: Final = 50
-"""Runs among those that a list can be held against; an address may name any."""
+"""Runs offered for a comparison with this one; an address may name any."""
 _NOT_HERE: Final = frozenset({"conclusion", "targets"})
-"""Sections of the report that the head of the page says in another form."""
+"""Sections of the report that the head of the page shows in another form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class SampleRow:
 
     Args:
         id: of the sample.
-        cells: per shown column its texts, likewise: the state of a score (for the colour), the text, and the reason
-            of the first such repeat; state and reason are "" where there are none.
+        cells: per shown column its different texts with their numbers of repeats; each with the state of a score (for
+            the colour) and the reason of the first such repeat, "" where there are none.
         address: of the sample's page, with the list and the place in it.
     """
 
@@ -78,7 +78,7 @@ class SampleRow:
 
 @dataclass(frozen=True, slots=True)
 class CountCard:
-    """How many records came to an outcome, the condition that lists them, and whether it leaves the score in doubt."""
+    """How many records have an outcome, the condition that lists them, and whether they make the score uncertain."""
 
     name: str
     count: int
@@ -157,7 +157,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
 
 @dataclass(frozen=True, slots=True)
 class SampleView:
-    """Which columns the list of samples shows, which of them the address names, and how scores are said."""
+    """The columns of the list of samples, which of them the address names, and the words for scores."""
 
     columns: tuple[SampleColumn, ...]
     chosen: Sequence[str]
@@ -166,9 +166,9 @@ class SampleView:
 
 @dataclass(frozen=True, slots=True)
 class SampleList:
-    """A page of samples: its rows, how many match in all, what lies beside it, and what to know of the search.
+    """A page of samples: its rows, how many match in all, the neighbouring pages, and a note on the search.
 
-    `awaited` is the query of the same page as it is once the index of the search is there; "" where it is.
+    `awaited` is the query that asks for the same page once the search index is made; "" where it is.
     """
 
     rows: tuple[SampleRow, ...]
@@ -180,25 +180,25 @@ class SampleList:
     awaited: str
 
 
-def _samples(pages: Pages, run: Run, given: Mapping[str, str], view: SampleView) -> SampleList:
-    against = pages.run_of(given["against"]) if given["against"] else None
+def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView) -> SampleList:
+    against = pages.run_of(query["against"]) if query["against"] else None
     if against is not None:
-        refuse_unlike(list({each.id: each for each in (against, run)}.values()))
-    found = pages.searches.found(run, given["search"]) if given["search"] else None
+        refuse_unlike(list({compared.id: compared for compared in (against, run)}.values()))
+    matches = pages.searches.found(run, query["search"]) if query["search"] else None
     page = run.page(
-        given["after"],
+        query["after"],
         _ROWS,
-        before=given["before"],
-        where=given["where"],
-        search=found or "",
-        sort=given["sort"],
+        before=query["before"],
+        where=query["where"],
+        search=matches or "",
+        sort=query["sort"],
         against=against,
         by_sample=True,
     )
-    kept: dict[str, str | Sequence[str]] = {
-        name: given[name] for name in ("where", "search", "sort", "against") if given[name]
+    list_query: dict[str, str | Sequence[str]] = {
+        name: query[name] for name in ("where", "search", "sort", "against") if query[name]
     }
-    kept["columns"] = view.chosen
+    list_query["columns"] = view.chosen
     rows: dict[str, list[Record]] = {}
     places: dict[str, str] = {}
     for record, (no, repeat) in zip(page.records, page.places, strict=True):
@@ -206,21 +206,23 @@ def _samples(pages: Pages, run: Run, given: Mapping[str, str], view: SampleView)
         places.setdefault(record.sample.id, f"{no}.{repeat}")
     return SampleList(
         tuple(
-            _row(records, view, sample_address(pages.address, run.id, ident, **kept, at=places[ident]))
+            _row(records, view, sample_address(pages.address, run.id, ident, **list_query, at=places[ident]))
             for ident, records in rows.items()
         ),
         page.total or 0,
         page.after,
         page.before,
-        pages.query(**kept),
+        pages.query(**list_query),
         page.note,
-        pages.query(**kept, after=given["after"], before=given["before"], awaited="1") if found and found.grows else "",
+        pages.query(**list_query, after=query["after"], before=query["before"], awaited="1")
+        if matches and matches.grows
+        else "",
     )
 
 
 def _row(records: list[Record], view: SampleView, address: str) -> SampleRow:
-    shown = (column for column in view.columns if column.shown)
-    cells = (counted_cells(_cell(record, column, view.words) for record in records) for column in shown)
+    shown_columns = (column for column in view.columns if column.shown)
+    cells = (counted_cells(_cell(record, column, view.words) for record in records) for column in shown_columns)
     return SampleRow(records[0].sample.id, tuple(cells), address)
 
 
@@ -254,7 +256,7 @@ def _output(record: Record, sides: tuple[str, ...]) -> str:
 
 
 def _cards(run: Run, summary: RunSummary) -> Iterator[CountCard]:
-    """Only what there is: a card of a zero says nothing."""
+    """The cards of outcomes that occur."""
     score = summary.score(summary.primary)
     name = summary.primary
     if not is_judging(run.manifest):
@@ -269,7 +271,7 @@ def _cards(run: Run, summary: RunSummary) -> Iterator[CountCard]:
 
 
 def _wrong_cards(run: Run, name: str) -> Iterator[CountCard]:
-    """What is wrong by the main score, which the figure above is of, apart from what is wrong by any other."""
+    """Cards of records that are wrong by the main score, and of those that are wrong by any score."""
     wrong = run.page(n=1, where="wrong").total or 0
     info = run.score_infos.get(name)
     by_main, where = wrong, "wrong"
@@ -313,24 +315,24 @@ def _completions(run: Run, groups: Sequence[GroupLink], labels: Sequence[Label],
 def _label_conditions(labels: Sequence[Label]) -> list[str]:
     """Conditions on labels with short values, as far as they can be written."""
     values = ((label.name, cell_text(label.value)) for label in labels)
-    found = (
+    conditions = (
         f"{LABEL}{name} = {quoted}"
         for name, value in values
         if len(value) <= _MOST_LETTERS and not _NO_NAME.search(name) and value.isprintable()
         if (quoted := quoted_value(value))
     )
-    return list(dict.fromkeys(found))[:_MOST_LABELS]
+    return list(dict.fromkeys(conditions))[:_MOST_LABELS]
 
 
 def _others(pages: Pages, run: Run) -> list[tuple[str, str]]:
     """Runs that this one can be compared with, id and name: the pinned baseline first, then the newest."""
     baseline = pages.baselines().get((run.suite, run.kind))
-    alike = [each for each in pages.store.runs() if (each.suite, each.kind) == (run.suite, run.kind)]
-    first = [each for each in alike if baseline and each.id == baseline.id]
-    ordered = {each.id: each for each in (*first, *alike) if each.id != run.id}.values()
+    same_suite = [other for other in pages.store.runs() if (other.suite, other.kind) == (run.suite, run.kind)]
+    pinned = [other for other in same_suite if baseline and other.id == baseline.id]
+    ordered = {other.id: other for other in (*pinned, *same_suite) if other.id != run.id}.values()
     return [
-        (each.id, f"{each.target} {each.id}{', the baseline' if each in first else ''}")
-        for each in list(ordered)[:_MOST_OTHERS]
+        (other.id, f"{other.target} {other.id}{', the baseline' if other in pinned else ''}")
+        for other in list(ordered)[:_MOST_OTHERS]
     ]
 
 
@@ -340,7 +342,7 @@ def runs_beside(pages: Pages, run: Run) -> tuple[str, str]:
     Raises:
         ConfigError: it was deleted while its page was made.
     """
-    ids = [each.id for each in reversed(pages.store.runs())]
+    ids = [stored.id for stored in reversed(pages.store.runs())]
     if run.id not in ids:
         raise ConfigError(f"run {run.id} was deleted meanwhile")
     at = ids.index(run.id)
@@ -348,27 +350,27 @@ def runs_beside(pages: Pages, run: Run) -> tuple[str, str]:
 
 
 def run_sections(run: Run, summary: RunSummary, pairwise: Pairwise) -> list[Section]:
-    """The sections of the run's report but for those that the head of the page says."""
+    """The sections of the run's report without those that the head of the page shows."""
     content = ReportContent((run,), None, None, pairwise, (summary,))
     return [section for section in map(_without_state, report_sections(content, "html")) if section]
 
 
 def _without_state(section: Section) -> Section:
-    """Empty where the head of the page says it in another form; alarms without that of a run that is not complete."""
+    """A section, empty where the head of the page shows it; alarms come without that of an incomplete run."""
     if section.key in _NOT_HERE:
         return Section("")
-    kept = tuple(note for note in section.notes if note.term != "Not complete")
-    return replace(section, notes=kept) if section.key == "alarms" else section
+    notes = tuple(note for note in section.notes if note.term != "Not complete")
+    return replace(section, notes=notes) if section.key == "alarms" else section
 
 
 def key_figures(
     summary: RunSummary, pairwise: Pairwise, difference: BaselineDifference | None
 ) -> tuple[KeyFigure, ...]:
-    """The result of a run as one large figure, coloured by what it is against the pinned baseline.
+    """The result of a run as one large figure, coloured by its difference to the pinned baseline.
 
     Args:
         summary: of the run.
-        pairwise: what a judging run says of its pair, which is its result then.
+        pairwise: the result of a run that judges pairs.
         difference: to the baseline; None where there is none, or it is not computed yet.
     """
     if pairwise.preferences:

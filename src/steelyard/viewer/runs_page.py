@@ -1,4 +1,4 @@
-"""The list of runs: what each is, how far it is, what it says and what it cost; and marks for those that are chosen."""
+"""The list of runs: the progress, result and cost of each; and a form that marks the chosen ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHOWN: Final = 50
 """Runs on one page."""
 _PATIENCE_OF_A_FILE_S: Final = 60.0
 _GIVEN: Final = ("filter", "suite", "state", "archived", "group", "page")
-"""What an address may say of the runs that are shown."""
+"""Parameters of the query that select the runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +64,15 @@ def runs_routes(pages: Pages) -> list[Route]:
         listed = _listed(pages)
         now = datetime.now(UTC)
         try:
-            found, fault = filtered(_chosen(listed, given), given["filter"], now), ""
+            matches, fault = filtered(_chosen(listed, given), given["filter"], now), ""
         except ConfigError as error:
-            found, fault = [], str(error)
+            matches, fault = [], str(error)
         if given["group"]:
-            found.sort(key=lambda each: each.run.suite)  # the order within a suite stays
-        page = _number_of(given["page"], -(-len(found) // _SHOWN))
+            matches.sort(key=lambda marked: marked.run.suite)  # the order within a suite stays
+        page = _number_of(given["page"], -(-len(matches) // _SHOWN))
         # A file cannot have its figures filled in later.
         patience_s = _PATIENCE_OF_A_FILE_S if asks_for_file(request) else PATIENCE_S
-        rows = _rows(pages, found[(page - 1) * _SHOWN : page * _SHOWN], listed, now, patience_s)
+        rows = _rows(pages, matches[(page - 1) * _SHOWN : page * _SHOWN], listed, now, patience_s)
         scores = {row.figures.score for row in rows if row.figures and row.figures.score}
         part: dict[str, Any] = {
             "title": score_title(next(iter(scores))) if len(scores) == 1 else "Score",
@@ -87,11 +87,11 @@ def runs_routes(pages: Pages) -> list[Route]:
             "fault": fault,
             "waiting": any(row.figures is None or row.computing for row in rows),
             "compared": any(row.difference for row in rows),
-            "found": len(found),
+            "found": len(matches),
             "total": len(listed),
-            "hidden": sum(each.marks.archived for each in listed) if not given["archived"] else 0,
+            "hidden": sum(marked.marks.archived for marked in listed) if not given["archived"] else 0,
             "page": page,
-            "pages": -(-len(found) // _SHOWN),
+            "pages": -(-len(matches) // _SHOWN),
             "link": lambda **changed: pages.address("/", **{**given, "page": "", **changed}),
         }
         if request.headers.get("hx-target", "").endswith("#runs"):
@@ -100,7 +100,7 @@ def runs_routes(pages: Pages) -> list[Route]:
             request,
             "runs.html.j2",
             "runs",
-            suites=sorted({each.run.suite for each in listed}),
+            suites=sorted({marked.run.suite for marked in listed}),
             states=STATES,
             words=completions(listed),
             query=pages.query(**{name: value for name, value in given.items() if value}),
@@ -118,42 +118,42 @@ def _listed(pages: Pages) -> list[MarkedRun]:
     ]
 
 
-def _chosen(listed: Sequence[MarkedRun], given: dict[str, str]) -> list[MarkedRun]:
-    """The runs of a suite and a state; archived ones where they are asked for, in the filter or beside it."""
-    archived = bool(given["archived"]) or "archived" in given["filter"]
+def _chosen(listed: Sequence[MarkedRun], query: dict[str, str]) -> list[MarkedRun]:
+    """The runs of a suite and a state; archived ones where the filter or the query asks for them."""
+    archived = bool(query["archived"]) or "archived" in query["filter"]
     return [
-        each
-        for each in listed
-        if given["suite"] in {"", each.run.suite}
-        and given["state"] in {"", each.state}
-        and (archived or not each.marks.archived)
+        marked
+        for marked in listed
+        if query["suite"] in {"", marked.run.suite}
+        and query["state"] in {"", marked.state}
+        and (archived or not marked.marks.archived)
     ]
 
 
 def _number_of(page: str, most: int) -> int:
-    """A page that there is, whatever the address says."""
+    """The number of an existing page, whatever the address says."""
     return min(max(1, int(page) if page.isascii() and page.isdecimal() and len(page) < 10 else 1), max(1, most))
 
 
 def _rows(
     pages: Pages, shown: Sequence[MarkedRun], listed: Sequence[MarkedRun], now: datetime, patience_s: float
 ) -> list[RunRow]:
-    pinned = baselines((each.run for each in listed), {each.run.num: each.marks for each in listed})
-    figures, differences = pages.figures.of([each.run for each in shown], pinned, patience_s=patience_s)
+    pinned = baselines((marked.run for marked in listed), {marked.run.num: marked.marks for marked in listed})
+    figures, differences = pages.figures.of([marked.run for marked in shown], pinned, patience_s=patience_s)
     return [
         RunRow(
-            each.run,
-            each.state,
-            each.marks,
-            tuple(each.target_tags.items()),
-            figures.get(each.run.id),
-            differences.get(each.run.id),
-            pages.figures.compares(each.run, pinned) and each.run.id not in differences,
-            age_text(now - each.run.created),
-            each.run.created.isoformat(timespec="seconds"),
-            baseline_refusal(each.run),
+            marked.run,
+            marked.state,
+            marked.marks,
+            tuple(marked.target_tags.items()),
+            figures.get(marked.run.id),
+            differences.get(marked.run.id),
+            pages.figures.compares(marked.run, pinned) and marked.run.id not in differences,
+            age_text(now - marked.run.created),
+            marked.run.created.isoformat(timespec="seconds"),
+            baseline_refusal(marked.run),
         )
-        for each in shown
+        for marked in shown
     ]
 
 

@@ -1,7 +1,7 @@
 """The columns of a table of samples: which there are, and which of them are shown.
 
-An address names the columns that a reader chose (`columns=input&columns=score.f1`); without any, those are shown that
-say something about this run: a column that is empty or zero for every record waits in the picker.
+An address names the columns that a reader chose (`columns=input&columns=score.f1`); without any, a column that is empty
+or zero for every record is not shown, and can be chosen in the picker.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from steelyard.analysis.numbers import score_title
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 
 SCORE: Final = "score."
-"""Before the name of a score, which may be `input` too."""
+"""Prefix of scores in keys, as a score may have the name of another column, such as `input`."""
 _MOST_AT_FIRST: Final = 3
 """Further scores that are shown at first: more would push the output off a screen of 1280 pixels."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleColumn:
-    """A column of the table of samples beside the sample's id, which every table has.
+    """A column of the table of samples, in addition to the sample's id, which every table has.
 
     Args:
         key: of the column in an address.
         title: its heading.
         shown: whether the table has it.
-        empty: why it says nothing about this run, in words for the picker; "" where it does.
+        empty: why it is useless for this run, in words for the picker; "" where it is not.
     """
 
     key: str
@@ -37,7 +37,7 @@ class SampleColumn:
 
     @property
     def score(self) -> str:
-        """The score whose values stand in it; "" for a column that is none."""
+        """The score whose values it has; "" for a column of something else."""
         return self.key.removeprefix(SCORE) if self.key.startswith(SCORE) else ""
 
 
@@ -51,23 +51,23 @@ def sample_columns(summary: RunSummary, scores: Collection[str], chosen: Sequenc
             means those that are shown at first.
     """
     has_groups = any(score.group for groups in summary.groups.values() for score in groups)
-    others = [name for name in scores if name != summary.primary]
-    empty = {name: _why_empty(summary.score(name)) for name in others}
-    at_first = [name for name in others if not empty[name]][:_MOST_AT_FIRST]
+    other_scores = [name for name in scores if name != summary.primary]
+    empty = {name: _why_empty(summary.score(name)) for name in other_scores}
+    at_first = [name for name in other_scores if not empty[name]][:_MOST_AT_FIRST]
     columns = (
         SampleColumn("group", "Group", has_groups, "" if has_groups else "empty"),
         SampleColumn("input", "Input", shown=True),
         SampleColumn("reference", "Reference", shown=False),
         SampleColumn("output", "Output", shown=True),
         SampleColumn(f"{SCORE}{summary.primary}", score_title(summary.primary), shown=True),
-        *(SampleColumn(f"{SCORE}{name}", score_title(name), name in at_first, empty[name]) for name in others),
+        *(SampleColumn(f"{SCORE}{name}", score_title(name), name in at_first, empty[name]) for name in other_scores),
         SampleColumn("seconds", "Seconds", shown=False),
     )
     return as_chosen(columns, chosen)
 
 
 def as_chosen(columns: tuple[SampleColumn, ...], chosen: Collection[str]) -> tuple[SampleColumn, ...]:
-    """The columns with those shown that a reader chose; as they are where nothing of it is one of them."""
+    """The columns, of which those that a reader chose are shown; unchanged where no chosen key is known."""
     if not {column.key for column in columns} & {*chosen}:
         return columns
     return tuple(SampleColumn(each.key, each.title, each.key in chosen, each.empty) for each in columns)

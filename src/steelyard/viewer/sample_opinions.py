@@ -31,8 +31,7 @@ class OtherVerdicts:
     Args:
         name: of the run: its suite and target.
         run: its id.
-        verdicts: each score, its value or outcome, and the reason; of several repeats all. Empty of a run that only
-            answered.
+        verdicts: each score, its value or outcome, and the reason, for all repeats. Empty for a run without scores.
     """
 
     name: str
@@ -41,7 +40,7 @@ class OtherVerdicts:
 
 
 def sample_opinions(run: Run, sample: str) -> Mapping[str, Any]:
-    """Values that `sample_body.html.j2` shows beside a run's own scores of a sample.
+    """Values that `sample_body.html.j2` shows next to a run's own scores of a sample.
 
     Args:
         run: that is shown.
@@ -50,12 +49,12 @@ def sample_opinions(run: Run, sample: str) -> Mapping[str, Any]:
     by_repeat: dict[int, list[ShownLabel]] = {}
     for label in labels_of_sample(run, sample):
         by_repeat.setdefault(label.repeat, []).append(_shown(label))
-    others = [_other(other, sample) for other in related_runs(run)]
-    return {"labels": by_repeat, "others": [other for other in others if other is not None]}
+    others = [_other(related, sample) for related in related_runs(run)]
+    return {"labels": by_repeat, "others": [verdicts for verdicts in others if verdicts is not None]}
 
 
 def _other(run: Run, sample: str) -> OtherVerdicts | None:
-    """What another run has of a sample, if only its answer; None where it has no record of it."""
+    """The verdicts of another run on a sample, empty where it has only an answer; None where it has no record of it."""
     records = run.records_of([sample])
     if not records:
         return None

@@ -1,4 +1,4 @@
-"""One sample of a run with all that happened: input, output, scores and why, passages, SQL, messages, calls."""
+"""One sample of a run in detail: input, output, scores with reasons, passages, SQL, messages, calls."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ShownScore:
         reason: whole.
         reading: what was read and by which rule.
         how: how a judge computed it.
-        steps: title -> single decisions (what about, verdict, reason).
+        steps: title -> single decisions (subject, verdict, reason).
         detail: what else the scorer kept: name, value.
     """
 
@@ -155,7 +155,7 @@ class ShownRecord:
 
     @property
     def shares_words(self) -> bool:
-        """Whether reference and output have a word in common: else one would only stand after the other."""
+        """Whether reference and output have a word in common: without one, a diff shows nothing."""
         return any(change.kind == "same" and any(map(str.isalnum, change.text)) for change in self.changes)
 
 
@@ -188,19 +188,19 @@ def read_sample(run: Run, records: Sequence[Record]) -> dict[str, Any]:
         run: of the records.
         records: of one sample, in the order of their repeats; at least one.
     """
-    first = records[0].sample
+    sample = records[0].sample
     sides = sides_of(run.manifest) if is_judging(run.manifest) else ()
     return {
-        "sample": first,
-        "turns": turns_of(first.input),
-        "question": "" if is_messages(first.input) else input_text(first.input),
+        "sample": sample,
+        "turns": turns_of(sample.input),
+        "question": "" if is_messages(sample.input) else input_text(sample.input),
         "options": _options(records),
-        "reference": cell_text(first.reference),
-        "contexts": first.contexts,
-        "expected": [(source_label(source), _source_text(source)) for source in sources_in(first.metadata)],
+        "reference": cell_text(sample.reference),
+        "contexts": sample.contexts,
+        "expected": [(source_label(source), _source_text(source)) for source in sources_in(sample.metadata)],
         "about": [
             (name, cell_text(value))
-            for name, value in without_sources(first.metadata).items()
+            for name, value in without_sources(sample.metadata).items()
             if value not in (None, "")
         ],
         "records": [_shown(record, sides, run) for record in records],
@@ -208,18 +208,18 @@ def read_sample(run: Run, records: Sequence[Record]) -> dict[str, Any]:
 
 
 _OF_LIST: Final = ("where", "search", "sort", "against")
-"""What an address says of the list that a sample was opened from."""
+"""Parameters of the query that describe the list from which a sample was opened."""
 
 
 def _list_query(pages: Pages, request: Request) -> str:
-    kept: dict[str, str | Sequence[str]] = {
+    query: dict[str, str | Sequence[str]] = {
         name: value for name in _OF_LIST if (value := request.query_params.get(name))
     }
-    return pages.query(**kept, columns=request.query_params.getlist("columns"))
+    return pages.query(**query, columns=request.query_params.getlist("columns"))
 
 
 def _records(run: Run, ident: str, at: str) -> tuple[str, list[Record]]:
-    """The place of a sample in its run, and its records: found at once where the address says the place.
+    """The place of a sample in its run, and its records; faster where the address has the place.
 
     Raises:
         ConfigError: there is none.
@@ -242,7 +242,7 @@ def _beside(pages: Pages, request: Request, run: Run, at: str) -> tuple[str, str
     try:
         before = _neighbour(pages, run, {**chosen, "before": at}, columns)
         return before, _neighbour(pages, run, {**chosen, "after": at}, columns)
-    except ConfigError:  # a condition that was typed wrong: the list says so, and the sample is shown all the same
+    except ConfigError:  # an invalid condition: the list reports it, and the sample is shown all the same
         return "", ""
 
 
@@ -252,11 +252,11 @@ def _neighbour(pages: Pages, run: Run, chosen: Mapping[str, str], columns: Seque
     Args:
         pages: make addresses.
         run: whose samples.
-        chosen: what the list is of, and `before` or `after` with the place from where.
+        chosen: the query of the list, and `before` or `after` with the place of this sample.
         columns: that the list shows.
     """
     against = pages.run_of(chosen["against"]) if chosen["against"] else None
-    kept = {name: chosen[name] for name in _OF_LIST}
+    list_query = {name: chosen[name] for name in _OF_LIST}
     page = run.page(
         chosen.get("after", ""),
         1,
@@ -271,7 +271,7 @@ def _neighbour(pages: Pages, run: Run, chosen: Mapping[str, str], columns: Seque
     if not page.records:
         return ""
     at = cursor(page.places[0])
-    return sample_address(pages.address, run.id, page.records[0].sample.id, **kept, columns=columns, at=at)
+    return sample_address(pages.address, run.id, page.records[0].sample.id, **list_query, columns=columns, at=at)
 
 
 def _shown(record: Record, sides: Sequence[str], run: Run) -> ShownRecord:
@@ -316,7 +316,7 @@ def _prompts(run: Run, record: Record) -> Mapping[str, Sequence[Message]]:
 
 
 def _span(score: Score | None, text: str) -> tuple[int, int]:
-    """The place that was read; an empty one at the end where none is known."""
+    """The range of the text that was read; an empty one at its end where none is known."""
     span = score.detail.get("span") if score else None
     if isinstance(span, list) and len(span) == 2 and all(isinstance(at, int) for at in span):
         start, end = span
@@ -336,7 +336,7 @@ def _answers(record: Record, sides: Sequence[str]) -> tuple[tuple[str, str], ...
 def _options(records: Sequence[Record]) -> list[ShownOption]:
     sample = records[0].sample
     keys = set(key_of(sample))
-    read = {
+    read_letters = {
         letter
         for record in records
         for score in record.scores
@@ -345,7 +345,7 @@ def _options(records: Sequence[Record]) -> list[ShownOption]:
     }
     letters = [chr(ord("A") + at) for at in range(len(sample.choices))]
     return [
-        ShownOption(letter, choice, at in keys, letter in read)
+        ShownOption(letter, choice, at in keys, letter in read_letters)
         for at, (letter, choice) in enumerate(zip(letters, sample.choices, strict=True))
     ]
 
@@ -359,7 +359,9 @@ def _score(score: Score, info: ScoreInfo | None, sides: Sequence[str]) -> ShownS
         cell_text(detail.get("confidence")),
         "" if sides else verdict,
     ]
-    rest = {key: value for key, value in detail.items() if key not in _APART | JUDGED and value not in (None, "", [])}
+    other_details = {
+        key: value for key, value in detail.items() if key not in _APART | JUDGED and value not in (None, "", [])
+    }
     steps = tuple(
         (_STEP_NAMES[key], tuple(map(_step, entries)))
         for key in STEPS
@@ -377,12 +379,12 @@ def _score(score: Score, info: ScoreInfo | None, sides: Sequence[str]) -> ShownS
         ", ".join(filter(None, reading)),
         "; ".join(_how(detail)),
         steps,
-        _kept(rest),
+        _kept(other_details),
     )
 
 
 def _said_once(scores: Iterable[ShownScore]) -> Iterator[ShownScore]:
-    """The scores; one that says the same as the one before, as measures of one retrieval do, has its value alone."""
+    """The scores; reason and detail are left out where they repeat those before, as with measures of one retrieval."""
     reason = ""
     detail: tuple[tuple[str, str], ...] = ()
     for score in scores:
@@ -424,7 +426,7 @@ def _how(detail: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _step(step: Any) -> tuple[str, str, str]:
-    """A single decision of a judge: what about, the verdict, the reason."""
+    """A single decision of a judge: the subject, the verdict, the reason."""
     if not isinstance(step, Mapping):
         return cell_text(step), "", ""
     about = step.get("claim") or step.get("guideline") or step.get("context") or step.get("contexts")
@@ -473,7 +475,7 @@ def _passages(record: Record) -> Iterator[ShownPassage]:
 
 
 def _expected_part(record: Record, source: Any, text: str) -> tuple[int, int]:
-    """Where a passage holds what was expected, by its words or by its place in the document; an empty one at the end.
+    """The expected range of a passage, by its words or its place in the document; an empty one at the end if unknown.
 
     Args:
         record: whose sample names the expected sources.
@@ -482,15 +484,15 @@ def _expected_part(record: Record, source: Any, text: str) -> tuple[int, int]:
     """
     begin = source.get("start") if isinstance(source, Mapping) else None
     for expected in sources_in(record.sample.metadata):
-        wanted = _source_text(expected).strip()
-        if wanted and (at := text.find(wanted)) >= 0:
-            return at, at + len(wanted)
+        expected_text = _source_text(expected).strip()
+        if expected_text and (at := text.find(expected_text)) >= 0:
+            return at, at + len(expected_text)
         if not isinstance(expected, Mapping) or not isinstance(begin, int):
             continue
-        first, last = expected.get("start"), expected.get("end")
+        expected_start, expected_end = expected.get("start"), expected.get("end")
         document = expected.get("document") or record.sample.metadata.get("document")
-        if document == source.get("document") and isinstance(first, int) and isinstance(last, int):
-            start, end = (min(max(0, at - begin), len(text)) for at in (first, last))
+        if document == source.get("document") and isinstance(expected_start, int) and isinstance(expected_end, int):
+            start, end = (min(max(0, at - begin), len(text)) for at in (expected_start, expected_end))
             if start < end:
                 return start, end
     return len(text), len(text)
@@ -500,13 +502,13 @@ def _source_text(source: Any) -> str:
     return cell_text(source.get("text")) if isinstance(source, Mapping) else ""
 
 
-def shown_calls(record: Record, shown: str, prompts: Mapping[str, Sequence[Message]]) -> Iterator[ShownCall]:
+def shown_calls(record: Record, output_text: str, prompts: Mapping[str, Sequence[Message]]) -> Iterator[ShownCall]:
     """The calls of a record with their figures, and why attempts failed."""
     for stage, replies in record.replies.items():
         for reply in replies:
             tried = enumerate(reply.attempts, 1)
             faults = tuple(f"attempt {no}: {fault_text(attempt.fault)}" for no, attempt in tried if attempt.fault)
-            text = "" if stage == "target" and reply.text == shown else reply.text
+            text = "" if stage == "target" and reply.text == output_text else reply.text
             prompt = tuple(map(_turn, prompts.get(reply.key, ())))
             yield ShownCall(stage, _figures(reply), faults, text, cell_text(reply.metadata.get("reasoning")), prompt)
 

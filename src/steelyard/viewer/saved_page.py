@@ -1,4 +1,4 @@
-"""Pages as one file each: what a run, a comparison or a history says, to be mailed and opened without a viewer."""
+"""Reports of runs, comparisons and histories as one file each, to be mailed and opened without a viewer."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from steelyard.viewer.single_file import saved_as
 
 
 def saved_routes(pages: Pages) -> list[Route]:
-    """The routes that answer with a file; of several `run=ID` the first is the baseline."""
+    """The routes that answer with a file; with several `run=ID` the first is the baseline."""
 
     def report(request: Request) -> Response:
-        wanted = [ident for ident in request.query_params.getlist("run") if ident]
-        if not wanted:
+        idents = [ident for ident in request.query_params.getlist("run") if ident]
+        if not idents:
             raise ConfigError("name a run to save: /save?run=ID")
-        runs = [pages.run_of(ident) for ident in dict.fromkeys(wanted)]
+        runs = [pages.run_of(ident) for ident in dict.fromkeys(idents)]
         score = request.query_params.get("score") or None
         if is_large(runs):
             give_back(())  # what was computed before is of no use to this
@@ -52,5 +52,5 @@ def _report(pages: Pages, runs: list[Run], score: str | None) -> str:
 
 
 def _file(page: str, name: str) -> Response:
-    """An answer that browsers save: the page's own policy is in the file, ours would not let its script run."""
+    """An answer that browsers save: the file has a policy of its own, as the viewer's would not let its script run."""
     return HTMLResponse(page, headers=saved_as(f"{name}.html"))

@@ -1,4 +1,4 @@
-"""Values of every sample as a cloud of points that lead to their samples: one score in two runs, or two scores."""
+"""Scatter charts of every sample, whose points lead to the samples: one score in two runs, or two scores."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from steelyard.viewer.named_address import sample_address
 from steelyard.viewer.pages import Pages
 
 _MOST_SAMPLES: Final = 20_000
-"""Samples up to which a cloud is drawn: reading more values takes longer than a page may."""
+"""Samples up to which a chart is drawn: reading more values takes longer than a page may."""
 _ROOM: Final = 0.05
-"""Of a scale, beside its ends, so that marks there are whole."""
+"""Share of a scale added at its ends, so that points there are not cut off."""
 _WITHOUT_VERDICT: Final = frozenset({"unparsed", "refused"})
 
 
 def scatter_of(pages: Pages, baseline: Run, other: Run, score: str, second: str) -> ScatterChart | None:
-    """The cloud of two runs on one score, or of two scores of the other run; None where a table says as much.
+    """The chart of two runs on one score, or of two scores of the other run; None where a table shows as much.
 
     Args:
         pages: make addresses.
-        baseline: across, for one score in two runs.
-        other: upright; the run whose samples the points lead to.
-        score: across.
-        second: a further score of `other`, upright; "" for the same score.
+        baseline: on the x axis, for one score in two runs.
+        other: on the y axis; the run whose samples the points lead to.
+        score: on the x axis.
+        second: a further score of `other`, on the y axis; "" for the same score.
     """
     if max(baseline.done, other.done) > _MOST_SAMPLES:
         return None
@@ -75,7 +75,7 @@ def _points(pages: Pages, run: Run, pairs: Mapping[str, tuple[float, float]], ba
 
 
 def _domain(run: Run, score: str) -> tuple[float, float] | None:
-    """The declared scale of a score with room beside its ends; None where it has none."""
+    """The declared scale of a score with room at its ends; None where it has none."""
     info = run.score_infos.get(score)
     if info is None or info.range is None:
         return None

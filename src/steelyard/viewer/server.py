@@ -1,4 +1,4 @@
-"""The application and its server: routes, files of our own, and the socket that is listened on."""
+"""The application and its server: routes, static files, and the listening socket."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ _FILES: Final = {
     "report.css": (("report.templates", "report.css"),),
     "viewer.css": (("viewer.static", "viewer.css"),),
     "viewer.js": (("viewer.static", "viewer.js"),),
-    # One file: htmx looks at the page right after its script has run, and a script that arrives later extends nothing.
+    # One file: htmx processes the page right after its script has run, so a script that arrives later extends nothing.
     "htmx.js": ((_HTMX, "htmx.min.js"), (_HTMX, "hx-csp.min.js"), (_HTMX, "hx-sse.min.js")),
 }
-"""Every file that is served, and the (folder, file) that it is made of: nothing else is, whatever an address says."""
+"""Every file that is served, and the (folder, file) pairs that it is made of; no other file is served."""
 DEFAULT_PORT: Final = 7533
 _PREFIX: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)+")
 _OWN_PATHS: Final = frozenset(
     {"codes", "compare", "data", "export", "history", "live", "marks", "queue", "run", "save", "static"}
 )
-"""First parts of paths. Of `/run/ID` behind the prefix `/run` nobody could say whether the prefix was removed."""
+"""First parts of paths. With the prefix `/run` it would be unclear whether a proxy has removed it from `/run/ID`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ViewerOptions:
 
     Args:
         store: a file, or the address of a PostgreSQL schema; None is the default store.
-        host: the address that is listened on.
+        host: the address to listen on.
         port: 0 takes a free one.
         hosts: further names that a Host header may hold, without ports.
         root_path: the prefix under which a proxy serves the viewer; "" is none.
@@ -69,7 +69,7 @@ class ViewerOptions:
         token_file: keeps the token for the next start; made where it is missing.
 
     Raises:
-        ConfigError: an address or a prefix that cannot be meant.
+        ConfigError: an address or a prefix that is not valid.
     """
 
     store: str | None = None
@@ -107,10 +107,10 @@ class ViewerOptions:
     @property
     def access(self) -> Access:
         """The settings of the guard."""
-        named = {host.lower() for host in self.hosts}
-        own = f"[{self.host}]" if ":" in self.host else self.host
+        allowed = {host.lower() for host in self.hosts}
+        own_host = f"[{self.host}]" if ":" in self.host else self.host
         token = self.token or (kept_token(self.token_file) if self.token_file else new_token())
-        return Access(token, frozenset({*named, own} - LOOPBACK), self.root_path)
+        return Access(token, frozenset({*allowed, own_host} - LOOPBACK), self.root_path)
 
 
 def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGIApp:
@@ -147,7 +147,7 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
 
 
 def bound(options: ViewerOptions) -> socket.socket:
-    """The socket that is listened on.
+    """The listening socket.
 
     Raises:
         ConfigError: the address is taken or not of this machine.
@@ -182,8 +182,8 @@ def serve(options: ViewerOptions, *, started: Callable[[str], None]) -> None:
         listening = bound(options)
         port = listening.getsockname()[1]
         host = f"[{options.host}]" if ":" in options.host else options.host
-        shown = next(iter(options.hosts), host) if options.host in {"0.0.0.0", "::"} else host  # noqa: S104  # as above
-        started(f"http://{shown}:{port}{access.root_path}/?token={access.token}")
+        public_host = next(iter(options.hosts), host) if options.host in {"0.0.0.0", "::"} else host  # noqa: S104  # as above
+        started(f"http://{public_host}:{port}{access.root_path}/?token={access.token}")
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -199,14 +199,14 @@ def serve(options: ViewerOptions, *, started: Callable[[str], None]) -> None:
 
 @cache
 def _part(name: str) -> tuple[bytes, str]:
-    """A file of ours and the beginning of its hash."""
+    """A static file and the beginning of its hash."""
     pieces = [files(f"steelyard.{folder}").joinpath(file).read_bytes() for folder, file in _FILES[name]]
     content = b";\n".join(pieces)
     return content, sha256(content).hexdigest()[:16]
 
 
 def _static_address(name: str) -> str:
-    """The path of a file of ours: it changes with its content, so that browsers may keep it."""
+    """The path of a static file, with its hash, so that browsers may cache it for ever."""
     return f"/static/{_part(name)[1]}/{name}"
 
 
@@ -215,6 +215,6 @@ def _static(request: Request) -> Response:
     if name not in _FILES:
         return PlainTextResponse("there is no such file\n", 404)
     content, digest = _part(name)
-    # A page of another version of the viewer asks for another content: what is kept must be what the address says.
+    # A page of another version of the viewer asks for other content: only the content of the hash may be cached.
     headers = _IMMUTABLE if request.path_params["digest"] == digest else {}
     return Response(content, media_type=_TYPES[Path(name).suffix], headers=headers)

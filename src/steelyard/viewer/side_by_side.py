@@ -1,7 +1,7 @@
-"""What several runs answered to the same sample, beside each other, each as a diff of words to a baseline's output.
+"""Outputs of several runs on the same sample, side by side, each as a diff of words to a baseline's output.
 
-The page of a comparison of three runs or more shows so the samples that changed in any of them; the page of a sample
-shows so what other runs of its suite made of it.
+The page of a comparison of three runs or more shows them for the samples that changed in any run; the page of a sample
+shows them for other runs of its suite.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _INPUT: Final = 300
 _MOST_COMPARED: Final = 4_000
 """Characters of two outputs together, up to which they are compared word by word."""
 _SHOWN: Final = 10_000
-"""Characters of an output beside others: a page of several whole ones may have many MB."""
+"""Characters that are shown of an output next to others: a page of several whole outputs may have many MB."""
 _BESIDE: Final = 5
-"""Other runs on the page of a sample, and those that are looked through for the sample: each is a query."""
+"""Other runs on the page of a sample; of `_LOOKED_THROUGH` runs that are searched for the sample, a query each."""
 _LOOKED_THROUGH: Final = 12
 
 Change = Literal["", "regression", "improvement"]
@@ -42,16 +42,16 @@ Change = Literal["", "regression", "improvement"]
 
 @dataclass(frozen=True, slots=True)
 class ShownOutput:
-    """The output of one run on a sample; of several repeats each different one with how many gave it.
+    """The output of one run on a sample; with repeats, each different output with its count.
 
     Args:
         run: the run.
         sample: the sample's id there; "" where the run has no record of it.
-        text: the beginning of the output, where its words are not told from the baseline's.
+        text: the beginning of the output, where it is not shown as a word diff.
         left_out: how many characters of the output follow `text`.
         words: the output word by word against the baseline's, where both share most words.
         is_same: whether it is the baseline's.
-        change: what became of the baseline's verdict; "" where it stayed.
+        change: how the verdict differs from the baseline's; "" where it does not.
         verdicts: of the main score: state, value and reason of each different one, and how many repeats have it.
         values: score -> its mean over the repeats; "" where it has none.
     """
@@ -88,7 +88,7 @@ class ChangedRow:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What a run has on some samples: its records by the id of the baseline's sample, and how it says its scores."""
+    """Records of a run on some samples, by the id of the baseline's sample, and the words for its scores."""
 
     run: Run
     records: Mapping[str, Sequence[Record]]
@@ -97,19 +97,19 @@ class _Answers:
 
     @classmethod
     def of(cls, run: Run, score: str, words: VerdictWords, ids: Mapping[str, str]) -> _Answers:
-        """Those of the samples whose ids in the baseline lead to the ids in this run."""
-        found: dict[str, list[Record]] = {}
+        """Read the records of some samples; `ids` maps ids in the baseline to those in this run."""
+        by_id: dict[str, list[Record]] = {}
         for record in run.records_of(set(ids.values())):
-            found.setdefault(record.sample.id, []).append(record)
-        records = {ident: found[own] for ident, own in ids.items() if own in found}
+            by_id.setdefault(record.sample.id, []).append(record)
+        records = {ident: by_id[run_ident] for ident, run_ident in ids.items() if run_ident in by_id}
         return cls(run, records, score, words)
 
     def shown(self, ident: str, baseline: Sequence[Record], change: Change = "") -> ShownOutput:
-        """The output on a sample, against the baseline's records of it; of the baseline itself these are none."""
+        """The output on a sample, against the baseline's records of it, which are none for the baseline itself."""
         records = self.records.get(ident, ())
         text, before = _text(records), _text(baseline)
         is_same = bool(baseline and records) and text == before
-        is_single = all(len(each) == 1 and each[0].output for each in (records, baseline))
+        is_single = all(len(repeats) == 1 and repeats[0].output for repeats in (records, baseline))
         is_compared = is_single and not is_same and len(text) + len(before) <= _MOST_COMPARED
         changes = word_changes(before, text) if is_compared else ()
         words = tuple(changes) if share_most_words(changes) else ()
@@ -128,8 +128,8 @@ class _Answers:
     def _mean(self, records: Sequence[Record], name: str) -> str:
         """The mean of a score over the repeats that have a value; "" where none has."""
         values = [score.value for record in records for score in record.scores if score.name == name]
-        known = [value for value in values if value is not None]
-        return record_value_text(fmean(known), self.words.infos.get(name)) if known else ""
+        present = [value for value in values if value is not None]
+        return record_value_text(fmean(present), self.words.infos.get(name)) if present else ""
 
 
 def changed_rows(pages: Pages, runs: Sequence[Run], pairs: Sequence[PairComparison]) -> tuple[ChangedRow, ...]:
@@ -141,26 +141,31 @@ def changed_rows(pages: Pages, runs: Sequence[Run], pairs: Sequence[PairComparis
         pairs: each other run with the baseline, in the order of the runs.
     """
     listed, score = _listed(pairs), pairs[0].score
-    first, *others = (
+    baseline_answers, *other_answers = (
         _Answers.of(
             run, score, VerdictWords.of(run, pages.summary(run)), {ident: ids.get(ident, ident) for ident in listed}
         )
         for run, ids in zip(runs, [{}, *(pair.other_ids for pair in pairs)], strict=True)
     )
     changes = [_changes(pair) for pair in pairs]
-    return tuple(_row(ident, first, others, [of.get(ident, "") for of in changes]) for ident in first.records)
+    return tuple(
+        _row(ident, baseline_answers, other_answers, [of.get(ident, "") for of in changes])
+        for ident in baseline_answers.records
+    )
 
 
-def _row(ident: str, first: _Answers, others: Sequence[_Answers], changes: Sequence[Change]) -> ChangedRow:
-    baseline = first.records[ident]
+def _row(
+    ident: str, baseline_answers: _Answers, other_answers: Sequence[_Answers], changes: Sequence[Change]
+) -> ChangedRow:
+    baseline = baseline_answers.records[ident]
     sample = baseline[0].sample
-    outputs = (answers.shown(ident, baseline, change) for answers, change in zip(others, changes, strict=True))
+    outputs = (answers.shown(ident, baseline, change) for answers, change in zip(other_answers, changes, strict=True))
     return ChangedRow(
         ident,
         one_line(input_text(sample.input), _INPUT),
         "" if sample.reference is None else input_text(sample.reference),
         sample.group,
-        (first.shown(ident, ()), *outputs),
+        (baseline_answers.shown(ident, ()), *outputs),
     )
 
 
@@ -171,47 +176,49 @@ def _changes(pair: PairComparison) -> Mapping[str, Change]:
 
 
 def _listed(pairs: Sequence[PairComparison]) -> list[str]:
-    """Ids of changed samples: most regressions first, but some of those that only improved where there are both."""
+    """Ids of changed samples: those with most regressions first, with room for some that only improved."""
     worse = _most_first(pair.regressions for pair in pairs)
     is_worse = {*worse}
     better = [ident for ident in _most_first(pair.improvements for pair in pairs) if ident not in is_worse]
-    first = worse[: max(_ROWS // 2, _ROWS - len(better))]
-    return [*first, *better[: _ROWS - len(first)]]
+    regressed = worse[: max(_ROWS // 2, _ROWS - len(better))]
+    return [*regressed, *better[: _ROWS - len(regressed)]]
 
 
 def _most_first(lists: Iterable[Sequence[str]]) -> list[str]:
-    """Each id once, those that stand in the most lists first, else in their order."""
+    """Each id once, those in the most lists first, else in their order."""
     return [ident for ident, _ in Counter(chain.from_iterable(lists)).most_common()]
 
 
 def outputs_beside(pages: Pages, run: Run, records: Sequence[Record], against: str) -> tuple[ShownOutput, ...]:
-    """The output of other runs of the suite on a sample beside that of a run, the baseline's first; () of none.
+    """Outputs of a run and of other runs of its suite on a sample, the baseline's first; () where there are no others.
 
-    The baseline is the run that the list of samples is held against, else the pinned one, else the run itself. Others
-    are those of the same evaluation and the newest of each target, as far as their sample has the same input.
+    The baseline is the run that the list of samples is compared with, else the pinned one, else the run itself. Others
+    are those of the same evaluation and the newest of each target, if their sample has the same input.
 
     Args:
         pages: of the store.
         run: that is shown.
         records: its own of the sample.
-        against: id of the run that its list is held against; "" for none.
+        against: id of the run that its list is compared with; "" for none.
     """
     if run.kind == JUDGES or is_judging(run.manifest):
         return ()
     sample = records[0].sample
     score = str(run.manifest.get("primary", ""))
     looked_through = (
-        _Answers.of(each, score, VerdictWords.plain(each), {sample.id: sample.id})
-        for each in islice(_alike(pages, run, against), _LOOKED_THROUGH)
+        _Answers.of(other, score, VerdictWords.plain(other), {sample.id: sample.id})
+        for other in islice(_alike(pages, run, against), _LOOKED_THROUGH)
     )
-    has_it = (other for other in looked_through if _input(other, sample.id) == sample.input)
-    others = list(islice(has_it, _BESIDE))
+    with_sample = (answers for answers in looked_through if _input(answers, sample.id) == sample.input)
+    others = list(islice(with_sample, _BESIDE))
     if not others:
         return ()
-    own = _Answers(run, {sample.id: records}, score, VerdictWords.plain(run))
+    own_answers = _Answers(run, {sample.id: records}, score, VerdictWords.plain(run))
     pinned = pages.baselines().get((run.suite, run.kind))
-    wanted = against or (pinned.id if pinned else "")
-    ordered = sorted([own, *others], key=lambda each: (each.run.id != wanted, each.run.id != run.id))
+    baseline_id = against or (pinned.id if pinned else "")
+    ordered = sorted(
+        [own_answers, *others], key=lambda answers: (answers.run.id != baseline_id, answers.run.id != run.id)
+    )
     baseline = ordered[0].records[sample.id]
     return tuple(answers.shown(sample.id, baseline if at else ()) for at, answers in enumerate(ordered))
 
@@ -224,14 +231,16 @@ def _input(answers: _Answers, ident: str) -> object:
 def _alike(pages: Pages, run: Run, against: str) -> Iterator[Run]:
     """Runs of the same suite and kind: that of the list, the pinned one, those of the evaluation, then new ones."""
     pinned = pages.baselines().get((run.suite, run.kind))
-    first = [against, pinned.id if pinned else ""]
-    alike = [each for each in pages.store.runs() if (each.suite, each.kind) == (run.suite, run.kind)]
-    together = [each for each in reversed(alike) if each.evaluation == run.evaluation]
-    of_target = {each.target: each for each in reversed(alike)}
-    newest = sorted(of_target.values(), key=lambda each: -each.num)
-    named = [each for ident in first for each in alike if each.id == ident]
-    ordered = {each.id: each for each in (*named, *together, *newest)}
-    return (each for each in ordered.values() if each.id != run.id)
+    first_ids = [against, pinned.id if pinned else ""]
+    same_suite = [
+        candidate for candidate in pages.store.runs() if (candidate.suite, candidate.kind) == (run.suite, run.kind)
+    ]
+    same_evaluation = [candidate for candidate in reversed(same_suite) if candidate.evaluation == run.evaluation]
+    of_target = {candidate.target: candidate for candidate in reversed(same_suite)}
+    newest = sorted(of_target.values(), key=lambda candidate: -candidate.num)
+    first_runs = [candidate for ident in first_ids for candidate in same_suite if candidate.id == ident]
+    ordered = {candidate.id: candidate for candidate in (*first_runs, *same_evaluation, *newest)}
+    return (candidate for candidate in ordered.values() if candidate.id != run.id)
 
 
 def _text(records: Sequence[Record]) -> str:

@@ -1,6 +1,6 @@
 """A page of the viewer as one file: its style inside, without scripts, forms and links to a viewer that may be gone.
 
-For pages that the report has no file of: the list of runs, a sample, a moment of runs that are running.
+It is for pages that are no report: the list of runs, a sample, a moment of runs that are running.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 _FORM: Final = re.compile(r"<form\b.*?</form>", re.DOTALL)
 _LINK: Final = re.compile(r'(<a\b[^>]*?) href="[^"#][^"]*"')
-"""Both of markup alone: what is shown as text has no `<`."""
+"""Both match markup only: text on a page is escaped, and has no `<`."""
 
 
 @cache
@@ -36,11 +36,11 @@ def to_be_read(page: str) -> str:
 
 
 def saved_as(name: str) -> dict[str, str]:
-    """The header by which browsers save an answer under a name, in which what no file's name should have is replaced.
+    """The header by which browsers save an answer under a name; characters unfit for file names are replaced.
 
     >>> saved_as("Exam v2/zh.csv")
     {'Content-Disposition': "attachment; filename*=UTF-8''Exam-v2-zh.csv"}
     """
     stem, dot, suffix = name.rpartition(".")
-    plain = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in stem)[:80]
-    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(plain)}{dot}{suffix}"}
+    safe = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in stem)[:80]
+    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(safe)}{dot}{suffix}"}

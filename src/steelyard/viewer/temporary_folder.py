@@ -1,4 +1,4 @@
-"""A folder of this process in the temporary directory, which goes with it: also if it is killed, with the next viewer.
+"""A temporary folder of this process, deleted with it; if the process was killed, by the next viewer.
 
 A process that is killed deletes nothing. So each folder is locked by the process that made it: the operating system
 releases the lock however the process ends, and a viewer that starts deletes the folders of this user without one.
@@ -18,7 +18,7 @@ from typing import Final
 
 _PREFIX: Final = "steelyard-search-"
 _ATTEMPTS: Final = 5
-"""A file system without locks has none to give, and then nothing on it is deleted by others either."""
+"""Attempts to lock a new folder. On a file system without locks all fail, and no other viewer deletes it either."""
 _FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -32,7 +32,7 @@ class TemporaryFolder:
     def __init__(self) -> None:
         for _ in range(_ATTEMPTS):
             self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-            # Before it is locked, a viewer that starts at this moment may take it for one that was left.
+            # Before it is locked, a viewer that starts at this moment may delete it as an abandoned one.
             if (handle := _locked(self.path)) is not None:
                 break
         self._end = weakref.finalize(self, _delete, self.path, handle)
@@ -51,16 +51,16 @@ def delete_left_folders() -> None:
 
 
 def _locked(path: Path) -> int | None:
-    """An open folder of this user, locked; None where it is none, or another process has it."""
+    """Open and lock a folder of this user; None where it is not one, or another process has it."""
     try:
         handle = os.open(path, _FLAGS)
     except OSError:
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        about, named = os.fstat(handle), path.stat(follow_symlinks=False)
+        about, at_path = os.fstat(handle), path.stat(follow_symlinks=False)
         is_ours = about.st_uid == os.getuid() and not stat.S_IMODE(about.st_mode) & 0o077
-        if is_ours and (about.st_dev, about.st_ino) == (named.st_dev, named.st_ino):
+        if is_ours and (about.st_dev, about.st_ino) == (at_path.st_dev, at_path.st_ino):
             return handle
     except OSError:
         pass  # locked, or deleted meanwhile

@@ -1,8 +1,8 @@
-"""Preparations for the first pages, done when the server is up: nobody who opens the list or a run then waits for it.
+"""Preparations for the first pages, done when the server is up, so that nobody who opens the list or a run waits.
 
 Of two runs of 100,000 samples, the first look at the list took 0.7 s of CPU, most of it for the runs' summaries, and
-the first look at a run 0.24 s. Comparisons and indexes of search are left alone: they take seconds and memory that
-nobody may ask for.
+the first look at a run 0.24 s. Comparisons and search indexes are not prepared: they take seconds and memory, and may
+never be needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TEMPLATES: Final = ("runs.html.j2", "runs_table.html.j2", "run.html.j2", "sampl
 
 
 async def warm_up(pages: Pages) -> None:
-    """Have the figures of the newest runs computed, and what shows them loaded; waits for none of it."""
+    """Start computing the figures of the newest runs and loading their templates; waits for none of it."""
     # In a thread of Starlette's, since the first one that is used loads what all need.
     await run_in_threadpool(pages.figures.later, _prepare, pages)
 
@@ -29,9 +29,9 @@ def _prepare(pages: Pages) -> None:
     for name in _TEMPLATES:
         pages.load(name)
     marks = read_marks(pages.store)
-    shown = [run for run in pages.store.runs() if not (run.num in marks and marks[run.num].archived)][:_RUNS]
-    for run in shown[:1]:
+    newest_runs = [run for run in pages.store.runs() if not (run.num in marks and marks[run.num].archived)][:_RUNS]
+    for run in newest_runs[:1]:
         run.page(n=1, where="wrong")  # loads what reads pages
         pages.summary(run)  # and what reads stored summaries
     # This is the thread that computes them: they are queued, and waiting for them would be for ever.
-    pages.figures.of(shown, pages.baselines(), patience_s=0)
+    pages.figures.of(newest_runs, pages.baselines(), patience_s=0)

@@ -97,7 +97,7 @@
   document.addEventListener("htmx:before:swap", () => { ticked = boxes().filter((box) => box.checked).map((box) => box.value); });
   document.addEventListener("htmx:after:swap", () => { for (const box of boxes()) box.checked = ticked.includes(box.value); offerPin(); });
 
-  // A run that cannot be a baseline is not offered to be pinned: the reason stands in place of the button.
+  // A run that cannot be a baseline is not offered to be pinned: the reason is shown in place of the button.
   function offerPin() {
     const reason = document.getElementById("no-baseline");
     if (!reason) return;
@@ -114,7 +114,7 @@
     line.textContent = text;
     line.hidden = !text;
   };
-  const lost = "The viewer does not answer. What is shown is from before.";
+  const lost = "The viewer does not answer. The page shows an earlier state.";
   const refused = "The viewer was started again. Open the address that it printed.";
   document.addEventListener("htmx:sse:error", (event) => say(event.detail.status === 401 ? refused : lost));
   document.addEventListener("htmx:sse:after:connection", () => say(""));
