@@ -55,7 +55,7 @@ def test_an_address_that_is_none_is_quoted_without_its_key(url):
     ],
 )
 def test_a_reference_that_would_be_sent_as_it_stands_is_refused(model):
-    with pytest.raises(ConfigError, match=r"\$\{K\} in \w+ is not resolved: a key belongs into a header"):
+    with pytest.raises(ConfigError, match=r"\$\{K\} in \w+ is not resolved: a key belongs in a header"):
         model.check()
 
 

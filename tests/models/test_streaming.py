@@ -265,7 +265,7 @@ def test_a_stream_that_stalls_is_given_up_and_one_that_is_slow_to_begin_is_not()
 
     (error,), _ = asking(answer, idle_s=0.1, retry=Retry(attempts=1))
     assert error.kind == "timeout"
-    assert "nothing came for 0.1 s amid the reply" in str(error)
+    assert "nothing came for 0.1 s within the reply" in str(error)
 
 
 def test_a_drip_of_pings_ends_at_the_time_limit():

@@ -1,6 +1,6 @@
 """The model protocol: turns messages into a request, sends it, and parses the answer.
 
-A model is a frozen dataclass and holds no connection; whatever is open belongs to the `Wire` that the session
+A model is a frozen dataclass and holds no connection: all connections belong to the `Wire` that the session
 owns. `request` and `read` are pure, so that a request can be hashed for the journal before anything is sent and a
 stored answer can be read again.
 """
@@ -19,7 +19,7 @@ from steelyard.types import Message, Reply, Usage, estimate_tokens
 _MOST_TOKENS: Final = 1 << 40
 """A count beyond this is not a count; added up, it must still fit into the store's 64 bits."""
 Watch = Callable[[bytes], bool]
-"""Is given the parts of a body as they come, and says whether the reply's first token was among what it has seen."""
+"""Called with each chunk of a body; returns whether the reply's first token was in the chunks so far."""
 _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "sensitive": "content_filter",
@@ -30,9 +30,9 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
         "eos": "stop",
     }
 )
-"""ZhipuAI's word for a filter, and Anthropic's and TGI's for the rest, which gateways pass on as they came."""
+"""Finish reasons of ZhipuAI (`sensitive`), Anthropic and TGI, which gateways pass on unchanged -> OpenAI's."""
 WITHOUT_TEXT: Final = frozenset({"content_filter", "length", "refusal", "tool_calls"})
-"""A reply that ended so may have no text, and asking again would be paid for and end the same way."""
+"""A reply that ended with one of these may have no text; another attempt would cost money and end the same way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,17 @@ class Request:
     """One call, ready to be hashed and sent.
 
     Args:
-        endpoint: what shares one gate; scheme, host and port of the address for HTTP.
+        endpoint: calls with the same one share a gate; scheme, host and port of the address for HTTP.
         url: where it goes; without secrets.
-        payload: the body, as far as it says what is asked; a model may add how the reply is to travel when it sends.
+        payload: the body without its options of transport, such as `stream`, which a model adds when it sends.
         method: the HTTP method.
-        headers: sent as they are but for `${NAME}`, which the wire resolves; no part of the digest.
+        headers: sent as they are except for `${NAME}`, which the wire resolves; not part of the digest.
         timeout_s: limit of one attempt from first byte sent to last byte read, in seconds.
         input_tokens: an estimate, for budgets, rates and `--dry-run`.
         output_tokens: the most that the reply may have; 0 where no limit is set.
-        watch: makes what looks at a body as it comes, see `Watch`; None where nothing does.
-        idle_s: limit between two parts of a body that is watched, in seconds; 0 is none.
-        proxy: of the model, see `models.connection`; no part of the digest, as is the next.
+        watch: makes a `Watch` for the body; None where the first token is not measured.
+        idle_s: limit between two chunks of a body that is watched, in seconds; 0 is none.
+        proxy: of the model, see `models.connection`; like `ca_file`, not part of the digest.
         ca_file: path of certificates that are trusted as well; "" for none.
     """
 
@@ -69,7 +69,7 @@ class Request:
 
     @property
     def digest(self) -> bytes:
-        """16 bytes that are equal for calls that ask the same thing of the same place."""
+        """16 bytes that are equal for calls with the same method, address and payload."""
         head = f"{self.method} {self.url}\0".encode("utf-8", "surrogatepass")
         return blake2b(head + self.payload, digest_size=16).digest()
 
@@ -82,7 +82,7 @@ class Answer:
         status: of HTTP.
         headers: by lower-case name.
         body: all of it, whether it came at once or as a stream.
-        first_s: seconds from sending to the first token, where somebody watched for it.
+        first_s: seconds from sending to the first token; None where it was not measured.
     """
 
     status: int
@@ -97,14 +97,15 @@ class Fault(Exception):
     Args:
         kind: `rate_limit`, `server`, `connection`, `timeout`, `malformed`, `empty`, `bad_request`, `quota`,
             `auth` or `unknown_model`.
-        message: what came, at most 200 characters of it quoted.
+        message: what went wrong, with at most 200 characters of the answer.
         retry: whether a later attempt may succeed.
         retry_after_s: how long the endpoint told us to wait, None where it did not.
         billed: whether the endpoint may have charged for it.
         ends_run: whether every other call to this endpoint must fail the same way.
 
     Attributes:
-        refusal: "", or with what an equal answer to another sample ends the run, see `models.refusals`.
+        refusal: "", or `NAMED` or `UNPROVEN`: the condition under which the same refusal of another sample ends the
+            run, see `models.refusals`.
     """
 
     def __init__(
@@ -131,8 +132,8 @@ class Wire(Protocol):
     """The open connections and secrets of a session, as models see them.
 
     Attributes:
-        learned: what the session has found out about its endpoints, by a key of the model's own; a model holds none.
-        closers: what closes the clients of packages that models send with, by name; awaited when the session ends.
+        learned: features of endpoints that the session has found out, by keys that each model chooses.
+        closers: close the clients of packages that models send with, by name; awaited when the session ends.
     """
 
     learned: dict[str, bool]
@@ -142,7 +143,7 @@ class Wire(Protocol):
         """`text` with every `${NAME}` replaced by its value: for a model that sends with a client of its own."""
 
     def redact(self, text: str) -> str:
-        """`text` with every value that a reference stands for replaced by its name."""
+        """`text` with the value of every reference replaced by the reference's name."""
 
     async def exchange(self, request: Request) -> Answer:
         """Send `request`, resolve its secrets, read the whole body.
@@ -156,7 +157,7 @@ class Model(Protocol):
     """Something that answers messages."""
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
-        """The call for these messages; `parameters` are those of this call and win over the model's own."""
+        """The call for these messages; `parameters` are those of this call and override the model's own."""
 
     async def send(self, request: Request, wire: Wire) -> Answer:
         """Send it once."""
@@ -173,7 +174,7 @@ class Model(Protocol):
 class ModelInfo:
     """Facts about a model besides its calls, read from attributes that a model may have.
 
-    `Model` asks for three methods alone, so that a model of a user's own is short; here is what else is looked at.
+    `Model` requires three methods only, so that a user's own model is short; these attributes are optional.
 
     Args:
         name: its name at the endpoint; "" without one.
@@ -195,7 +196,7 @@ class ModelInfo:
 
     @classmethod
     def of(cls, model: Any) -> ModelInfo:
-        """Read the attributes of any model, or of what should be one.
+        """Read the attributes of any object that is used as a model.
 
         >>> ModelInfo.of(object()) == ModelInfo()
         True
@@ -213,7 +214,7 @@ class ModelInfo:
 
 
 def as_messages(messages: str | list[Message]) -> list[Message]:
-    """A plain text is one user message."""
+    """Convert a plain text to one user message; a list of messages is copied."""
     return [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
 
 
@@ -231,9 +232,9 @@ def usage_of(input_tokens: Any, output_tokens: Any, text: str) -> Usage:
     """Token counts from an endpoint, or an estimate from the text if it gave none.
 
     Args:
-        input_tokens: what it says of the input.
-        output_tokens: what it says of the output.
-        text: the reply's text, which is counted instead.
+        input_tokens: as the endpoint counted the input.
+        output_tokens: as the endpoint counted the output.
+        text: the reply's text, for the estimate.
 
     >>> usage_of(20, 3, "Paris"), usage_of(20, -3, "Paris")
     (Usage(input_tokens=20, output_tokens=3, estimated=False), Usage(input_tokens=0, output_tokens=1, estimated=True))

@@ -1,7 +1,7 @@
 """Budgets: limits on calls, tokens, money and time, and the metering of each call.
 
-A budget holds: what is about to be sent is booked on disk first, so a killed process cannot have sent more. A session
-without rates, budget and prices meters nothing: the path of a call is then as short as it can be.
+A budget is never exceeded: each call is booked on disk before it is sent, so a killed process cannot have sent more. A
+session without rates, budget and prices meters nothing, so that its calls take no extra time.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ class Budget:
         Raises:
             ConfigError: a negative limit.
         """
-        for name, whole in (("calls", True), ("tokens", True), ("money", False), ("minutes", False)):
+        for name, is_whole in (("calls", True), ("tokens", True), ("money", False), ("minutes", False)):
             if getattr(self, name) is not None:
-                expect_number(f"budget.{name}", getattr(self, name), 0, whole=whole)
+                expect_number(f"budget.{name}", getattr(self, name), 0, whole=is_whole)
 
 
 class Ledger(Protocol):
-    """Where the store keeps what an evaluation has spent."""
+    """The part of the store that keeps the spending of an evaluation."""
 
     async def book(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add an amount; returns once it is on disk."""
@@ -108,7 +108,7 @@ class BudgetMeter:
                 raise ModelError("the budget is in money, but a model has no price", kind="budget", ends_run=True)
             if self._money + money > self._most_money:
                 raise used_up(f"{limits.money:g} {self.currency}".rstrip())
-        if (left := self.left_s) is not None and left <= 0:
+        if (seconds_left := self.left_s) is not None and seconds_left <= 0:
             raise self.out_of_time()
         self._calls += 1
         self._tokens += tokens
@@ -123,7 +123,7 @@ class BudgetMeter:
         self._ledger.correct(calls, tokens, money, self._passed())
 
     def observe(self, spent: Spent) -> None:
-        """Take over what the store holds, where other processes book."""
+        """Take over the bookings in the store, where other processes book too."""
         self._calls, self._tokens, self._money = spent[:3]
 
     @property
@@ -133,7 +133,7 @@ class BudgetMeter:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds that are left; None where time has no limit."""
+        """Seconds left in the budget; None where time has no limit."""
         minutes = self.budget.minutes
         return None if minutes is None else minutes * 60 - (self._clock() - self._began)
 
@@ -142,24 +142,24 @@ class BudgetMeter:
         return used_up(f"{self.budget.minutes:g} minutes")
 
     def book_time(self) -> None:
-        """Store the time that has passed, so that a killed process loses only the time since the last call of this."""
+        """Store the time that has passed, so that a killed process loses only the time since the last call."""
         self._ledger.correct(0, 0, 0, self._passed())
 
     def _passed(self) -> int:
-        """Milliseconds since this was last asked."""
-        now = int((self._clock() - self._began) * 1000)
-        passed, self._booked_millis = now - self._booked_millis, now
-        return passed
+        """Milliseconds since the previous call of this method."""
+        total = int((self._clock() - self._began) * 1000)
+        since_last, self._booked_millis = total - self._booked_millis, total
+        return since_last
 
 
 class SharedLedger(Ledger, Protocol):
-    """Where the store keeps what an evaluation has spent whose calls several processes send."""
+    """The part of the store that keeps the spending of an evaluation with several processes."""
 
     async def book_within(self, budget: Budget, tokens: int, money: int) -> str:
-        """Book one call unless a limit would be passed; what is used up, or "" once it is on disk.
+        """Book one call unless it would exceed a limit; the name of that limit, or "" once the call is on disk.
 
         Args:
-            budget: the limits; its minutes are not looked at.
+            budget: the limits; its minutes are ignored.
             tokens: an estimate.
             money: likewise, in billionths.
         """
@@ -172,7 +172,7 @@ class SharedMeter(BudgetMeter):
 
     Args:
         budget: the limits.
-        ledger: keeps what is spent, of all processes.
+        ledger: keeps the spending of all processes.
         currency: of the money, for messages.
     """
 
@@ -195,9 +195,9 @@ class SharedMeter(BudgetMeter):
         self._shared.correct(calls, tokens, money)
 
 
-def used_up(what: str) -> ModelError:
+def used_up(limit: str) -> ModelError:
     """The error that ends a run whose budget is reached."""
-    return ModelError(f"the budget of {what} is used up", kind="budget", ends_run=True)
+    return ModelError(f"the budget of {limit} is used up", kind="budget", ends_run=True)
 
 
 UNPROVEN: Final = 4
@@ -211,7 +211,7 @@ class Quota:
     Args:
         budget: what is left of the budget; None is no limit.
         rates: what may be sent to each endpoint in a minute.
-        prices: what tokens cost; a reply of a model with a price is noted with its cost. None where nobody asked.
+        prices: what tokens cost; the cost of a reply is noted where its model has a price. None: no cost is noted.
         unproven: calls in flight at an endpoint that has given no good reply yet.
         processes: that share each endpoint.
         pace: of all these processes, where `rates` are shared.
@@ -226,7 +226,7 @@ class Quota:
 
     @property
     def free(self) -> bool:
-        """Whether nothing has to be waited for, paid or noted."""
+        """Whether there is no budget, no rate limit and no price to note."""
         return self.budget is None and self.prices is None and not self.rates
 
 
@@ -244,7 +244,7 @@ class Metering:
         self._limiters: dict[str, RateLimiter | SharedRateLimiter] = {}
 
     def of(self, model: Model, request: Request) -> MeteredCall:
-        """Books one call in a budget."""
+        """The metering of one call."""
         quota = self._quota
         price = None if quota.prices is None else quota.prices.price(model)
         return MeteredCall(request, self._limiter(request.endpoint), quota.budget, price)

@@ -1,6 +1,6 @@
 """An endpoint that continues a text: `/v1/completions` of vLLM, llama.cpp, TGI, SGLang and OpenAI's older models.
 
-What it is here for is the likelihood of a text that was not generated: with `echo` and `logprobs` the endpoint gives
+It is used for the likelihood of a text that was not generated: with `echo` and `logprobs` the endpoint gives
 every token of the prompt with its log probability, which no chat endpoint does.
 
 Source: OpenAI API reference, "Create completion"; `prompt_logprobs` is vLLM's, see its "OpenAI-Compatible Server".
@@ -61,7 +61,7 @@ class Completions:
         check_endpoint(self, ("prompt", "model", "stream", "n", "best_of"))
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
-        """One POST to `/completions`; of messages the contents are sent, a blank line between."""
+        """One POST to `/completions`; the contents of messages are joined by blank lines."""
         prompt = prompt_of(messages)
         body = {"model": self.name, "prompt": prompt, **self.parameters, **parameters}
         return post(self, "completions", body, estimate_tokens(prompt))
@@ -108,7 +108,7 @@ def prompt_of(messages: str | list[Message]) -> str:
     if isinstance(messages, str):
         return messages
     if any(has_other_parts(message.get("content")) for message in messages):
-        raise ConfigError("a completions endpoint takes text alone, and a message has a part that is none")
+        raise ConfigError("a completions endpoint takes text only, but a message has a part that is not text")
     if all(message.get("role") in {"system", "user"} for message in messages):
         return "\n\n".join(content_text(message.get("content")) for message in messages)
     return transcript_of(messages)
@@ -136,9 +136,9 @@ def _tokens(logprobs: Any) -> list[list[Any]]:
 
 
 def _prompt_tokens(logprobs: Any) -> list[list[Any]]:
-    """(text, log probability, None) of every token of the prompt, as vLLM lists them; of the first nothing is known.
+    """(text, log probability, None) of every token of the prompt, as vLLM lists them; the first has no probability.
 
-    Each entry maps token ids to what might have stood there; the token that did is the first of them.
+    Each entry maps token ids to the candidates for a position; the actual token comes first.
     """
     if not isinstance(logprobs, list):
         return []
@@ -148,10 +148,12 @@ def _prompt_tokens(logprobs: Any) -> list[list[Any]]:
 
 
 def _first_top(logprobs: Any) -> list[dict[str, Any]]:
-    """What might have been the first token that was generated, as a chat endpoint lists it."""
-    several = mapping_or_empty(logprobs).get("top_logprobs")
-    first = several[0] if isinstance(several, Sequence) and not isinstance(several, str) and several else None
-    return [{"token": token, "logprob": value} for token, value in mapping_or_empty(first).items()]
+    """The candidates for the first generated token, in the form of a chat endpoint."""
+    top_lists = mapping_or_empty(logprobs).get("top_logprobs")
+    candidates = (
+        top_lists[0] if isinstance(top_lists, Sequence) and not isinstance(top_lists, str) and top_lists else None
+    )
+    return [{"token": token, "logprob": value} for token, value in mapping_or_empty(candidates).items()]
 
 
 def _usage(data: Mapping[str, Any], text: str) -> Usage:

@@ -1,7 +1,7 @@
 """Proxies and certificate authorities for reaching an endpoint.
 
-These are fields of every model that has an address, and no part of what is asked: the journal's keys and a resume know
-nothing of them. The environment's proxies and certificates are read by the session, in `session.routes`.
+These are fields of every model that has an address. They do not change what is asked, so they are not part of the
+journal's keys and a resume may change them. `session.routes` reads the environment's proxies and certificates.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class ProxyAddress(NamedTuple):
-    """An address without its user, `http://host:3128`, and the user and password as they were written."""
+    """An address without its user, `http://host:3128`, and the user and password as configured."""
 
     url: str
     user: str = ""
@@ -32,10 +32,10 @@ def parse_proxy(text: str, name: str) -> ProxyAddress:
 
     Args:
         text: `http://user:password@host:3128`.
-        name: where it stands, for the message.
+        name: the setting or variable that holds it, for the message.
 
     Raises:
-        ConfigError: it is none, or of a kind that is not supported.
+        ConfigError: it is not an address, or is of a kind that is not supported.
 
     >>> parse_proxy("http://me:${PASSWORD}@proxy.example:3128", "proxy")
     ProxyAddress(url='http://proxy.example:3128', user='me', password='${PASSWORD}')
@@ -72,7 +72,7 @@ def check_connection(proxy: str, ca_file: Path | str | None) -> None:
         ca_file: certificates in PEM form, or None.
 
     Raises:
-        ConfigError: no address of a proxy, a password that is written out, or a file without certificates.
+        ConfigError: not the address of a proxy, a password that is written out, or a file without certificates.
     """
     if proxy and proxy.lower() != DIRECT:
         address = parse_proxy(proxy, "proxy")
@@ -90,10 +90,10 @@ def load_authorities(context: ssl.SSLContext, ca_file: Path | str, name: str) ->
     Args:
         context: of a client.
         ca_file: certificates in PEM form.
-        name: what names the file, for the message.
+        name: the setting or variable that holds the path, for the message.
 
     Raises:
-        ConfigError: it cannot be read, or holds none.
+        ConfigError: it cannot be read, or contains no certificate.
     """
     try:
         context.load_verify_locations(cafile=ca_file)

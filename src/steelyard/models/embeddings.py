@@ -2,7 +2,7 @@
 
 Source: OpenAI API reference, "Create embeddings". A model like any other, so that its calls go through the journal,
 the limits and the budget: a text is embedded once, however often a run is resumed. The reply's text is empty; its
-vectors stand in the metadata as base64 of little-endian 32-bit floats, a quarter of what they take as JSON.
+vectors are in the metadata as base64 of little-endian 32-bit floats, a quarter of their size as JSON.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _REHEARSED: Final = 1
-"""Numbers of a vector in a dry run: as many as no real one has."""
+"""Length of a vector in a dry run; no real one is so short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Embeddings:
         return _reply(rows, usage, **({"model": model} if isinstance(model, str) else {}))
 
     def expect_reply(self, reply: Reply, request: Request) -> None:
-        """Refuse another number of vectors than of texts, before the reply is kept: it would fail for good.
+        """Refuse a reply with more or fewer vectors than texts, before the journal keeps it for good.
 
         Raises:
             Fault: `malformed`, sent again.
@@ -140,11 +140,11 @@ class Embeddings:
 
 
 async def embed(ask: Asks, model: Embeddings, texts: Sequence[str]) -> NDArray[np.float32]:
-    """The vectors of all texts, in order, of shape (texts, dimensions); a text that stands twice is sent once.
+    """The vectors of all texts, in order, of shape (texts, dimensions); a repeated text is sent once.
 
     Args:
-        ask: sends the calls, all at once as far as its limits let them.
-        model: which.
+        ask: sends the calls, all at once as far as its limits allow.
+        model: the embedding model.
         texts: any number; (0, 0) is the shape for none.
 
     Raises:
@@ -162,11 +162,11 @@ async def embed(ask: Asks, model: Embeddings, texts: Sequence[str]) -> NDArray[n
     finally:
         for call in calls:
             call.cancel()
-    parts = [vectors_of(reply, len(group)) for reply, group in zip(replies, groups, strict=True)]
-    if len({part.shape[1] for part in parts}) > 1:
-        had = "the endpoint gave vectors of different dimensions for one model; ask again with --fresh"
-        raise ModelError(had, kind="malformed")
-    vectors: NDArray[np.float32] = np.concatenate(parts)[[rows[text] for text in texts]]
+    matrices = [vectors_of(reply, len(group)) for reply, group in zip(replies, groups, strict=True)]
+    if len({matrix.shape[1] for matrix in matrices}) > 1:
+        message = "the endpoint gave vectors of different dimensions for one model; ask again with --fresh"
+        raise ModelError(message, kind="malformed")
+    vectors: NDArray[np.float32] = np.concatenate(matrices)[[rows[text] for text in texts]]
     return vectors
 
 
@@ -178,7 +178,7 @@ def vectors_of(reply: Reply, n: int) -> NDArray[np.float32]:
         n: how many texts were sent.
 
     Raises:
-        ModelError: kind `malformed`: it holds none, or not `n`.
+        ModelError: kind `malformed`: it has no vectors, or not `n` of them.
 
     >>> vectors_of(Embeddings("m").mock_reply(Embeddings("m").request(["a", "b"], {})), 2).tolist()
     [[1.0], [1.0]]
@@ -195,7 +195,7 @@ def vectors_of(reply: Reply, n: int) -> NDArray[np.float32]:
 
 
 def _count(reply: Reply) -> int:
-    """How many vectors a reply holds."""
+    """The number of vectors in a reply."""
     size = len(b64decode(reply.metadata["vectors"]))
     return size // (4 * int(reply.metadata["dimension"]))
 
@@ -207,7 +207,11 @@ def _texts(messages: str | Sequence[str] | list[Message]) -> list[str]:
 
 
 def _without_vectors(data: Mapping[str, Any], answer: Answer) -> Reply:
-    """The fault of a success without vectors: an error inside it, else a fault."""
+    """The empty reply of a content filter's error in a success without vectors.
+
+    Raises:
+        Fault: any other error, or no error and no vectors.
+    """
     if not data.get("error"):
         raise _malformed("no embeddings", answer)
     fault = fault_in_body(error_body(data), answer)
@@ -217,7 +221,7 @@ def _without_vectors(data: Mapping[str, Any], answer: Answer) -> Reply:
 
 
 def _in_order(vectors: list[Any], answer: Answer) -> list[Any]:
-    """The vectors by their `index`; as they stand where none has one."""
+    """The vectors in the order of their `index`; unchanged where none has one."""
     entries = [mapping_or_empty(entry) for entry in vectors]
     if all(entry.get("index") is None for entry in entries):
         return [entry.get("embedding") for entry in entries]
@@ -231,7 +235,7 @@ def _numbers(value: Any, answer: Answer) -> array[float]:
     """A vector as 32-bit floats.
 
     Raises:
-        Fault: `malformed`: no numbers, none at all, or one that is not finite.
+        Fault: `malformed`: not a list of numbers, an empty list, or a number that is not finite.
     """
     numbers = array("f")
     try:
@@ -258,5 +262,5 @@ def _reply(rows: Sequence[array[float]], usage: Usage, **metadata: str) -> Reply
     return Reply("", "", usage=usage, metadata={**metadata, **vectors})
 
 
-def _malformed(what: str, answer: Answer) -> Fault:
-    return Fault("malformed", f"{what}: {quoted(answer.body)}", billed=True)
+def _malformed(problem: str, answer: Answer) -> Fault:
+    return Fault("malformed", f"{problem}: {quoted(answer.body)}", billed=True)

@@ -1,6 +1,6 @@
 """Classifies HTTP statuses, error codes and bodies as faults, for all HTTP models.
 
-| came | kind | again? |
+| answer | kind | sent again? |
 |---|---|---|
 | 429 | rate_limit | yes, after what Retry-After says |
 | 5xx but 501, 408, 409, 425 | server | yes |
@@ -8,13 +8,13 @@
 | 401, 407, or a code that says the key is wrong | auth | no, the run ends (1) |
 | 402, or a code that says the account is out of money or quota (also under 429) | quota | no, the run ends (1) |
 | a code that says there is no such model | unknown_model | no, the run ends (1) |
-| 4xx or 500 whose text names it (`models.refusals`) | auth, unknown_model, quota | no; a second one ends the run |
-| 404, 405 that name nothing | bad_request | no; the same, until the endpoint's first good reply |
+| 4xx or 500 whose text names the reason (`models.refusals`) | auth, unknown_model, quota | no; a second ends the run |
+| 404, 405 that name no reason | bad_request | no; a second ends the run before the endpoint's first good reply |
 | 3xx | bad_request | no, the run ends: a redirect would carry the key elsewhere |
 | any other 4xx, 501 (not implemented) | bad_request | no; the next sample may fare better |
 | 4xx because of a content filter | no fault | it is an outcome of the sample: `is_content_filter` |
 
-(1) Once the endpoint has given a good reply, a second sample must be refused in equal words: see `models.limits`.
+(1) After the endpoint's first good reply only if a second sample is refused in the same words: see `models.limits`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _CODES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 _KIND_OF_CODE: Final = MappingProxyType({code: kind for kind, codes in _CODES.items() for code in codes})
 _SERVER_ERROR: Final = 500
 _NOT_IMPLEMENTED: Final = 501
-"""The server lacks what the request asks for, and will lack it the next time (RFC 9110, section 15.6.2)."""
+"""The server does not support what the request needs, so it is not sent again (RFC 9110, section 15.6.2)."""
 _KIND_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
     {
         401: "auth",
@@ -70,10 +70,10 @@ _KIND_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
     }
 )
 _NOTHING_THERE: Final = frozenset({404, 405})
-"""What a wrong address answers to every call; behind a right one it is about a single call."""
+"""Answers of a wrong address to every call; at a correct address they concern a single call."""
 _PASSING_STATUSES: Final = frozenset({408, 409, 425, 429, 502, 503, 504, 529})
-"""Sent again whatever words come with them; 529 is Anthropic's "overloaded". 500 is missing: some servers answer it to
-a wrong key, so its words count."""
+"""Sent again whatever their text says; 529 is Anthropic's "overloaded". 500 is not one of them: some servers answer it
+to a wrong key, so its text decides."""
 _RETRIED: Final = frozenset({"rate_limit", "server"})
 
 
@@ -85,11 +85,11 @@ class ErrorBody(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Message and codes, for whoever reads words."""
+        """Message and codes in one text, for `refusal_kind`."""
         return " ".join((self.message, *self.codes)).strip()
 
     def kind(self) -> str:
-        """The kind that a code names for certain, `content_filter` among them, or ""."""
+        """The kind that a known code stands for, `content_filter` included; "" where there is none."""
         return next((_KIND_OF_CODE[code] for code in self.codes if code in _KIND_OF_CODE), "")
 
 
@@ -122,7 +122,7 @@ def error_body(value: Json) -> ErrorBody:
 
 
 def filtered_reply(answer: Answer) -> Reply | None:
-    """The empty reply of a call that a content filter stopped; None for a success, which is to be read.
+    """The empty reply of a call that a content filter stopped; None for a success.
 
     Raises:
         Fault: the status is not a success, and for another reason.
@@ -138,8 +138,8 @@ def filtered_reply(answer: Answer) -> Reply | None:
 
 def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
     if (refusal := _refusal(answer.status, kind, error.text or answer.body.decode("utf-8", "replace"))) is not None:
-        named, basis = refusal
-        return _refused(named or "bad_request", _message(answer, error), basis)
+        named_kind, basis = refusal
+        return _refused(named_kind or "bad_request", _message(answer, error), basis)
     return Fault(
         kind,
         _message(answer, error),
@@ -150,23 +150,23 @@ def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
 
 
 def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
-    """The fault that an error inside a 2xx body is, or None for what a content filter stopped.
+    """The fault for an error inside a 2xx body; None where a content filter stopped the call.
 
-    A code is read as its name or as the HTTP status that it copies, except that 404 does not end the run: a service
-    that answers so lacks one thing (a knowledge base), not its address. A code that says neither is not sent again.
-    An error without any code is an exception that the service caught, so it counts as a 500 and may have been billed.
+    A code is read as a name or as an HTTP status, except that 404 does not end the run: such a service lacks one thing
+    (a knowledge base), and its address is right. A call with a code that is neither is not sent again. An error without
+    any code is an exception that the service caught, so it counts as a 500 and may have been billed.
     """
-    kind, named, status = error.kind(), "", 0
+    kind, named_kind, status = error.kind(), "", 0
     if not kind:
         statuses = [int(code) for code in error.codes if code.isascii() and code.isdigit() and len(code) == 3]
         status = statuses[0] if statuses else 400 if error.codes else 500
         kind = "bad_request" if status == 404 else _kind(status, error)
-        named = refusal_kind(error.text, passing=True) if kind in {"bad_request", "server"} else ""
+        named_kind = refusal_kind(error.text, passing=True) if kind in {"bad_request", "server"} else ""
     if kind == "content_filter":
         return None
     message = f"an error came with status {answer.status}: {_worded(error) or quoted(answer.body)}"
-    if named and status not in _PASSING_STATUSES:
-        return _refused(named, message, NAMED)
+    if named_kind and status not in _PASSING_STATUSES:
+        return _refused(named_kind, message, NAMED)
     return Fault(
         kind,
         message,
@@ -178,15 +178,15 @@ def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
 
 
 def _refusal(status: int, kind: str, text: str) -> tuple[str, str] | None:
-    """What a status that leaves it open means by the words beside it: the kind they name, and what a second one needs.
+    """The kind that the text names where the status alone is ambiguous, with the basis for `Fault.refusal`.
 
-    None where the status or a code has said for certain what it is, or nothing is named.
+    None where the status or a code is clear, or the text names no reason.
     """
     if kind != "bad_request" and status != _SERVER_ERROR:
         return None
-    named = refusal_kind(text, passing=status == _SERVER_ERROR) if status >= 400 else ""
-    if named:
-        return named, NAMED
+    named_kind = refusal_kind(text, passing=status == _SERVER_ERROR) if status >= 400 else ""
+    if named_kind:
+        return named_kind, NAMED
     return ("", UNPROVEN) if status in _NOTHING_THERE else None
 
 
@@ -213,12 +213,12 @@ def parse_json(answer: Answer) -> Any:
     try:
         return parse_body(answer.body)
     except (ValueError, RecursionError) as error:
-        what = quoted(answer.body) or "an empty body"
-        raise Fault("malformed", f"status {answer.status}, but no JSON: {what}", billed=True) from error
+        content = quoted(answer.body) or "an empty body"
+        raise Fault("malformed", f"status {answer.status}, but no JSON: {content}", billed=True) from error
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: float | None = None) -> float | None:
-    """Seconds that the endpoint told us to wait, never negative; None when it said nothing that can be read.
+    """Seconds to wait before the next attempt, from the header fields; None where they give no valid value.
 
     Args:
         headers: names in lower case. `retry-after-ms` wins over `retry-after`, which is a number of seconds (a
@@ -251,8 +251,8 @@ def quoted(body: bytes | str) -> str:
     """
     # A character of UTF-8 has at most four bytes; the rest of a long body need not be decoded.
     text = body if isinstance(body, str) else body[: _QUOTED * 4].decode("utf-8", "replace")
-    shown = "".join(_visible(mark) for mark in text[:_QUOTED])
-    return shown + "…" if len(text) > _QUOTED else shown
+    visible_text = "".join(_visible(mark) for mark in text[:_QUOTED])
+    return visible_text + "…" if len(text) > _QUOTED else visible_text
 
 
 def _kind(status: int, error: ErrorBody) -> str:

@@ -1,7 +1,7 @@
 """Any JSON endpoint as a model: a request body template, and JMESPath expressions for the response.
 
-Services that many people call are presets: the keys that a model or target would have to be given otherwise. Sources
-of these: the request models of Langchain-Chatchat v0.2.10 and v0.3.1 (`server/chat/knowledge_base_chat.py`,
+Common services are presets: values for the keys that a model or target would have to be given otherwise. Sources: the
+request models of Langchain-Chatchat v0.2.10 and v0.3.1 (`server/chat/knowledge_base_chat.py`,
 `server/chat/kb_chat.py`); the chat-completions references of OpenAI and ZhipuAI.
 """
 
@@ -34,7 +34,7 @@ _OPENAI_BODY: Final = MappingProxyType({"messages": "{{messages}}", "stream": Fa
 _CHATCHAT_ERROR: Final = "error || (code && code != `200` && (msg || message || to_string(code)))"
 PresetName = Literal["", "chatchat-0.2", "chatchat-0.3", "zhipu", "openai"]
 MESSAGE_NAMES: Final = ("prompt", "system", "history", "messages")
-"""What the messages of a call give to the body."""
+"""Placeholders that the messages of a call fill in the body."""
 _SENT_ALWAYS: Final = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
 
 
@@ -43,13 +43,13 @@ class Preset:
     """Defaults for a known service: request template and response mapping; each can be overridden.
 
     Args:
-        url: used where none is given.
-        path: put behind a given address that has none.
-        body: what is not given.
-        response: likewise; the keys of `ResponseMap`.
+        url: the default address.
+        path: appended to a given address that has no path.
+        body: default values of the body's keys.
+        response: default values of the keys of `ResponseMap`.
         needs: keys that only the user knows and that must be in `body`.
-        key: what the reference to its key is usually called. The header stands in the user's file, where every
-            reference can be seen and looked up; without one, `url` is refused.
+        key: the usual name of the reference to its API key. The header is written in the user's file, where every
+            reference can be seen; without a header, the default `url` is refused.
     """
 
     body: Mapping[str, Any]
@@ -64,8 +64,8 @@ class Preset:
 class HttpModel:
     """A model behind any JSON endpoint, described by address, body and response.
 
-    What a preset says is filled in when the object is made, so that its fields, and with them the manifest, show the
-    whole call whatever a later version's presets say.
+    The preset's values are filled in when the object is made, so that its fields, and with them the manifest, show the
+    whole call even if a later version changes the preset.
 
     Args:
         url: where the call goes; placeholders after the host are percent-encoded. With a preset the path may be left
@@ -106,7 +106,7 @@ class HttpModel:
             object.__setattr__(self, name, value)
 
     def placeholders(self) -> tuple[str, ...]:
-        """The names that will have a value."""
+        """The placeholders that will have a value."""
         return (*MESSAGE_NAMES, *self.parameters)
 
     @property
@@ -158,7 +158,7 @@ class HttpModel:
         )
 
     async def send(self, request: Request, wire: Wire) -> Answer:
-        """Send it once; where a stream is asked for, it is watched for the first token."""
+        """Send it once; the time to the first token is measured where a stream is requested."""
         streams = self.body.get("stream") is True or self.response.framing in {"sse", "jsonl"}
         if streams:
             request = replace(request, watch=lambda: watch_for(self.response.text))
@@ -168,7 +168,7 @@ class HttpModel:
         """The reply in `answer`; its metadata may hold `contexts`, `kb_miss`, `model`, `reasoning`, `ttft`.
 
         Raises:
-            Fault: a status that says so, no JSON, an error inside a success, or nothing where the text should stand.
+            Fault: a status that says so, no JSON, an error inside a success, or no text at the expected place.
         """
         if answer.status not in self.accept_status and (filtered := filtered_reply(answer)) is not None:
             return filtered
@@ -176,16 +176,16 @@ class HttpModel:
 
 
 def _expanded(model: HttpModel, preset: Preset) -> dict[str, Any]:
-    """The fields with those of a preset filled in."""
+    """The fields of the model, completed by the preset's."""
     parts = urlsplit(model.url)
-    bare = parts.path in {"", "/"} and not parts.query
+    has_no_path = parts.path in {"", "/"} and not parts.query
     response: dict[str, Any] = {
-        part.name: preset.response[part.name]
-        for part in fields(ResponseMap)
-        if part.name in preset.response and not getattr(model.response, part.name)
+        response_field.name: preset.response[response_field.name]
+        for response_field in fields(ResponseMap)
+        if response_field.name in preset.response and not getattr(model.response, response_field.name)
     }
     return {
-        "url": (model.url.rstrip("/") + preset.path if bare else model.url) if model.url else preset.url,
+        "url": (model.url.rstrip("/") + preset.path if has_no_path else model.url) if model.url else preset.url,
         "body": {**preset.body, **model.body},
         "response": replace(model.response, **response),
     }
@@ -200,20 +200,20 @@ def _check_needs(model: HttpModel, preset: Preset) -> None:
 
 
 def _values_of(turns: list[Message]) -> dict[str, Any]:
-    """The values that messages give, by the names in `MESSAGE_NAMES`."""
+    """The values of the placeholders in `MESSAGE_NAMES`."""
     users = [no for no, turn in enumerate(turns) if turn.get("role") == "user"]
-    last = users[-1] if users else -1
-    content: Any = turns[last].get("content") if users else ""
+    last_user = users[-1] if users else -1
+    content: Any = turns[last_user].get("content") if users else ""
     return {
         "prompt": list(content) if has_other_parts(content) else content_text(content),
         "system": "\n\n".join(content_text(turn.get("content")) for turn in turns if turn.get("role") == "system"),
-        "history": [dict(turn) for no, turn in enumerate(turns) if no != last and turn.get("role") != "system"],
+        "history": [dict(turn) for no, turn in enumerate(turns) if no != last_user and turn.get("role") != "system"],
         "messages": [dict(turn) for turn in turns],
     }
 
 
 def shows_messages(template: Json) -> bool:
-    """Whether an address and body have a place for what is asked."""
+    """Whether an address or body has a placeholder for the question."""
     return any(name.partition(".")[0] in {"prompt", "messages"} for name in names_in(template))
 
 
@@ -224,10 +224,10 @@ def _check_places(slots: Mapping[str, Any], template: Json) -> None:
         return
     for name in ("system", "history"):
         if slots[name] and name not in names:
-            what = "a system message" if name == "system" else f"{len(slots[name])} earlier messages"
+            omitted = "a system message" if name == "system" else f"{len(slots[name])} earlier messages"
             raise ConfigError(
-                f"the body has no place for {what}: use {{{{{name}}}}} or {{{{messages}}}}; the body of a target may "
-                "use {{transcript}} too, which is all turns as one text"
+                f"the body has no place for {omitted}: use {{{{{name}}}}} or {{{{messages}}}}; the body of a target "
+                "may use {{transcript}} too, which is all turns as one text"
             )
     if not isinstance(slots["prompt"], str) and "{{prompt}}" not in set(_texts_in(template)):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""JSON of requests and replies by orjson, with the very bytes and values that the standard library gives.
+"""Writes and reads JSON with orjson, with exactly the bytes and values that the standard library gives.
 
 The journal's key is a hash of a request's bytes, so they must stay what they have always been; and what a reply holds
 must not depend on the parser. Where the two packages would differ, the standard library is used:
@@ -30,7 +30,7 @@ _MAYBE_TOO_LONG: Final = b"0" * 19
 _SMALLEST, _LARGEST = 1e-4, 1e16
 """Fractions between these are written without an exponent."""
 _MOST_LAYERS: Final = 16
-"""Lists and mappings inside of each other that are looked through; what is deeper goes to the standard library."""
+"""Nested lists and mappings that are checked; a deeper body goes to the standard library."""
 _SIMPLE: Final = frozenset({str, int, bool, type(None)})
 _TEXT_ONLY: Final = frozenset({str})
 
@@ -58,8 +58,8 @@ def parse_body(data: bytes) -> Any:
     """The value of a JSON text.
 
     Raises:
-        ValueError: it is none.
-        RecursionError: it holds too many layers.
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deeply.
 
     >>> parse_body(b'{"a": 123456789012345678901234567890}')
     {'a': 123456789012345678901234567890}
@@ -73,7 +73,7 @@ def parse_body(data: bytes) -> Any:
 
 
 def _is_written_alike(value: Any, layers: int) -> bool:
-    """Whether both packages write a value alike, but for text outside ASCII."""
+    """Whether both packages write a value in the same way, except for text outside ASCII."""
     kind = type(value)
     if kind is float:
         return bool(value == 0 or _SMALLEST <= abs(value) < _LARGEST)  # False of NaN

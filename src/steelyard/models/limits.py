@@ -26,12 +26,12 @@ MARGIN_S: Final = 0.03
 """Added to a Retry-After: an endpoint that rounds it down would refuse a call that comes exactly then."""
 _DECREASE: Final = 0.7
 _FLOOR_S: Final = 0.1
-"""The shortest wait before a retry: jitter may draw 0, and an endpoint that has just failed needs a moment. Also the
+"""The shortest wait before a retry, as jitter may draw 0 and an endpoint that has just failed needs a moment; also the
 shortest time limit of an attempt."""
 _MOST_DOUBLINGS: Final = 60
-"""A back-off is doubled no more often: any cap is reached by then, and a float is not left."""
+"""The most doublings of a back-off: any cap is reached by then, and a float does not overflow."""
 _UNREACHED_ATTEMPTS: Final = 5
-"""Connections that may fail before an endpoint that never answered counts as not there."""
+"""Failed connections after which an endpoint that has never answered counts as unreachable."""
 
 
 class Pauses:
@@ -47,11 +47,11 @@ class Pauses:
         return self._ended
 
     def resume(self) -> None:
-        """Allow waiting again: what ended the pauses concerned one run, and the next one begins."""
+        """Allow waiting again: the error that ended the pauses concerned the previous run only."""
         self._ended = None
 
     def end(self, error: SteelyardError) -> None:
-        """Let every pause, now and later, raise `error`."""
+        """Raise `error` in every pause, now and later."""
         self._ended = error
         for future in tuple(self._futures):
             if not future.done():
@@ -82,11 +82,11 @@ class Gate:
     """Limits concurrent calls to one endpoint; adapts the limit and pauses on refusals.
 
     Args:
-        most: the limit that is never passed.
-        pauses: ended when the run stops, so that nobody queues for ever.
+        most: the limit that is never exceeded.
+        pauses: ended when the run stops, so that no call queues for ever.
         unproven: the limit until the endpoint has given a good reply.
-        processes: that share the endpoint, each with a gate. The limit may then fall to a part of one call: after each
-            call the gate stays closed so long that on average no more are in flight.
+        processes: the number that share the endpoint, each with a gate. The limit may then fall to a fraction of one
+            call: after each call the gate stays closed so long that on average no more are in flight.
     """
 
     def __init__(self, most: int, pauses: Pauses, unproven: int = UNPROVEN, processes: int = 1) -> None:
@@ -112,7 +112,7 @@ class Gate:
         return max(1, int(self._limit))
 
     def enter_now(self) -> bool:
-        """Take a place if there is one and nobody waits for it; whether there was."""
+        """Take a place if one is free and no call waits for it; whether it was taken."""
         if self._queue or self._active >= self.limit:
             return False
         if self._open_at and asyncio.get_running_loop().time() < self._open_at:
@@ -130,7 +130,7 @@ class Gate:
         try:
             await self._pauses.wait(future)
         except BaseException:
-            # Cancelled in the moment in which it was given a place: nobody else would give that back.
+            # Cancelled just when it got a place: no other code would give that back.
             if future.done() and not future.cancelled() and future.exception() is None:
                 self.leave()
             elif future in self._queue:
@@ -147,7 +147,7 @@ class Gate:
             self._let_in()
 
     def increase_concurrency(self) -> None:
-        """A good reply came: raise the limit a little; the first lets all in, unless the endpoint put calls off."""
+        """Raise the limit a little after a good reply; the first one raises it fully, unless calls were refused."""
         self.answered = True
         if not self.proven:
             self.proven = True
@@ -157,7 +157,7 @@ class Gate:
             self._limit = min(self._most, self._limit + self._least / max(1.0, self._limit))
 
     def change_most(self, most: int) -> None:
-        """Change the limit that is never passed: other processes share the endpoint, or one does so no more."""
+        """Change the limit that is never exceeded, as the number of processes at the endpoint has changed."""
         if self.proven and not self._eased:
             self._limit = float(most)
         self._limit = min(self._limit, float(most))
@@ -165,24 +165,24 @@ class Gate:
         self._let_in()
 
     def hold_back(self) -> None:
-        """A refusal came before any good reply: wait for the other calls in flight, which may say the same."""
+        """Lower the limit by one after a refusal that came before any good reply: other calls may be refused too."""
         if not self.proven:
             self._limit = max(1.0, self._limit - 1)
 
     def reduce_concurrency(self, sent_at: float, retry_after_s: float | None) -> None:
-        """A call sent at `sent_at` was put off: lower the limit, once per round, and close for as long as told."""
+        """Lower the limit, once per round, after a call sent at `sent_at` was put off; close for `retry_after_s`."""
         now = asyncio.get_running_loop().time()
         self._eased = True
-        # Calls that were sent before the last cut say nothing of the lower limit; eight of them would cut 16 to 1.
+        # Calls sent before the last cut do not show that the lower limit is too high; eight of them would cut 16 to 1.
         if sent_at > self._last_cut:
-            # None is in flight where another process was refused, and this one had nothing to send.
+            # No call is in flight where another process was refused while this one had nothing to send.
             self._limit = max(self._least, min(self._limit, float(self._active) or self._limit) * _DECREASE)
             self._last_cut = now
         if retry_after_s is not None:
             self.close_for(retry_after_s + MARGIN_S)
 
     def close_for(self, seconds: float) -> None:
-        """Let nobody in for so long, or for as long as it is closed already."""
+        """Keep the gate closed for at least this long."""
         self._open_at = max(self._open_at, asyncio.get_running_loop().time() + seconds)
 
     def _take_place(self) -> None:
@@ -221,7 +221,7 @@ class Retry:
         attempts: the most attempts of one call.
         total_s: limit for one call from its first attempt, waits included, in seconds.
         base_s: the first wait is drawn below this, in seconds; the bound doubles with every attempt.
-        cap_s: the longest wait of our own, in seconds; a longer Retry-After is obeyed within `total_s`.
+        cap_s: the longest back-off, in seconds; a longer Retry-After is obeyed within `total_s`.
     """
 
     attempts: int = 20
@@ -259,15 +259,15 @@ class Limits:
         retry: the policy.
         concurrency: calls in flight at one endpoint at most.
         seed: for the jitter of back-offs.
-        refusal: why a reply could not be kept, or None; asked before every sending, retries included.
+        refusal: returns why a reply could not be kept, or None; called before every sending, retries included.
         quota: budget, rates and prices.
-        retried: is given a model's name and the kind of fault for each attempt that failed and is sent again.
+        retried: called with a model's name and the kind of fault for each attempt that failed and is sent again.
 
     Attributes:
         retries: kind of fault -> attempts that failed so far and were sent again.
         gates: by endpoint.
-        on_put_off: is given an endpoint that put a call off, when that was sent by the loop's clock, and for how many
-            seconds nothing may be sent.
+        on_put_off: called with an endpoint that put a call off, the time of that call by the loop's clock, and the
+            seconds for which nothing may be sent.
     """
 
     def __init__(
@@ -301,7 +301,7 @@ class Limits:
         return gate
 
     def change_concurrency(self, most: int) -> None:
-        """Change how many calls may be in flight at one endpoint; those that are stay."""
+        """Change how many calls may be in flight at one endpoint; calls in flight go on."""
         self._concurrency = most
         for gate in self.gates.values():
             gate.change_most(most)
@@ -310,10 +310,10 @@ class Limits:
         """Send with retries until a reply or a permanent failure.
 
         Args:
-            model: what is asked.
+            model: the model to call.
             request: the call.
-            wire: what is open.
-            sample: the id of the sample that the call is for: an equal refusal of two different ones ends the run.
+            wire: the connections of the session.
+            sample: the id of the sample that the call is for: equal refusals of two samples end the run.
             key: the journal's, for the reply.
 
         Raises:
@@ -336,7 +336,7 @@ class Limits:
                 sent_at = clock()
                 answer = await model.send(self._cut(request, progress, sent_at), wire)
                 reply = model.read(answer)
-                if expect_reply is not None:  # what is returned here is kept for good
+                if expect_reply is not None:  # the journal keeps the reply for good
                     expect_reply(reply, request)
                 seconds = clock() - sent_at
                 gate.increase_concurrency()
@@ -345,53 +345,58 @@ class Limits:
                 progress = progress or CallProgress(sample, str(getattr(model, "name", "")), sent_at, metered)
                 if self._puts_off(fault):
                     gate.reduce_concurrency(sent_at, fault.retry_after_s)
-                    told = fault.retry_after_s
-                    self.on_put_off(request.endpoint, sent_at, 0.0 if told is None else told + MARGIN_S)
-                self._judge(fault, gate, progress, sent_at)
+                    wait_asked_s = fault.retry_after_s
+                    self.on_put_off(request.endpoint, sent_at, 0.0 if wait_asked_s is None else wait_asked_s + MARGIN_S)
+                self._record_failure(fault, gate, progress, sent_at)
             finally:
                 gate.leave()
             await self.pauses.sleep(progress.wait_s)
 
     def _cut(self, request: Request, progress: CallProgress | None, sent_at: float) -> Request:
-        """The request with no more time for this attempt than the whole call has left."""
-        left = self._retry.total_s - (0.0 if progress is None else sent_at - progress.started)
-        return request if request.timeout_s <= left else replace(request, timeout_s=max(left, _FLOOR_S))
+        """The request with its time limit cut to the time that the whole call has left."""
+        seconds_left = self._retry.total_s - (0.0 if progress is None else sent_at - progress.started)
+        return request if request.timeout_s <= seconds_left else replace(request, timeout_s=max(seconds_left, _FLOOR_S))
 
     async def _pay(self, metered: MeteredCall) -> None:
-        """Pay for a call, retries too, unless its reply could not be kept."""
+        """Wait for the rate limit and book the attempt; raises where its reply could not be kept."""
         await metered.pay()
-        # What is booked is sent, also where another call has just ended the run: the budget has paid for it.
+        # A booked call is sent even where another call has just ended the run: the budget has paid for it.
         if (error := self._refusal()) is not None:
             raise error
 
     def _puts_off(self, fault: Fault) -> bool:
-        """Whether the endpoint asks for fewer calls, and not for a longer wait than any call may take."""
-        told = fault.retry_after_s
-        return fault.kind == "rate_limit" if told is None else told <= self._retry.total_s
+        """Whether the endpoint asks for fewer calls, with a wait that is within the time limit of a call."""
+        wait_asked_s = fault.retry_after_s
+        return fault.kind == "rate_limit" if wait_asked_s is None else wait_asked_s <= self._retry.total_s
 
-    def _judge(self, fault: Fault, gate: Gate, progress: CallProgress, sent_at: float) -> None:
+    def _record_failure(self, fault: Fault, gate: Gate, progress: CallProgress, sent_at: float) -> None:
         """Record the failed attempt and set the wait before the next, or give up."""
         now = asyncio.get_running_loop().time()
         if progress.metered is not None:
             progress.metered.failed(fault)
         progress.attempts.append(Attempt(fault.kind, now - sent_at, progress.wait_s, fault.message))
-        # Even a refusal shows that the address is right; no later fault may say "cannot be reached".
+        # Even a refusal shows that the address is right: no later fault may be reported as "cannot be reached".
         if fault.kind != "connection":
             gate.answered = True
-        told = fault.retry_after_s
-        put_off = told is not None and told > self._retry.total_s
-        # Also for a fault that is sent again: it counts the refusal and holds other calls back.
+        wait_asked_s = fault.retry_after_s
+        put_off = wait_asked_s is not None and wait_asked_s > self._retry.total_s
+        # Called for a fault that is sent again too: it counts the refusal and holds other calls back.
         refused = self._refuses_all(fault, gate, progress)
         progress.wait_s = self._back_off(len(progress.attempts), fault)
-        left = self._retry.total_s - (now - progress.started)
+        seconds_left = self._retry.total_s - (now - progress.started)
         unreached = not gate.answered and len(progress.attempts) >= _UNREACHED_ATTEMPTS
-        if fault.retry and not unreached and len(progress.attempts) < self._retry.attempts and progress.wait_s < left:
+        if (
+            fault.retry
+            and not unreached
+            and len(progress.attempts) < self._retry.attempts
+            and progress.wait_s < seconds_left
+        ):
             self.retries[fault.kind] += 1
             self._retried(progress.model, fault.kind)
             return
-        # Told to wait longer than any call may take, every other call would be: the gate would stay shut for hours.
+        # A wait longer than any call may take ends the run: every other call would be told the same, for hours.
         raise ModelError(
-            self._last_words(fault, progress, unreached=unreached),
+            self._final_message(fault, progress, unreached=unreached),
             kind=fault.kind,
             attempts=progress.attempts,
             ends_run=refused or unreached or put_off,
@@ -400,8 +405,8 @@ class Limits:
     def _refuses_all(self, fault: Fault, gate: Gate, progress: CallProgress) -> bool:
         """Whether every other call would be refused like this one.
 
-        A status or code that leaves no doubt is enough at an endpoint that has given no good reply. Once it has, and
-        wherever words decide, another sample must have got the same before: a gateway may refuse single samples.
+        A clear status or code is enough at an endpoint that has given no good reply. After a good reply, and wherever
+        the text decides, another sample must have been refused alike before: a gateway may refuse single samples.
         """
         certain = fault.ends_run and not (gate.proven and progress.sample and fault.kind in ENDING)
         if certain or not (fault.refusal or fault.ends_run):
@@ -411,21 +416,23 @@ class Limits:
         return repeats and (fault.refusal == NAMED or fault.ends_run or not gate.proven)
 
     def _back_off(self, n: int, fault: Fault) -> float:
-        """Exponential with full jitter, or what the endpoint told us, whichever is longer."""
-        most = min(self._retry.cap_s, self._retry.base_s * 2.0 ** min(n - 1, _MOST_DOUBLINGS))
+        """Exponential with full jitter, or the wait that the endpoint asked for, whichever is longer."""
+        bound_s = min(self._retry.cap_s, self._retry.base_s * 2.0 ** min(n - 1, _MOST_DOUBLINGS))
         # Full jitter: calls that failed together would otherwise come back together.
-        own = max(_FLOOR_S, self._random.uniform(0.0, most))
-        return own if fault.retry_after_s is None else max(own, fault.retry_after_s + MARGIN_S)
+        back_off_s = max(_FLOOR_S, self._random.uniform(0.0, bound_s))
+        return back_off_s if fault.retry_after_s is None else max(back_off_s, fault.retry_after_s + MARGIN_S)
 
-    def _last_words(self, fault: Fault, progress: CallProgress, *, unreached: bool) -> str:
+    def _final_message(self, fault: Fault, progress: CallProgress, *, unreached: bool) -> str:
         if unreached:
             return f"cannot be reached: {fault.message}"
         if not fault.retry:
             return fault.message
-        tried, told = len(progress.attempts), fault.retry_after_s
-        if told is not None and told > self._retry.total_s:
-            return f"{fault.message} (told to wait {told:.0f} s; retry.total_s allows {self._retry.total_s:g} s)"
-        return f"{fault.message} (after {tried} attempt{'s' if tried > 1 else ''})"
+        attempts, wait_asked_s = len(progress.attempts), fault.retry_after_s
+        if wait_asked_s is not None and wait_asked_s > self._retry.total_s:
+            return (
+                f"{fault.message} (told to wait {wait_asked_s:.0f} s; retry.total_s allows {self._retry.total_s:g} s)"
+            )
+        return f"{fault.message} (after {attempts} attempt{'s' if attempts > 1 else ''})"
 
 
 def _finished(reply: Reply, key: str, request: Request, progress: CallProgress | None, seconds: float) -> Reply:

@@ -1,11 +1,11 @@
-"""Every provider that LiteLLM knows (Anthropic, Gemini, Bedrock, Cohere, ...), through its package.
+"""Calls every provider that LiteLLM supports (Anthropic, Gemini, Bedrock, Cohere, ...), through its package.
 
     pip install 'steelyard[litellm]'
 
-LiteLLM translates and sends; what may be sent again, when, and what it may cost stay ours: its own retries, fallbacks,
-cache and callbacks are off, and its errors become the answers that they were made of, which `models.faults` classifies
-like any other. Importing it takes seconds and downloads a list of prices unless it is told not to: it is imported
-before the first call of a run, and told. A call costs several ms of CPU, twenty times one of `openai_compatible`.
+LiteLLM translates and sends; retries and budgets stay ours: its own retries, fallbacks, cache and callbacks are off,
+and its errors are converted back to HTTP answers, which `models.faults` classifies like any other. Importing it takes
+seconds and would download a list of prices: it is imported before the first call of a run, with the download off. A
+call costs several ms of CPU, twenty times one of `openai_compatible`.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _OURS: Final = (
     *("messages", "model", "stream", "api_key", "api_base", "base_url", "timeout", "num_retries", "max_retries"),
     *("fallbacks", "callbacks", "success_callback", "failure_callback", "caching", "client"),
 )
-"""What parameters may not set: it is a field of its own, or it would undo what the session promises."""
+"""Arguments that parameters may not set: they have fields of their own, or the session controls them."""
 _FLAGS: Final = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
-"""Set, LiteLLM takes its lists from its own package and not from the network."""
+"""Variables that make LiteLLM take its lists from its own package and not from the network."""
 _UNREACHED: Final = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorError", "ClientConnectorDNSError"})
 _MOST_CAUSES: Final = 10
 
@@ -49,8 +49,8 @@ class LiteLLM:
 
     Args:
         name: provider and model as LiteLLM writes them: `anthropic/claude-sonnet-4-5`, `gemini/gemini-2.5-pro`.
-        api_key: a reference, `"${NAME}"`. Where there is none, LiteLLM looks into the environment by itself, and what
-            it finds there cannot be kept out of a message by us.
+        api_key: a reference, `"${NAME}"`. Without one, LiteLLM takes a key from the environment by itself, and that
+            key cannot be redacted from messages.
         api_base: the address, where it is not the provider's own.
         parameters: sent with every call; those of a single call win. Data: no `${NAME}` is resolved in it.
         credentials: further arguments of LiteLLM that are secret, each a reference:
@@ -90,10 +90,10 @@ class LiteLLM:
         expect_number("timeout_s", self.timeout_s, 0.001)
 
     def load(self) -> None:
-        """Import the package, which takes seconds, and ask it for the model's provider.
+        """Import the package, which takes seconds, and look up the model's provider.
 
         Raises:
-            ConfigError: it knows none.
+            ConfigError: LiteLLM does not know the provider.
         """
         package = _package()
         try:
@@ -104,7 +104,7 @@ class LiteLLM:
             ) from error
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
-        """The call; its payload is what LiteLLM is given, without any secret."""
+        """The call; its payload is the arguments for LiteLLM, without any secret."""
         turns = as_messages(messages)
         body = {"model": self.name, "messages": turns, **self.parameters, **parameters}
         provider, _, model = self.name.partition("/")
@@ -138,8 +138,8 @@ class LiteLLM:
             return Answer(200, {}, wire.redact(completion.model_dump_json()).encode("utf-8", "replace"))
         except TimeoutError as error:
             raise Fault("timeout", f"no complete answer within {request.timeout_s:g} s", billed=True) from error
-        except Exception as error:  # noqa: BLE001  # providers' own clients raise whatever they like; each is one attempt
-            # Without its cause: the chain holds the arguments of the call, and with them the key.
+        except Exception as error:  # noqa: BLE001  # providers' clients may raise anything; each is one failed attempt
+            # Raised without its cause: the chain holds the arguments of the call, and with them the key.
             raise_or_answer = _outcome(error, package, wire)
         if isinstance(raise_or_answer, Fault):
             raise raise_or_answer
@@ -156,7 +156,7 @@ class LiteLLM:
 
 @cache
 def _package() -> Any:
-    """The package, with its downloads, retries, callbacks and chatter off.
+    """The package, with its downloads, retries, callbacks and log messages off.
 
     Raises:
         ConfigError: it is not installed.
@@ -182,9 +182,9 @@ def _package() -> Any:
 
 
 async def _close() -> None:
-    """Close the connections of this session's event loop, and forget them: LiteLLM would give them out again."""
+    """Close the connections of this session's event loop and clear LiteLLM's cache, which would reuse them."""
     package = _package()
-    with contextlib.suppress(Exception):  # each provider's client has its own way to fail at this
+    with contextlib.suppress(Exception):  # each provider's client raises errors of its own
         await package.close_litellm_async_clients()
     package.in_memory_llm_clients_cache.flush_cache()
 
@@ -217,7 +217,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _codes(error: Exception, package: Any) -> dict[str, str]:
-    """The provider's own code and type, or ours for what LiteLLM has a class for."""
+    """The provider's own code and type, or `content_filter` where LiteLLM's class says so."""
     if isinstance(error, package.ContentPolicyViolationError):
         return {"code": "content_filter"}
     body = getattr(error, "body", None)
@@ -226,7 +226,7 @@ def _codes(error: Exception, package: Any) -> dict[str, str]:
 
 
 def _headers(error: Exception) -> dict[str, str]:
-    """The answer's fields by lower-case name, wherever LiteLLM has put them."""
+    """The answer's header fields by lower-case name, from whichever attribute of the error has them."""
     response = getattr(error, "response", None)
     for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
         if headers:
@@ -235,16 +235,16 @@ def _headers(error: Exception) -> dict[str, str]:
 
 
 def cost_map() -> PriceTable:
-    """The prices that the installed LiteLLM package brings with it, in USD; nothing is downloaded.
+    """The prices in the installed LiteLLM package, in USD; nothing is downloaded.
 
     Raises:
         ConfigError: it is not installed.
     """
     table: dict[str, Price] = {}
-    for name, known in _package().model_cost.items():
-        prices = [known.get(f"{way}_cost_per_token") for way in ("input", "output")]
+    for name, entry in _package().model_cost.items():
+        prices = [entry.get(f"{direction}_cost_per_token") for direction in ("input", "output")]
         if all(_is_price(price) for price in prices):
-            cached = known.get("cache_read_input_token_cost")
+            cached = entry.get("cache_read_input_token_cost")
             input_price, output_price = map(_per_million, prices)
             table[name] = Price(input_price, output_price, _per_million(cached) if _is_price(cached) else None)
     return PriceTable(table, "USD")

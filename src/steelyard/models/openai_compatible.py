@@ -1,7 +1,7 @@
-"""Any endpoint that speaks OpenAI's chat completions: OpenAI, ZhipuAI, DeepSeek, Qwen, vLLM, Ollama, llama.cpp.
+"""Calls any endpoint with OpenAI's chat completions: OpenAI, ZhipuAI, DeepSeek, Qwen, vLLM, Ollama, llama.cpp.
 
-Source: OpenAI API reference, "Create chat completion"; what the others add (`reasoning_content`, `reasoning`) is read
-where it comes. A thin client: the openai package costs 2.1 ms of CPU a call, this 0.2.
+Source: OpenAI API reference, "Create chat completion"; fields that the others add (`reasoning_content`, `reasoning`)
+are read where present. A thin client: the openai package costs 2.1 ms of CPU a call, this 0.2.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Endpoint(Protocol):
 
     @property
     def base_url(self) -> str:
-        """Up to and without the path of a call."""
+        """The address without the path of a call."""
 
     @property
     def api_key(self) -> str:
@@ -140,8 +140,8 @@ def _query(api_version: str) -> str:
 
 
 def mapping_or_empty(value: Any) -> Mapping[str, Any]:
-    """`value` where it is a mapping: services put null, texts and lists in places where one should stand."""
-    if value is None or type(value) is dict:  # asking an abstract class costs ten times as much
+    """`value` where it is a mapping, else an empty one: services send null, texts and lists in place of mappings."""
+    if value is None or type(value) is dict:  # checking an abstract class takes ten times as long
         return value or {}
     return value if isinstance(value, Mapping) else {}
 
@@ -221,7 +221,7 @@ def read_completion(answer: Answer, *, streamed: bool = False) -> Reply:
     """The reply in an answer of an OpenAI-compatible endpoint.
 
     Args:
-        answer: what came.
+        answer: the endpoint's answer.
         streamed: whether it may be a stream.
 
     Raises:
@@ -242,10 +242,10 @@ def reply_of(data: Any, answer: Answer) -> Reply:
 
     Args:
         data: the completion.
-        answer: what it came in, for messages and the time to the first token.
+        answer: the answer that held it, for messages and the time to the first token.
 
     Raises:
-        Fault: it is none, an error stands in its place, or it has no choice or no content.
+        Fault: it is not a completion, is an error, or has no choice or no content.
     """
     choice = _first_choice(data, answer)
     message = mapping_or_empty(choice.get("message"))
@@ -253,7 +253,7 @@ def reply_of(data: Any, answer: Answer) -> Reply:
     finish = _finish(choice)
     if not text and message.get("refusal"):
         text, finish = content_text(message["refusal"]), "refusal"
-    # A model that is made to call a tool (`tool_choice`) ends its reply with "stop".
+    # A model that is forced to call a tool (`tool_choice`) ends its reply with "stop".
     if message.get("content") is None and not message.get("tool_calls") and finish not in WITHOUT_TEXT:
         raise Fault("empty", f"the reply has no content: {quoted(answer.body)}", billed=True)
     metadata = _metadata(data, choice, message)
@@ -277,7 +277,7 @@ def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
 
 
 def _finish(choice: Mapping[str, Any]) -> str:
-    """Why the reply ended; what is not text says nothing."""
+    """The finish reason in OpenAI's terms; "stop" where it is missing or not text."""
     reason = choice.get("finish_reason")
     if reason == "network_error":
         raise Fault("server", "the service ended the reply with network_error", billed=True)
@@ -290,7 +290,7 @@ def _usage(data: Mapping[str, Any], text: str) -> Usage:
 
 
 def _cached_tokens(usage: Any) -> int:
-    """Input tokens that the endpoint had in its cache and may charge less for; DeepSeek has a key of its own."""
+    """Input tokens from the endpoint's cache, which may cost less; DeepSeek has a key of its own."""
     if not isinstance(usage, Mapping):
         return 0
     details = mapping_or_empty(usage.get("prompt_tokens_details"))

@@ -1,7 +1,7 @@
-"""Token prices, from a table that the user gives; none is shipped, since prices change.
+"""Token prices from a table that the user provides; none is shipped, since prices change.
 
 Money is a whole number of billionths of the currency's unit: a price of 0.05 for a million tokens is 50 billionths a
-token, so that sums over any number of calls are exact and do not depend on their order. A table may stand in a file:
+token, so that sums over any number of calls are exact and do not depend on their order. A table may be in a file:
 JSON as in a configuration, or CSV with a line for each model.
 """
 
@@ -24,7 +24,7 @@ from steelyard.models.base import ModelInfo
 from steelyard.types import Usage
 
 PER: Final = 1_000_000
-"""Prices are for so many tokens."""
+"""Prices are per this many tokens."""
 _BILLION: Final = 10**9
 _MOST_BYTES: Final = 4 << 20
 _KEYS: Final = ("input", "output", "cached")
@@ -37,7 +37,7 @@ class Price:
     Args:
         input: of tokens that are sent.
         output: of tokens that come back, reasoning included.
-        cached: of tokens that are sent and that the endpoint says it had in its cache; None is as `input`.
+        cached: of tokens that are sent and that the endpoint reports as cached; None means the price of `input`.
     """
 
     input: float
@@ -148,7 +148,7 @@ def units(amount: int) -> float:
 
 @lru_cache(maxsize=256)
 def _exact(price: float) -> Decimal:
-    """The number as it was written: 0.1 is a tenth, and not the binary fraction next to it."""
+    """The price as an exact decimal: 0.1 is a tenth, not the nearest binary fraction."""
     return Decimal(str(price))
 
 
@@ -160,7 +160,7 @@ def read_prices(path: Path) -> PriceTable:
             `model`, `input`, `output` and, where there are any, `cached` and `currency`.
 
     Raises:
-        ConfigError: it cannot be read, or holds what is not a price; with its place.
+        ConfigError: it cannot be read, or a value is not a price; the message says where.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -216,8 +216,8 @@ def _of_csv(text: str, location: str) -> PriceTable:
     for line, row in enumerate(rows, start=2):
         name = (row.get("model") or "").strip()
         if not name or name in models or None in row:
-            what = "has no model" if not name else "repeats a model" if name in models else "has too many cells"
-            raise ConfigError(f"{location}, row {line}: it {what}")
+            problem = "has no model" if not name else "repeats a model" if name in models else "has too many cells"
+            raise ConfigError(f"{location}, row {line}: it {problem}")
         models[name] = {key: row[key].strip() for key in _KEYS if (row.get(key) or "").strip()}
     return _table(models, "".join(currencies), location)
 
@@ -253,7 +253,7 @@ def _number(value: Any, location: str) -> float:
 
 
 _MOST: Final = 1 << 53
-"""No single call costs more: nine million of any currency's units. Sums stay within the store's 64 bits."""
+"""The highest cost of a single call: nine million of the currency's units, so that sums fit the store's 64 bits."""
 
 
 FREE: Final = Price(0, 0)

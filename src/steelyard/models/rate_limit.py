@@ -1,9 +1,9 @@
-"""Requests and tokens per minute: what an endpoint allows, spread evenly, and never more in any 60 seconds.
+"""Limits requests and tokens per minute: calls are spread evenly, and never exceed the limit in any 60 seconds.
 
-Two rules hold together. A sending waits until the pace allows it: the time that the one before takes at the rate has
-passed, so that calls are spread and none comes in a burst. And it waits until all that was sent in the last 60 seconds
-leaves room for it, which makes the limit exact, whatever the pace had to make up for. A bucket that fills at the rate
-and may be emptied at once would let twice the limit pass in a minute.
+Two rules hold together. A call waits until the previous one has had its share of the minute, so that calls are spread
+and do not come in bursts. And it waits until the calls of the last 60 seconds leave room for it, which makes the limit
+exact even after late timers. A token bucket, which fills at the rate and may be emptied at once, would let twice the
+limit pass in a minute.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Final
 from steelyard.errors import expect_number
 
 WINDOW_S: Final = 60.0
-"""What a rate counts."""
+"""The time span that a rate counts, in seconds."""
 _SLACK_S: Final = 0.05
-"""How far a sending may catch up on a timer that was late; without it every late timer would lower the rate."""
+"""How far a call may catch up on a timer that was late; without it every late timer would lower the rate."""
 _LOOK_AGAIN_S: Final = 1.0
-"""A waiting call looks again after so long: a reply with fewer tokens than were booked may have made room."""
+"""How often a waiting call checks again: a reply with fewer tokens than were booked may have made room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Rates:
     Args:
         requests_per_minute: requests, retries included.
         tokens_per_minute: of input and output together. Before a call, our estimate of its input and its `max_tokens`
-            are booked; afterwards what the endpoint counted. A single call above the limit is sent after a minute
+            are booked; afterwards the endpoint's own counts. A single call above the limit is sent after a minute
             without others.
     """
 
@@ -52,7 +52,7 @@ class Rates:
                 expect_number(f"rates.{name}", getattr(self, name), 1, whole=True)
 
     def least_s(self, requests: int, tokens: int) -> float:
-        """The least time that so much takes at one endpoint, in seconds.
+        """The least time for so many requests and tokens at one endpoint, in seconds.
 
         >>> Rates(requests_per_minute=60).least_s(120, 0), Rates().least_s(5, 5)
         (120.0, 0.0)
@@ -91,8 +91,8 @@ class RateLimiter:
     async def wait(self, tokens: int) -> Sent:
         """Wait until a call of so many tokens may be sent, and count it as sent."""
         async with self._turn:
-            while (left := self._left(tokens)) > 0:
-                await self._sleep(min(left, _LOOK_AGAIN_S))
+            while (wait_s := self._left(tokens)) > 0:
+                await self._sleep(min(wait_s, _LOOK_AGAIN_S))
             now = self._now()
             sent = Sent(now, tokens)
             self._sent.append(sent)
@@ -116,16 +116,16 @@ class RateLimiter:
         return max(self._next_at - now, self._until_room(tokens) - now)
 
     def _until_room(self, tokens: int) -> float:
-        """When enough of what was sent is out of the window; 0 where there is room."""
+        """The time at which enough earlier calls have left the window; 0 where there is room now."""
         requests, most = self._rates.requests_per_minute, self._rates.tokens_per_minute
         until = 0.0
         if requests is not None and len(self._sent) >= requests:
             until = self._sent[-requests].at + WINDOW_S
         if most is not None and self._sent and self._tokens + tokens > most:
-            over = self._tokens + tokens - most
+            excess = self._tokens + tokens - most
             for sending in self._sent:
-                over -= sending.tokens
+                excess -= sending.tokens
                 until = max(until, sending.at + WINDOW_S)
-                if over <= 0:
+                if excess <= 0:
                     break
         return until

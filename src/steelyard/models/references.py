@@ -1,14 +1,14 @@
 """References `${NAME}` to secrets in the environment, and detection of secrets written out.
 
 A key that is written out would be stored with the run, so it is refused before anything is sent. References are for
-what is sent around a question: an address, a header, a key. Words that are asked are data: a template may say
-`${price}` and means it, so nothing is looked up there.
+addresses, headers and keys. The texts of a question are data: a template may contain `${price}` literally, so nothing
+is looked up there.
 
-What a secret looks like is decided here alone, for refusing and for masking: by the name it stands under, or by
-itself. A name is a secret's where one of its words is `auth`, `token`, `secret`, `password`, `credential`, `cookie` or
-`bearer`, or where `key` follows `api`, `access`, `private` and the like. `max_tokens`, `prompt_tokens` and `author`
-are none. A value is a secret's where it begins as the keys of well-known services do, or is `Bearer` and a long word;
-in a header or an address also where it is 32 or more hexadecimal or base64 digits that look random.
+This module alone decides what is a secret, for refusing and for masking: by the name of a value, or by the value. A
+name is a secret's where one of its words is `auth`, `token`, `secret`, `password`, `credential`, `cookie` or `bearer`,
+or where `key` follows `api`, `access`, `private` and the like; `max_tokens`, `prompt_tokens` and `author` are not. A
+value is a secret where it begins as the keys of well-known services do, or is `Bearer` and a long word; in a header or
+an address also where it is 32 or more hexadecimal or base64 digits that look random.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 TEXT_KEYS: Final = frozenset(
     {"template", "system", "text", "default", "task", "criteria", "question", "pattern", "definition"}
 )
-"""Keys whose text is asked, answered or described as it stands."""
+"""Keys whose text is data, such as a question or an answer, and may contain `${...}` literally."""
 BODY_KEYS: Final = frozenset(
     {"samples", "parameters", "body", "replies", "steps", "guidelines", "levels", "schema", "criteria", "examples"}
 )
-"""Keys below which everything is such data."""
+"""Keys below which every text is data."""
 SHORTEST: Final = 8
-"""Local servers are given "EMPTY" or "none", and `auth: basic` is a setting: what is shorter is not a secret."""
+"""A shorter value is not a secret: local servers are given "EMPTY" or "none", and `auth: basic` is a setting."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _SECRET: Final = re.compile(
     r"auth|authori[sz]ation|\w*token\d*|\w*apikeys?|\w*secrets?|\w*passw(?:or)?ds?|pwd|passphrase|credentials?"
@@ -46,7 +46,7 @@ _COUNTED: Final = re.compile(
     r"max|min|num|n|counts?|limit|budget|rate|per|length|type|f1|overlap|recall|precision"
     r"|eos|bos|pad|stop|start|end|sep|unk|mask|new|next"
 )
-"""Words beside `token` that make it one of a text."""
+"""Words that, in a name with `token`, show that tokens of a text are meant."""
 _KEY: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{8,}|(?:gsk|hf)_[A-Za-z0-9]{20,}|gh[opsu]_[A-Za-z0-9]{30,}"
     r"|github_pat_\w{30,}|glpat-[\w-]{16,}|xox[abp]-[\w-]{16,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}"
@@ -64,11 +64,11 @@ _NAMED: Final = re.compile(
 
 
 def check_key(key: str, name: str = "api_key") -> None:
-    """Refuse a key that is not a reference; an empty one is none.
+    """Refuse a key that is not a reference; an empty one is allowed.
 
     Args:
         key: as configured.
-        name: what it is called in the configuration.
+        name: its name in the configuration.
 
     Raises:
         ConfigError: it is written out.
@@ -84,11 +84,11 @@ def check_secrets(url: str, headers: Mapping[str, str]) -> None:
     """Refuse a key that is written out where a reference to it belongs.
 
     Args:
-        url: where calls go; may hold a reference.
+        url: the address of calls; may hold a reference.
         headers: sent with every call; may hold references.
 
     Raises:
-        ConfigError: which, and what to write instead.
+        ConfigError: a key is written out; the message names it and says what to write instead.
     """
     parts = urlsplit(url)
     if "@" in parts.netloc:
@@ -102,14 +102,14 @@ def check_secrets(url: str, headers: Mapping[str, str]) -> None:
 
 
 def check_sent(where: str, sent: Mapping[str, Any]) -> None:
-    """Refuse a key in what is sent with the question, as itself or as a reference, which is not resolved there.
+    """Refuse a key in a body or in parameters, written out or as a reference, which is not resolved there.
 
     Args:
         where: `body` or `parameters`.
         sent: a plain value.
 
     Raises:
-        ConfigError: which, and where it belongs.
+        ConfigError: it holds a key; the message names it and says where it belongs.
     """
     name = written_out(sent)
     if name is not None:
@@ -118,11 +118,11 @@ def check_sent(where: str, sent: Mapping[str, Any]) -> None:
         )
     for text in texts_in(sent):
         if match := REFERENCE.search(text):
-            raise ConfigError(f"{match[0]} in {where} is not resolved: a key belongs into a header or the address")
+            raise ConfigError(f"{match[0]} in {where} is not resolved: a key belongs in a header or the address")
 
 
 def is_data(key: str, *, is_text: bool) -> bool:
-    """Whether what stands under `key` is data, in which `${...}` is not a reference.
+    """Whether the value of `key` is data, in which `${...}` is not a reference.
 
     >>> is_data("refine_template", is_text=True), is_data("body", is_text=False), is_data("api_key", is_text=True)
     (True, True, False)
@@ -131,7 +131,7 @@ def is_data(key: str, *, is_text: bool) -> bool:
 
 
 def references(value: Any) -> Iterator[str]:
-    """Every NAME of a `${NAME}` in the strings of a plain value, but for those that are data.
+    """Every NAME of a `${NAME}` in the strings of a plain value, except in data.
 
     >>> list(references({"headers": ["Bearer ${KEY}"], "template": "It costs ${price}."}))
     ['KEY']
@@ -164,31 +164,31 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 def names_secret(name: str, *, bare_key: bool = False) -> bool:
-    """Whether what stands under `name` is a secret.
+    """Whether a value under `name` is a secret.
 
     Args:
         name: of a key, a header or a parameter of an address.
-        bare_key: whether `key` alone is one, as in an address or a header.
+        bare_key: whether `key` alone names a secret, as in an address or a header.
 
-    >>> [names_secret(one) for one in ("X-Auth", "apiKey", "max_tokens", "author", "token_count", "key")]
+    >>> [names_secret(name) for name in ("X-Auth", "apiKey", "max_tokens", "author", "token_count", "key")]
     [True, True, False, False, False, False]
     """
     words = [word.lower() for word in _WORD.findall(name)]
-    for before, word in zip(["", *words], words, strict=False):
-        if word in {"key", "keys"} and (_BEFORE_KEY.fullmatch(before) or (bare_key and word == words[-1])):
+    for previous, word in zip(["", *words], words, strict=False):
+        if word in {"key", "keys"} and (_BEFORE_KEY.fullmatch(previous) or (bare_key and word == words[-1])):
             return True
-        counted = "token" in word and any(map(_COUNTED.fullmatch, words))
-        if _SECRET.fullmatch(word) and not counted:
+        counts_tokens = "token" in word and any(map(_COUNTED.fullmatch, words))
+        if _SECRET.fullmatch(word) and not counts_tokens:
             return True
     return False
 
 
 def looks_secret(text: str, *, digits: bool = False) -> bool:
-    """Whether a secret stands in `text`, whatever it is called.
+    """Whether `text` contains a secret, whatever its name.
 
     Args:
-        text: any text; references in it are none.
-        digits: whether long random hexadecimal or base64 digits are one, as in a header or an address.
+        text: any text; references in it are not secrets.
+        digits: whether long random hexadecimal or base64 digits count, as in a header or an address.
 
     >>> looks_secret("sk-3f9a0c1e"), looks_secret("Bearer ${KEY}"), looks_secret("0c1e" * 10, digits=True)
     (True, False, False)
@@ -200,17 +200,17 @@ def is_written_out(name: str, value: Any, *, outside: bool = False) -> bool:
     """Whether `value` is a secret and no reference to one.
 
     Args:
-        name: what it stands under.
-        value: a text or a number; anything else is none.
-        outside: whether it stands in a header or an address, where it need not be long.
+        name: of the value.
+        value: a text or a number; anything else is not a secret.
+        outside: whether it is in a header or an address, where a short value counts too.
     """
     if isinstance(value, bool) or not isinstance(value, str | int):
         return False
     text = str(value)
     if looks_secret(text, digits=outside):
         return True
-    named = names_secret(name, bare_key=outside) and not REFERENCE.search(text)
-    return named and len(text.strip()) >= (1 if outside else SHORTEST)
+    has_secret_name = names_secret(name, bare_key=outside) and not REFERENCE.search(text)
+    return has_secret_name and len(text.strip()) >= (1 if outside else SHORTEST)
 
 
 def written_out(value: Any, name: str = "") -> str | None:
@@ -229,7 +229,7 @@ def written_out(value: Any, name: str = "") -> str | None:
 
 
 def masked(line: str) -> str:
-    """`line` with stars for every secret in it, as long as it is; references stay.
+    """`line` with every secret replaced by as many stars; references stay.
 
     >>> masked('{X-Auth: abc, model: m, api_key: "${KEY}"}')
     '{X-Auth: ***, model: m, api_key: "${KEY}"}'
@@ -242,16 +242,16 @@ def masked(line: str) -> str:
 
 
 def _named(line: str) -> Iterator[tuple[int, int]]:
-    """Where values of names that are a secret's stand; what is behind a name may hold another name."""
-    at = 0
-    while match := _NAMED.search(line, at):
+    """The spans of values whose names are a secret's; a value may itself contain a name and a value."""
+    position = 0
+    while match := _NAMED.search(line, position):
         group = next(quoting for quoting in ("double", "single", "bare") if match[quoting] is not None)
         bare_key = match["sign"] == "=" or "-" in match["name"]
         if names_secret(match["name"], bare_key=bare_key) and not REFERENCE.search(match[group]):
             yield match.start(group), match.start(group) + len(match[group].rstrip())
-            at = match.end()
+            position = match.end()
         else:
-            at = match.start(group)
+            position = match.start(group)
 
 
 def _spans(text: str, *, digits: bool) -> Iterator[tuple[int, int]]:
@@ -261,7 +261,7 @@ def _spans(text: str, *, digits: bool) -> Iterator[tuple[int, int]]:
 
 
 def _is_random(word: str) -> bool:
-    """Whether a long word is digits that mean nothing: letters and figures mixed, and no UUID.
+    """Whether a long word is random digits: letters and figures mixed, and not a UUID.
 
     >>> _is_random("0123456789abcdef" * 2), _is_random("vnd-openxmlformats-officedocument-sheet")
     (True, False)

@@ -1,13 +1,13 @@
 """Recognizes refusals that every further call would meet too (key, quota, unknown model).
 
 Servers do not agree on a status for a wrong key, an unknown model, an empty account or a missing permission: LiteLLM's
-proxy answers 400 to the first two, others answer 500. So the words decide: a 4xx or a 500 that names the key, the
-model, the quota or the permission is a refusal of its kind. Words can be misread, so one refusal fails its sample
+proxy answers 400 to the first two, others answer 500. So the text decides: a 4xx or a 500 that names the key, the
+model, the quota or the permission is a refusal of its kind. A text can be misread, so one refusal fails its sample
 alone; the run stops when another sample gets an equal one.
 
 Sources of the wordings: the error texts of LiteLLM's proxy, vLLM, TGI, `transformers serve`, llama.cpp, Ollama, LM
 Studio, OpenAI, Azure, Anthropic, Gemini, Bedrock, Mistral, Cohere, Groq, OpenRouter, DeepSeek, Moonshot, ZhipuAI,
-DashScope, one-api and new-api; tests/models/refusals.toml holds them with what each must be taken for.
+DashScope, one-api and new-api; tests/models/refusals.toml lists them with the kind that each must get.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from types import MappingProxyType
 from typing import Final
 
 NAMED: Final = "named"
-"""A refusal whose text names key, model, quota or permission: it stops a run when it comes a second time."""
+"""A refusal whose text names key, model, quota or permission: the second one stops the run."""
 UNPROVEN: Final = "unproven"
-"""A refusal that names nothing, as the 404 of a wrong address: the same, but only until the first good reply."""
+"""A refusal that names no reason, such as the 404 of a wrong address: the same, until the first good reply."""
 ENDING: Final = frozenset({"auth", "quota", "unknown_model"})
 """Kinds of refusals that every call with the same key and model meets."""
 _MOST_READ: Final = 2000
 _MOST_KEPT: Final = 1000
-"""Different texts that are remembered for an endpoint: one that never repeats itself must not fill the memory."""
+"""The most different texts kept for an endpoint: one that never repeats a text must not fill the memory."""
 
 _KEY: Final = (
     r"(?:api|access|secret|subscription|account|virtual|proxy|auth|authentication|authorization)[ _-]?keys?"
@@ -100,7 +100,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
                 r"|not a (?:local folder|valid (?:hugging face )?model|supported model|chat model)"
                 r"|not found in (?:the )?(?:model list|list of models)|non-serverless model"
             ),
-            # Anthropic says no more than the name and the type of the error.
+            # Anthropic sends only the model's name and the type of the error.
             r"^model: ?[\w./:@+-]+(?: not_found_error)?$",
             r"\bmodels? you requested\b.{0,80}\bnot (?:found|served|available|supported)",
             (
@@ -113,7 +113,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             rf"(?:{_KEY})\b.{{0,60}}?(?:{_WRONG})",
             rf"(?:{_WRONG})\b.{{0,40}}?\b(?:{_KEY})",
             rf"(?:{_KEY_ZH}).{{0,20}}?(?:{_WRONG_ZH})|(?:{_WRONG_ZH})的?.{{0,10}}?(?:{_KEY_ZH})",
-            # What LiteLLM's proxy says of a key that is not its master key, where it has no database of keys.
+            # LiteLLM's proxy without a database of keys, for a key that is not its master key.
             r"no connected db|no_db_connection",
             (
                 r"\bunauthori[sz]ed\b|authentication (?:error|failed|fails|failure|required)|not authenticated"
@@ -167,7 +167,7 @@ _NEVER: Final = (
         r"|(?:parameter|field|argument|property|properties|inputs?)\b.{0,40}(?:not (?:supported|allowed|permitted))"
     ),
     r"knowledge ?base|知识库",
-    # A file that a sample names by its address: who refuses it is the server where the file lies.
+    # A file that a sample names by its address: the refusal comes from the file's server.
     (
         r"(?:download|fetch|retriev)(?!.{0,40}\bmodel).{0,40}\b(?:image|audio|video|media|attachment|document|file|url)"
         r"|\b(?:image|audio|video|media|attachment|document|image_url|file_url)s?\b(?!.{0,60}\b(?:billing|quota))"
@@ -175,7 +175,7 @@ _NEVER: Final = (
         r"|(?:图片|音频|视频|文件|附件).{0,20}(?:下载|访问|读取)|下载.{0,20}(?:图片|音频|视频|文件|附件)"
     ),
 )
-"""About the sample or a parameter, whatever else it names: such a text never stops a run by itself."""
+"""Texts about the sample or a parameter, whatever else they name: they never stop a run by themselves."""
 _PASSING: Final = (
     r"temporar|try(?:ing)? (?:it )?again|\bretry|overload|\bloading\b|is (?:still )?(?:starting|initiali[sz]ing"
     r"|warming)"
@@ -183,7 +183,7 @@ _PASSING: Final = (
     r"|out of memory|\bcuda\b"
     r"|traceback|stack ?trace|稍后|重试|繁忙|过载|加载中|超时|负载|不可用"
 )
-"""In a 500: a fault that passes, or one of the server's own code."""
+"""Texts in a 500 that show a passing fault, or an error in the server's code."""
 
 
 @cache
@@ -199,7 +199,7 @@ _HTML: Final = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECAS
 
 
 def is_html(text: str) -> bool:
-    """Whether `text` is a page: of a proxy or a firewall, not of the service that was asked."""
+    """Whether `text` is an HTML page: it comes from a proxy or a firewall, not from the service."""
     return _HTML.match(text) is not None
 
 
@@ -207,8 +207,8 @@ def refusal_kind(text: str, *, passing: bool = False) -> str:
     """`auth`, `quota` or `unknown_model` where the text of an error names such a reason; else "".
 
     Args:
-        text: what the server says, codes included.
-        passing: whether the status is that of a fault that passes, so that words such as "try again" decide.
+        text: the server's error text, codes included.
+        passing: whether the status may be that of a passing fault, so that a text such as "try again" decides.
 
     >>> refusal_kind("Invalid model name passed in model=gpt-9"), refusal_kind("the model crashed", passing=True)
     ('unknown_model', '')
@@ -219,12 +219,12 @@ def refusal_kind(text: str, *, passing: bool = False) -> str:
         return ""
     words, never, brief = _patterns()
     folded = text[:_MOST_READ].casefold().replace("’", "'")
-    # Longer quotations repeat the sample: its words are not the server's. The name of a model may hold any word.
-    plain = _QUOTED_WORDS.sub(lambda match: match[0] if _QUOTED_NAME.fullmatch(match[0]) else " ", folded)
-    bare = _QUOTED_NAME.sub("x", plain)
-    if never.search(bare) or (passing and brief.search(bare)):
+    # Longer quotations are from the sample, not the server's own text. A quoted model's name may contain any word.
+    without_quotations = _QUOTED_WORDS.sub(lambda match: match[0] if _QUOTED_NAME.fullmatch(match[0]) else " ", folded)
+    without_names = _QUOTED_NAME.sub("x", without_quotations)
+    if never.search(without_names) or (passing and brief.search(without_names)):
         return ""
-    return next((kind for kind, pattern in words if pattern.search(plain)), "")
+    return next((kind for kind, pattern in words if pattern.search(without_quotations)), "")
 
 
 _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -246,7 +246,7 @@ def alike(text: str) -> str:
 
 @dataclass(slots=True)
 class Refusals:
-    """Refusals of one endpoint so far: the samples by the text that they got."""
+    """The refusals of one endpoint so far: the first sample for each text."""
 
     _first: dict[tuple[str, str], str] = field(default_factory=dict)
     _repeated: set[tuple[str, str]] = field(default_factory=set)
@@ -256,7 +256,7 @@ class Refusals:
 
         Args:
             model: the name of the model that was asked: a host may serve several.
-            text: what the server said.
+            text: the server's error text.
             sample: the id of the sample.
         """
         key = (model, alike(text))

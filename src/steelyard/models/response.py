@@ -19,7 +19,7 @@ from steelyard.types import Json, Reply, Usage
 
 _SOURCE_LINE: Final = re.compile(r"\A\s*出处\s*\[\d+\][^\n]*(?:\n\s*|$)")
 _END: Final = 64
-"""Bytes at the end of a body in which the last event of a stream stands."""
+"""Bytes at the end of a body that contain the last event of a stream."""
 _NOTHING_FOUND: Final = re.compile(r"\s*<span[^>]*>\s*未找到相关文档")
 
 
@@ -28,21 +28,21 @@ class ResponseMap:
     """Where the parts of a response are. An empty key takes the preset's value, or the default named here.
 
     Args:
-        framing: how JSON values are separated in the body; auto finds out.
+        framing: how JSON values are separated in the body; auto detects it.
         text: JMESPath of the reply's text, applied to every value; null if a value holds none. Use `not_null(a, b)` for
             alternatives: `a || b` counts an empty text as missing.
         join: `concat` joins the texts of a stream, `last` takes the last; by default concat.
         contexts: JMESPath of the retrieved passages: a list of texts. The first value that is not null counts.
-        sources: JMESPath of what is known of each passage, in the same order: a list of ids, or of mappings with any of
+        sources: JMESPath of the source of each passage, in the same order: a list of ids, or of mappings with any of
             `id`, `document`, `start`, `end` and `page`, as in `docs[*].{id: chunk, document: file}`.
         context_clean: `chatchat` removes the line that names the source and drops its "nothing found" passage.
         error: JMESPath of an error inside a successful answer; by default `error`.
         usage: JMESPath of the token counts; by default `usage`. The last that is not null counts.
         complete: JMESPath that is true in one of the values of a complete stream, as `choices[0].finish_reason` or
-            ``done == `true` ``; a stream of several values without it, and without `[DONE]`, was cut off and is asked
-            for again. Empty: every stream counts as complete.
-        messages: JMESPath of what an agent did on its way to the text: a list of chat messages with `tool_calls`, or
-            one message. The last that is not null counts.
+            ``done == `true` ``; a stream of several values without it, and without `[DONE]`, was cut off and is
+            requested again. Empty: every stream counts as complete.
+        messages: JMESPath of an agent's steps before the text: a list of chat messages with `tool_calls`, or one
+            message. The last that is not null counts.
     """
 
     framing: Framing = "auto"
@@ -60,7 +60,7 @@ class ResponseMap:
         """Validate the expressions.
 
         Raises:
-            ConfigError: which, and where it breaks.
+            ConfigError: one is not valid; the message says which, and why.
         """
         for name in ("text", "contexts", "sources", "error", "usage", "complete", "messages"):
             path(getattr(self, name) or "@", f"response.{name}")
@@ -68,10 +68,10 @@ class ResponseMap:
 
 @lru_cache(maxsize=256)
 def path(expression: str, what: str = "") -> Callable[[Any], Any]:
-    """The search that a JMESPath expression stands for, compiled once.
+    """The search function of a JMESPath expression, compiled once.
 
     Raises:
-        ConfigError: it is none; `what` says whose it is.
+        ConfigError: it is not a JMESPath expression; `what` names its key in the message.
     """
     from jmespath import compile as compiled
     from jmespath.exceptions import JMESPathError
@@ -88,7 +88,7 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     """Parse the reply from a successful answer.
 
     Raises:
-        Fault: no JSON, an error inside it, or the text's path matched nothing.
+        Fault: no JSON, an error inside it, or no match for the text's path.
     """
     values = values_in(answer, wanted.framing)
     filtered = _stopped_by_error(values, wanted.error or "error", answer)
@@ -100,8 +100,8 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     contexts, missed = _contexts(values, wanted)
     messages = _messages(values, wanted.messages)
     if not texts and not contexts and not messages and finish not in WITHOUT_TEXT:
-        what = quoted(answer.body) or "an empty body"
-        raise Fault("empty", f"nothing stands at {wanted.text!r} in the reply: {what}", billed=True)
+        content = quoted(answer.body) or "an empty body"
+        raise Fault("empty", f"there is nothing at {wanted.text!r} in the reply: {content}", billed=True)
     text = (texts[-1] if texts else "") if wanted.join == "last" else "".join(texts)
     metadata: dict[str, Any] = {
         "model": _last(values, "model"),
@@ -124,7 +124,7 @@ def watch_for(expression: str) -> Watch:
     """Detects the first value of a body in which a JMESPath expression finds something.
 
     Args:
-        expression: the text's; it is one.
+        expression: a valid one, of the text.
     """
     search = path(expression)
 
@@ -163,7 +163,7 @@ def _searched(search: Callable[[Any], Any], value: Json, expression: str) -> Any
 
 
 def _stopped_by_error(values: Sequence[Json], expression: str, answer: Answer) -> str:
-    """The words of a content filter, or "" where there is no error.
+    """The message of a content filter, or "" where there is no error.
 
     Raises:
         Fault: another error.
@@ -182,7 +182,7 @@ def _stopped_by_error(values: Sequence[Json], expression: str, answer: Answer) -
 
 
 def _contexts(values: Sequence[Json], wanted: ResponseMap) -> tuple[tuple[str, ...] | None, bool]:
-    """The passages (None where the answer has no place for any), and whether the service says that it found none."""
+    """The passages (None where the answer has no key for them), and whether the service reports that it found none."""
     if not wanted.contexts:
         return None, False
     passages = next((passage for passage in _search_all(values, wanted.contexts) if passage is not None), None)
@@ -196,7 +196,7 @@ def _contexts(values: Sequence[Json], wanted: ResponseMap) -> tuple[tuple[str, .
 
 
 def _sources(values: Sequence[Json], wanted: ResponseMap) -> list[Any]:
-    """Sources of the passages, as mappings; an id alone becomes one, and null one that knows nothing."""
+    """The sources of the passages as mappings; an id becomes `{"id": ...}`, and null an empty mapping."""
     matches = _search_all(values, wanted.sources) if wanted.sources else []
     listed: Any = next((source for source in matches if source is not None), [])
     return [
@@ -206,7 +206,7 @@ def _sources(values: Sequence[Json], wanted: ResponseMap) -> list[Any]:
 
 
 def _messages(values: Sequence[Json], expression: str) -> Any:
-    """The messages of an agent; None where the answer has no place for any."""
+    """The messages of an agent; None where the answer has none."""
     matches = reversed(_search_all(values, expression)) if expression else ()
     return next((match for match in matches if match is not None), None)
 
@@ -237,12 +237,12 @@ def _finish_of(value: Json) -> str:
 
 
 def _reasoning(values: Sequence[Json]) -> str:
-    parts = [_choice(value).get("delta") or _choice(value).get("message") for value in values]
+    deltas = [_choice(value).get("delta") or _choice(value).get("message") for value in values]
     return "".join(
         thought
-        for part in parts
-        if isinstance(part, Mapping)
-        and isinstance(thought := part.get("reasoning_content") or part.get("reasoning"), str)
+        for delta in deltas
+        if isinstance(delta, Mapping)
+        and isinstance(thought := delta.get("reasoning_content") or delta.get("reasoning"), str)
     )
 
 
@@ -252,8 +252,8 @@ def _choice(value: Json) -> Mapping[str, Any]:
 
 
 def _last(values: Sequence[Json], name: str) -> str:
-    named = (value.get(name) for value in reversed(values) if isinstance(value, Mapping))
-    return next((text for text in named if isinstance(text, str) and text), "")
+    candidates = (value.get(name) for value in reversed(values) if isinstance(value, Mapping))
+    return next((text for text in candidates if isinstance(text, str) and text), "")
 
 
 def _text(value: Any) -> str:

@@ -19,8 +19,8 @@ class Scripted:
     """Replies from a mapping or a function: deterministic, offline and free.
 
     Args:
-        replies: the text of the last user message, or a part of it, to the reply. The first entry that is equal, else
-            the first that occurs in the message, is taken; `default` where none does.
+        replies: maps the text of the last user message, or a part of it, to the reply. An equal entry wins, else the
+            first that occurs in the message, else `default`.
         default: the reply to anything else.
         function: from Python only: gets the messages, returns the reply's text; used where it is given.
 
@@ -35,7 +35,7 @@ class Scripted:
     function: Callable[[list[Message]], str] | None = None
 
     def request(self, messages: str | list[Message], parameters: Mapping[str, Any]) -> Request:
-        """The call; it goes nowhere."""
+        """The call; nothing is sent."""
         body = {"messages": as_messages(messages), **parameters}
         payload = json.dumps(body, ensure_ascii=True, default=str).encode()
         return Request(endpoint="scripted:", url=f"scripted:{self._version()}", payload=payload)
@@ -50,8 +50,8 @@ class Scripted:
         if self.function:
             text = self.function(turns)
         else:
-            last = last_user_turn(turns)
-            text = self._look_up("" if last is None else content_text(turns[last].get("content")))
+            last_user = last_user_turn(turns)
+            text = self._look_up("" if last_user is None else content_text(turns[last_user].get("content")))
         if not isinstance(text, str):
             raise TypeError(f"a scripted reply is a text, not {text!r:.80}")
         return Answer(200, {}, text.encode("utf-8", "surrogatepass"))
@@ -74,14 +74,14 @@ class Scripted:
     def _look_up(self, question: str) -> str:
         if question in self.replies:
             return self.replies[question]
-        for part, reply in self.replies.items():
-            if part in question:
+        for excerpt, reply in self.replies.items():
+            if excerpt in question:
                 return reply
         return self.default
 
 
 def _source_of(function: Any) -> list[str]:
-    """What a function does, as far as it can be told: its code with its constants, and what it closes over."""
+    """What identifies a function's behaviour: its code with its constants, its defaults and its closure."""
     code = getattr(function, "__code__", None)
     if code is None:
         return [repr(function)]

@@ -1,8 +1,8 @@
-"""Requests and tokens per minute where several processes send to one endpoint: the store says when each call may go.
+"""Limits requests and tokens per minute over several processes: the store decides when each call may be sent.
 
-A process asks for the calls that wait in it, and gets moments to send them at (`Slots`). So there are no parts of a
-limit that a process without work could leave unused, and one that dies takes nothing with it. Moments are the store's:
-a process counts from when it was told, and one that comes later than `LATEST_S` after a moment gives it up. Hence
+A process asks for the calls that wait in it, and gets moments to send them at (`Slots`). So there are no shares of a
+limit that a process without work would leave unused, and a process that dies loses none. Moments are by the store's
+clock: a process counts from the time of the answer, and gives up a moment that it misses by more than `LATEST_S`. Hence
 moments in `window_s + LATEST_S` seconds are kept within the limit, which makes it exact for any `window_s` of sendings.
 """
 
@@ -18,13 +18,13 @@ from typing import Final, NamedTuple, Protocol
 from steelyard.models.rate_limit import WINDOW_S, Rates, Sent
 
 LATEST_S: Final = 1.0
-"""How long after its moment a call may still be sent; it costs as much of each minute."""
+"""How long after its moment a call may still be sent; each window is longer by this much."""
 BUCKET_S: Final = 0.5
-"""Tokens are kept by half seconds, so that a minute has at most 123 rows."""
+"""Tokens are summed by half seconds, so that a minute has at most 123 rows."""
 AHEAD_S: Final = 1.0
-"""Moments are given so far ahead, divided by the number of processes: none takes a whole second from the others."""
+"""How far ahead moments are given, divided by the number of processes: none takes a whole second from the others."""
 _SLACK_S: Final = 0.05
-"""How far a moment may lie back: the question for it took a transaction, which would otherwise lower the rate."""
+"""How far a moment may be in the past: its transaction takes time, which would otherwise lower the rate."""
 _MOST_ASKED: Final = 200
 _LEAST_WAIT_S: Final = 0.005
 
@@ -33,7 +33,7 @@ class Slots(NamedTuple):
     """When calls may be sent.
 
     Args:
-        at: moments of the first calls that were asked for, in seconds of the store's clock; none where all must wait.
+        at: moments of the first requested calls, in seconds of the store's clock; empty where all must wait.
         now: the store's clock.
         wait_s: how long to wait before asking for the others.
     """
@@ -44,20 +44,20 @@ class Slots(NamedTuple):
 
 
 class Next(NamedTuple):
-    """The earliest moment of the next call: by the requests so far, and by their tokens, which may be corrected."""
+    """The earliest moment of the next call, by the requests so far and by their tokens, which may be corrected."""
 
     by_requests: float
     by_tokens: float
 
 
 class Pace(Protocol):
-    """Keeps what all processes have sent to an endpoint."""
+    """The part of the store that keeps the sendings of all processes to an endpoint."""
 
     async def slots(self, endpoint: str, tokens: Sequence[int]) -> Slots:
-        """Moments for calls of so many tokens, in order; counted as sent."""
+        """Moments for calls with these token counts, in order; they are counted as sent."""
 
     def correct(self, endpoint: str, at: float, tokens: int) -> None:
-        """Add to the tokens of a call that was sent at a moment, without waiting."""
+        """Add tokens to the call that was sent at a moment, without waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class SharedRates:
     Args:
         rates: of all processes together.
         processes: how many there are.
-        window_s: what `rates` count.
+        window_s: the time span that `rates` count, in seconds.
     """
 
     rates: Rates
@@ -76,7 +76,7 @@ class SharedRates:
 
     @property
     def remembered_s(self) -> float:
-        """How long a sending counts."""
+        """How long a sending counts, in seconds."""
         return self.window_s + LATEST_S
 
     @property
@@ -101,10 +101,10 @@ class SharedRates:
             calls: tokens of each.
             next_at: the earliest moment of the first.
             now: the store's clock.
-            buckets: number of a half second -> tokens of its sendings, of the last minute; those given are added.
+            buckets: number of a half second -> tokens of its sendings, of the last minute; the new ones are added.
 
         Returns:
-            the moments, and the earliest of the next call.
+            The moments, and the earliest of the next call.
         """
         at: list[float] = []
         ahead_s = AHEAD_S / self.processes
@@ -121,15 +121,15 @@ class SharedRates:
         return Slots(at, now, _LEAST_WAIT_S), next_at
 
     def _until_room(self, tokens: int, now: float, buckets: dict[int, int]) -> float:
-        """When enough tokens are out of the window; 0 where there is room. A call with too many is sent alone."""
+        """The time at which enough tokens have left the window; 0 where there is room. A huge call is sent alone."""
         most = self.rates.tokens_per_minute
-        counted = sorted(bucket for bucket in buckets if (bucket + 1) * BUCKET_S > now - self.remembered_s)
-        over = 0 if most is None else sum(buckets[bucket] for bucket in counted) + tokens - most
+        recent = sorted(bucket for bucket in buckets if (bucket + 1) * BUCKET_S > now - self.remembered_s)
+        excess = 0 if most is None else sum(buckets[bucket] for bucket in recent) + tokens - most
         until = 0.0
-        for bucket in counted:
-            if over <= 0:
+        for bucket in recent:
+            if excess <= 0:
                 break
-            over -= buckets[bucket]
+            excess -= buckets[bucket]
             until = (bucket + 1) * BUCKET_S + self.remembered_s
         return until
 
@@ -140,7 +140,7 @@ def bucket_of(moment: float) -> int:
 
 
 class _SendingSlot(NamedTuple):
-    """A moment by this process's clock: not before `since`, and not after `until`; `at` is the store's name for it."""
+    """A moment by this process's clock: from `since` to `until`; `at` is the same moment by the store's clock."""
 
     since: float
     until: float
@@ -178,8 +178,8 @@ class SharedRateLimiter:
                 slot = await self._slot()
                 sent.at, sent.tokens = slot.at, slot.tokens
         finally:
-            self._waiting = [other for other in self._waiting if other is not sent]
-        # Given for a call that waited before this one and was cancelled.
+            self._waiting = [waiting for waiting in self._waiting if waiting is not sent]
+        # The moment may have been given for a call that waited before this one and was cancelled.
         self.settle(sent, tokens)
         return sent
 
@@ -190,24 +190,24 @@ class SharedRateLimiter:
             sent.tokens = tokens
 
     async def _slot(self) -> _SendingSlot:
-        """The next moment, once it has come."""
+        """Wait for the next moment and return it."""
         while True:
             while not self._slots:
                 await self._ask()
             slot = self._slots.popleft()
-            if (left := slot.since - self._now()) > 0:
-                await self._sleep(left)
+            if (wait_s := slot.since - self._now()) > 0:
+                await self._sleep(wait_s)
             if self._now() <= slot.until:
                 return slot
 
     async def _ask(self) -> None:
         calls = [sent.tokens for sent in self._waiting[:_MOST_ASKED]]
-        asked = self._now()
+        asked_at = self._now()
         slots = await self._pace.slots(self._endpoint, calls)
-        heard = self._now()
-        # The store's clock said `now` between the question and the answer.
+        answered_at = self._now()
+        # The store read its clock between the request and its answer.
         self._slots.extend(
-            _SendingSlot(heard + at - slots.now, asked + at - slots.now + LATEST_S, at, tokens)
+            _SendingSlot(answered_at + at - slots.now, asked_at + at - slots.now + LATEST_S, at, tokens)
             for at, tokens in zip(slots.at, calls, strict=False)
         )
         if not slots.at:

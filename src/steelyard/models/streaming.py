@@ -1,15 +1,15 @@
 """Streamed bodies: server-sent events and JSON lines, and assembling a streamed chat completion.
 
-    json           one value; a JSON string that holds JSON is opened
+    json           one value; JSON inside a JSON string is parsed
     sse            server-sent events (WHATWG HTML, section 9.2.6), each with JSON in its data
     jsonl          one value per line
     concatenated   values one after the other, with or without blanks between
-    auto           sse where the first line is a field or a comment of it, else concatenated, which covers the others
+    auto           sse where the first line is an event's field or comment, else concatenated, which covers the others
 
-What is announced in Content-Type does not count: services send JSON as text/event-stream and the reverse. The stream is
-read to its end before anything is made of it: the journal keeps whole replies alone, and a character that was split
-between two network chunks is whole again. How a reply travels is not part of what is asked, so `stream` stays out of
-the request's digest: a run that is streamed from now on pays nothing again.
+Content-Type is ignored: services send JSON as text/event-stream and the reverse. The stream is read to its end before
+it is parsed: the journal keeps whole replies only, and a character that was split between two network chunks is whole
+again. Streaming does not change what is asked, so `stream` is not part of the request's digest: a run that switches to
+streaming pays for no call again.
 
 Source: OpenAI API reference, "Streaming".
 """
@@ -34,10 +34,10 @@ _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _FIRST_FIELD: Final = re.compile(r"[\r\n]*(?:data|event|id|retry)?:")
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 DONE: Final = "[DONE]"
-"""What the last event of many streams says; it is not JSON."""
+"""The data of the last event in many streams; it is not JSON."""
 _JSON_STARTS: Final = ("{", "[", '"')
 _MOST_LAYERS: Final = 3
-"""How often JSON inside a JSON string is opened at most; what is deeper stays a text."""
+"""The most layers of JSON inside JSON strings that are parsed; a deeper one stays a text."""
 _WORDS: Final[Mapping[Framing, str]] = MappingProxyType(
     {
         "auto": "JSON, event stream or sequence of JSON values",
@@ -47,8 +47,8 @@ _WORDS: Final[Mapping[Framing, str]] = MappingProxyType(
         "concatenated": "sequence of JSON values",
     }
 )
-# Each replaces the closing brace of a payload, an object with at least `model` and `messages`. The request that is
-# looked up keeps its payload: its digest, and so the journal's key, is that of the call without a stream.
+# Each replaces the closing brace of a payload, an object with at least `model` and `messages`. The request for the
+# journal keeps its payload: its digest, and so the journal's key, is that of the call without a stream.
 _ASKED: Final = b',"stream":true}'
 _ASKED_WITH_USAGE: Final = b',"stream":true,"stream_options":{"include_usage":true}}'
 _SPOKEN: Final = ("content", "reasoning_content", "reasoning", "refusal")
@@ -59,19 +59,19 @@ def values_in(answer: Answer, framing: Framing = "auto") -> tuple[Json, ...]:
     """Every JSON value in the body of `answer`, in order; none for an empty body or a stream without events.
 
     Raises:
-        Fault: `malformed`, sent again: HTML, broken or truncated JSON, bytes that are no UTF-8.
+        Fault: `malformed`, sent again: HTML, broken or truncated JSON, bytes that are not UTF-8.
     """
     try:
         text = answer.body.decode("utf-8-sig")
         return tuple(opened(value) for value in _READERS[framing](text))
     except (ValueError, RecursionError) as error:
-        what = quoted(answer.body) or "an empty body"
-        message = f"status {answer.status}, but the body is not a complete {_WORDS[framing]}: {what}"
+        content = quoted(answer.body) or "an empty body"
+        message = f"status {answer.status}, but the body is not a complete {_WORDS[framing]}: {content}"
         raise Fault("malformed", message, billed=True) from error
 
 
 def opened(value: Json) -> Json:
-    r"""The value inside, where JSON was sent as a JSON string or an event was sent as JSON with JSON in its `data`.
+    r"""Parse JSON that was sent inside a JSON string, or in the `data` of an event that was sent as JSON.
 
     >>> opened('{"a": 1}'), opened({"data": '{"error": "x"}'}), opened("plain"), opened({"data": "plain"})
     ({'a': 1}, {'error': 'x'}, 'plain', {'data': 'plain'})
@@ -88,7 +88,7 @@ def opened(value: Json) -> Json:
 
 
 def events_of(text: str) -> Iterator[str]:
-    r"""The data of each server-sent event in `text`, a last one without its blank line included.
+    r"""The data of each server-sent event in `text`, including a last one without its blank line.
 
     Lines end in CRLF, LF or CR; several data lines are joined by LF; comments and other fields are left out.
 
@@ -113,7 +113,7 @@ def _sse(text: str) -> Iterator[Any]:
 
 
 def event_value(data: str) -> Any:
-    """The JSON in an event; bare words and numbers are a text as they stand, so that "1.50" stays what it is."""
+    """The JSON in an event; bare words and numbers stay texts, so that "1.50" is not changed."""
     return json.loads(data) if data.lstrip().startswith(_JSON_STARTS) else data
 
 
@@ -153,53 +153,53 @@ def _json(text: str) -> Iterator[Any]:
 
 
 async def send_streamed(request: Request, wire: Wire, *, idle_s: float) -> Answer:
-    """Send `request` as one for a stream that counts its tokens; without the count where the endpoint takes no such.
+    """Request a stream with token counts, or without them where the endpoint does not take `stream_options`.
 
     Args:
-        request: its payload is a JSON object without any word of streaming.
-        wire: learns whether the endpoint takes `stream_options`.
-        idle_s: limit between two parts of the body, in seconds; 0 is none.
+        request: its payload is a JSON object without keys about streaming.
+        wire: remembers whether the endpoint takes `stream_options`.
+        idle_s: limit between two chunks of the body, in seconds; 0 is none.
     """
-    known = f"{request.url} stream_options"
+    feature = f"{request.url} stream_options"
     watched = replace(request, watch=lambda: first_of(_has_token), idle_s=idle_s)
-    takes = wire.learned.get(known)
-    if takes is not False:
+    takes_options = wire.learned.get(feature)
+    if takes_options is not False:
         answer = await wire.exchange(replace(watched, payload=request.payload[:-1] + _ASKED_WITH_USAGE))
         if answer.status < 300:
-            wire.learned[known] = True
-        if answer.status not in {400, 422} or (takes and b"stream_options" not in answer.body):
+            wire.learned[feature] = True
+        if answer.status not in {400, 422} or (takes_options and b"stream_options" not in answer.body):
             return answer
         error = error_of(answer)
         if error.kind() or refusal_kind(error.text):
-            return answer  # of the key or the model: the same call without them would be refused as well
+            return answer  # about the key or the model: without `stream_options` it would be refused as well
     answer = await wire.exchange(replace(watched, payload=request.payload[:-1] + _ASKED))
     if answer.status < 300:
-        wire.learned[known] = False
+        wire.learned[feature] = False
     return answer
 
 
 def first_of(has_token: Callable[[Any], bool]) -> Watch:
-    """Detects the first value with a token in a stream of JSON, in events or in lines.
+    """Make a `Watch` for the first value with a token in a stream of JSON, in events or in lines.
 
     Args:
-        has_token: whether a value does.
+        has_token: whether a value has a token.
     """
-    rest = bytearray()
+    unfinished = bytearray()
 
-    def watch(part: bytes) -> bool:
-        start = max(0, len(rest) - 1)
-        rest.extend(part)
-        if rest.find(b"\n", start) < 0 and rest.find(b"\r", start) < 0:
+    def watch(chunk: bytes) -> bool:
+        start = max(0, len(unfinished) - 1)
+        unfinished.extend(chunk)
+        if unfinished.find(b"\n", start) < 0 and unfinished.find(b"\r", start) < 0:
             return False
-        *lines, left = rest.replace(b"\r", b"\n").split(b"\n")
-        rest[:] = left
+        *lines, last_line = unfinished.replace(b"\r", b"\n").split(b"\n")
+        unfinished[:] = last_line
         return any(has_token(value) for value in map(_value_of, lines) if value is not None)
 
     return watch
 
 
 def _value_of(line: bytes | bytearray) -> Any:
-    """The JSON in one line of a stream, or None: a look only, the whole body is read properly later."""
+    """The JSON in one line of a stream, or None; errors are ignored, as the whole body is parsed later."""
     data = line.removeprefix(b"data:").strip()
     if not data.startswith(b"{"):
         return None
@@ -215,7 +215,7 @@ def _has_token(chunk: Any) -> bool:
 
 
 def _choice_of(chunk: Any) -> Mapping[str, Any]:
-    """The first choice's part of a chunk; an endpoint that was asked for several sends each in chunks of its own."""
+    """The first choice in a chunk; where several choices were requested, each is sent in chunks of its own."""
     choices = chunk.get("choices") if isinstance(chunk, Mapping) else None
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, Mapping) and not choice.get("index"):
@@ -227,7 +227,7 @@ def streamed_text(answer: Answer) -> str | None:
     """The body of `answer` where it is a stream of events; None where the endpoint answered with one JSON value.
 
     Raises:
-        Fault: `malformed`, sent again: bytes that are no UTF-8.
+        Fault: `malformed`, sent again: bytes that are not UTF-8.
     """
     try:
         text = answer.body.decode("utf-8-sig")
@@ -237,11 +237,11 @@ def streamed_text(answer: Answer) -> str | None:
 
 
 def completion_in(text: str, answer: Answer) -> Mapping[str, Any]:
-    """The chat completion that the chunks in `text` are parts of, as one that had come whole.
+    """Assemble the chat completion from the chunks of a stream, in the form of one that was not streamed.
 
     Args:
         text: the stream.
-        answer: whose it is, for messages.
+        answer: the answer that held it, for messages.
 
     Raises:
         Fault: an error in the stream, broken JSON, or a stream that ended before the reply did: it has neither a
@@ -257,8 +257,8 @@ def completion_in(text: str, answer: Answer) -> Mapping[str, Any]:
             break
         joined.add(chunk)
     if not joined.finished and not joined.finish:
-        what = quoted(text[-_TAIL:]) or "nothing came"
-        raise Fault("malformed", f"the stream ended before the reply did: {what}", billed=True)
+        tail = quoted(text[-_TAIL:]) or "nothing came"
+        raise Fault("malformed", f"the stream ended before the reply did: {tail}", billed=True)
     return joined.completion()
 
 
@@ -271,7 +271,7 @@ def _chunks(text: str, joined: _Joined, answer: Answer) -> Iterator[Mapping[str,
             value = event_value(data)
         except (ValueError, RecursionError) as error:
             if joined.finish:
-                return  # cut off amid the token counts: the reply itself is whole
+                return  # cut off within the token counts: the reply itself is whole
             message = f"status {answer.status}, but a broken event in the stream: {quoted(data)}"
             raise Fault("malformed", message, billed=True) from error
         if isinstance(value, Mapping):
@@ -279,7 +279,7 @@ def _chunks(text: str, joined: _Joined, answer: Answer) -> Iterator[Mapping[str,
 
 
 def _is_error(chunk: Mapping[str, Any]) -> bool:
-    """Whether a chunk is an error: `error` in it, or the bare body of one, which vLLM and gateways send."""
+    """Whether a chunk is an error: it has `error`, or is an error's body itself, as vLLM and gateways send it."""
     return bool(chunk.get("error")) or ("choices" not in chunk and bool(chunk.get("message") or chunk.get("msg")))
 
 
@@ -310,20 +310,20 @@ class _Joined:
         if isinstance(logprobs, Mapping) and isinstance(logprobs.get("content"), list):
             self.logprobs += logprobs["content"]
 
-    def _add_calls(self, parts: Any) -> None:
+    def _add_calls(self, fragments: Any) -> None:
         """The name of a tool comes in one part, its arguments in many."""
-        for no, part in enumerate(parts if isinstance(parts, list) else ()):
-            if not isinstance(part, Mapping):
+        for no, fragment in enumerate(fragments if isinstance(fragments, list) else ()):
+            if not isinstance(fragment, Mapping):
                 continue
-            index = part.get("index")
+            index = fragment.get("index")
             call = self.calls.setdefault(index if isinstance(index, int) else no, {})
-            call.update({name: part[name] for name in ("id", "type") if part.get(name)})
-            change = part.get("function")
-            if isinstance(change, Mapping):
+            call.update({name: fragment[name] for name in ("id", "type") if fragment.get(name)})
+            function_part = fragment.get("function")
+            if isinstance(function_part, Mapping):
                 function = call.setdefault("function", {})
                 for name in ("name", "arguments"):
-                    if isinstance(change.get(name), str):
-                        function[name] = function.get(name, "") + change[name]
+                    if isinstance(function_part.get(name), str):
+                        function[name] = function.get(name, "") + function_part[name]
 
     def completion(self) -> Mapping[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": None}
