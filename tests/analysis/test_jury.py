@@ -66,6 +66,6 @@ def test_without_enough_judges_or_records_it_is_a_majority_and_says_why():
     _, few = drawn(99, [0.9, 0.9, 0.9])
     assert jury_verdicts(few, "dawid_skene").why == "99 records with a verdict of every judge, fewer than 100"
     alike = {name: said(*[1.0] * 120) for name in "abc"}
-    assert jury_verdicts(alike, "dawid_skene").why == "all verdicts are alike"
+    assert jury_verdicts(alike, "dawid_skene").why == "all verdicts are equal"
     apart = {name: said(*(float(at) for at in range(120))) for name in "abc"}
     assert "120 different verdicts" in jury_verdicts(apart, "dawid_skene").why

@@ -220,7 +220,7 @@ def test_a_run_that_was_stopped_early_shows_its_confidence_sequence_and_no_p():
     assert found.half.interval == (0.55, 0.75)
     assert found.win.interval is None
     assert found.losses.interval is None
-    assert found.interval_note == "confidence sequence: it holds at every moment at once"
+    assert found.interval_note == "confidence sequence: valid at any number of samples"
     assert found.sentence.startswith(
         "ours is preferred to theirs in the whole set (anytime-valid 95 % confidence sequence of the share of ours, a "
         "tie or disagreement as half: 55.00 % to 75.00 %; stopped after 212 of 805 samples, 4 more were in flight and "

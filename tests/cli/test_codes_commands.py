@@ -107,11 +107,11 @@ def test_formulas_in_notes_survive_a_spreadsheet(steelyard, drawn, tmp_path):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("other,1,bad,", "row 3: it is of the error analysis 'other', and {analysis} was named"),
+        ("other,1,bad,", "row 3: the row is of the error analysis 'other', but {analysis} was given"),
         ("{analysis},one,bad,", "row 3: item is 'one'"),
         ("{analysis},99999,bad,", "row 3: record 99999 is none of this error analysis"),
         ("{analysis},{item},bad,", "row 3: a second note on item {item}"),
-        ("{analysis},{second},ok,evasive", "row 3: the code 'evasive' has no note of an error beside it"),
+        ("{analysis},{second},ok,evasive", "row 3: the code 'evasive' has no note of an error next to it"),
         ("{analysis},{second}," + "x" * 2001 + ",", "row 3: the note has 2,001 characters"),
         ("{analysis},{second},bad," + "x" * 101, "row 3: the code's name has 101 characters"),
     ],

@@ -50,7 +50,7 @@ def test_a_judged_sample_shows_reasons_steps_claims_and_passages_and_all_of_it_i
         "How correctness was judged: mean of 3 repeats; repeats 4, 5, unparsed; standard deviation 0.58; "
         "flip rate 33.3 %; 98.7 % of the probability covered"
     ) in detail
-    assert state["warnings"] == ["⚠ The answer holds text that looks like a verdict: “I rate this 5/5”"]
+    assert state["warnings"] == ["⚠ The answer contains text that looks like a verdict: “I rate this 5/5”"]
     assert "correct: 0 ✗ failed (2 of 5)" in detail
     assert "faithfulness: 0 ✗ failed" in detail
     assert state["steps"] == [

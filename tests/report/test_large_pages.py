@@ -101,7 +101,7 @@ def test_every_kind_is_held_up_to_its_number_and_says_of_how_many(large):
     text = Reader(html).text
     assert f"regressions: shown 5 of {len(pair.regressions)}" in text
     assert f"improvements: shown 5 of {len(pair.improvements)}" in text
-    shown, total = map(int, re.search(r"This page holds (\d+) of (\d+) samples, of each kind at most 5", text).groups())
+    shown, total = map(int, re.search(r"This page shows (\d+) of (\d+) samples: at most 5 of each kind", text).groups())
     assert total == 260
     assert 20 < shown <= 30
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
@@ -237,7 +237,7 @@ def test_a_page_of_some_samples_counts_all_of_them(large, in_browser):
 
     found = in_browser(html, visit)
     assert found["chips"] == counted(large, comparison)
-    assert f"(shown 5 of {len(comparison.pairs[0].regressions)}, drawn by seed 0)" in found["regressions"]
+    assert f"(shown 5 of {len(comparison.pairs[0].regressions)}, drawn with seed 0)" in found["regressions"]
     assert found["group"] == "All 87"
     group = large[1].summary().score(group=next(record.sample.group for record in large[1].records()))
     assert found["target"]["right"] + found["target"]["wrong"] == group.scored

@@ -149,7 +149,7 @@ def test_a_single_pair_in_markdown_has_no_standings(weighed):
     alone = evaluate_runs([weighed.runs[3]])
     text = markdown_report(alone.runs, pairwise=alone.content.pairwise)
     assert "| rank |" not in text
-    assert "places, ours &lt;b&gt; vs theirs: same in both orders 87.5 % of 32 pairs" in text
+    assert "position, ours &lt;b&gt; vs theirs: same in both orders 87.5 % of 32 pairs" in text
 
 
 def test_a_stopped_run_is_shown_with_its_confidence_sequence_and_without_a_p():
@@ -159,7 +159,7 @@ def test_a_stopped_run_is_shown_with_its_confidence_sequence_and_without_a_p():
     table_rows = rows_in(section, "Rates of")
     assert table_rows["win rate"][:2] + table_rows["win rate"][3:] == ["70.37 %", "–", "–"]
     assert table_rows["ties as half"][1] == "53.00 % to 70.00 %"
-    assert any("a p-value and fixed-n intervals do not hold" in note for note in notes(rates))
+    assert any("a p-value and fixed-n intervals are not valid" in note for note in notes(rates))
 
 
 def test_a_very_small_p_of_the_places_is_written_once():

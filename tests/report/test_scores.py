@@ -92,7 +92,7 @@ def test_a_page_and_a_comment_show_the_verdicts_inert(runs):
     page = html_report(runs)
     assert "Grade: verdicts per run" in page
     assert "Scores by run" in page
-    assert "Means with 95 % CI; n is what they are over" in page
+    assert "Means with 95 % CI; n is the number of records in each" in page
     assert "<b>worse" not in page
     comment = markdown_report(runs)
     assert "**Grade: verdicts per run**" in comment

@@ -220,7 +220,7 @@ def check_replaceable(path: Path) -> None:
     """
     if not is_baseline_file(path.name):
         raise ConfigError(
-            f"the name of a baseline file must end in {SUFFIX}, to be told from the name of a run: not {path.name}"
+            f"the name of a baseline file must end in {SUFFIX}, unlike the name of a run: not {path.name}"
         )
     if not path.exists():
         return
@@ -351,7 +351,7 @@ _INFO: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
         "denominator": lambda value: value in ("all", "answered"),
     }
 )
-"""The fields of a `ScoreInfo` that comparisons and means use; the others only say how a page shows a score."""
+"""The fields of a `ScoreInfo` that comparisons and means use; the others only affect how a page shows a score."""
 
 _SHAPES: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = MappingProxyType(
     {

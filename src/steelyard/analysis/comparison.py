@@ -161,7 +161,7 @@ def refuse_other_suites(runs: Sequence[RunOfSuite]) -> None:
     )
     raise ConfigError(
         f"runs of different suites cannot be compared: {named}. Put their targets into one suite, or give both "
-        "configurations the same name: and run them again; steelyard show RUN shows one run by itself"
+        "configurations the same name: and run them again; steelyard show RUN shows a single run"
     )
 
 

@@ -91,7 +91,7 @@ class PairedDifference:
         baseline: the baseline's mean over these pairs; None when n is 0, like the next two.
         other: the other run's mean.
         difference: other - baseline, in units of the score (0.05 is five points of a rate).
-        interval: of the difference; None when the pairs say nothing about its spread.
+        interval: of the difference; None when the pairs do not show its spread.
         p: two-sided; None when n is 0.
         relative: difference / baseline, to be labelled as relative change; None when the baseline is 0.
         table: for 0/1 scores, else None.
@@ -249,9 +249,11 @@ class PairComparison:
     @property
     def unanswered(self) -> OutcomeTable:
         """Of the samples in `headline.table`, those with an unparsed or refused reply in a run, which counts as 0."""
-        every, answered = self.headline.table, self.answered_both.table
-        none = OutcomeTable(0, 0, 0, 0)
-        return OutcomeTable(*(total - part for total, part in zip(every or none, answered or none, strict=True)))
+        all_samples, answered = self.headline.table, self.answered_both.table
+        empty = OutcomeTable(0, 0, 0, 0)
+        return OutcomeTable(
+            *(total - part for total, part in zip(all_samples or empty, answered or empty, strict=True))
+        )
 
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name, but `improvements` as `fixed` and `regressions` as `broken`."""

@@ -75,7 +75,7 @@ def cost_differences(
         pairs: the costs of the same samples in both runs.
         level: of the intervals.
         seed: of the resampling; equal data give equal numbers.
-        counted: whether the calls and tokens of both are known. Those of a target that asks models by itself are not,
+        counted: whether the calls and tokens of both are known. Those of a target that calls models itself are not,
             and a 0 in their place would look like a saving.
     """
     if not pairs:

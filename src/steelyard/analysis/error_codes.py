@@ -80,7 +80,7 @@ class CodeScorer:
         author: who made it.
         at: when.
         run: id of the run that tried it; "" where there is none yet.
-        installed: who installed it; "" where nobody has.
+        installed: who installed it; "" if it is not installed.
     """
 
     config: Mapping[str, Json]
@@ -98,7 +98,7 @@ class ErrorCode:
     Args:
         id: unique in its coding.
         name: of a few words.
-        definition: what belongs to it and what does not; "" where nobody has said.
+        definition: what belongs to it and what does not; "" without a definition.
         state: `adopted` codes count; `proposed` ones come from a model, and count once a person adopts them.
         author: who made it; a model's name begins with `model:`.
         at: when.
@@ -145,7 +145,7 @@ class CodingState:
 
     @property
     def proposed(self) -> tuple[ErrorCode, ...]:
-        """Codes that a model proposes and nobody has adopted or dropped."""
+        """Codes proposed by a model that are neither adopted nor dropped."""
         return tuple(code for code in self.codes.values() if code.state == "proposed")
 
     @property
@@ -166,8 +166,8 @@ class CodingState:
         """
         code = self.codes.get(ident)
         if code is None or code.state in {"merged", "dropped"}:
-            gone = "" if code is None else f": it was {code.state}"
-            raise ConfigError(f"there is no code {ident!r} in this error analysis{gone}")
+            state = "" if code is None else f": it was {code.state}"
+            raise ConfigError(f"there is no code {ident!r} in this error analysis{state}")
         return code
 
     def named(self, name: str) -> ErrorCode | None:

@@ -122,7 +122,7 @@ class ExamRows:
 
         scored = self.rows.outcome == CODES["scored"]
         counted = scored if answered_only else np.ones(len(scored), dtype=bool)
-        rows, question, read = self.rows.only(counted), self.question[counted], scored[counted]
+        rows, question, parsed = self.rows.only(counted), self.question[counted], scored[counted]
         known = _known(rows.details)
         codes, sample = rows.answered, rows.sample.astype(np.int64)
         shuffled = known["shuffled"][codes]
@@ -135,8 +135,8 @@ class ExamRows:
             sample=_numbered(sample),
             repeat=rows.repeat,
             value=np.nan_to_num(rows.value),
-            answer=np.where(read, known["answer"][codes], UNPARSED),
-            shown=np.where(read, known["shown"][codes], UNPARSED),
+            answer=np.where(parsed, known["answer"][codes], UNPARSED),
+            shown=np.where(parsed, known["shown"][codes], UNPARSED),
             key=known["key"][codes],
             options=known["options"][codes],
             shuffled=shuffled,
@@ -383,8 +383,8 @@ def _votes(columns: ExamColumns, blocks: Array) -> _Votes:
     np.maximum.at(right, block[top], values[top])
     least = np.ones(size)
     np.minimum.at(least, index, columns.value)
-    read = np.bincount(index[parsed], minlength=size)
-    return _Votes(read, most, tops > 1, np.where(tops == 1, right >= 0.5, 0.0), least, columns.unit[first])
+    n_parsed = np.bincount(index[parsed], minlength=size)
+    return _Votes(n_parsed, most, tops > 1, np.where(tops == 1, right >= 0.5, 0.0), least, columns.unit[first])
 
 
 def _distinct_per(owners: Array, things: Array) -> Array:

@@ -71,7 +71,7 @@ class Rotations:
     """Questions that were asked with their options in several orders: how many are solved in every order.
 
     Args:
-        questions: of which every order has a reply.
+        questions: those with a reply in every order.
         orders: orders of a question, at most.
         incomplete: questions left out, as one of their orders failed.
         all_right: share that was solved in every order.
@@ -99,7 +99,7 @@ class Repeats:
     Args:
         samples: with two or more parsed answers.
         repeats: of a sample, at most.
-        flipped: share of `samples` whose answers are not all the same.
+        flipped: share of `samples` whose answers differ.
         off: mean share of a sample's answers that differ from its most frequent one, in [0, 1].
         majority: share of all samples whose most frequent answer is right; without one, a sample counts as wrong.
         tied: samples without a most frequent answer.

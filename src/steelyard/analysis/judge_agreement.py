@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from steelyard.stats.judged import JudgedLabels
 
 PEOPLE: Final = "people"
-"""Name of the people of a record, taken together as one rater."""
+"""Name of all people of a record as one rater."""
 _MODEL: Final = "model:"
 _ASKED: Final = ("scored", "unparsed", "refused")
 _HALF_WIDTH: Final = 0.05
@@ -113,8 +113,8 @@ class JudgedScore(NamedTuple):
         """The score as the columns of a run hold it."""
         import numpy as np
 
-        asked = np.isin(columns.outcome, [CODES[outcome] for outcome in _ASKED])
-        rows = np.flatnonzero((columns.name == columns.names.index(score)) & asked)
+        is_judged = np.isin(columns.outcome, [CODES[outcome] for outcome in _ASKED])
+        rows = np.flatnonzero((columns.name == columns.names.index(score)) & is_judged)
         samples, repeats, values, outcomes = (
             column[rows].tolist() for column in (columns.sample, columns.repeat, columns.value, columns.outcome)
         )
@@ -194,11 +194,11 @@ def _people_labels(labels: Sequence[Label]) -> _PeopleLabels:
             by_rater.setdefault(label.author, {})[label.sample, label.repeat] = number
             of_record.setdefault((label.sample, label.repeat), []).append(number)
     binary = all(number in {0.0, 1.0} for numbers in of_record.values() for number in numbers)
-    together = {record: math.fsum(numbers) / len(numbers) for record, numbers in of_record.items()}
+    means = {record: math.fsum(numbers) / len(numbers) for record, numbers in of_record.items()}
     if not binary:
-        return _PeopleLabels(by_rater, together, 0)
-    decided = {record: float(mean > 0.5) for record, mean in together.items() if mean != 0.5}
-    return _PeopleLabels(by_rater, decided, len(together) - len(decided))
+        return _PeopleLabels(by_rater, means, 0)
+    decided = {record: float(mean > 0.5) for record, mean in means.items() if mean != 0.5}
+    return _PeopleLabels(by_rater, decided, len(means) - len(decided))
 
 
 def _comparable(judged: JudgedScore, labels: Sequence[Label], people: _PeopleLabels) -> tuple[JudgedScore, str]:

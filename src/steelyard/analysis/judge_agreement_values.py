@@ -25,7 +25,7 @@ class LabelDraw:
     """How the labelled records of a run were drawn.
 
     Args:
-        weights: of records that a queue drew by chance: how many records each stands for.
+        weights: of records that a queue drew by chance: how many records each represents.
         conditions: under which queues drew; such labels say nothing about other records.
         examples: records that a prompt of the run contains as examples; their labels do not count.
     """
@@ -56,7 +56,7 @@ class ConfusionCount:
             "label": self.label,
             "verdict": self.verdict,
             "n": self.n,
-            "records": [list(place) for place in self.records],
+            "records": [list(record) for record in self.records],
         }
 
 
@@ -146,7 +146,7 @@ class JudgeAgreement:
             "share": self.share,
             "problem": self.problem,
             "raters": list(self.raters),
-            "examples": [list(place) for place in self.examples],
+            "examples": [list(record) for record in self.examples],
             "judged": self.judged.to_json() if self.judged else None,
             "people": self.people.to_json() if self.people else None,
             "rates": _rates_json(self.rates) if self.rates else None,

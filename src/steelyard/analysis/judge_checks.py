@@ -198,7 +198,7 @@ def _repeats(judge: CheckedJudge) -> JudgeCheck:
 def _position(judge: CheckedJudge) -> JudgeCheck:
     """Which position a judge of pairs favours: pairs whose verdicts favour the first less those that favour the second.
 
-    Of pairs shown in both orders these are the disagreements, which a fair judge has in either direction alike; of one
+    Of pairs shown in both orders these are the disagreements, which a fair judge has equally in both directions; of one
     order that was drawn at random, all verdicts.
 
     Source: the figure after L. Zheng et al. 2023, as in `preferences`.
@@ -216,7 +216,7 @@ def _position(judge: CheckedJudge) -> JudgeCheck:
 
 
 def _length(judge: CheckedJudge, lengths: Mapping[RecordPlace, int]) -> JudgeCheck:
-    """Of two answers that people rate alike, how much more often the longer one gets the higher verdict.
+    """Of two answers that people rate equally, how much more often the longer one gets the higher verdict.
 
         d = sum_ij sign(len_i - len_j) sign(v_i - v_j) / sum_ij 1        over pairs of equal label and unequal length
 
@@ -279,7 +279,7 @@ def model_family(name: str) -> str:
 def _self_preference(judges: Sequence[CheckedJudge], target_model: str) -> Iterator[JudgeCheck]:
     """How much higher a judge of the target's family rates it than judges of other families do, on the same answers.
 
-    People's labels are not used: what all judges see alike cancels out.
+    People's labels are not used: what all judges see in the same way cancels out.
     """
     meaning = "how much higher it rates this target than the judges of other families do, on the same answers"
     family = model_family(target_model)

@@ -148,7 +148,7 @@ class _Paired:
         right: (judges, records), 1 where a judge agrees with people.
         binary: whether `right` has no other values than 0 and 1.
         clusters: a number per record; None where records are independent.
-        weights: of the records; None where all are alike.
+        weights: of the records; None where all are equal.
     """
 
     right: Array

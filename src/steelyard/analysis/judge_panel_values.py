@@ -95,7 +95,7 @@ class JudgeCheck:
         name: of the check.
         value: the figure; None where there is none, with the reason in `reason`.
         interval: of the figure.
-        n: records that it rests on.
+        n: number of records.
         meaning: what the figure is, as a clause.
         reason: why there is no figure; "" where there is one.
         share: whether it is a share, which is shown in percent.

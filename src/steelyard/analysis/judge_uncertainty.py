@@ -77,8 +77,8 @@ def _uncertainty(columns: ScoreColumns, infos: Mapping[str, ScoreInfo], thing: s
 def _values(columns: ScoreColumns, score: str) -> dict[tuple[str, int], float | None]:
     import numpy as np
 
-    asked = np.isin(columns.outcome, _ASKED)
-    rows = np.flatnonzero((columns.name == columns.names.index(score)) & asked)
+    is_judged = np.isin(columns.outcome, _ASKED)
+    rows = np.flatnonzero((columns.name == columns.names.index(score)) & is_judged)
     parts = (column[rows].tolist() for column in (columns.sample, columns.repeat, columns.value, columns.outcome))
     return {
         (columns.samples[sample], repeat): value if outcome == CODES["scored"] else None

@@ -143,5 +143,5 @@ def _too_few(members: Mapping[str, Verdicts], votes: Mapping[RecordPlace, Sequen
     if len(categories) > _MOST_CATEGORIES:
         return f"{len(categories)} different verdicts, more than {_MOST_CATEGORIES}"
     if len(categories) < 2:
-        return "all verdicts are alike"
+        return "all verdicts are equal"
     return ""

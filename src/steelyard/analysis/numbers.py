@@ -1,4 +1,4 @@
-"""How sentences write p-values, levels, counts and names: one function each, for analysis and reports alike."""
+"""Texts for p-values, levels, counts and names, the same in analysis and reports."""
 
 from __future__ import annotations
 

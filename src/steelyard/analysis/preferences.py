@@ -211,7 +211,7 @@ _VALUES: Final[Mapping[str, float]] = {"A": 0.0, "B": 1.0, "both": 0.5}
 def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None = None) -> Preferences:
     """Win rate, position bias and counts of a pairwise judging run.
 
-    A rate rests on independent pairs; where pairs share a cluster or a sample has repeats, intervals are made by
+    A rate assumes independent pairs; where pairs share a cluster or a sample has repeats, intervals are made by
     cluster and the exact binomial test is replaced by a sign-flip test by cluster, which is the same for single pairs.
 
     Args:
@@ -248,7 +248,7 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
         bounds=overall.bounds,
         p=p,
         test=test,
-        interval_note="confidence sequence: it holds at every moment at once" if stopping else overall.note,
+        interval_note="confidence sequence: valid at any number of samples" if stopping else overall.note,
         detectable=detectable_win_rate(tally.decided),
         bias=judged.positions.settled(),
         alike=judged.alike,

@@ -1,7 +1,7 @@
 """The result of a pairwise comparison of two targets: counts, rates, position bias; values only.
 
 A is the first side, B the second. Outcomes are counted separately: a tie is not a disagreement between the two orders,
-an unparsed verdict is not a tie, and a pair of which one side did not answer was never judged.
+an unparsed verdict is not a tie, and a pair with only one answer is not judged.
 """
 
 from __future__ import annotations

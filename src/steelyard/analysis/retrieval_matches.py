@@ -13,7 +13,7 @@ from typing import Final
 from steelyard.types import Json
 
 RETRIEVAL_SCORES: Final = ("hit_rate", "mrr", "precision", "recall", "average_precision", "ndcg")
-"""Scores that rest on matches of passages with sources; the first one's details say by what they matched."""
+"""Scores from matches of passages with sources; the first one's details hold the kinds of matches."""
 
 WAYS: Final = ("id", "words", "range", "page")
 """Ways in which a passage can match a source, the strongest first."""
@@ -68,8 +68,8 @@ class SourceMatchCounts:
         >>> SourceMatchCounts("engine", {"words": 14, "page": 2}, 4).sentence
         'engine: passages match the sources by words in 14, by page in 2, match nothing in 4 of 20 records'
         """
-        ways = ", ".join(f"by {way} in {count:,}" for way, count in self.by.items())
-        parts = [f"match the sources {ways}"] if ways else []
+        matches = ", ".join(f"by {match} in {count:,}" for match, count in self.by.items())
+        parts = [f"match the sources {matches}"] if matches else []
         parts += [f"match nothing in {self.nothing:,}"] if self.nothing else []
         parts += [f"cannot be compared in {self.not_compared:,}"] if self.not_compared else []
         parts += [f"are missing in {self.empty:,}"] if self.empty else []

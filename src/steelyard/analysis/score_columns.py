@@ -22,7 +22,7 @@ RowOutcome = Literal["scored", "not_applicable", "unparsed", "refused", "error"]
 class ScoreRow(NamedTuple):
     """One score of one repeat of one sample, as a summary needs it.
 
-    `value` is a number exactly when `outcome` is `scored`. An `error` row stands for a record that failed: one row
+    `value` is a number exactly when `outcome` is `scored`. An `error` row represents a record that failed: one row
     per score that the record should have had, or a single one with an empty `name`, which counts in every score.
     """
 

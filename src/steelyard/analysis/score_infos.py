@@ -106,7 +106,7 @@ def rated_thing(info: ScoreInfo | None, score: str) -> str:
 
 
 def scores_rating(thing: str, infos: Mapping[str, ScoreInfo], scores: Collection[str] | None = None) -> list[str]:
-    """The scores that a name stands for: the one of that name, else all that rate the thing of that name, in order.
+    """The scores meant by a name: the one of that name, else all that rate what has that name, in order.
 
     Args:
         thing: a score, or what several judges rate.

@@ -1,4 +1,4 @@
-"""The outcome of a stopping rule, and the samples that it rests on."""
+"""The outcome of a stopping rule, and the samples behind it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Stopping:
         level: the rule is right with this probability, whenever it stops.
         against: the other target, where a difference between two is decided; "" where one mean is.
         planned: samples of the whole set.
-        used: samples that the decision rests on, the first in the drawn order.
+        used: samples behind the decision, the first in the drawn order.
         beyond: samples that were in flight when it was decided: stored, and not used.
         side: where the mean lies; "" where it was not decided.
-        interval: the confidence sequence after `used` samples: it holds at every moment at once, however one stops.
+        interval: the confidence sequence after `used` samples: valid at any time, whatever the reason to stop.
         path: (samples, mean, low, high) at up to some two hundred moments, the last among them.
     """
 
@@ -76,7 +76,7 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
             "above": f"{self.score} is above {than}",
             "below": f"{self.score} is below {than}",
             "equal": f"{self.score} is exactly {than}",
-            "": f"{self.score} cannot be told from {than}",
+            "": f"{self.score} cannot be distinguished from {than}",
         }[self.side]
         low, high = self.interval
         sequence = f"{100 * self.level:g} % confidence sequence"
@@ -120,7 +120,7 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """The samples that a stopping rule's decision rests on, by index in the dataset, a bit each."""
+    """The samples behind a stopping rule's decision: a bit for each index in the dataset."""
 
     bits: bytes
 
@@ -158,4 +158,4 @@ class Used:
 
 
 Stopped = tuple[Stopping, Used | None]
-"""A decision, and the samples that it rests on; None is all."""
+"""A decision and the samples behind it; None is all."""

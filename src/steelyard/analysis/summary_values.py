@@ -107,7 +107,7 @@ RunState = Literal["finished", "running", "interrupted", "broken"]
 RIGHT_BY_RULE: Final[Mapping[str, str]] = MappingProxyType(
     {"within tolerance": "only within the tolerance of numbers", "equal by type rule": "only by a type rule"}
 )
-"""Labels of verdicts on results that are right by a rule alone, and how a note says so."""
+"""Labels of verdicts on results that are right only by a special rule, and their words in a note."""
 NO_GROUP: Final = "(no group)"
 """The name of the group of samples without one, where others have one."""
 
@@ -263,7 +263,7 @@ class RunSummary:
         also_scored: scores of the same replies by the rules of other tools; shown separately from the run's own.
         labelled: where people's verdicts on replies are counted, what they changed; None where only the scores are.
         matched: by what retrieved passages matched the expected sources; None where retrieval was not scored.
-        framework: tokens of models that the target asked by itself, where its framework reports them; else None.
+        framework: tokens of models that the target called itself, where its framework reports them; else None.
         asks_itself: whether the target is code of the user's or of a framework, which asked nothing through the
             journal: its tokens are those of `framework`, or unknown.
         damaged: a line for each record that cannot be read whole: run, sample and part. Its score's value is counted
@@ -326,7 +326,7 @@ class RunSummary:
 
     @property
     def tokens_text(self) -> str:
-        """Tokens in and out: of the journal's replies, and of models that the target asked by itself."""
+        """Tokens in and out: of the journal's replies, and of models that the target called itself."""
         counted = [f"{self.input_tokens:,} / {self.output_tokens:,}"] if self.input_tokens + self.output_tokens else []
         if self.framework is not None:
             in_part = "at least " if self.framework.in_part or self.framework.records < self.done - self.errors else ""

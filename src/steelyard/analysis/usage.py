@@ -22,7 +22,7 @@ class StageCost:
         money: cost of all its replies at the prices when they were requested, including those from the journal; None
             where one of them has no cost.
         currency: of the money.
-        cached_tokens: of the input tokens, those that endpoints report as cached; they cost less where prices say so.
+        cached_tokens: of the input tokens, those that endpoints report as cached; they may have a lower price.
             0 also where an endpoint does not report them, and in runs of older versions.
     """
 
@@ -52,7 +52,7 @@ class StageCost:
 
 @dataclass(frozen=True, slots=True)
 class FrameworkUsage:
-    """Tokens of models that a target asked by itself, as its framework reports them.
+    """Tokens of models that a target called itself, as its framework reports them.
 
     Args:
         records: whose outputs report tokens; of the others they are unknown.

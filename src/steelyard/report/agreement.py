@@ -1,4 +1,4 @@
-"""The section on raters: what each judge or person says on average, and how far each two of them agree."""
+"""The section on raters: the mean of each judge or person, and how far each two of them agree."""
 
 from __future__ import annotations
 
@@ -44,106 +44,106 @@ def agreement_section(summaries: Sequence[RunSummary], labels: Sequence[str]) ->
     parts = [
         part
         for summary, label in zip(summaries, labels, strict=True)
-        for found in summary.agreement
-        for part in _parts(found, f" ({label})" if several else "")
+        for agreement in summary.agreement
+        for part in _parts(agreement, f" ({label})" if several else "")
     ]
     return Section("Agreement of raters", parts=non_empty(parts), key="agreement")
 
 
-def rater_sections(found: Agreement) -> list[Section]:
+def rater_sections(agreement: Agreement) -> list[Section]:
     """The raters of one thing and how far each two agree."""
-    return list(_parts(found, ""))
+    return list(_parts(agreement, ""))
 
 
-def _parts(found: Agreement, run: str) -> Iterator[Section]:
-    rated = score_phrase(found.rated)
-    yield Section(f"Raters of {rated}{run}", _raters(found))
-    yield Section(f"Agreement on {rated}{run}", _pairs(found), notes=tuple(_notes(found)))
+def _parts(agreement: Agreement, run: str) -> Iterator[Section]:
+    rated = score_phrase(agreement.rated)
+    yield Section(f"Raters of {rated}{run}", _raters(agreement))
+    yield Section(f"Agreement on {rated}{run}", _pairs(agreement), notes=tuple(_notes(agreement)))
 
 
-def _raters(found: Agreement) -> SectionTable:
+def _raters(agreement: Agreement) -> SectionTable:
     columns = (
-        TableColumn("rater", "name", f"{score_phrase(found.rated)}: rater"),
+        TableColumn("rater", "name", f"{score_phrase(agreement.rated)}: rater"),
         TableColumn("rated by", "text"),
         TableColumn("mean"),
         TableColumn("95 % CI", "interval"),
         TableColumn("n"),
     )
     rows = []
-    for rater in found.raters:
+    for rater in agreement.raters:
         value, interval = (rater.mean.value, rater.mean.interval) if rater.mean else (None, None)
         rows.append(
             (
-                TableCell(_shown(found, rater.name)),
+                TableCell(_shown(agreement, rater.name)),
                 TableCell("scorer" if rater.kind == "score" else "labels"),
-                TableCell(value_text(value, share=found.share), strong=True, value=value),
-                *text_row(interval_text(interval, share=found.share) or MISSING, f"{rater.n:,}"),
+                TableCell(value_text(value, share=agreement.share), strong=True, value=value),
+                *text_row(interval_text(interval, share=agreement.share) or MISSING, f"{rater.n:,}"),
             )
         )
-    return SectionTable(columns, tuple(rows), "Each mean is over what its rater rated")
+    return SectionTable(columns, tuple(rows), "Each mean is over the records that its rater rated")
 
 
-def _pairs(found: Agreement) -> SectionTable:
+def _pairs(agreement: Agreement) -> SectionTable:
     columns = (
-        TableColumn("raters", "name", f"{score_phrase(found.rated)}: raters"),
+        TableColumn("raters", "name", f"{score_phrase(agreement.rated)}: raters"),
         TableColumn("n"),
         TableColumn("equal"),
-        *(TableColumn(head) for head in _COLUMNS[found.scale]),
+        *(TableColumn(head) for head in _COLUMNS[agreement.scale]),
     )
     rows = [
         (
-            TableCell(_names(found, pair)),
+            TableCell(_names(agreement, pair)),
             TableCell(f"{pair.n:,}"),
             TableCell(value_text(pair.equal, share=True), value=pair.equal),
-            *(_coefficient(each, place) for place, each in enumerate(pair.coefficients)),
+            *(_coefficient(coefficient, column) for column, coefficient in enumerate(pair.coefficients)),
         )
-        for pair in found.pairs
+        for pair in agreement.pairs
     ]
     return SectionTable(columns, tuple(rows), "With 95 % CI; n is the records that both rated")
 
 
-def _shown(found: Agreement, rater: str) -> str:
-    """A rater's name without that of the score, which the heading has: the judge's name, or the person's."""
-    return rater.removeprefix(f"{found.rated}_")
+def _shown(agreement: Agreement, rater: str) -> str:
+    """A rater's name without the score's name, which is in the heading: the name of the judge or person."""
+    return rater.removeprefix(f"{agreement.rated}_")
 
 
-def _names(found: Agreement, pair: RaterPair) -> str:
-    return f"{_shown(found, pair.first)} / {_shown(found, pair.second)}"
+def _names(agreement: Agreement, pair: RaterPair) -> str:
+    return f"{_shown(agreement, pair.first)} / {_shown(agreement, pair.second)}"
 
 
-def _coefficient(found: Coefficient, place: int) -> TableCell:
-    """A coefficient with its interval; a terminal has room for that of the first."""
-    value = value_text(found.value, share=False)
-    return TableCell(value, _limits(found), value if place else "", value=found.value)
+def _coefficient(coefficient: Coefficient, column: int) -> TableCell:
+    """A coefficient with its interval; a terminal shows the interval of the first only."""
+    value = value_text(coefficient.value, share=False)
+    return TableCell(value, _limits(coefficient), value if column else "", value=coefficient.value)
 
 
-def _limits(found: Coefficient) -> str:
-    return interval_text(found.interval, share=False)
+def _limits(coefficient: Coefficient) -> str:
+    return interval_text(coefficient.interval, share=False)
 
 
-def _notes(found: Agreement) -> Iterator[Sentence]:
-    alpha = found.alpha
+def _notes(agreement: Agreement) -> Iterator[Sentence]:
+    alpha = agreement.alpha
     limits = f" ({_limits(alpha)})" if alpha.interval else ""
-    value = f"{value_text(alpha.value, share=False)}{limits}, {found.scale}, {counted(alpha.n, 'record')}"
+    value = f"{value_text(alpha.value, share=False)}{limits}, {agreement.scale}, {counted(alpha.n, 'record')}"
     yield Sentence(value if alpha.value is not None else alpha.reason, "fact", "Krippendorff's alpha")
-    for pair in found.pairs:
+    for pair in agreement.pairs:
         reasons = dict.fromkeys(coefficient.reason for coefficient in pair.coefficients if coefficient.reason)
-        yield from (Sentence(f"{_names(found, pair)}: {reason}") for reason in reasons)
-    undefined = max((coefficient.undefined for pair in found.pairs for coefficient in pair.coefficients), default=0)
+        yield from (Sentence(f"{_names(agreement, pair)}: {reason}") for reason in reasons)
+    undefined = max((coefficient.undefined for pair in agreement.pairs for coefficient in pair.coefficients), default=0)
     if undefined:
-        resamples = max(coefficient.resamples for pair in found.pairs for coefficient in pair.coefficients)
+        resamples = max(coefficient.resamples for pair in agreement.pairs for coefficient in pair.coefficients)
         yield Sentence(
             f"in up to {undefined:,} of {resamples:,} resamples a coefficient is not defined (all ratings equal): "
-            "its interval is made of the others"
+            "its interval is computed from the others"
         )
-    yield from _one_sided(found)
+    yield from _one_sided(agreement)
 
 
-def _one_sided(found: Agreement) -> Iterator[Sentence]:
-    """Records that only one of two raters rated say nothing of agreement, but may be the difficult ones."""
-    most = max(found.pairs, key=lambda pair: pair.one_only)
+def _one_sided(agreement: Agreement) -> Iterator[Sentence]:
+    """A note on records that only one of two raters rated: not in the agreement, but perhaps the difficult ones."""
+    most = max(agreement.pairs, key=lambda pair: pair.one_only)
     if most.one_only:
-        names = " and ".join((_shown(found, most.first), _shown(found, most.second)))
+        names = " and ".join((_shown(agreement, most.first), _shown(agreement, most.second)))
         yield Sentence(
             f"{counted(most.one_only, 'record')} that only one of {names} rated, left out of their agreement"
         )

@@ -1,4 +1,4 @@
-"""A record as raters see it: what was asked and answered, and nothing that would sway them.
+"""A record as raters see it: question and answer, and nothing that could influence them.
 
 Target, scores, judges, other people's labels and, unless the queue shows it, the expected answer are left out here, so
 that no page, sheet or terminal can show them.
@@ -39,7 +39,7 @@ class BlindRecord:
         item: its number in the queue.
         input: the question, as the sample has it: a text or a conversation.
         question: the same as one text.
-        options: (letter, text) of an exam's question.
+        options: (letter, text) of each option of an exam question.
         expected: the expected answer; "" where the queue does not show it or there is none.
         answers: (name, text): one without a name, or of a pair A and B in the order drawn for the rater.
         hint: what may be typed.
@@ -100,7 +100,7 @@ def queue_sheet(queue: str, records: Iterable[BlindRecord]) -> str:
 
 
 def read_queue_sheet(queue: str, path: Path) -> list[tuple[int, str, str, str]]:
-    """The filled-in rows of a sheet: item, verdict, comment, and where in the file it stands.
+    """The filled-in rows of a sheet: item, verdict, comment, and position in the file.
 
     Raises:
         ConfigError: the file has a format that cannot be read.
@@ -113,7 +113,7 @@ def read_queue_sheet(queue: str, path: Path) -> list[tuple[int, str, str, str]]:
         texts = {name: render(value).strip() for name, value in cells.items()}
         location = f"{path.name} row {number}: "
         if texts["queue"] != queue:
-            raise DataError(f"{location}it is of the queue {texts['queue']!r}, and {queue} was named")
+            raise DataError(f"{location}the row is of the queue {texts['queue']!r}, but {queue} was given")
         if not texts["item"].isdecimal() or len(texts["item"]) > _LONGEST_NUMBER:
             raise DataError(f"{location}item is {texts['item'][:20]!r}; expected the number that queue sheet wrote")
         if texts["verdict"] or texts.get("comment"):

@@ -1,7 +1,7 @@
-"""The content of charts: rows, series, values and words; `chart_drawing` draws them as SVG.
+"""The content of charts: rows, series, values and words; `chart_svg` draws them.
 
-A value is in the unit of its axis: percent where it is a share. A mark never stands for something by its colour alone:
-series differ in shape, rows are named, and each value is written out beside its interval.
+A value is in the unit of its axis: percent where it is a share. Colour is never the only way to tell marks apart:
+series also differ in shape, rows are named, and each value is written next to its interval.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class ConditionLink:
-    """Samples of a run that meet a condition, which a page may lead to.
+    """Samples of a run that meet a condition, which a page may link to.
 
     Args:
         run: its id.
@@ -30,10 +30,10 @@ class ChartPoint:
     Args:
         row: its row, 0-based from the top.
         series: its series, 0-based; with one series the same for all or a number each.
-        value: None shows the text alone.
+        value: None shows only the text.
         low: lower end of its interval; None where there is none; likewise `high`.
-        text: written beside it.
-        decided: False hollows the mark, as nothing may be concluded from it.
+        text: written next to it.
+        decided: False draws a hollow mark, as nothing may be concluded from it.
         link: the samples that its bar counts.
     """
 
@@ -52,9 +52,9 @@ class RowChart:
     """Dots with intervals, or bars from zero: a row per name, a point per row and series.
 
     Args:
-        title: above the plot; cut where there is no room for it.
+        title: above the plot; cut if there is no space.
         description: the chart in words, for those who do not see it.
-        rows: names from the top; equal names are told apart by a number.
+        rows: names from the top; equal names get a number.
         points: in any order.
         shape: of the marks.
         series: names, in order; several have a legend.
@@ -74,7 +74,7 @@ class RowChart:
 
 @dataclass(frozen=True, slots=True)
 class MatrixChart:
-    """A coloured matrix of percentages with as many columns as rows; columns bear the numbers of the rows.
+    """A coloured matrix of percentages with as many columns as rows; columns are headed by the numbers of the rows.
 
     Args:
         title: above the plot; likewise `description`, `rows` as in `RowChart`.
@@ -89,10 +89,10 @@ class MatrixChart:
 
 @dataclass(frozen=True, slots=True)
 class SequenceChart:
-    """A confidence sequence over the number of samples, with the threshold and where the run stopped.
+    """A confidence sequence over the number of samples, with the threshold and the point where the run stopped.
 
     Args:
-        title: above the plot; `short_title` where there is no room for it.
+        title: above the plot; `short_title` if there is no space.
         points: (samples, mean, low, high) in percent.
         domain: ends of the axis of percentages.
         most: samples at the right end.
@@ -116,12 +116,12 @@ class TimelinePoint:
 
     Args:
         days: when the run was started, in days since the first run of the chart.
-        series: the target's place, 0-based.
+        series: index of the target, 0-based.
         value: None leaves the mark out; `low` and `high` are the interval's ends, or the value.
         notes: numbers of its notes, above the plot.
-        new_samples: whether it was asked other samples than the run before of its target.
-        label: what it stands for, where it leads somewhere.
-        link: where it leads; "" for nowhere.
+        new_samples: whether it has other samples than the previous run of its target.
+        label: its meaning, if it has a link.
+        link: address of the run; "" for none.
     """
 
     days: float
@@ -165,7 +165,7 @@ class SharePart:
         name: what it is called.
         count: how many, written out.
         text: its percentage, written out.
-        begin: where it begins, in [0, 1].
+        begin: start of the part, in [0, 1].
         share: its size, in [0, 1].
     """
 
@@ -179,7 +179,7 @@ class SharePart:
 
 @dataclass(frozen=True, slots=True)
 class ShareBar:
-    """One bar that all pairs make up, each part with its name and figures."""
+    """One bar over all pairs, each part with its name and figures."""
 
     parts: tuple[SharePart, ...]
 

@@ -1,7 +1,7 @@
-"""Charts as Altair objects, for notebooks, specifications of Vega-Lite and PNG: the extra `charts`.
+"""Charts as Altair objects, for notebooks, Vega-Lite specifications and PNG; needs the extra `charts`.
 
-Pages do not need it: `chart_svg` draws theirs. `draw` fixes a chart's size by its arguments; rooms for labels are our
-own measure (`chart_layout`), so that a chart comes out the same whatever fonts a machine has.
+Pages do not need it: `chart_svg` draws theirs. `draw` fixes a chart's size by its arguments; the space for
+labels is computed by `chart_layout`, so that a chart is the same whatever fonts a machine has.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SEQUENCE_HEIGHT: Final = 220
 _LOSES: Final = "#f2b98f"
 _EVEN: Final = "#fbfbf9"
 _WINS: Final = "#8fc0e3"
-"""Light enough for dark figures at 7 : 1, and apart in lightness from the middle as well as in hue."""
+"""Light enough for dark figures (contrast 7 : 1), and different from the middle in lightness as well as in hue."""
 _FIGURES: Final = "#1d242b"
 
 _TIMELINE_TOP: Final = 74
@@ -48,7 +48,7 @@ _TIMELINE_HEIGHT: Final = 230
 _DATE: Final = 78
 """Pixels that a date with its year takes below the axis."""
 _TIMELINE_MARGIN: Final = 0.04
-"""Room beside the first and the last run, as a share of the time between them."""
+"""Space before the first and after the last run, as a share of the time between them."""
 
 Drawable = RowChart | MatrixChart | SequenceChart | TimelineChart
 
@@ -64,9 +64,9 @@ def draw(chart: Drawable, *, width: int = WIDTH) -> alt.LayerChart:
         ConfigError: altair is not installed.
     """
     try:
-        import altair as alt  # noqa: F401  # what draws imports it; here it is said what to install
+        import altair as alt  # noqa: F401  # imported only to say what to install
     except ImportError as error:
-        raise ConfigError(f"a chart as an Altair object needs altair: {_INSTALL}; `svg` needs nothing") from error
+        raise ConfigError(f"a chart as an Altair object needs altair: {_INSTALL}; `svg` needs no extra") from error
     if isinstance(chart, RowChart):
         return _drawn_rows(chart, width)
     if isinstance(chart, MatrixChart):
@@ -98,7 +98,7 @@ def png(chart: Drawable, *, width: int = WIDTH, scale: float = 2) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _ChartFrame:
-    """The room of a chart: pixels of the whole and of the plot, names of rows and series as they fit."""
+    """The frame of a chart: size in pixels, and the names of rows and series, cut to fit."""
 
     title: str
     description: str
@@ -239,7 +239,7 @@ def _legend(frame: _ChartFrame) -> alt.Legend | None:
 
     if len(frame.series) < 2:
         return None
-    # Names travel as a signal's array and not inside the expression, so that no name can be read as code.
+    # Names are passed as a signal's array and not inside the expression, so that no name is read as code.
     return alt.Legend(
         title=None, orient="none", direction="vertical", legendX=0, legendY=frame.height + _AXIS + 4,
         labelExpr="legend_names[datum.value]", labelLimit=0, symbolOpacity=1, rowPadding=2, symbolSize=64,
@@ -256,7 +256,7 @@ def _line(value: float, words: str) -> list[alt.Chart]:
 
 
 def _framed(chart: alt.LayerChart, frame: _ChartFrame, *, offset: int) -> alt.LayerChart:
-    """The chart with title, room and style; `offset` separates the title from the highest mark of the plot."""
+    """The chart with title, padding and style; `offset` separates the title from the highest mark of the plot."""
     import altair as alt
 
     title = alt.TitleParams(
@@ -282,7 +282,7 @@ def _framed(chart: alt.LayerChart, frame: _ChartFrame, *, offset: int) -> alt.La
 
 
 def _styled(chart: alt.LayerChart) -> alt.LayerChart:
-    """The chart in the type and colours that all have, in the room that it was given."""
+    """The chart with the font and colours of all charts, without automatic sizing."""
     import altair as alt
 
     done: alt.LayerChart = (
@@ -322,9 +322,9 @@ def _drawn_matrix(chart: MatrixChart, width: int) -> alt.LayerChart:
     scale = alt.Scale(domain=[0, 50, 100], range=[_LOSES, _EVEN, _WINS], interpolate="rgb")
     heat = base.mark_rect(stroke=layout.GRID).encode(color=alt.Color("value:Q", scale=scale, legend=None))
     texts = base.mark_text(fontSize=layout.SIZE, color=_FIGURES).encode(text="text:N")
-    apart = base.transform_filter("datum.value === null").mark_text(color=layout.INK).encode(text="text:N")
-    met = [layer.transform_filter("datum.value !== null") for layer in (heat, texts)]
-    return _framed(alt.LayerChart(layer=[*met, apart]), frame, offset=8)
+    missing = base.transform_filter("datum.value === null").mark_text(color=layout.INK).encode(text="text:N")
+    present = [layer.transform_filter("datum.value !== null") for layer in (heat, texts)]
+    return _framed(alt.LayerChart(layer=[*present, missing]), frame, offset=8)
 
 
 def _drawn_sequence(chart: SequenceChart, width: int) -> alt.LayerChart:
@@ -346,7 +346,7 @@ def _drawn_sequence(chart: SequenceChart, width: int) -> alt.LayerChart:
     scale = alt.Scale(domain=[0, chart.most], nice=False)
     x = alt.X("n:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5, format=",d"))
     base = alt.Chart({"values": points}).encode(x=x)
-    # A line of one point is invisible, so a single look gets a dot.
+    # A line of one point is invisible, so a single point gets a dot.
     dot = 30 if len(points) < 2 else 0
     layers = [
         base.mark_area(color=layout.colour(0), opacity=0.22).encode(y=_percent_axis(chart, "low"), y2="high:Q"),
@@ -366,7 +366,7 @@ def _percent_axis(chart: SequenceChart, name: str) -> alt.Y:
 
 
 def _threshold(chart: SequenceChart) -> list[alt.Chart]:
-    """A dashed line with its value at the right, where there is room for it."""
+    """A dashed line with its value at the right, if there is space."""
     import altair as alt
 
     value = chart.threshold
@@ -411,7 +411,7 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> alt.LayerChart:
         for point in chart.points
     ]
     numbers = list(range(len(chart.series)))
-    # A margin on either side; of runs that were all started at once, around their moment.
+    # A margin on either side, also where all runs were started at the same moment.
     margin = _TIMELINE_MARGIN * (chart.points[-1].days or 1.0)
     scale = alt.Scale(domain=[-margin, chart.points[-1].days + margin], nice=False)
     legend = _timeline_legend(chart)
@@ -441,10 +441,10 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> alt.LayerChart:
 
 
 def _dates(chart: TimelineChart, width: int) -> alt.Axis:
-    """The dates of the chart's ticks, as many as there is room for."""
+    """The dates of the chart's ticks, as many as fit."""
     import altair as alt
 
-    # Dates travel as a signal's array: nothing of a run is read as an expression.
+    # Dates are passed as a signal's array: no text of a run is read as an expression.
     label = "history_dates[indexof(history_ticks, datum.value)]"
     room = max(1, int((width - _TIMELINE_LEFT - _TIMELINE_RIGHT) // _DATE))
     ticks = [days for days, _ in chart.ticks][:: -(-len(chart.ticks) // room)]

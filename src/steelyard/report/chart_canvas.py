@@ -1,7 +1,7 @@
-"""The sheet that charts are drawn on: lines, texts, marks and areas by their colour, and axes with grid and figures.
+"""The canvas that charts are drawn on: lines, texts, marks and areas by colour, and axes with grid and figures.
 
-Positions across are percentages of the width and positions down are pixels, so that one drawing fills whatever room it
-is given while its letters keep their size. `templates/chart.svg.j2` writes a drawing as SVG.
+Horizontal positions are percentages of the width and vertical ones are pixels, so that one drawing fits any width while
+its letters keep their size. `templates/chart.svg.j2` writes a drawing as SVG.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from steelyard.report.chart import ConditionLink, RowChart
 LEAST_WIDE: Final = 560
 """Charts narrower than this write the names of rows above the marks instead of beside them."""
 TITLE: Final = 30
-"""Pixels from the top to the plot: the title and room below it."""
+"""Pixels from the top to the plot: the title and the space below it."""
 TICKS: Final = 24
 PLOT: Final = 220
-"""Pixels down of a plot of lines."""
+"""Height in pixels of a plot of lines."""
 GAP: Final = 10
 MARKS: Final = {
     "circle": "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0z",
@@ -35,7 +35,7 @@ MARKS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SvgLine:
-    """A straight line; `x1` and `x2` are positions across, `y1` and `y2` down; the others of this module likewise."""
+    """A straight line; here and in the other elements `x` is a horizontal position and `y` a vertical one."""
 
     x1: str
     y1: float
@@ -50,12 +50,12 @@ class SvgText:
     """A text on one line.
 
     Args:
-        x: where it begins, ends or has its middle, as `anchor` (`start`, `end`, `middle`) says.
+        x: of its beginning, end or middle, by `anchor` (`start`, `end`, `middle`).
         y: of its base line.
         text: may hold anything.
-        dx: pixels that it is moved across.
+        dx: pixels that it is moved to the right.
         size: of its letters in pixels.
-        bold: whether its letters are.
+        bold: whether it is bold.
     """
 
     x: str
@@ -69,12 +69,12 @@ class SvgText:
 
 @dataclass(frozen=True, slots=True)
 class SvgMark:
-    """A mark of a series; `path` is drawn around (x, y); one that is hollow is filled with the page's colour.
+    """A mark of a series; `path` is drawn around (x, y); a hollow one is filled with the colour of the page.
 
     Args:
-        dx: pixels that it is moved across.
-        label: what it stands for, where it stands for one thing.
-        link: where it leads; "" where it leads nowhere.
+        dx: pixels that it is moved to the right.
+        label: its meaning; "" where it has no single one.
+        link: its address; "" for none.
     """
 
     x: str
@@ -93,7 +93,7 @@ class SvgBar:
     Args:
         fill: a colour of its own; "" is that of the layer.
         link: the samples that it counts; a page may know an address for them.
-        label: what it stands for, where it leads to them.
+        label: its meaning, if it has a link.
     """
 
     x: str
@@ -107,7 +107,7 @@ class SvgBar:
 
 @dataclass(frozen=True, slots=True)
 class SvgPath:
-    """A line or an area within the plot, in units of 1000 across and of pixels down."""
+    """A line or an area within the plot; horizontally in 1/1000 of its width, vertically in pixels."""
 
     path: str
     area: bool = False
@@ -161,14 +161,14 @@ class SvgLayer:
 
 @dataclass(frozen=True, slots=True)
 class SvgDrawing:
-    """What stands where in a chart.
+    """A chart as drawn: its elements and their positions.
 
     Args:
-        ident: unique to its content, so that several charts may stand on one page.
-        title: its name, whole; likewise `description`, which says what it shows.
+        ident: unique to its content, so that several charts may be on one page.
+        title: its full name; `description` says what it shows.
         height: pixels.
         layers: from the bottom.
-        least: pixels across below which texts would cover each other; 0 where any width will do.
+        least: width in pixels below which texts would overlap; 0 where any width is enough.
         plot: (x, y, width, height) of the plot where there are paths.
     """
 
@@ -183,7 +183,7 @@ class SvgDrawing:
 
     @property
     def has_links(self) -> bool:
-        """Whether a mark leads somewhere."""
+        """Whether a mark has a link."""
         return any(mark.link for layer in self.layers for mark in layer.marks)
 
     @property
@@ -201,7 +201,7 @@ class AxisScale:
 
     @classmethod
     def of(cls, chart: RowChart) -> AxisScale:
-        """The chart's own ends, else those of its data with a little room."""
+        """The chart's own domain, else the range of its data with some space."""
         if chart.domain is not None:
             return cls(*chart.domain)
         ends = (value for point in chart.points for value in (point.value, point.low, point.high))
@@ -212,7 +212,7 @@ class AxisScale:
         return cls(low - (0 if chart.shape == "bars" else room), high + room)
 
     def share(self, value: float) -> float:
-        """Where a value is, 0 at `low` and 1 at `high`."""
+        """The position of a value, 0 at `low` and 1 at `high`."""
         return (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
 
     def ticks(self, n: int) -> list[float]:
@@ -232,8 +232,8 @@ class Canvas:
 
     Args:
         width: pixels that the chart has at least.
-        left: pixels before the plot; likewise `right` behind it.
-        least: pixels across below which texts would cover each other.
+        left: pixels before the plot; likewise `right` after it.
+        least: width in pixels below which texts would overlap.
     """
 
     width: int
@@ -256,7 +256,7 @@ class Canvas:
         self.layers.setdefault((order, kind), []).extend(elements)
 
     def drawing(self, title: str, description: str, height: float, *, plot: _Plot | None = None) -> SvgDrawing:
-        """The drawing of what was added; its title stands above it."""
+        """The drawing of all added elements, with its title above them."""
         head = layout.wrapped(title, self.width - 2 * layout.SIZE, lines=1)
         self.add("ink", SvgText("0", 15, head, size=14, bold=True), order=3)
         layers = tuple(SvgLayer(kind, tuple(self.layers[order, kind])) for order, kind in sorted(self.layers))
@@ -276,12 +276,12 @@ _COLOURS: Final = {
 
 
 def tick_text(value: float) -> str:
-    """A figure of an axis."""
+    """The label of a tick."""
     return f"{value:,.10g}"
 
 
 def level_axis(canvas: Canvas, scale: AxisScale, lines: Iterable[tuple[float, str]], plot: tuple[float, float]) -> None:
-    """Grid and figures of a horizontal axis below the plot, and upright lines to compare with."""
+    """Grid and tick labels of a horizontal axis below the plot, and vertical lines to compare with."""
     top, bottom = plot
     for value in scale.ticks(5 if canvas.width >= LEAST_WIDE else 4):
         x = canvas.across(scale.share(value))
@@ -296,7 +296,7 @@ def level_axis(canvas: Canvas, scale: AxisScale, lines: Iterable[tuple[float, st
 
 
 def upright_axis(canvas: Canvas, scale: AxisScale, top: float, plot: float = PLOT) -> Callable[[float], float]:
-    """Grid and figures of an upright axis, `plot` pixels long; gives the pixel of a value."""
+    """Grid and tick labels of a vertical axis, `plot` pixels long; returns the function from value to pixel."""
 
     def down(value: float) -> float:
         return round(top + plot * (1 - scale.share(value)), 2)
@@ -309,5 +309,5 @@ def upright_axis(canvas: Canvas, scale: AxisScale, top: float, plot: float = PLO
 
 
 def room_of_figures(scale: AxisScale) -> float:
-    """Pixels before a plot, for the figures of its upright axis."""
+    """Pixels before a plot, for the tick labels of its vertical axis."""
     return max((layout.width_of(tick_text(value)) for value in scale.ticks(5)), default=0) + GAP

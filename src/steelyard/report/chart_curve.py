@@ -1,4 +1,4 @@
-"""How a number grows with a count: a line that was seen, and beside it the one that is expected."""
+"""A line chart of a number over a count: the observed line and the expected one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLOT: Final = 200
 _NAME: Final = 22
 """Pixels for the name of an axis."""
 _MOST: Final = 400
-"""Places of a line that are drawn."""
+"""Most points of a line that are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class CurveChart:
     Args:
         title: above the plot.
         description: the chart in words, for those who do not see it.
-        across: what is counted along the horizontal axis; `upright` along the other.
+        across: name of the horizontal axis; `upright` of the vertical one.
         series: (name, values) of each line; all have one value for each count, at least one.
     """
 
@@ -47,11 +47,11 @@ class CurveChart:
 
 
 def curve_drawing(chart: CurveChart, *, width: int) -> SvgDrawing:
-    """Where everything stands in the chart.
+    """The drawing of a chart.
 
     Args:
         chart: what it shows.
-        width: pixels that it has at least.
+        width: least width in pixels.
     """
     count = max(len(values) for _, values in chart.series)
     across = AxisScale(0, count)
@@ -75,16 +75,16 @@ def curve_drawing(chart: CurveChart, *, width: int) -> SvgDrawing:
 
 
 def _thinned(values: Sequence[float]) -> list[tuple[int, float]]:
-    """(count, value) from (0, 0) on, of long lines some alone, always with the last."""
+    """(count, value) from (0, 0) on; long lines are thinned, keeping the last point."""
     step = max(1, len(values) // _MOST)
-    places = [(m, value) for m, value in enumerate(values, 1) if m % step == 0 or m == len(values)]
-    return [(0, 0.0), *places]
+    points = [(m, value) for m, value in enumerate(values, 1) if m % step == 0 or m == len(values)]
+    return [(0, 0.0), *points]
 
 
 def _apart(heights: Sequence[float]) -> list[float]:
-    """Heights of the lines' names, moved so that none covers another."""
+    """Heights of the lines' names, moved so that they do not overlap."""
     placed: dict[int, float] = {}
     last = float("-inf")
-    for at in sorted(range(len(heights)), key=lambda at: heights[at]):
-        last = placed[at] = max(heights[at], last + layout.SIZE + 3)
-    return [placed[at] for at in range(len(heights))]
+    for index in sorted(range(len(heights)), key=lambda index: heights[index]):
+        last = placed[index] = max(heights[index], last + layout.SIZE + 3)
+    return [placed[index] for index in range(len(heights))]

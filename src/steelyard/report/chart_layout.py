@@ -1,7 +1,7 @@
-"""Room for labels, colours and marks of charts, by our own measure.
+"""Space for labels, colours and marks of charts.
 
-A label's width is reckoned here and not measured with a font: the same chart comes out on every machine, whatever
-fonts it has, and Chinese labels get the room that they need.
+A label's width is estimated here and not measured with a font: a chart is the same on every machine, whatever fonts it
+has, and Chinese labels get the space that they need.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _WIDE: Final = frozenset("mwMW@%")
 
 
 def colour(number: int) -> str:
-    """The colour of the series at `place`, 0-based."""
+    """The colour of a series by its 0-based number."""
     return COLOURS[number % len(COLOURS)]
 
 
 def shape(number: int) -> str:
-    """The mark of the series at `place`; with its colour, unique for 36 series."""
+    """The mark of a series by its 0-based number; with its colour, unique for 36 series."""
     return SHAPES[(number + number // len(COLOURS)) % len(SHAPES)]
 
 
 def width_of(text: str) -> float:
-    """Pixels that a text of labels takes, generously: a full-width character is 1 em, m and w 0.9, any other 0.58.
+    """Upper estimate of the pixels of a label: a full-width character is 1 em, m and w 0.9, any other 0.58.
 
     >>> width_of("周易"), round(width_of("abc"), 1)
     (26.0, 22.6)
@@ -51,16 +51,16 @@ def wrapped(text: str, room: float, *, lines: int = 2) -> str:
     >>> wrapped("model-a with knowledge", 90)
     'model-a\nwith know…'
     """
-    rest = " ".join(visible(text, keep="").split())
-    done: list[str] = []
-    while rest:
-        if len(done) == lines - 1:
-            done.append(_cut(rest, room))
+    remaining = " ".join(visible(text, keep="").split())
+    wrapped_lines: list[str] = []
+    while remaining:
+        if len(wrapped_lines) == lines - 1:
+            wrapped_lines.append(_cut(remaining, room))
             break
-        end = _break_place(rest, room)
-        done.append(rest[:end].rstrip())
-        rest = rest[end:].lstrip()
-    return "\n".join(done)
+        end = _break_place(remaining, room)
+        wrapped_lines.append(remaining[:end].rstrip())
+        remaining = remaining[end:].lstrip()
+    return "\n".join(wrapped_lines)
 
 
 def _fits(text: str, room: float) -> int:
@@ -82,13 +82,13 @@ def _break_place(text: str, room: float) -> int:
     fits = _fits(text, room)
     if fits == len(text):
         return fits
-    # A blank and what opens the next line may stand where the room ends; a mark that stays on the line has to fit.
+    # A blank or an opening bracket goes to the next line and may begin where the space ends; other marks have to fit.
     blank = max(text.rfind(mark, 0, fits + (mark in " （")) for mark in (" ", "-", "_", "/", "，", "（"))
     return fits if blank < fits // 2 else blank + (text[blank] not in " （")
 
 
 def distinct(labels: Iterable[str]) -> list[str]:
-    """Labels that were cut to the same text get a number, as a chart takes equal labels for one row.
+    """Number labels that were cut to the same text, as a chart takes equal labels for one row.
 
     >>> distinct(["a…", "b", "a…"])
     ['a…', 'b', 'a… (2)']

@@ -1,7 +1,7 @@
 """Two values of every sample as a cloud of points: two runs on one score, or two scores of one run.
 
-Points of equal values would cover each other; while there are few they are set side by side, so that each can be
-pointed at and leads to its sample. Many are drawn as one circle per place, whose area is their number.
+Points of equal values would overlap. While there are few, they are placed side by side, so that each can be selected
+and links to its sample. Many are drawn as one circle per pair of values, which grows with their number.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from steelyard.report.chart_canvas import (
 )
 
 MOST_LINKED: Final = 500
-"""Points up to which each is a mark of its own."""
+"""Most points that each get a mark of their own."""
 _PLOT: Final = 320
 _NAME: Final = 22
 """Pixels for the name of an axis."""
 _GOLDEN: Final = math.pi * (3 - math.sqrt(5))
 _STEP: Final = 6.5
-"""Pixels from the middle of a place to its second point; a mark is 9 across."""
+"""Pixels from the first point of a pair of values to the second; a mark is 9 wide."""
 _LARGEST: Final = 16
 _LOOKS: Final = {
     "above": ("s2", "triangle-up"),
@@ -43,12 +43,12 @@ _LOOKS: Final = {
     "level": ("s5", "circle"),
     "plain": ("s0", "circle"),
 }
-"""Layer and shape of a point by where it lies to the diagonal."""
+"""Layer and shape of a point by its position relative to the diagonal."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScatterPoint:
-    """A sample with its two values; `label` says which it is, `link` where it is shown."""
+    """A sample with its two values, its name (`label`) and the address of its page (`link`)."""
 
     x: float
     y: float
@@ -62,9 +62,9 @@ class ScatterChart:
 
     Args:
         title: above the plot.
-        across: name of the horizontal axis; `upright` of the other.
+        across: name of the horizontal axis; `upright` of the vertical one.
         points: at least one.
-        domain: ends of both axes where they have one scale; None takes each from its data.
+        domain: ends of both axes where they have the same scale; None takes each from its data.
         diagonal: whether a point above or below the diagonal is better or worse: both axes are of one score.
         lower_is_better: of that score.
     """
@@ -81,7 +81,7 @@ class ScatterChart:
     def description(self) -> str:
         """The chart in words."""
         if not self.diagonal:
-            return f"{len(self.points):,} samples: {self.across} across, {self.upright} upright"
+            return f"{len(self.points):,} samples: {self.across} horizontally, {self.upright} vertically"
         above = sum(point.y > point.x for point in self.points)
         below = sum(point.y < point.x for point in self.points)
         level = len(self.points) - above - below
@@ -96,11 +96,11 @@ class ScatterChart:
 
 
 def scatter_drawing(chart: ScatterChart, *, width: int) -> SvgDrawing:
-    """Where everything stands in the cloud.
+    """The drawing of a cloud of points.
 
     Args:
         chart: what it shows.
-        width: pixels that it has at least.
+        width: least width in pixels.
     """
     across = AxisScale(*(chart.domain or _ends([point.x for point in chart.points])))
     upright = AxisScale(*(chart.domain or _ends([point.y for point in chart.points])))
@@ -121,7 +121,7 @@ def scatter_drawing(chart: ScatterChart, *, width: int) -> SvgDrawing:
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
-    """Ends of an axis with a little room beside the outermost points."""
+    """Ends of an axis with some space beyond the outermost points."""
     low, high = min(values), max(values)
     room = 0.05 * (high - low) or 0.5
     return low - room, high + room
@@ -131,10 +131,10 @@ def _marks(
     chart: ScatterChart, canvas: Canvas, across: AxisScale, down: Callable[[float], float]
 ) -> Iterator[tuple[str, SvgMark]]:
     """The marks with their layers."""
-    places: dict[tuple[float, float], list[ScatterPoint]] = defaultdict(list)
+    points_by_values: dict[tuple[float, float], list[ScatterPoint]] = defaultdict(list)
     for point in chart.points:
-        places[point.x, point.y].append(point)
-    for (x, y), points in places.items():
+        points_by_values[point.x, point.y].append(point)
+    for (x, y), points in points_by_values.items():
         kind, shape = chart.look(points[0])
         at, middle = canvas.across(across.share(x)), down(y)
         if len(chart.points) > MOST_LINKED:

@@ -1,10 +1,10 @@
-"""Charts as SVG of our own: dots with intervals, bars, a matrix of shares, and lines over samples or time.
+"""Charts as SVG: dots with intervals, bars, a matrix of shares, and lines over samples or time.
 
-Positions across are percentages of the width and positions down are pixels, so that one drawing fills whatever room it
-is given while its letters keep their size. `drawing` computes what stands where; `templates/chart.svg.j2` writes it.
-Room for names is our own measure (`chart_layout`): the same chart comes out on every machine, whatever fonts it has.
+Horizontal positions are percentages of the width and vertical ones are pixels, so that one drawing fits any width while
+its letters keep their size. `drawing` computes the positions; `templates/chart.svg.j2` writes the SVG. The space for
+names is computed by `chart_layout`: a chart is the same on every machine, whatever fonts it has.
 
-Series are named beside their marks, not in a legend, and differ in shape as well as in colour. Colours are attributes
+Series are named next to their marks, not in a legend, and differ in shape as well as in colour. Colours are attributes
 for the light scheme; a page's style sheet replaces them by the class of their layer.
 """
 
@@ -51,7 +51,7 @@ from steelyard.report.numbers import MISSING
 from steelyard.report.template import environment
 
 WIDTH: Final = 720
-"""Pixels of a whole chart, labels included, where nothing else is asked for."""
+"""Default width of a chart in pixels, labels included."""
 _WORDS: Final = 18
 """A line of words above the plot."""
 _ROW: Final = 32
@@ -60,22 +60,22 @@ _BAR: Final = 14
 _HEADER: Final = 22
 _MATRIX_CELL: Final = 36
 _LEAST_CELL: Final = 34
-"""Pixels across that "100" in a cell of a matrix needs."""
+"""Least width of a cell of a matrix in pixels, for "100"."""
 _EDGE: Final = 16
-"""Pixels beside a plot without names, for half of the first and the last figure of its axis."""
+"""Pixels next to a plot without names, for half of the first and the last tick label of its axis."""
 _NAMES_SHARE: Final = 0.36
-"""Of the width at most, for the names of rows or series."""
+"""Largest share of the width for the names of rows or series."""
 _DATE: Final = 82
 """Pixels that a date takes below the axis."""
 _MARGIN: Final = 0.04
-"""Room beside the first and the last run of a timeline, as a share of the time between them."""
+"""Space before the first and after the last run of a timeline, as a share of the time between them."""
 _ANCHOR_COLOURS: Final = ((0xF2, 0xB9, 0x8F), (0xFB, 0xFB, 0xF9), (0x8F, 0xC0, 0xE3))
-"""Of 0, 50 and 100 % in a matrix: light enough for dark figures at 7 : 1, and apart in lightness from the middle."""
+"""Colours of 0, 50 and 100 % in a matrix: light enough for dark figures (contrast 7 : 1), and unlike in lightness."""
 Drawable = RowChart | MatrixChart | SequenceChart | TimelineChart
 
 
 class SvgMarkup(str):
-    """SVG text that a notebook shows as the picture."""
+    """SVG text that a notebook shows as an image."""
 
     __slots__ = ()
 
@@ -84,10 +84,10 @@ class SvgMarkup(str):
 
 
 def svg(chart: Drawable, *, width: int = WIDTH) -> SvgMarkup:
-    """The chart as SVG text with a title and a description for those who do not see it; it loads nothing.
+    """The chart as SVG text, with a title and a description for screen readers; it loads nothing.
 
-    It shows itself where it ends a notebook's cell. Equal charts give equal text. The background is transparent, the
-    colours are those for a light one.
+    A notebook shows it where it is the last value of a cell. Equal charts give equal text. The background is
+    transparent, the colours are those for a light one.
 
     Args:
         chart: what it shows.
@@ -99,11 +99,11 @@ def svg(chart: Drawable, *, width: int = WIDTH) -> SvgMarkup:
 
 
 def drawing(chart: Drawable, *, width: int = WIDTH) -> SvgDrawing:
-    """Where everything stands in a chart.
+    """The drawing of a chart.
 
     Args:
         chart: what it shows.
-        width: pixels that it has at least; at more, it takes the room without being drawn again.
+        width: least width in pixels; in more space it stretches without being drawn again.
     """
     if isinstance(chart, RowChart):
         drawn = _drawn_rows(chart, width)
@@ -126,12 +126,12 @@ def _mark(x: str, y: float, number: int, *, hollow: bool = False) -> SvgMark:
 
 
 def _drawn_rows(chart: RowChart, width: int) -> SvgDrawing:
-    """Each row is a line of the plot, or a heading with a line per series."""
+    """A chart of rows: each row is a line of the plot, or a heading with a line per series."""
     several = len(chart.series) > 1
     beside = several or width >= LEAST_WIDE
     names = [layout.wrapped(name, _NAMES_SHARE * width - GAP) for name in (chart.series if several else chart.rows)]
     most_name = max((layout.width_of(line) for name in names for line in name.split("\n")), default=0) if beside else 0
-    # Figures above the plot need no room behind it.
+    # Figures above the marks need no space after the plot.
     figures = max((layout.width_of(point.text) for point in chart.points), default=0) if beside else 0
     canvas = Canvas(width, most_name + GAP if beside else _EDGE, figures + GAP + 4 if beside else _EDGE)
     scale = AxisScale.of(chart)
@@ -154,9 +154,11 @@ def _drawn_rows(chart: RowChart, width: int) -> SvgDrawing:
     return canvas.drawing(chart.title, chart.description, bottom + TICKS)
 
 
-def _row_of(canvas: Canvas, chart: RowChart, scale: AxisScale, point: ChartPoint, place: tuple[float, str]) -> float:
-    """Draw one point with its name and its figure; the pixels down that it takes."""
-    top, name = place
+def _row_of(
+    canvas: Canvas, chart: RowChart, scale: AxisScale, point: ChartPoint, top_and_name: tuple[float, str]
+) -> float:
+    """Draw one point with its name and its figure; returns its height in pixels."""
+    top, name = top_and_name
     lines = name.split("\n") if name else []
     height = max(_SERIES if len(chart.series) > 1 or not name else _ROW, 15 * len(lines) + 3)
     middle = top + height / 2
@@ -186,7 +188,7 @@ def _row_of(canvas: Canvas, chart: RowChart, scale: AxisScale, point: ChartPoint
 
 
 def _drawn_matrix(chart: MatrixChart, width: int) -> SvgDrawing:
-    """Columns bear the numbers of the rows, as their names have no room there."""
+    """A matrix; columns are headed by the numbers of the rows, as names have no space there."""
     n = len(chart.rows)
     room = _NAMES_SHARE * width
     names = [layout.wrapped(f"{number}  {name}", room) for number, name in enumerate(chart.rows, start=1)]
@@ -213,7 +215,7 @@ def _drawn_matrix(chart: MatrixChart, width: int) -> SvgDrawing:
 
 
 def _share_colour(value: float) -> str:
-    """Between the three colours of 0, 50 and 100 %."""
+    """The colour of a percentage, between those of 0, 50 and 100 %."""
     share = min(max(value, 0.0), 100.0) / 50
     number = min(int(share), 1)
     below, above = _ANCHOR_COLOURS[number], _ANCHOR_COLOURS[number + 1]
@@ -222,7 +224,7 @@ def _share_colour(value: float) -> str:
 
 
 def _path(points: Sequence[tuple[float, float]]) -> str:
-    """A line through (share across, pixels down)."""
+    """A line through points (share of the width, pixels from the top)."""
     return "M" + "L".join(f"{1000 * x:.1f} {y:.1f}" for x, y in points)
 
 
@@ -231,7 +233,7 @@ def _band(lows: Sequence[tuple[float, float]], highs: Sequence[tuple[float, floa
 
 
 def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
-    """A line with its band over the samples, the threshold dashed, an upright line where it was decided."""
+    """A line with its band over the samples, a dashed threshold, and a vertical line at the decision."""
     fits = layout.width_of(chart.title) < width - 2 * layout.SIZE
     scale, samples = AxisScale(*chart.domain), AxisScale(0, chart.most)
     threshold = f"{chart.threshold:g} %"
@@ -240,16 +242,16 @@ def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
     down = upright_axis(canvas, scale, top)
     for n in samples.ticks(5 if width >= LEAST_WIDE else 3):
         canvas.add("quiet", SvgText(canvas.across(samples.share(n)), top + PLOT + 19, tick_text(n), "middle"))
-    places = [
+    points = [
         (samples.share(n), down(mean) - top, down(low) - top, down(high) - top) for n, mean, low, high in chart.points
     ]
-    band = _band([(x, low) for x, _, low, _ in places], [(x, high) for x, _, _, high in places])
-    if len(places) > 1:
-        canvas.add("s0", SvgPath(band, area=True), SvgPath(_path([(x, mean) for x, mean, _, _ in places])))
-    elif places:
-        # A line of one point is invisible, so a single look gets a dot with its interval.
-        [(place, mean, low, high)] = places
-        at = canvas.across(place)
+    band = _band([(x, low) for x, _, low, _ in points], [(x, high) for x, _, _, high in points])
+    if len(points) > 1:
+        canvas.add("s0", SvgPath(band, area=True), SvgPath(_path([(x, mean) for x, mean, _, _ in points])))
+    elif points:
+        # A line of one point is invisible, so a single point gets a dot with its interval.
+        [(position, mean, low, high)] = points
+        at = canvas.across(position)
         canvas.add("s0", SvgLine(at, top + low, at, top + high, 2), _mark(at, top + mean, 0))
     y = down(chart.threshold)
     canvas.add("ink", SvgLine(canvas.across(0), y, canvas.across(1), y, 1.2, dashed=True))
@@ -266,9 +268,9 @@ def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
 
 
 def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
-    """Distances between runs are proportional to the time between them."""
+    """A timeline; distances between runs are proportional to the time between them."""
     scale = AxisScale(*chart.domain)
-    # A margin on either side; of runs that were all started at once, around their moment.
+    # A margin on either side, also where all runs were started at the same moment.
     margin = _MARGIN * (chart.points[-1].days or 1.0)
     days = AxisScale(-margin, chart.points[-1].days + margin)
     several = len(chart.series) > 1
@@ -303,21 +305,21 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
 def _timeline_series(
     canvas: Canvas,
     points: Sequence[TimelinePoint],
-    place: tuple[int, float],
+    number_and_top: tuple[int, float],
     days: AxisScale,
     down: Callable[[float], float],
 ) -> None:
     """The band, the line, the intervals and the marks of one target."""
-    number, top = place
+    number, top = number_and_top
     kind = _series_kind(number)
-    at = [(days.share(point.days), point) for point in points]
-    if len(at) > 1:
+    positions = [(days.share(point.days), point) for point in points]
+    if len(positions) > 1:
         ends = [
-            [(x, down(_or_value(getattr(point, name), point)) - top) for x, point in at]
+            [(x, down(_or_value(getattr(point, name), point)) - top) for x, point in positions]
             for name in ("low", "high", "value")
         ]
         canvas.add(kind, SvgPath(_band(ends[0], ends[1]), area=True), SvgPath(_path(ends[2])))
-    for share, point in at:
+    for share, point in positions:
         across = canvas.across(share)
         low, high = (down(_or_value(end, point)) for end in (point.low, point.high))
         canvas.add(kind, SvgLine(across, low, across, high, 1.4))
@@ -331,7 +333,7 @@ def _or_value(end: float | None, point: TimelinePoint) -> float:
 
 
 def _apart(ends: Sequence[tuple[float, int]], bottom: float) -> Iterator[tuple[float, int]]:
-    """Names at the ends of lines, moved so that none covers another."""
+    """Names at the ends of lines, moved so that they do not overlap."""
     step = layout.SIZE + 4
     placed: list[tuple[float, int]] = []
     for y, number in sorted(ends):
@@ -341,7 +343,7 @@ def _apart(ends: Sequence[tuple[float, int]], bottom: float) -> Iterator[tuple[f
 
 
 def _dates(canvas: Canvas, chart: TimelineChart, days: AxisScale, bottom: float) -> None:
-    """The dates of the chart's ticks, as many as there is room for."""
+    """The dates of the chart's ticks, as many as fit."""
     room = max(1, int((canvas.width - canvas.left - canvas.right) // _DATE))
     for at, date in chart.ticks[:: -(-len(chart.ticks) // room) or 1]:
         x = canvas.across(days.share(at))

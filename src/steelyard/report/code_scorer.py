@@ -1,4 +1,4 @@
-"""The scorer of an error code as a configuration has it: its keys, and the lines that a person copies."""
+"""The configuration of a scorer made from an error code: its keys, and the YAML lines for a person to copy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PATTERN: Final = "error_pattern"
 
 
 def score_name(name: str) -> str:
-    """The name of a code as the name of a score, which stands in files and conditions.
+    """The name of a code as the name of a score, for files and conditions.
 
     >>> score_name("Cites a source that is not there!"), score_name("编造来源"), score_name("!?")
     ('cites_a_source_that_is_not_there', '编造来源', 'error')
@@ -63,6 +63,6 @@ def _lines(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _quoted(value: Any) -> str:
-    """A value as JSON, which YAML 1.2 reads; letters that YAML has no place for, or nobody sees, as escapes."""
+    """A value as JSON, which YAML 1.2 reads; characters that are not printable are escaped."""
     text = json.dumps(value, ensure_ascii=False)
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)

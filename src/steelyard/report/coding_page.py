@@ -1,4 +1,4 @@
-"""What is told of one error analysis: how far it is, its codes and their scorers, and what a model proposes."""
+"""The page of one error analysis: its progress, its codes and their scorers, and the proposals of a model."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class CodingPage:
 
     Args:
         coding: the draw.
-        state: what people did.
+        state: its notes and codes.
         shares: target's label -> id of a code ("" for none) -> its share.
         deleted: ids of runs that were deleted since.
-        trials: id of a code -> what its scorer found on the records; without those whose run was deleted.
+        trials: id of a code -> the result of its scorer on the records; without those whose run was deleted.
     """
 
     coding: Coding
@@ -42,18 +42,18 @@ class CodingPage:
     def of(cls, store: Store, coding: Coding) -> CodingPage:
         """Read an error analysis from the store."""
         state = read_coding(store, coding)
-        every = {run.id: run for run in store.runs()}
-        runs = [every[ident] for ident in coding.drawn if ident in every]
+        run_by_id = {run.id: run for run in store.runs()}
+        runs = [run_by_id[ident] for ident in coding.drawn if ident in run_by_id]
         shares = {}
         for run, label in zip(runs, run_labels_of([(run.id, run.target) for run in runs]), strict=True):
             items = [item for item in coding.items if item.run == run.num]
             shares[label] = code_shares(state, items, coding.drawn[run.id]["strata"])
         trials = {
-            code.id: trial_result(state, code.id, trial_verdicts(every[code.scorer.run]))
+            code.id: trial_result(state, code.id, trial_verdicts(run_by_id[code.scorer.run]))
             for code in state.adopted
-            if code.scorer is not None and code.scorer.run in every
+            if code.scorer is not None and code.scorer.run in run_by_id
         }
-        return cls(coding, state, shares, tuple(ident for ident in coding.drawn if ident not in every), trials)
+        return cls(coding, state, shares, tuple(ident for ident in coding.drawn if ident not in run_by_id), trials)
 
     def sections(self) -> tuple[Section, ...]:
         """The page, for any renderer."""
@@ -70,7 +70,7 @@ class CodingPage:
         )
 
     def trial_section(self, code: str) -> Section:
-        """How well the scorer of a code, by its id, finds what people put under it."""
+        """How well the scorer of a code detects the records that people put under it; `code` is its id."""
         labels = {item.num: item.sample for item in self.coding.items}
         return trial_section(self.state.codes[code], self.trials[code], labels)
 
@@ -122,7 +122,7 @@ class CodingPage:
 
     def _reservations(self) -> list[Sentence]:
         return [
-            Sentence(f"run {ident} was deleted: its records and the notes on them count no more", "warning")
+            Sentence(f"run {ident} was deleted: its records and the notes on them no longer count", "warning")
             for ident in self.deleted
         ]
 
@@ -156,7 +156,7 @@ class CodingPage:
 
 
 def trial_verdicts(run: Run) -> dict[int, bool | None]:
-    """Item -> whether the scorer that a run tried finds the error; None where that could not be told."""
+    """Item -> whether the scorer that a run tried finds the error; None without a verdict."""
     verdicts: dict[int, bool | None] = {}
     for record in run.records():
         score = next(iter(record.scores), None)

@@ -1,7 +1,7 @@
 """The records of an error analysis as a CSV sheet with columns for note and code, and reading it back.
 
-A sheet has what stands already, so it can be filled in by several people one after the other, sorted and grouped in a
-spreadsheet program, and handed in again.
+A sheet contains the current notes, so several people can fill it in one after the other, sort and group it in a
+spreadsheet program, and import it again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from steelyard.store.store import Store
 
 NOTHING_WRONG: Final = "ok"
-"""What a note says of a record with which nothing is wrong."""
+"""The note of a record with which nothing is wrong."""
 _COLUMNS: Final = ("analysis", "item", "target", "sample", "question", "expected", "answer", "scores", "note", "code")
 _REQUIRED: Final = ("analysis", "item", "note")
 _LONGEST_NUMBER: Final = 15
@@ -65,7 +65,7 @@ def read_coding_sheet(coding: Coding, path: Path) -> list[CodedNote]:
 
     Raises:
         ConfigError: the file has a format that cannot be read.
-        DataError: a column is missing, a row cannot be meant, or no row has a note.
+        DataError: a column is missing, a row is invalid, or no row has a note.
     """
     from steelyard.data.table import render
 
@@ -96,7 +96,7 @@ def _coded_note(coding: Coding, texts: Mapping[str, str]) -> CodedNote | None:
     if not note and not code:
         return None
     if texts["analysis"] != coding.id:
-        raise ConfigError(f"it is of the error analysis {texts['analysis']!r}, and {coding.id} was named")
+        raise ConfigError(f"the row is of the error analysis {texts['analysis']!r}, but {coding.id} was given")
     if not texts["item"].isdecimal() or len(texts["item"]) > _LONGEST_NUMBER:
         raise ConfigError(f"item is {texts['item'][:20]!r}; expected the number that codes sheet wrote")
     item = coding.item(int(texts["item"])).num
@@ -106,6 +106,6 @@ def _coded_note(coding: Coding, texts: Mapping[str, str]) -> CodedNote | None:
         note = checked_text(note, name="the note", longest=LONGEST_NOTE)
     if code:
         if not note:
-            raise ConfigError(f"the code {code[:40]!r} has no note of an error beside it")
+            raise ConfigError(f"the code {code[:40]!r} has no note of an error next to it")
         code = " ".join(checked_text(code, name="the code's name", longest=LONGEST_NAME).split())
     return CodedNote(item, note, code)

@@ -1,7 +1,7 @@
 """The section of a comparison: per pair of runs the conclusion, the differences behind it, further scores and costs.
 
-A terminal shows sentences while there are few pairs and a line per pair where there are many; a comment has the
-sentences in its conclusion and here what lies behind them.
+A terminal shows sentences for few pairs and a line per pair for many; a comment has the sentences in its conclusion,
+and here the figures behind them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from steelyard.report.section import (
 from steelyard.stats.intervals import Interval
 
 _MOST_SENTENCES: Final = 3
-"""Pairs beyond this many are shown as lines of a table on a terminal: twelve targets still fit a screen."""
+"""Above this many pairs a terminal shows a table with a line per pair: twelve targets still fit a screen."""
 _MOST_WARNINGS: Final = 6
 _MOST_SCORES: Final = 24
 _VERDICTS: Final = {
@@ -61,9 +61,9 @@ _COSTS: Final = {
     "output_tokens": "tokens out",
 }
 _MOST_MARKED: Final = 2_000
-"""Letters of a word diff: a page holds the rest in JSON."""
+"""Most letters of a word diff; a page contains the rest in JSON."""
 _LARGE: Final = 100
-"""From here on a count needs no decimals."""
+"""From this value on a count needs no decimals."""
 
 
 def comparison_section(comparison: Comparison | None, runs: Sequence[StoredRun], labels: Sequence[str] = ()) -> Section:
@@ -190,7 +190,7 @@ def _level(pair: PairComparison) -> str:
 
 
 def _difference_texts(difference: PairedDifference) -> list[str]:
-    """Difference, interval and the p-value that verdicts rest on; a share's in points."""
+    """Difference, interval and the p-value that decides the verdict; of a share in points."""
     if difference.difference is None:
         return [MISSING, "", ""]
     return [
@@ -243,7 +243,7 @@ def _word_changes(pair: PairComparison) -> Iterator[Sentence]:
 
 
 def settings_section(pair: PairComparison) -> Section:
-    """For a page a line for each setting in which the runs differ, of prompts the changed words; empty of none."""
+    """For a page, a line for each setting in which the runs differ; for prompts, the changed words."""
     notes = [
         Sentence(
             one_line(setting.marked or short_digests(f"{setting.before} → {setting.after}"), _MOST_MARKED),
@@ -265,54 +265,58 @@ def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
     cells = pair.headline.table
     if cells is None:
         return Section("")
-    unread = pair.unanswered
+    unanswered = pair.unanswered
     rows: tuple[tuple[TableCell, ...], ...]
     if any(gives_verdicts(run, pair.score) for run in runs if run.id in {pair.baseline, pair.other}):
         rows = (
-            _outcome_row(pair, "regression", cells.regressed, "right before, wrong now", unread.regressed),
-            _outcome_row(pair, "improvement", cells.improved, "wrong before, right now", unread.improved),
+            _outcome_row(pair, "regression", cells.regressed, "right before, wrong now", unanswered.regressed),
+            _outcome_row(pair, "improvement", cells.improved, "wrong before, right now", unanswered.improved),
             _outcome_row(pair, "both right", cells.both_right, "no difference", 0),
-            _outcome_row(pair, "both wrong", cells.both_wrong, "no difference", unread.both_wrong),
+            _outcome_row(pair, "both wrong", cells.both_wrong, "no difference", unanswered.both_wrong),
         )
     else:
-        n, without = cells.both_right + cells.both_wrong, unread.both_right + unread.both_wrong
+        n, without = cells.both_right + cells.both_wrong, unanswered.both_right + unanswered.both_wrong
         rows = (
-            _outcome_row(pair, "regression", cells.regressed, "worse now", unread.regressed),
-            _outcome_row(pair, "improvement", cells.improved, "better now", unread.improved),
-            text_row("unchanged", f"{n:,}", _with_unread("no difference", without)),
+            _outcome_row(pair, "regression", cells.regressed, "worse now", unanswered.regressed),
+            _outcome_row(pair, "improvement", cells.improved, "better now", unanswered.improved),
+            text_row("unchanged", f"{n:,}", _with_unanswered("no difference", without)),
         )
     columns = (TableColumn("change", "name"), TableColumn("samples"), TableColumn("meaning", "text"))
-    counts = {"regressions": unread.regressed, "improvements": unread.improved, "both wrong": unread.both_wrong}
+    counts = {
+        "regressions": unanswered.regressed,
+        "improvements": unanswered.improved,
+        "both wrong": unanswered.both_wrong,
+    }
     named = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
-    # A terminal shows the counts in one line, without what they mean.
+    # A terminal shows the counts in one line, without their meaning.
     notes = sentences([f"of these unparsed or refused: {named}" if named else ""], media=TERMINAL)
     return Section("", SectionTable(columns, rows, layout="tiles"), notes=tuple(notes), media=HTML | TERMINAL)
 
 
 def _outcome_row(
-    pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: str, unread: int
+    pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: str, unanswered: int
 ) -> tuple[TableCell, ...]:
-    """A tile: how many samples had an outcome, which leads to them."""
+    """A tile: how many samples had an outcome, with a link to them."""
     name = f"{outcome}s" if outcome in {"regression", "improvement"} else outcome
     link = SampleLink(pair.other, outcome, pair.baseline) if n else None
-    return TableCell(name), TableCell(f"{n:,}", link=link), TableCell(_with_unread(meaning, unread))
+    return TableCell(name), TableCell(f"{n:,}", link=link), TableCell(_with_unanswered(meaning, unanswered))
 
 
-def _with_unread(meaning: str, unread: int) -> str:
-    """What a count means, and how much of it is for want of an answer."""
-    return f"{meaning}; {unread:,} of them unparsed or refused" if unread else meaning
+def _with_unanswered(meaning: str, unanswered: int) -> str:
+    """What a count means, and how many of it are unparsed or refused."""
+    return f"{meaning}; {unanswered:,} of them unparsed or refused" if unanswered else meaning
 
 
 def _differences(pair: PairComparison) -> Section:
     """The difference over all pairs, over those that both answered, and by group."""
-    difference, both = pair.headline, pair.answered_both
+    difference, answered_by_both = pair.headline, pair.answered_both
     conversations = pair.by_conversation
     name = "all pairs" if conversations is None else "all turns (decides)"
     rows = [_difference_row(name, difference, strong=True)]
     if conversations is not None:
         rows.append(_difference_row("means of conversations", conversations))
-    if both.n != (conversations or difference).n:
-        rows.append(_difference_row("answered by both", both))
+    if answered_by_both.n != (conversations or difference).n:
+        rows.append(_difference_row("answered by both", answered_by_both))
     rows += [_difference_row(group.group, group) for group in pair.groups]
     columns = (
         TableColumn("Pairs", "name", "category"),
@@ -364,7 +368,7 @@ def _method(pair: PairComparison) -> str:
 
 
 def _other_scores(pair: PairComparison, title: str) -> Section:
-    """The further scores; the pairs are counted where they are not the headline's, else the changes."""
+    """The further scores; a terminal shows the number of pairs where it is not the headline's, else the changes."""
     compared = [other for other in pair.scores if other.difference.n]
     scores = [other for other in compared if not _is_zero(other.difference)]
     others = any(other.difference.n != pair.n_paired for other in scores)
@@ -401,7 +405,7 @@ def _score_columns(pair: PairComparison) -> tuple[TableColumn, ...]:
 
 
 def _is_zero(difference: PairedDifference) -> bool:
-    """Whether both means are 0 and no sample changed: a row of zeros says less than the score's name among others."""
+    """Whether both means are 0 and no sample changed: such scores are named in a note instead of a row of zeros."""
     return difference.baseline == 0 == difference.other and not (difference.improved or difference.regressed)
 
 
@@ -469,7 +473,7 @@ def _costs(pair: PairComparison, title: str) -> Section:
         )
         for cost in pair.costs
     )
-    table = SectionTable(columns, rows, "What the targets took per sample, over the same samples")
+    table = SectionTable(columns, rows, "Time, calls and tokens of the targets per sample, over the same samples")
     return Section(f"{title}: costs", table, notes=tuple(sentences(_cost_notes(pair), media=HTML)))
 
 
@@ -516,10 +520,10 @@ def _cost_limits(interval: Interval | None, cost: CostDifference) -> str:
 
 
 def _evident_differences(comparison: Comparison) -> Section:
-    """Of many runs the differences on further scores that are evidence of one, for a terminal."""
-    every = [(pair, other) for pair in comparison.pairs for other in pair.scores]
-    shown = [(pair, other) for pair, other in every if other.verdict in {"better", "worse"}]
-    if not every:
+    """The better and worse differences on further scores of many runs, for a terminal."""
+    pairs_and_scores = [(pair, other) for pair in comparison.pairs for other in pair.scores]
+    shown = [(pair, other) for pair, other in pairs_and_scores if other.verdict in {"better", "worse"}]
+    if not pairs_and_scores:
         return Section("")
     columns = (
         TableColumn("target: score", "name"),
@@ -534,7 +538,7 @@ def _evident_differences(comparison: Comparison) -> Section:
     )
     more = len(shown) - _MOST_SCORES
     notes = [f"and {more} more" if more > 0 else "", *(comparison.score_notes if shown else ())]
-    count = f"{len(shown)} of {len(every)} differences on further scores are evidence of one; --json has all"
+    count = f"{len(shown)} of {len(pairs_and_scores)} differences on further scores are evidence of one; --json has all"
     table = Section("", SectionTable(columns, rows), notes=tuple(sentences(notes)))
     return Section(count, parts=(table,), detail=True, media=TERMINAL)
 
@@ -583,7 +587,7 @@ def difference_chart(comparison: Comparison) -> RowChart:
         words.append(f"{name}: {text} ({interval_text(interval, share=share)})")
     unit = "points" if share else score_phrase(comparison.score)
     ends = [abs(end) for point in points for end in (point.value, point.low, point.high) if end is not None]
-    # Zero stands in the middle, with room beside the longest interval.
+    # Zero is in the middle, with space beside the longest interval.
     most = 1.1 * max([5.0 if share else 0.1, *ends])
     return RowChart(
         f"Difference in {unit} to {names[0]}",

@@ -1,6 +1,6 @@
-"""What a page concludes: a large figure per run or pair of runs, coloured by the verdict, with its sentence.
+"""The conclusions of a page: a large figure per run or pair of runs, coloured by the verdict, with its sentence.
 
-The sentence stands here only: the sections below show what is behind it.
+The sentence appears only here; the sections below show the figures behind it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ VERDICT_WORDS: Final[Mapping[ConclusionState, str]] = MappingProxyType(
 )
 
 _MOST_LARGE: Final = 3
-"""Preferences that are shown large: all pairs of ten targets are lines of a table."""
+"""Most preferences that are shown large; more, such as all pairs of ten targets, are lines of a table."""
 
 
 def conclusion_section(
@@ -56,13 +56,16 @@ def conclusion_section(
         comparison: of these runs, the baseline first; None where they are not compared.
         labels: what the page calls these runs.
         preferred: which of two targets is preferred, pair by pair.
-        standings: what all these pairs together say; "" where there are not several.
+        standings: the sentence on the ranking of all targets; "" where there is only one pair.
         saved: how many calls were not sent as a rule ended the runs.
     """
     if comparison:
         figures, stated = pair_figures(comparison, labels), [pair.sentence for pair in comparison.pairs]
     else:
-        figures, stated = run_figures(summaries, labels), [headline(each) for each in summaries if not each.stopping]
+        figures, stated = (
+            run_figures(summaries, labels),
+            [headline(summary) for summary in summaries if not summary.stopping],
+        )
     warnings = [text for pair in comparison.pairs for text in pair.warnings] if comparison else []
     few = len(preferred) <= _MOST_LARGE
     large = preference_figures(preferred) if few else ()
@@ -70,7 +73,7 @@ def conclusion_section(
     first = f"Before believing this, read the {n} warning{'s' * (n > 1)} under Comparison." if n else ""
     notes = (
         *sentences([standings], "conclusion"),
-        *sentences([each.sentence for each in preferred], "conclusion", media=MARKDOWN if few else PAGES),
+        *sentences([pair.sentence for pair in preferred], "conclusion", media=MARKDOWN if few else PAGES),
         *sentences(stated, "conclusion", media=MARKDOWN),
         *sentences([*own_decisions(summaries, comparison), saved], "conclusion"),
         *sentences([first, *(comparison.notes if comparison else ())], "warning", media=HTML),
@@ -80,7 +83,7 @@ def conclusion_section(
 
 
 def run_figures(summaries: Sequence[RunSummary], labels: Sequence[str]) -> tuple[KeyFigure, ...]:
-    """The headline of every run with its 95 % CI; of one that a stopping rule ended, its decision says it."""
+    """The headline of every run with its 95 % CI, but not of runs with a stopping rule: they have sentences."""
     return tuple(
         run_figure(summary, label) for label, summary in zip(labels, summaries, strict=True) if not summary.stopping
     )
@@ -109,12 +112,12 @@ def _leading(pair: Preferences) -> str:
 
 
 def _side(pair: Preferences) -> PreferenceVerdict:
-    """The side that its sentence says is preferred: none where the missing verdicts leave it open."""
+    """The side that is preferred; `cannot_tell` where the missing verdicts leave it open."""
     return "cannot_tell" if leaves_side_open(pair.bounds) else pair.verdict
 
 
 def _won(pair: Preferences) -> str:
-    """The share of the decided pairs, or of a run that was stopped early the one with ties as half, as it says."""
+    """The share of the decided pairs, or for a run with a stopping rule the share with ties as half."""
     mean = pair.half if pair.stopping else pair.win
     if mean.value is None:
         return MISSING

@@ -1,4 +1,4 @@
-"""The section of costs: calls, tokens and money by stage, replies that were cached, calls that were never sent."""
+"""The section of costs: calls, tokens and money by stage, cached replies, and calls saved by early stopping."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _row(label: str, stage: StageCost, *, from_cache: bool, priced: bool) -> tup
 
 
 def cached_sentence(summaries: Sequence[RunSummary], replies: Sequence[int]) -> str:
-    """How many replies were not paid for again; "" where all were.
+    """How many replies were taken from the journal; "" where none were.
 
     Args:
         summaries: of the runs.
@@ -51,12 +51,12 @@ def cached_sentence(summaries: Sequence[RunSummary], replies: Sequence[int]) -> 
     counts = [summary.from_journal for summary in summaries]
     if not any(counts):
         return ""
-    each = f" ({', '.join(map(str, counts))} in the order of the runs)" if len(counts) > 1 else ""
-    return f"{sum(counts)} of {sum(replies)} replies were cached{each}"
+    by_run = f" ({', '.join(map(str, counts))} in the order of the runs)" if len(counts) > 1 else ""
+    return f"{sum(counts)} of {sum(replies)} replies were cached{by_run}"
 
 
 def saved_calls(summaries: Sequence[RunSummary]) -> str:
-    """About how many calls were not sent because a rule ended the runs; "" where none was saved."""
+    """About how many calls were saved as a rule ended the runs; "" where none was saved."""
     saved = [(summary.target, summary.calls_saved) for summary in summaries if summary.calls_saved]
     if not saved:
         return ""

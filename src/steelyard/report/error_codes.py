@@ -1,4 +1,4 @@
-"""The sections of an error analysis: codes by target, whether further reading finds new ones, and what scorers find."""
+"""The sections of an error analysis: codes by target, whether further notes bring new codes, and trials of scorers."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShar
     several = len(shares) > 1
     columns = [TableColumn("code", "name")]
     for target in shares:
-        of = f" ({target})" if several else ""
+        suffix = f" ({target})" if several else ""
         media = PAGES if several else EVERYWHERE
         columns += [
-            TableColumn(f"notes{of}", series=True, media=media),
-            TableColumn(f"share{of}", series=True, media=media),
-            TableColumn(f"95 % CI{of}", "interval", series=True, media=media),
+            TableColumn(f"notes{suffix}", series=True, media=media),
+            TableColumn(f"share{suffix}", series=True, media=media),
+            TableColumn(f"95 % CI{suffix}", "interval", series=True, media=media),
         ]
-        # A terminal has no room for three columns of each target.
+        # A terminal has no space for three columns per target.
         columns += [TableColumn(target, "interval", series=True, media=TERMINAL)] if several else []
     named = [(code.id, code.name) for code in state.adopted]
     if state.uncoded:
@@ -65,7 +65,7 @@ def _cells(share: CodeShare, *, joined: bool) -> tuple[TableCell, ...]:
 
 
 def saturation_chart(state: CodingState) -> tuple[CurveChart | None, str]:
-    """How the number of codes grows with the notes, and a sentence on it; None and "" before there are five notes."""
+    """How the number of codes grows with the notes, and a sentence on it; None and "" for fewer than five notes."""
     notes = sorted((note for note in state.notes.values() if note.text and note.code), key=lambda note: note.num)
     curve = saturation([note.code for note in notes])
     if curve is None or len(notes) < _FEWEST:
@@ -80,7 +80,7 @@ def saturation_chart(state: CodingState) -> tuple[CurveChart | None, str]:
 
 
 def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str]) -> Section:
-    """How well the scorer of a code finds what people put under it.
+    """How well the scorer of a code detects the records that people put under it.
 
     Args:
         code: with its scorer.
@@ -97,10 +97,10 @@ def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str
         _rate_row("under the code: found (TPR)", result.found),
         _rate_row("not under it: left alone (TNR)", result.left),
     )
-    notes = [Sentence("Records that stand in the scorer as examples are left out.", "note")] if result.examples else []
+    notes = [Sentence("Records that the scorer contains as examples are left out.", "note")] if result.examples else []
     if result.unparsed:
         notes.append(
-            Sentence(f"{counted(result.unparsed, 'verdict')} could not be read and are in no rate.", "warning")
+            Sentence(f"{counted(result.unparsed, 'verdict')} could not be parsed and are in no rate.", "warning")
         )
     for words, items in (("missed", result.missed), ("false alarms", result.false_alarms)):
         if items:

@@ -31,7 +31,7 @@ from steelyard.report.section import (
 )
 
 _OTHER_RULES: Final = {
-    "strict_only_letter": "only a lone letter counts",
+    "strict_only_letter": "only a single letter counts",
     "last_letter": "last letter of the reply",
     "first_option": "first option named",
 }
@@ -56,7 +56,7 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
             tuple(_rate_rows(summaries)) if score else (),
             "With 95 % CI; rotations, repeats and paraphrases of a question count as one",
         ),
-        # The summary of several runs has to fit a screen.
+        # A summary of several runs has to fit a screen.
         detail=len(summaries) > 1,
         media=media,
     )
@@ -98,7 +98,7 @@ def _rate_rows(summaries: Sequence[RunSummary]) -> Iterator[tuple[TableCell, ...
 
 
 def _written(cell: TableCell, cells: Sequence[TableCell]) -> TableCell:
-    """A dash where there is no figure; for several runs a terminal has room for the figure alone."""
+    """The cell as shown: a dash without a figure; for several runs a terminal has space only for the figure."""
     if not cell.text:
         return TableCell(MISSING)
     return TableCell(cell.text, cell.more, cell.text if len(cells) > 1 else "", value=cell.value)
@@ -252,13 +252,13 @@ the letter matters.
 
 
 def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str], media: frozenset[Medium]) -> Section:
-    """The same replies by the suite's own rule and by those of other tools; empty where the suite names none."""
-    wanted = dict.fromkeys(name for summary in summaries for name in summary.also_scored)
-    scored = [name for name in wanted if any(summary.score(name) for summary in summaries)]
+    """The same replies scored by the suite's own rule and by those of other tools; empty where the suite names none."""
+    other_rules = dict.fromkeys(name for summary in summaries for name in summary.also_scored)
+    scored = [name for name in other_rules if any(summary.score(name) for summary in summaries)]
     own = _exam_score(summaries) or next((summary.primary for summary in summaries if summary.primary), "")
     rows = [
         (
-            TableCell(_OTHER_RULES.get(name, score_title(name)) if name in wanted else "Steelyard"),
+            TableCell(_OTHER_RULES.get(name, score_title(name)) if name in other_rules else "Steelyard"),
             *(_rule_cell(summary.score(name)) for summary in summaries),
         )
         for name in ([own, *scored] if scored else ())

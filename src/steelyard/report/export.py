@@ -22,9 +22,9 @@ from steelyard.types import Failure, Label, Note, Record, Reply, Score, ScoreInf
 
 _BYTE_ORDER_MARK = "\ufeff"
 _CSV_ROWS: Final = 200
-"""Rows of one piece: each takes a turn of a server's loop, which costs as much as some rows."""
+"""Rows of one piece: each piece takes a turn of a server's event loop, which costs as much as some rows."""
 _PARQUET_ROWS: Final = 5_000
-"""Rows of one row group, which is what is held in memory at once."""
+"""Rows of one row group, which is in memory at once."""
 
 
 def plain_record(
@@ -35,7 +35,7 @@ def plain_record(
     Args:
         record: of a run.
         labels: of this record.
-        infos: score -> what its scorer declared, by which verdicts without a name of their own get one.
+        infos: score -> what its scorer declared; it names verdicts without a name of their own.
     """
     return {
         "sample": field_values(record.sample),
@@ -70,7 +70,7 @@ def csv(run: StoredRun, *, raw: bool = False, records: Iterable[Record] | None =
 
     Args:
         run: what is exported.
-        raw: leave every cell as it came (but for characters that no file takes), for programs that run no formulas.
+        raw: leave every cell as it is (except for characters that no file can hold), for programs without formulas.
         records: of the run; None is all, in its order.
     """
     write = _raw_cell if raw else csv_cell
@@ -136,7 +136,7 @@ def write_parquet(run: StoredRun, path: Path) -> None:
 
     Args:
         run: what is exported.
-        path: the file; whatever was there is replaced once the new one is whole.
+        path: the file; an existing one is replaced once the new one is complete.
 
     Raises:
         ConfigError: pyarrow is not installed.
@@ -170,7 +170,7 @@ def _typed(cells: Sequence[Any], kind: CellKind) -> list[Any]:
 
 
 def _unique(names: Sequence[str]) -> Iterator[str]:
-    """The names, numbered from the second time one occurs.
+    """The names; repeated ones get a number from the second on.
 
     >>> list(_unique(["id", "output", "id"]))
     ['id', 'output', 'id_2']

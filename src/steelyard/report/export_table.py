@@ -1,4 +1,4 @@
-"""Records as a table, one row each: what CSV, workbooks and Parquet files hold."""
+"""Records as a table, one row each: the content of CSV, workbook and Parquet files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ExportTable:
 
     @classmethod
     def of(cls, run: StoredRun) -> ExportTable:
-        """The table of `run`; its records are read when `rows` is."""
+        """The table of `run`; its records are read by `rows`."""
         names = dict.fromkeys(label.name for label in run.remarks().labels)
         return cls(
             run,
@@ -82,7 +82,7 @@ class ExportTable:
 
 
 def label_column(name: str) -> str:
-    """The column of labels of one name; of several authors the newest label stands in it.
+    """The name of the column of labels of one name; it contains the newest label of any author.
 
     >>> label_column("cause")
     'label_cause'
@@ -105,7 +105,7 @@ def score_names(run: StoredRun) -> list[str]:
 
 
 def _tokens(record: Record, replies: Sequence[Reply]) -> list[int | None]:
-    """Tokens in and out of all replies and of what the output reports; None where nothing says any."""
+    """Tokens in and out of all replies and as reported by the output; None where neither has any."""
     usages = [(reply.usage.input_tokens, reply.usage.output_tokens) for reply in replies]
     reported = reported_usage(record.output, through_journal=bool(record.replies.get("target")))
     usages += [(reported["input_tokens"], reported["output_tokens"])] if reported else []

@@ -16,7 +16,7 @@ _MOST_CHARACTERS: Final = 32_767
 _MOST_ROWS: Final = 1_048_576
 _LONGEST_TITLE: Final = 31
 _RESERVED: Final = "History"
-"""Excel keeps this name for itself and calls a workbook that uses it damaged."""
+"""Excel reserves this name and reports a workbook that uses it as damaged."""
 _NO_TITLE: Final = str.maketrans(dict.fromkeys("[]:*?/\\'", "_"))
 _CUT: Final = " ... (cut)"
 _WRONG: Final = "FFF4CCCC"
@@ -32,7 +32,7 @@ def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
 
     Args:
         runs: at least one; each gets a sheet named after its target.
-        path: the file; whatever was there is replaced once the new one is whole.
+        path: the file; an existing one is replaced once the new one is complete.
 
     Raises:
         ConfigError: openpyxl is not installed, or a run has more records than a sheet has rows.
@@ -85,7 +85,9 @@ def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
     _append(sheet, ["run", "target", "state", "score", "group", *names])
     for run in runs:
         summary = run.summary()
-        for score in [entry for first in summary.scores for entry in (first, *summary.groups.get(first.name, ()))]:
+        for score in [
+            entry for overall in summary.scores for entry in (overall, *summary.groups.get(overall.name, ()))
+        ]:
             mean = score.headline
             ends = list(mean.interval or (None, None))
             counts = [score.scored, score.unparsed, score.refused, score.not_applicable, score.errors]
@@ -114,7 +116,7 @@ def _add_records(book: Any, title: str, run: StoredRun) -> None:
 
 
 def _colour(passed: Any, outcome: Any) -> str:
-    """The colour of a row: of one that did not pass or failed, of one without a verdict, or "" for none."""
+    """The colour of a row that did not pass or failed, or of one without a verdict; "" for others."""
     if outcome in {"unparsed", "refused"}:
         return _NO_VERDICT
     return _WRONG if passed == 0 or outcome is None else ""
@@ -136,7 +138,7 @@ def _typed(sheet: Any, cells: Sequence[Any], colour: str) -> Iterator[Any]:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         cell = WriteOnlyCell(sheet, value if is_number or value is None else "")
         if not is_number and value is not None:
-            # Set past the cell's own guess: a text that begins with "=" would become a formula.
+            # Set directly, as the cell would take a text that begins with "=" for a formula.
             cell._value, cell.data_type = _text(value), "s"  # noqa: SLF001
         if fill is not None:
             cell.fill = fill
@@ -149,7 +151,7 @@ def _text(value: Any) -> str:
 
 
 def _title(target: str, taken: Sequence[str]) -> str:
-    """A sheet's name for a target: with characters that Excel allows, and unique in the workbook."""
+    """The name of a target's sheet: only characters that Excel allows, and unique in the workbook."""
     bare = writable(target).translate(_NO_TITLE)[:_LONGEST_TITLE].strip() or "run"
     known = {name.casefold() for name in taken}
     title, count = bare, 1
@@ -160,8 +162,8 @@ def _title(target: str, taken: Sequence[str]) -> str:
     return title
 
 
-def _letters(at: int) -> str:
+def _letters(index: int) -> str:
     from openpyxl.utils import get_column_letter
 
-    letters: str = get_column_letter(at + 1)
+    letters: str = get_column_letter(index + 1)
     return letters

@@ -29,15 +29,15 @@ _STATES: Final[Mapping[RuleState, str]] = {
     "holds": "hold",
     "fails": "do not hold",
     "undecided": "cannot be decided",
-    "broken": "say nothing, as their runs are not finished",
-    "unlabelled": "say nothing without labels of people",
+    "broken": "are not evaluated, as their runs are not finished",
+    "unlabelled": "are not evaluated without labels of people",
 }
 _OF_ONE: Final[Mapping[RuleState, str]] = {
     **_STATES,
     "holds": "holds",
     "fails": "does not hold",
-    "broken": "says nothing, as its run is not finished",
-    "unlabelled": "says nothing without labels of people",
+    "broken": "is not evaluated, as its run is not finished",
+    "unlabelled": "is not evaluated without labels of people",
 }
 _TONES: Final[Mapping[RuleState, Tone]] = {
     "holds": "good",
@@ -96,15 +96,15 @@ def _compared(gate: GateRules, run: Run, summary: RunSummary) -> dict[tuple[str,
         return {}
     try:
         baseline = find_baseline(gate.baseline, run, cast("Store", run.store).runs)
-        held = baseline.summary()
+        baseline_summary = baseline.summary()
     except SteelyardError as error:
         return {(run.id, score): str(error) for score in scores}
     if baseline.id == run.id:
         return {(run.id, score): None for score in scores}
-    if why := unfit_baseline(held):
+    if why := unfit_baseline(baseline_summary):
         return {(run.id, score): why for score in scores}
     juries = jury_scores_of(run)
-    sides = (baseline, run), (held, summary)
+    sides = (baseline, run), (baseline_summary, summary)
     return {(run.id, score): _pair(*sides, score, of_jury=score in juries) for score in scores}
 
 
@@ -117,7 +117,7 @@ def _pair(
     if of_jury:
         from steelyard.store.jury_run import JuryRun, with_juries
 
-        # A baseline file holds the scores of its jury.
+        # A baseline file contains the scores of its jury.
         sides = (run if isinstance(run, BaselineFile) else JuryRun(run) for run in runs)
         summaries = (with_juries(summaries[0]), with_juries(summaries[1]))
     try:
@@ -136,7 +136,7 @@ def gate_section(gate: GateVerdict | None) -> Section:
 
 
 def _on_terminal(gate: GateVerdict) -> Section:
-    """The first rules that do not hold, with their notes; of many the counts."""
+    """The first rules that do not hold, with their notes, and where there are more the counts."""
     shown = [result for result in gate.results if result.state not in {"holds", "broken"}]
     if len(gate.results) <= _MOST_ON_TERMINAL:
         shown = list(gate.results)

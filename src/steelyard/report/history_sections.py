@@ -1,4 +1,4 @@
-"""The sections of a history: a chart and a table of one score run by run, and what people noted of the runs."""
+"""The sections of a history: a chart and a table of one score run by run, and the notes on the runs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _STEPS: Final[tuple[timedelta | int, ...]] = (
 )
 """Steps of a time axis: times, then numbers of months."""
 _LEAST_SHARE: Final = 20.0
-"""Points that the axis of a share spans at least: a tenth of a point must not look like a landslide."""
+"""Least span of the axis of a share, in points: a tenth of a point must not look like a large change."""
 
 
 def history_sections(history: History) -> tuple[Section, ...]:
@@ -179,7 +179,7 @@ def _row(run: PastRun, history: History) -> tuple[TableCell, ...]:
 
 
 def _change_cell(run: PastRun, history: History) -> TableCell:
-    """The difference to the run before with what it says: `+9.2 better`; a dash for a target's first run."""
+    """The difference to the previous run with its verdict: `+9.2 better`; a dash for a target's first run."""
     if run.change is None or run.change.difference is None:
         return TableCell(MISSING)
     difference = signed_text(run.change.difference, share=history.share)
@@ -193,7 +193,7 @@ def _change_cell(run: PastRun, history: History) -> TableCell:
 
 
 def remarks_of(run: PastRun) -> Iterator[str]:
-    """What a reader must know before comparing a run with the one before."""
+    """What a reader must know before comparing a run with the previous one."""
     if run.state != "finished":
         yield f"{run.state}, {run.done:,} of {run.planned:,} done"
     stopping = run.stopping
@@ -214,7 +214,7 @@ def remarks_of(run: PastRun) -> Iterator[str]:
 
 
 def _missing_verdicts(score: ScoreSummary) -> Iterator[str]:
-    """How many replies behind a value have none, and what that leaves open; nothing where all were read."""
+    """How many replies have no verdict, and the bounds of the score; nothing where all have one."""
     if not score.missing_verdicts:
         return
     if not score.scored:
@@ -228,11 +228,15 @@ def _missing_verdicts(score: ScoreSummary) -> Iterator[str]:
 
 
 def change_method(history: History) -> str:
-    """How a change was found, and what many tests mean; "" where there is no change."""
+    """How changes were tested, and a note on many tests; "" where there is no change."""
     tested = [run.change for run in history.runs if run.change and run.change.verdict]
     if not tested:
         return ""
-    how = "paired by sample" if all(one.paired for one in tested) else "paired by sample where runs are small enough"
+    how = (
+        "paired by sample"
+        if all(change.paired for change in tested)
+        else "paired by sample where runs are small enough"
+    )
     several = f" Of {len(tested)} such tests, one in 20 finds a change where there is none." if len(tested) > 1 else ""
     return f"Changes are {how}, p < 0.05.{several}"
 
@@ -301,7 +305,7 @@ def time_ticks(first: datetime, last: datetime, most: int = 6) -> list[tuple[dat
     Args:
         first: with its time zone, in which steps are counted.
         last: not before `first`.
-        most: ticks at most; the least is one, `first` itself where no round moment lies between the two.
+        most: largest number of ticks; there is at least one, `first` where no round moment lies between the two.
 
     >>> [text for _, text in time_ticks(datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 12, tzinfo=UTC))]
     ['2026-03-01', '03-15', '03-29', '04-12']
@@ -309,7 +313,7 @@ def time_ticks(first: datetime, last: datetime, most: int = 6) -> list[tuple[dat
     if first == last:
         return [(first, f"{first:%Y-%m-%d}")]
     for step in _STEPS:
-        # A minute's ticks between two years would be a million: they are made only where there may be few enough.
+        # Skip steps that are too fine: ticks of a minute over two years would be a million.
         if isinstance(step, timedelta) and (last - first) // step > most:
             continue
         ticks = _ticks_of(step, first, last)
@@ -337,7 +341,7 @@ def _ticks_of(step: timedelta | int, first: datetime, last: datetime) -> list[da
 
 
 def _tick_text(moment: datetime, before: datetime | None, step: timedelta | int) -> str:
-    """A moment as short as it may be: the year with the first tick and with the first of each year."""
+    """A moment as short as possible: with the year at the first tick and at the first of each year."""
     if isinstance(step, int):
         return f"{moment:%Y}" if step >= _MONTHS else f"{moment:%Y-%m}"
     new_year, new_day = before is None or before.year != moment.year, before is None or before.date() != moment.date()
@@ -370,7 +374,7 @@ def _points(history: History) -> tuple[TimelinePoint, ...]:
 
 
 def _domain(history: History, points: Sequence[TimelinePoint]) -> tuple[float, float]:
-    """Ends of the axis: what the intervals need, with some room, and never a sliver."""
+    """Ends of the axis: the range of the intervals with some space, and a least span."""
     ends = [end for point in points for end in (point.low, point.high) if end is not None] or [0.0, 1.0]
     low, high = min(ends), max(ends)
     least = _LEAST_SHARE if history.share else 0.1 * max(abs(low), abs(high), 1.0)

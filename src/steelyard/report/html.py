@@ -1,8 +1,8 @@
 """Sections as one HTML file: it opens from disk, loads nothing, and shows text of models and datasets as text only.
 
-Its Content-Security-Policy allows the page's own style and script by their hashes and nothing else, so that even a
-fault in escaping runs nothing. Two pages of the same replies are equal but for the lines of time stamp, run id,
-durations and cached replies; each cell of a table is on a line of its own for that.
+Its Content-Security-Policy allows the page's own style and script by their hashes and nothing else, so that even an
+error in escaping runs no code. Two pages of the same replies differ only in the lines of time stamp, run id, durations
+and cached replies; for this, each cell of a table is on a line of its own.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ _KIND_NAMES: Final[dict[SampleKind, str]] = {
     "wrong": "wrong in a run",
     "rest": "the rest",
 }
-"""Of the kinds of samples on a page that does not hold all; a sample is of the first that is true of it."""
+"""Names of the kinds of samples on a page that does not contain all; a sample is of the first kind that applies."""
 _WIDE: Final = LEAST_WIDE
-"""Least pixels of the charts for half of a window and more, where they take all the room there is."""
+"""Least width in pixels of charts for half of a window and more, where they fill the space."""
 _NARROW: Final = 320
 """The same on a telephone."""
 _NARROW_LETTERS: Final = 75
-"""Characters across of a table that has room in half of a window."""
+"""Most characters per row of a table that fits in half of a window."""
 _PADDING: Final = 2
-"""The room beside a cell, in characters."""
+"""The space beside a cell, in characters."""
 LinkAddress = Callable[[PageLink], str]
 
 
@@ -88,7 +88,7 @@ def html_report(
             regressions out.
         gate: verdicts to show; None shows none.
         title: the page's; "" is the suite's.
-        pairwise: what the judging runs among `runs` say.
+        pairwise: preferences of the judging runs among `runs`.
         size: how many samples the page holds, and by which seed they are drawn.
     """
     content = ReportContent.of(runs, comparison, gate, pairwise)
@@ -122,7 +122,7 @@ def html_report(
 
 
 def html_history(history: History) -> str:
-    """The page of a history: chart, table and notes. It runs nothing."""
+    """The page of a history: chart, table and notes, without scripts."""
     return _render(
         "history.html.j2",
         scripted=False,
@@ -134,7 +134,7 @@ def html_history(history: History) -> str:
 
 
 def _no_address(_: PageLink) -> str:
-    """That of a page without samples and without other pages beside it."""
+    """No addresses: for a page without samples and without other pages."""
     return ""
 
 
@@ -164,7 +164,7 @@ def _render(template: str, *, scripted: bool, link_address: LinkAddress = _no_ad
 
     style = _part("report.css")
     script = _script() if scripted else ""
-    # What is marked safe: our own files, and JSON in which nothing can end the script.
+    # Marked as safe: our own files, and JSON in which nothing can end the script.
     if "samples" in page:
         page["data"] = Markup(page["samples"].text)  # noqa: S704  # see above
     return (
@@ -182,11 +182,11 @@ def _render(template: str, *, scripted: bool, link_address: LinkAddress = _no_ad
 
 
 def section_environment(*packages: str, link_address: LinkAddress = _no_address) -> jinja2.Environment:
-    """The templates that show Sections, and those of further packages that use them.
+    """The environment of the templates that show Sections, and of further packages that use them.
 
     Args:
-        packages: whose folders `templates` are looked into first.
-        link_address: where a link leads; "" where the page does not show that.
+        packages: whose folders `templates` are searched first.
+        link_address: the address of a link; "" where the page does not show its target.
     """
     templates = environment(*packages)
     templates.globals["link_address"] = link_address
@@ -203,7 +203,7 @@ def section_environment(*packages: str, link_address: LinkAddress = _no_address)
 def _drawn(chart: Chart | ScatterChart | CurveChart) -> dict[str, tuple[SvgDrawing, str]]:
     """A chart for a window and for a telephone, each with its width; the page shows the one that fits."""
     if isinstance(chart, ShareBar):
-        raise TypeError("a bar of shares is a macro of its own")
+        raise TypeError("a bar of shares has its own template macro")
     drawings = {name: (_drawing(chart, width), width) for name, width in (("wide", _WIDE), ("narrow", _NARROW))}
     return {
         name: (drawn, str(drawn.least) if drawn.least > width else "100%") for name, (drawn, width) in drawings.items()
@@ -231,7 +231,7 @@ def _side_by_side(parts: Sequence[Section]) -> list[list[Section]]:
 
 
 def _is_narrow(part: Section) -> bool:
-    """Whether a part is one chart or one small table, which is read as well in half the width."""
+    """Whether a part is one chart or one small table, which is readable in half the width."""
     if part.parts or part.folded or part.figures or isinstance(part.chart, ShareBar):
         return False
     # A table that has its chart beside it takes the whole width.
@@ -239,12 +239,12 @@ def _is_narrow(part: Section) -> bool:
 
 
 def _has_halves(section: Section) -> bool:
-    """Whether the table of a section has room for its chart beside it."""
+    """Whether the table of a section has space for its chart beside it."""
     return section.chart is not None and not isinstance(section.chart, ShareBar) and _has_narrow_table(section)
 
 
 def _has_narrow_table(section: Section) -> bool:
-    """Whether a section has a table with rows that half of a window has room for."""
+    """Whether a section has a table with rows that fits in half of a window."""
     if section.table is None or not section.table.rows:
         return False
     shown = _for_page(section.table)

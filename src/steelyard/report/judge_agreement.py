@@ -1,4 +1,4 @@
-"""The section on a judge compared with people's labels: the corrected figure, agreement, errors, and what is needed."""
+"""The section on a judge compared with people's labels: corrected figure, agreement, errors, and labels needed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _COEFFICIENTS: Final = {
 
 
 def held_to_people_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """Every labelled score of each run, compared with people's labels; empty where nobody labelled a score.
+    """Each labelled score of every run, compared with people's labels; empty where nobody labelled a score.
 
     Args:
         summaries: of the runs.
@@ -54,8 +54,8 @@ def held_to_people_section(summaries: Sequence[RunSummary], labels: Sequence[str
     parts = [
         part
         for summary, label in zip(summaries, labels, strict=True)
-        for found in summary.held_to_people
-        for part in held_to_people_parts(found, summary.run, f" ({label})" if several else "")
+        for agreement in summary.held_to_people
+        for part in held_to_people_parts(agreement, summary.run, f" ({label})" if several else "")
     ]
     return Section("Judge against people", parts=non_empty(parts), key="held_to_people")
 
@@ -66,7 +66,7 @@ def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> I
     Args:
         found: the score and its labels.
         run: the run's id, for links to records.
-        of_run: what is added to headings where there are several runs.
+        of_run: text that is added to headings where there are several runs.
     """
     name = score_phrase(found.score)
     title = f"{name}: labels and corrected figure{of_run}"
@@ -90,52 +90,54 @@ def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> I
         yield Section(f"{name}: records on which people and judge differ{of_run}", table, folded=True, media=PAGES)
 
 
-def _corrected(found: JudgeAgreement, name: str) -> SectionTable | None:
-    corrected = found.corrected
+def _corrected(agreement: JudgeAgreement, name: str) -> SectionTable | None:
+    corrected = agreement.corrected
     if corrected is None or corrected.value is None:
         return None
     columns = (
         TableColumn("mean over all records", "name", name),
         TableColumn("mean"),
         TableColumn("95 % CI", "interval"),
-        TableColumn("rests on", "text"),
+        TableColumn("based on", "text"),
     )
     judge = (
         TableCell("as judged"),
-        TableCell(value_text(corrected.raw, share=found.share), value=corrected.raw),
-        TableCell(interval_text(corrected.raw_interval, share=found.share) or MISSING),
-        TableCell(counted(found.verdicts, "verdict")),
+        TableCell(value_text(corrected.raw, share=agreement.share), value=corrected.raw),
+        TableCell(interval_text(corrected.raw_interval, share=agreement.share) or MISSING),
+        TableCell(counted(agreement.verdicts, "verdict")),
     )
     people = (
         TableCell("corrected by labels"),
-        TableCell(value_text(corrected.value, share=found.share), strong=True, value=corrected.value),
-        TableCell(interval_text(corrected.interval, share=found.share) or MISSING),
+        TableCell(value_text(corrected.value, share=agreement.share), strong=True, value=corrected.value),
+        TableCell(interval_text(corrected.interval, share=agreement.share) or MISSING),
         TableCell(f"{counted(corrected.n, 'label')}; {corrected.method}"),
     )
     return SectionTable(columns, (judge, people), "What people would say on average, and what the judge says")
 
 
-def _notes(found: JudgeAgreement) -> Iterator[Sentence]:
-    who = ", ".join(found.raters) or "nobody"
-    by_several = f"; {found.several:,} by several people" if found.several else ""
-    labelled = f"{found.labelled:,} of {counted(found.records, 'record')}, by {who}{by_several}"
+def _notes(agreement: JudgeAgreement) -> Iterator[Sentence]:
+    who = ", ".join(agreement.raters) or "nobody"
+    by_several = f"; {agreement.several:,} by several people" if agreement.several else ""
+    labelled = f"{agreement.labelled:,} of {counted(agreement.records, 'record')}, by {who}{by_several}"
     yield Sentence(labelled, "fact", "Labelled")
-    corrected = found.corrected
+    corrected = agreement.corrected
     if corrected is not None:
         if corrected.value is not None:
             yield Sentence(f"{corrected.method}, because of: {corrected.why}", "fact", "Method")
         if corrected.reason:
             yield Sentence(f"No corrected figure: {corrected.reason}" if corrected.value is None else corrected.reason)
-    if found.needed is not None and found.half_width is not None and corrected and corrected.value is not None:
-        yield needed_sentence(found.needed, f"for a half-width of {_reach(found.half_width, share=found.share)}")
-    if found.both < FEWEST:
-        both = counted(found.both, "record")
-        yield Sentence(f"{both} with a verdict and a label; agreement is shown from {FEWEST} on")
-    yield from sentences(found.warnings, "warning")
+    if agreement.needed is not None and agreement.half_width is not None and corrected and corrected.value is not None:
+        yield needed_sentence(
+            agreement.needed, f"for a half-width of {_reach(agreement.half_width, share=agreement.share)}"
+        )
+    if agreement.both < FEWEST:
+        rated = counted(agreement.both, "record")
+        yield Sentence(f"{rated} with a verdict and a label; agreement is shown from {FEWEST} on")
+    yield from sentences(agreement.warnings, "warning")
 
 
 def needed_sentence(needed: LabelsNeeded, aim: str) -> Sentence:
-    """How many labels an aim still takes."""
+    """How many more labels an aim needs."""
     if needed.more is None:
         return Sentence(f"{aim}: {needed.reason}", "fact", "Labels needed")
     more = "no more" if needed.more == 0 else f"about {needed.more:,} more"
@@ -146,7 +148,7 @@ def _reach(width: float, *, share: bool) -> str:
     return f"{100 * width:g} points" if share else f"{width:g}"
 
 
-def _agreement(found: JudgeAgreement, name: str) -> SectionTable:
+def _agreement(agreement: JudgeAgreement, name: str) -> SectionTable:
     columns = (
         TableColumn("figure", "name", f"{name}: agreement"),
         TableColumn("value"),
@@ -154,22 +156,22 @@ def _agreement(found: JudgeAgreement, name: str) -> SectionTable:
         TableColumn("n"),
         TableColumn("what it says", "text", media=PAGES),
     )
-    rows = [*_pair_rows(found)]
-    if found.rates is not None:
+    rows = [*_pair_rows(agreement)]
+    if agreement.rates is not None:
         for key, abbreviation, meaning in _RATES:
-            rate = getattr(found.rates, key)
+            rate = getattr(agreement.rates, key)
             rows.append(_row(abbreviation, rate.value, rate.interval, rate.n, meaning, share=True))
     return SectionTable(columns, tuple(rows), "Intervals by cluster where records depend on each other")
 
 
-def _pair_rows(found: JudgeAgreement) -> Iterator[tuple[TableCell, ...]]:
-    if found.judged is None:
+def _pair_rows(agreement: JudgeAgreement) -> Iterator[tuple[TableCell, ...]]:
+    if agreement.judged is None:
         return
-    (pair,) = found.judged.pairs
+    (pair,) = agreement.judged.pairs
     yield _row("equal", pair.equal, None, pair.n, "share of records on which people and judge say the same", share=True)
-    for coefficient in (*pair.coefficients, found.judged.alpha):
+    for coefficient in (*pair.coefficients, agreement.judged.alpha):
         name = _COEFFICIENTS[coefficient.name]
-        if coefficient.name == "cohen_kappa" and found.judged.scale == "ordinal":
+        if coefficient.name == "cohen_kappa" and agreement.judged.scale == "ordinal":
             name = "weighted kappa"
         meaning = coefficient.reason or _meaning(coefficient)
         yield _row(name, coefficient.value, coefficient.interval, coefficient.n, meaning, share=False)
@@ -177,7 +179,7 @@ def _pair_rows(found: JudgeAgreement) -> Iterator[tuple[TableCell, ...]]:
 
 def _meaning(coefficient: Coefficient) -> str:
     if coefficient.name in {"spearman", "pearson"}:
-        return "how far both order the records alike; not agreement"
+        return "how similarly both order the records; not agreement"
     return "agreement beyond chance: 1 is perfect, 0 as by chance"
 
 
@@ -191,47 +193,50 @@ def _row(
     )
 
 
-def _ceiling(found: JudgeAgreement) -> Iterator[Sentence]:
-    """How far people agree among themselves, which a judge can hardly exceed."""
-    if found.people is None:
-        if len(found.raters) > 1:
+def _ceiling(agreement: JudgeAgreement) -> Iterator[Sentence]:
+    """How far people agree with each other, which a judge can hardly exceed."""
+    if agreement.people is None:
+        if len(agreement.raters) > 1:
             yield Sentence(
-                f"{counted(found.several, 'record')} with labels of several people; how far people agree among "
-                f"themselves is told from {FEWEST} on"
+                f"{counted(agreement.several, 'record')} with labels of several people; how far people agree with "
+                f"each other is shown from {FEWEST} on"
             )
         return
-    alpha = found.people.alpha
+    alpha = agreement.people.alpha
     limits = interval_text(alpha.interval, share=False)
     value = f"alpha {value_text(alpha.value, share=False)}" if alpha.value is not None else f"no alpha: {alpha.reason}"
     text = f"{value}{f' ({limits})' if limits else ''}, {counted(alpha.n, 'record')}"
     yield Sentence(text, "fact", "People among themselves")
-    for pair in found.people.pairs:
+    for pair in agreement.people.pairs:
         if pair.n:
             yield Sentence(
                 f"{pair.first} and {pair.second}: equal on {value_text(pair.equal, share=True)} of {pair.n:,}"
             )
 
 
-def _confusion(found: JudgeAgreement, name: str) -> SectionTable:
-    verdicts = sorted({count.verdict for count in found.table if count.verdict is not None}, reverse=True)
-    kinds: list[float | None] = [*verdicts, *([None] if any(count.verdict is None for count in found.table) else [])]
-    counts = {(count.label, count.verdict): count.n for count in found.table}
+def _confusion(agreement: JudgeAgreement, name: str) -> SectionTable:
+    verdicts = sorted({count.verdict for count in agreement.table if count.verdict is not None}, reverse=True)
+    kinds: list[float | None] = [
+        *verdicts,
+        *([None] if any(count.verdict is None for count in agreement.table) else []),
+    ]
+    counts = {(count.label, count.verdict): count.n for count in agreement.table}
     columns = (
         TableColumn("people say", "name", f"{name}: people say"),
-        *(TableColumn(f"judge: {_said(kind)}") for kind in kinds),
+        *(TableColumn(f"judge: {_value_text(kind)}") for kind in kinds),
     )
     rows = tuple(
-        (TableCell(_said(label)), *(TableCell(f"{counts.get((label, kind), 0):,}") for kind in kinds))
-        for label in sorted({count.label for count in found.table}, reverse=True)
+        (TableCell(_value_text(label)), *(TableCell(f"{counts.get((label, kind), 0):,}") for kind in kinds))
+        for label in sorted({count.label for count in agreement.table}, reverse=True)
     )
     return SectionTable(columns, rows, "Labelled records")
 
 
-def _said(value: float | None) -> str:
+def _value_text(value: float | None) -> str:
     return "no verdict" if value is None else f"{value:g}"
 
 
-def _groups(found: JudgeAgreement, name: str) -> SectionTable:
+def _groups(agreement: JudgeAgreement, name: str) -> SectionTable:
     columns = (
         TableColumn("group", "name", f"{name}: group"),
         TableColumn("n"),
@@ -247,28 +252,28 @@ def _groups(found: JudgeAgreement, name: str) -> SectionTable:
             interval_text(group.equal.interval if group.equal else None, share=True) or MISSING,
             value_text(group.kappa.value if group.kappa else None, share=False),
         )
-        for group in found.groups
+        for group in agreement.groups
     )
     return SectionTable(columns, rows, f"Figures from {FEWEST} records with a verdict and a label on")
 
 
-def _disagreements(found: JudgeAgreement, run: str) -> tuple[tuple[TableCell, ...], ...]:
+def _disagreements(agreement: JudgeAgreement, run: str) -> tuple[tuple[TableCell, ...], ...]:
     return tuple(
         (
             TableCell(sample if not repeat else f"{sample} (repeat {repeat})", link=RecordLink(run, sample)),
-            *text_row(_said(count.label), _said(count.verdict)),
+            *text_row(_value_text(count.label), _value_text(count.verdict)),
         )
-        for count in found.table
+        for count in agreement.table
         for sample, repeat in count.records
     )
 
 
 def difference_section(found: CorrectedDifference, needed: LabelsNeeded, *, share: bool) -> Section:
-    """The corrected difference of two runs, and how many labels would decide it.
+    """The corrected difference of two runs, and how many labels would make it conclusive.
 
     Args:
         found: first minus second.
-        needed: labels of each run until it is decided.
+        needed: labels of each run that this takes.
         share: whether it is in percentage points.
     """
     if found.value is None:

@@ -1,4 +1,4 @@
-"""What pages say of the judges of a run: their agreement and cost, how they differ, their checks, and their replies."""
+"""Sections on the judges of a run: agreement, cost, differences between judges, checks and forms of replies."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from steelyard.stats.rating_bootstrap import Coefficient
 
 _FREE: Final = "free text"
-"""How the form of a reply begins that was not held to a JSON schema."""
+"""The start of the name of a reply form without a JSON schema."""
 _VOTES: Final = {
-    "majority": "what most judges say",
+    "majority": "the verdict of most judges",
     "mean": "the mean of the judges",
     "dawid_skene": "Dawid and Skene's consensus, which weighs each judge by the errors that it shows",
 }
 
 
 def panels_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """The panel of each run; empty where no run has several judges of one thing.
+    """The panel of each run; empty where no run has several judges of one score.
 
     Args:
         summaries: of the runs.
@@ -57,7 +57,7 @@ def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
 
     Args:
         panel: the judges.
-        of_run: what is added to headings where there are several runs.
+        of_run: text that is added to headings where there are several runs.
     """
     name = score_phrase(panel.thing)
     yield Section(f"{name}: judges{of_run}", _judges(panel, f"{name}{of_run}"), notes=tuple(_notes(panel)))
@@ -67,7 +67,7 @@ def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
 
 
 def checks_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """What moves the verdicts of the judges of each run beside the answer; empty where no run has such figures.
+    """What changes the verdicts of each run's judges apart from the answer; empty where no run has such figures.
 
     Args:
         summaries: of the runs.
@@ -81,8 +81,8 @@ def checks_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Se
 
 
 def _checks(checks: Sequence[JudgeCheck], run: str) -> Section:
-    """A row per figure, by check; then what each check is, and why some have no figure."""
-    of_things = ", ".join(score_phrase(thing) for thing in dict.fromkeys(each.thing for each in checks) if thing)
+    """A row per figure, by check; then the meaning of each check, and why some have no figure."""
+    of_things = ", ".join(score_phrase(thing) for thing in dict.fromkeys(check.thing for check in checks) if thing)
     title = f"{of_things}{f' ({run})' if run and of_things else run}"
     columns = (
         TableColumn("check", "name", f"{title}: check" if title else ""),
@@ -104,19 +104,21 @@ def _checks(checks: Sequence[JudgeCheck], run: str) -> Section:
         )
         for check in figures
     )
-    said = [Sentence(meaning, "fact", name) for name, meaning in {each.name: each.meaning for each in figures}.items()]
-    return Section(title, SectionTable(columns, rows), notes=(*said, *_without_figure(checks)))
+    meanings = [
+        Sentence(meaning, "fact", name) for name, meaning in {check.name: check.meaning for check in figures}.items()
+    ]
+    return Section(title, SectionTable(columns, rows), notes=(*meanings, *_without_figure(checks)))
 
 
 def _without_figure(checks: Sequence[JudgeCheck]) -> Iterator[Sentence]:
-    """Why a check has no figure, of all judges with the same reason together."""
+    """Why a check has no figure, one sentence for all judges with the same reason."""
     judges: dict[tuple[str, str], list[str]] = {}
     for check in checks:
         if check.value is None:
             judges.setdefault((check.name, check.reason), []).append(check.judge)
-    for (name, reason), of in judges.items():
-        every = len({check.judge for check in checks if check.name == name}) == len(of)
-        whose = "" if every else f" of {', '.join(of)}"
+    for (name, reason), without in judges.items():
+        all_judges = len({check.judge for check in checks if check.name == name}) == len(without)
+        whose = "" if all_judges else f" of {', '.join(without)}"
         yield Sentence(f"No figure for {name}{whose}: {reason}")
 
 
@@ -141,32 +143,32 @@ def _judges(panel: JudgePanel, name: str) -> SectionTable:
         TableColumn("cost"),
     ]
     rows = tuple(tuple(_judge_row(judge, labelled=bool(panel.against), jury=jury)) for judge in panel.judges)
-    caption = "Close to people: share of equal verdicts, of ratings 1 less the mean distance by the range"
+    caption = "Close to people: share of equal verdicts, for ratings 1 minus the mean distance as a share of the range"
     return SectionTable(tuple(columns), rows, caption if panel.against else "")
 
 
 def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool) -> Iterator[TableCell]:
-    found = judge.agreement
-    share = found.share
+    agreement = judge.agreement
+    share = agreement.share
     yield TableCell(judge.name, strong=judge.is_jury)
-    raw = found.corrected.raw_interval if found.corrected else None
-    yield _with_interval(judge.mean, raw, share=share and _is_share(found.scale))
+    raw = agreement.corrected.raw_interval if agreement.corrected else None
+    yield _with_interval(judge.mean, raw, share=share and _is_share(agreement.scale))
     if labelled:
         yield _with_interval(*((judge.right.value, judge.right.interval) if judge.right else (None, None)), share=True)
         kappa = _kappa(judge)
         yield _with_interval(*((kappa.value, kappa.interval) if kappa else (None, None)), share=False)
-        corrected = found.corrected
+        corrected = agreement.corrected
         yield _with_interval(*((corrected.value, corrected.interval) if corrected else (None, None)), share=share)
     if jury:
         yield TableCell(mean_text(judge.with_jury, share=True) if judge.with_jury else MISSING)
-    yield TableCell(f"{found.records - found.verdicts:,}")
+    yield TableCell(f"{agreement.records - agreement.verdicts:,}")
     yield TableCell(f"{judge.calls:,}")
     yield TableCell(f"{judge.tokens:,}")
     yield TableCell(_cost(judge))
 
 
 def _with_interval(value: float | None, interval: Interval | None, *, share: bool) -> TableCell:
-    """A figure with its interval; a terminal has room for the figure alone."""
+    """A figure with its interval; a terminal shows only the figure."""
     text = value_text(value, share=share)
     return TableCell(text, interval_text(interval, share=share), short=text, value=value)
 
@@ -185,7 +187,7 @@ def _kappa(judge: PanelJudge) -> Coefficient | None:
     if judge.agreement.judged is None:
         return None
     (pair,) = judge.agreement.judged.pairs
-    return next((each for each in pair.coefficients if each.name == "cohen_kappa"), None)
+    return next((coefficient for coefficient in pair.coefficients if coefficient.name == "cohen_kappa"), None)
 
 
 def _notes(panel: JudgePanel) -> Iterator[Sentence]:
@@ -210,12 +212,12 @@ def _differences(panel: JudgePanel, name: str) -> SectionTable:
     )
     rows = tuple(
         (
-            TableCell(f"{each.first} - {each.second}"),
-            TableCell(signed_text(each.value, share=True), value=each.value),
-            TableCell(_signed_interval(each.interval)),
-            TableCell(f"{each.n:,}"),
+            TableCell(f"{difference.first} - {difference.second}"),
+            TableCell(signed_text(difference.value, share=True), value=difference.value),
+            TableCell(_signed_interval(difference.interval)),
+            TableCell(f"{difference.n:,}"),
         )
-        for each in panel.differences
+        for difference in panel.differences
     )
     return SectionTable(columns, rows, "Points; the intervals of all pairs hold together (Bonferroni)")
 
@@ -244,7 +246,11 @@ def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
     if jury is None or not members:
         return
     best = max(members, key=lambda judge: (judge.right.value or 0.0) if judge.right else 0.0)
-    pair = next(each for each in panel.differences if {each.first, each.second} == {jury.name, best.name})
+    pair = next(
+        difference
+        for difference in panel.differences
+        if {difference.first, difference.second} == {jury.name, best.name}
+    )
     sign = 1 if pair.first == jury.name else -1
     limits = tuple(sorted(sign * end for end in pair.interval)) if pair.interval else None
     gains = limits is not None and limits[0] > 0
@@ -257,7 +263,7 @@ def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
 
 
 def reply_form_texts(summary: RunSummary) -> Iterator[str]:
-    """Which verdicts came in free text though a JSON schema was to hold them, and why."""
+    """How many verdicts came as free text although a JSON schema was requested, and why."""
     for score, forms in summary.reply_forms.items():
         total = counted(sum(forms.values()), "verdict")
         yield from (f"{score}: {n:,} of {total} in {form}" for form, n in forms.items() if form.startswith(_FREE))

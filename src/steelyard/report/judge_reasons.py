@@ -1,8 +1,8 @@
 """The reasons of a judge that compared two answers, with the systems' names for "Answer A" and "Answer B".
 
 A judge sees the two answers as A and B, in the order in which they are shown. In the swapped order its A is the second
-system, so that a stored reason about "Answer A" would be read as praise of the wrong one. The stored text stays as the
-judge wrote it; terminal and pages show this reading of it.
+system, so a stored reason about "Answer A" would seem to praise the wrong one. The stored text stays as the judge wrote
+it; terminal and pages show it with the names.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _LABELS: Final = re.compile(
     r"|(?<=\bthan )([AB])\b|(?<=\bover )([AB])\b|(?<=\bprefer )([AB])\b"
     r"|\b([AB])(?= (?:and|or|over|than|to) [AB]\b)|(?<=\b[AB] and )([AB])\b|(?<=\b[AB] or )([AB])\b"
 )
-"""A letter alone is replaced only where it cannot be the article "A" or a letter of something else."""
+"""A single letter is replaced only where it cannot be the article "A" or part of another name."""
 _BEGINS: Final = re.compile(r"\A([AB]):")
-"""How a measure that compared two answers says which it prefers."""
+"""The start of the reason of a measure that compared two answers: the one that it prefers."""
 _TIE: Final = "a tie"
 
 
@@ -59,9 +59,9 @@ def resolved_reason(reason: str, shown: str, sides: Sequence[str]) -> str:
 
 
 def preference_reason(score: Score, sides: Sequence[str]) -> str:
-    """Why a side is preferred, in one line with the systems' names; the stored reason where no orders are known.
+    """Why a side is preferred, in one line with the systems' names; the stored reason where no orders are stored.
 
-    Of two orders that agree the reason of the first one is given.
+    If both orders agree, it is the reason of the first.
 
     Args:
         score: of a judging run.
@@ -82,7 +82,7 @@ def preference_reason(score: Score, sides: Sequence[str]) -> str:
 
 
 def preferred_name(verdict: str, sides: Sequence[str]) -> str:
-    """A verdict about two answers with the system's name for A or B; other verdicts as they are.
+    """A verdict about two answers with the system's name for A or B; other verdicts are unchanged.
 
     >>> preferred_name("B", ("glm", "qwen")), preferred_name("tie", ("glm", "qwen"))
     ('qwen', 'tie')

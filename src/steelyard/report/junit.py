@@ -1,6 +1,6 @@
 """Runs as JUnit XML, as continuous integration servers read it: a test suite per run, a test per record.
 
-A record whose headline score passed is a test that passed; one that did not pass, could not be read or was refused is
+A record whose headline score passed is a test that passed; one that did not pass, could not be parsed or was refused is
 a failure with that word as its type; one that failed for good is an error. A score that does not apply, or that has no
 threshold and so neither passes nor fails, is skipped.
 The rules of a gate are a suite of their own. Source: the schema of the Jenkins xUnit plug-in, "junit-10.xsd".
@@ -23,7 +23,7 @@ from steelyard.types import Record, Score
 
 _LONGEST: Final = 2_000
 """Characters of a question or an output that are shown."""
-_HELD_BYTES: Final = 8 << 20
+_MEMORY_BYTES: Final = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,8 @@ def junit(runs: Sequence[StoredRun], gate: GateVerdict | None = None) -> Iterato
     """The lines of the XML, line ends included; records are read once and not held in memory.
 
     Args:
-        runs: what was run.
-        gate: its rules become tests of a suite named `gate`.
+        runs: the runs to export.
+        gate: verdicts; its rules become tests of a suite named `gate`.
     """
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="steelyard">\n'
     for run in runs:
@@ -66,18 +66,18 @@ def junit(runs: Sequence[StoredRun], gate: GateVerdict | None = None) -> Iterato
 
 
 def _suite(name: str, seconds: float, tests: Iterable[_Test]) -> Iterator[str]:
-    """The tests with their counts before them, as servers want them: a large suite waits on disk meanwhile."""
+    """The tests of a suite after their counts, as servers expect them; a large suite is buffered on disk."""
     counts: Counter[str] = Counter()
-    with SpooledTemporaryFile(_HELD_BYTES, "w+", encoding="utf-8") as waiting:
+    with SpooledTemporaryFile(_MEMORY_BYTES, "w+", encoding="utf-8") as buffer:
         for test in tests:
             counts[test.tag] += 1
-            waiting.writelines(test.lines(name))
+            buffer.writelines(test.lines(name))
         yield (
             f'  <testsuite name={_attribute(name)} tests="{counts.total()}" failures="{counts["failure"]}" '
             f'errors="{counts["error"]}" skipped="{counts["skipped"]}" time="{seconds:.3f}">\n'
         )
-        waiting.seek(0)
-        yield from waiting
+        buffer.seek(0)
+        yield from buffer
     yield "  </testsuite>\n"
 
 
@@ -128,7 +128,7 @@ def _rule_test(result: RuleResult) -> _Test:
 
 
 def _shown(text: str) -> str:
-    """Text that XML 1.0 allows, hidden and control characters as escapes."""
+    """Text that XML 1.0 allows: hidden and control characters become escapes."""
     return visible(text).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
 
 

@@ -1,7 +1,7 @@
-"""All labels of a run as CSV or JSON lines, and such a file back as labels: nothing is lost either way.
+"""All labels of a run written as CSV or JSON lines, and read from such a file, without loss.
 
-A file has a row per label that was ever given, oldest first, replaced and withdrawn ones too. In CSV a value that is no
-plain text, or that a spreadsheet might change, is written as JSON.
+A file has a row for every label, oldest first, including replaced and withdrawn ones. In CSV a value that is not plain
+text, or that a spreadsheet might change, is written as JSON.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _csv_line(cells: Sequence[str]) -> str:
 
 
 def _encoded(value: Any) -> str:
-    """A text as it is, unless reading the cell would make something else of it: then, and for all else, JSON.
+    """A text unchanged if reading the cell gives it back; any other text or value as JSON.
 
     >>> _encoded("pass"), _encoded(4.0), _encoded("4"), _encoded("=1+1"), _encoded(None)
     ('pass', '4.0', '"4"', '"=1+1"', 'null')
@@ -69,7 +69,7 @@ def _encoded(value: Any) -> str:
 
 
 def _decoded(cell: Any) -> Any:
-    """The value in a cell: what JSON holds, else the text itself."""
+    """The value in a cell: parsed JSON, or else the text itself."""
     if not isinstance(cell, str):
         return cell
     try:
@@ -104,15 +104,15 @@ def read_labels(run: Run, path: Path) -> list[Label]:
         except (ConfigError, DataError) as error:
             raise type(error)(f"{location}{error}") from error
     if not labels:
-        raise DataError(f"{path.name}: it holds no label")
+        raise DataError(f"{path.name} contains no labels")
     return labels
 
 
 def _refuse_infinite(value: Any, *, is_text: bool) -> None:
-    """NaN would be stored as nothing, which withdraws a label, and `nan` as a text that rates nothing.
+    """Refuses NaN and infinity: NaN would be stored as no value, which withdraws a label, and `nan` as a text.
 
     Raises:
-        DataError: it is NaN or infinite, however it is spelt; a remark may consist of such a word.
+        DataError: the value is NaN or infinite in any spelling; a remark may consist of such a word.
     """
     is_number = isinstance(value, float) and not isfinite(value)
     if is_number or (isinstance(value, str) and not is_text and _NOT_FINITE.fullmatch(value)):
@@ -121,7 +121,7 @@ def _refuse_infinite(value: Any, *, is_text: bool) -> None:
 
 def _check_run(row: Mapping[str, Any], run: Run) -> None:
     if str(row.get("run") or run.id) != run.id:
-        raise DataError(f"it is of run {row['run']}, and {run.id} was named")
+        raise DataError(f"the row is of run {row['run']}, but {run.id} was given")
 
 
 def _about(row: Mapping[str, Any]) -> tuple[datetime, int, LabelKind, tuple[float, float] | None]:

@@ -1,6 +1,6 @@
 """Records in the result format of the widely copied exam script.
 
-It wrote one JSON list per source and target, the lists of a source in a folder of their own.
+The script wrote a JSON list per source and target, with a folder per source.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from steelyard.types import Record
 
 
 def legacy_files(runs: Sequence[StoredRun], source: str = "") -> dict[str, list[dict[str, Any]]]:
-    """File name -> its rows, for runs that differ: `TARGET.json`, or `SOURCE/TARGET.json` where there are several.
+    """Rows by file name, for runs that differ: `TARGET.json`, or `SOURCE/TARGET.json` where there are several.
 
-    Runs of one target are told apart by their ids.
+    If several runs have the same target, their ids are part of the names.
 
     Args:
-        runs: each once.
-        source: only questions of this file of the dataset, and then no folders; "" is all.
+        runs: without duplicates.
+        source: write only questions of this file of the dataset, without folders; "" is all.
 
     Raises:
         ConfigError: a run has no question of that source.
@@ -36,13 +36,13 @@ def legacy_files(runs: Sequence[StoredRun], source: str = "") -> dict[str, list[
     files: dict[str, list[dict[str, Any]]] = {}
     for run, name in zip(runs, names, strict=True):
         file = f"{name}.json" if counts[name.casefold()] == 1 else f"{name}.{run.id}.json"
-        of_sources: dict[str, list[Record]] = {}
+        by_source: dict[str, list[Record]] = {}
         for record in run.records():
-            of_sources.setdefault(str(record.sample.metadata.get(SOURCE, "")), []).append(record)
-        if source and source not in of_sources:
-            hint = did_you_mean(source, filter(None, of_sources)) or "; its dataset is one file"
+            by_source.setdefault(str(record.sample.metadata.get(SOURCE, "")), []).append(record)
+        if source and source not in by_source:
+            hint = did_you_mean(source, filter(None, by_source)) or "; its dataset is one file"
             raise ConfigError(f"--source: run {run.id} ({run.target}) has no questions of {source!r}{hint}")
-        for source_name, records in of_sources.items():
+        for source_name, records in by_source.items():
             if source in {"", source_name}:
                 folder = f"{_in_file_name(source_name)}/" if source_name and not source else ""
                 files[_free(folder + file, files)] = legacy_rows(records)
@@ -50,14 +50,14 @@ def legacy_files(runs: Sequence[StoredRun], source: str = "") -> dict[str, list[
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
-    """`name`, or with a number where another file has it: two sources may differ in what a file's name may not hold."""
+    """`name`, or with a number if another file has it: sources may differ only in characters that are replaced."""
     lower, stem = {file.casefold() for file in taken}, name.removesuffix(".json")
     others = (f"{stem}.{number}.json" for number in count(2))
     return next(file for file in chain([name], others) if file.casefold() not in lower)
 
 
 def _in_file_name(text: str) -> str:
-    """A text without the characters that a file's name may not have; "." and ".." are not names either."""
+    """A text without characters that a file name must not contain; "." and ".." become "_"."""
     return "".join(mark if mark.isalnum() or mark in "-_.[]=," else "_" for mark in text).lstrip(".") or "_"
 
 
@@ -65,7 +65,7 @@ def legacy_rows(records: Iterable[Record]) -> list[dict[str, Any]]:
     """One row per record, in their order: question, options as "A:text", correct_answer, type and kb_answer.
 
     `kb_answer` is the reply whether or not there was a knowledge base, as in the old files. Where the old script wrote
-    its error's words as the answer, it is None here and the row has the key `error`.
+    the error message as the answer, it is None here and the row has the key `error`.
 
     >>> from steelyard.types import Output, Sample
     >>> legacy_rows([Record(Sample("1", "乾？", "A", choices=("天", "地"), group="卦象"), Output("选A"))])[0]["options"]

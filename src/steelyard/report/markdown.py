@@ -29,11 +29,11 @@ _MOST_RUNS: Final = 40
 _HISTORY_ROOM: Final = (70, 12_000)
 _MOST_SERIES: Final = 4
 _MOST_NOTES: Final = 5
-"""Of one kind in one section; entries of a list are limited by whoever lists them."""
+"""Notes of one kind in one section; entries of a list are limited where they are listed."""
 _MOST_FACTS: Final = 10
-"""The last of them: of notes the newest."""
+"""Facts of one section: the last ones, which are the newest notes."""
 _FOLD_FROM: Final = 7
-"""Rows of a table from which on it is folded."""
+"""A table with at least so many rows is folded."""
 _NAME: Final = 40
 _SENTENCE: Final = 330
 _MARKS: Final = {
@@ -64,8 +64,8 @@ def markdown_report(
         runs: at least one; the first is the baseline where they are compared.
         comparison: of those of these runs that judge no pairs, in this order; None leaves the regressions out.
         gate: verdicts to show; None shows none.
-        title: heads it; "" is the suite's.
-        pairwise: what the judging runs among `runs` say.
+        title: of the page; "" is the suite's.
+        pairwise: results of the judging runs among `runs`.
     """
     content = ReportContent.of(runs, comparison, gate, pairwise)
     ids = ", ".join(f"`{summary.run}`" for summary in content.summaries)
@@ -88,11 +88,11 @@ def markdown_page(
     most_rows: int = _MOST_ROWS,
     room: tuple[int, int] = (MOST_LINES, MOST_CHARACTERS),
 ) -> str:
-    """The sections that fit, in order, with a blank line between; a part that does not fit is left out whole.
+    """The sections that fit, in order, with a blank line between; a part that does not fit is left out entirely.
 
     Args:
-        title: heads the page.
-        sections: in order of their weight.
+        title: of the page.
+        sections: in order of importance.
         last: lines of Markdown at the end, which are never left out.
         most_rows: of a table.
         room: lines and characters of the page.
@@ -113,7 +113,7 @@ def _fits(lines: Sequence[str], most_lines: int, most_characters: int) -> bool:
 
 
 def _parts(sections: Iterable[Section], most_rows: int) -> Iterator[list[str]]:
-    """The lines of each section without those inside it, then of these."""
+    """The lines of each section, followed by those of its parts."""
     for section in sections:
         if "markdown" not in section.media or not section:
             continue
@@ -165,7 +165,7 @@ def _table_lines(full: SectionTable, most_rows: int) -> list[str]:
         table = table.on_its_side()
     kinds = [column.kind for column in table.columns]
     rows = table.rows[:most_rows]
-    # Names that are equal once they are cut get a number, or two rows could not be told apart.
+    # Names that are equal after cutting get a number, so that rows can be distinguished.
     cut = [_cut_inline(row[0].text) for row in rows]
     names = (distinct(cut) if len({row[0].text for row in rows}) == len(rows) else cut) if kinds[0] == "name" else None
     lines = [
@@ -173,7 +173,7 @@ def _table_lines(full: SectionTable, most_rows: int) -> list[str]:
         _line("---:" if kind in {"number", "interval"} else "---" for kind in kinds),
     ]
     for at, row in enumerate(rows):
-        # A histogram has a column per value, so the counts alone have room.
+        # A histogram has a column per value, so only the counts fit.
         cells = [_cell(replace(cell, more="") if table.layout == "histogram" else cell) for cell in row]
         lines.append(_line([names[at], *cells[1:]] if names else cells))
     if len(table.rows) > most_rows:

@@ -1,4 +1,4 @@
-"""Formats of numbers and names on pages, the same in charts, tables and sentences, so that they agree to the digit."""
+"""Formats of numbers and names on pages, identical in charts, tables and sentences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MISSING: Final = "–"
 """Shown where there is no number; never 0."""
 
 _MOST_DAMAGED: Final = 3
-"""Damaged records that a sentence names."""
+"""Damaged records that a sentence lists."""
 
 
 def value_text(value: float | None, *, share: bool) -> str:
@@ -38,7 +38,7 @@ def value_text(value: float | None, *, share: bool) -> str:
 def record_value_text(value: float, info: ScoreInfo | None) -> str:
     """A score of one record: a share in percent, as its mean is; anything else with at most four digits.
 
-    A score with a threshold may be 0 or 1 in every record, which says right or wrong and is not a share.
+    A score with a threshold may be 0 or 1 in every record, which means right or wrong and is not a share.
 
     >>> record_value_text(1 / 6, ScoreInfo("recall", (0, 1))), record_value_text(1.0, ScoreInfo("recall", (0, 1)))
     ('16.7 %', '100.0 %')
@@ -107,23 +107,23 @@ def bounds_text(score: ScoreSummary) -> str:
 
 
 def applies(score: ScoreSummary) -> bool:
-    """Whether a score applies to any record; of one that applies to none there is nothing to show."""
+    """Whether a score applies to any record, so that there is something to show."""
     return score.n > 0 or not score.not_applicable
 
 
 def passed_count(score: ScoreSummary) -> int | None:
-    """Of a 0/1 score the number of records with value 1 among those that its mean is over; None for any other score."""
+    """For a 0/1 score, the number of records with value 1 among those of its mean; None for any other score."""
     mean = score.headline
     return round(mean.value * mean.n) if score.binary and score.is_share and mean.value is not None else None
 
 
 def count_cell(score: ScoreSummary, *, rate: bool = True) -> TableCell:
-    """How many records a mean is over, and of a 0/1 score how many of them have the value 1: `116 of 170`.
+    """The number of records of a mean, and for a 0/1 score how many of them have the value 1: `116 of 170`.
 
     Args:
         score: of a run or a group.
         rate: whether the score is 0 or 1 in all cells that stand next to each other: a share that happens to be 1
-            throughout one run or group is not a count there.
+            in every record of one run or group is not a count.
     """
     n, passed = score.headline.n, passed_count(score) if rate else None
     return TableCell(f"{n:,}") if passed is None else TableCell(f"{passed:,} of {n:,}", short=f"{passed:,}/{n:,}")
@@ -138,19 +138,19 @@ def is_rate(scores: Iterable[ScoreSummary | None]) -> bool:
 def left_out_text(score: ScoreSummary) -> str:
     """The counts behind a mean, and its bounds: `n 38, 1 unparsed, 1 refused, bounds 3.20 to 3.60`."""
     counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unparsed"), (score.refused, "refused"))
-    rest = [f"{n:,} {what}" for n, what in counts if n]
-    rest += [counted(score.errors, "error")] if score.errors else []
-    rest += [f"bounds {bounds_text(score)}{' %' if score.is_share else ''}"] if score.missing_bounds else []
-    return ", ".join([f"n {score.headline.n:,}", *rest])
+    parts = [f"{n:,} {what}" for n, what in counts if n]
+    parts += [counted(score.errors, "error")] if score.errors else []
+    parts += [f"bounds {bounds_text(score)}{' %' if score.is_share else ''}"] if score.missing_bounds else []
+    return ", ".join([f"n {score.headline.n:,}", *parts])
 
 
 SAME_QUESTION: Final = frozenset({"result", "ex_bird", "ex_qatch", "ex_spider", "ex_spider_keep_distinct"})
-"""Scores that ask whether the result is right, by different rules: where they agree, they are shown once."""
+"""Scores that check the result by different rules: where they agree, they are shown once."""
 
 
 def one_line(text: str, most: int) -> str:
     """A text on one line, cut at its end to `most` characters."""
-    # Of an output of 1 MB its beginning alone is taken apart: 20 ms for all of it, and a page shows 50.
+    # Only the start is split into words: all of a 1 MB output takes 20 ms, and a page shows 50 outputs.
     line = " ".join(text[: 4 * most].split())
     if len(line) <= most:  # a short text, or one that begins with blanks
         line = " ".join(text.split())
@@ -191,7 +191,7 @@ def headline(summary: RunSummary) -> str:
 
 
 def below_figure(summary: RunSummary) -> str:
-    """The same for a place that has the figure and its interval already: what they are of, or why there is none."""
+    """Text below a figure and its interval: which score they are of, or why there is no figure."""
     score = summary.score()
     if score is None:
         return f"{summary.target}: nothing was scored."
@@ -205,7 +205,7 @@ def below_figure(summary: RunSummary) -> str:
 
 
 def _doubt(score: ScoreSummary) -> str:
-    """Between what the missing verdicts leave a mean; "" where none is missing, or they count as 0."""
+    """The limits of a mean whatever the missing verdicts are; "" where none is missing, or they count as 0."""
     if not score.missing_bounds or score.over != "scored":
         return ""
     low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
@@ -213,7 +213,7 @@ def _doubt(score: ScoreSummary) -> str:
 
 
 def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
-    """How many records failed that have this score all the same, as another stage failed; "" where none did.
+    """How many records have this score although another stage failed; "" where there is none.
 
     Args:
         summary: of one run.
@@ -227,7 +227,7 @@ def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
 
 
 def matching_warnings(summaries: Sequence[RunSummary], comparison: Comparison | None = None) -> list[str]:
-    """A warning for each run whose retrieval scores are likely wrong, as its passages match hardly any source.
+    """A warning for each run whose retrieval scores are likely wrong, because its passages match hardly any source.
 
     Args:
         summaries: of the runs that a page shows.
@@ -238,7 +238,7 @@ def matching_warnings(summaries: Sequence[RunSummary], comparison: Comparison | 
 
 
 def damaged_records(summary: RunSummary) -> str:
-    """Which records are damaged in the store, and what figures leave out for it; "" where none is."""
+    """Which records are damaged in the store, and what is left out of figures; "" where there is none."""
     n = len(summary.damaged)
     if not n:
         return ""

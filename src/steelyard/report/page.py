@@ -1,4 +1,4 @@
-"""The report of some runs as Sections: gathered once, in the order that each medium has room for."""
+"""The report of some runs as Sections: built once, in an order for each medium."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     ),
 }
 _OF_JUDGES: Final = ("panels", "judge_checks", "held_to_people")
-"""What a comment on a run of judges begins with: the run was made for it, and a comment may be cut at its end."""
+"""First sections of a comment on a run of judges: a comment may be cut at its end."""
 BEFORE_SAMPLES: Final = frozenset({"alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets"})
 """Sections that a page shows before its table of samples."""
 
@@ -94,7 +94,7 @@ class ReportContent:
         runs: at least one; the first is the baseline where they are compared.
         comparison: of those of these runs that judge no pairs, in this order; None where they are not compared.
         gate: verdicts to show; None shows none.
-        pairwise: what the judging runs among `runs` say.
+        pairwise: results of the judging runs among `runs`.
         summaries: of `runs`, in order.
         group_scores: further scores that a terminal shows by group; pages show all.
     """
@@ -114,7 +114,7 @@ class ReportContent:
         gate: GateVerdict | None = None,
         pairwise: Pairwise = NO_PAIRS,
     ) -> ReportContent:
-        """With the summaries that the comparison has already, and those of the other runs."""
+        """The content with the summaries of the comparison, and with new ones of the other runs."""
         known = {summary.run: summary for summary in (comparison.baseline, *comparison.others)} if comparison else {}
         return cls(runs, comparison, gate, pairwise, [known.get(run.id) or run.summary() for run in runs])
 
@@ -125,7 +125,7 @@ class ReportContent:
 
     @property
     def scored(self) -> list[int]:
-        """Places of the runs that tables of scores are about: neither judging runs nor those that they judge."""
+        """Indices of the runs in tables of scores: neither judging runs nor those that they judge."""
         judging = self.pairwise.judging
         return [at for at, run in enumerate(self.runs) if run.id not in judging and not only_answers(run.manifest)]
 
@@ -148,12 +148,12 @@ class ReportContent:
 
 
 def report_sections(content: ReportContent, medium: Medium, *, chance: float | None = None) -> tuple[Section, ...]:
-    """The sections of a report in the order of a medium; parts that it does not show are still in them.
+    """The sections of a report in the order of a medium; parts that it does not show are included.
 
     Args:
         content: the runs, comparison and gate.
-        medium: whose order is wanted.
-        chance: the share that guessing reaches; None where that is not known.
+        medium: its order is used.
+        chance: the score of guessing; None if unknown.
     """
     order = _ORDERS[medium]
     if medium == "markdown" and content.only_judges:
@@ -168,20 +168,20 @@ def all_sections(content: ReportContent) -> tuple[Section, ...]:
     return tuple(section for section in _sections(content, None, ("wrong_results", "regressions")) if section)
 
 
-def _sections(content: ReportContent, chance: float | None, wanted: Container[str]) -> list[Section]:
-    """Every section, in the order of a page; those that open records are left empty if they are not in `wanted`."""
+def _sections(content: ReportContent, chance: float | None, included: Container[str]) -> list[Section]:
+    """Every section, in the order of a page; those that need records are empty unless they are in `included`."""
     scored, labels, score = content.scored, content.labels, content.score
     summaries = [content.summaries[at] for at in scored]
     names = [labels[at] for at in scored]
     by_run = dict(zip((summary.run for summary in content.summaries), labels, strict=True))
     comparison = content.comparison
-    # Judging runs are compared too where somebody asks for it, and they have no score of their own.
+    # A comparison may include judging runs on request, which have no score of their own.
     concluded = [comparison.baseline, *comparison.others] if comparison else summaries
     alone = len(scored) == len(content.runs)
     others = [at for at in range(len(content.runs)) if at not in scored]
     reasons = [run.reason for run in content.runs]
     return [
-        _wrong_results(content) if "wrong_results" in wanted else Section(""),
+        _wrong_results(content) if "wrong_results" in included else Section(""),
         alarms_section(content.summaries, reasons, score, content.comparison),
         conclusion_section(
             summaries,
@@ -209,7 +209,7 @@ def _sections(content: ReportContent, chance: float | None, wanted: Container[st
         held_to_people_section(content.summaries, labels),
         checks_section(content.summaries, labels),
         panels_section(content.summaries, labels),
-        _regressions(content) if "regressions" in wanted else Section(""),
+        _regressions(content) if "regressions" in included else Section(""),
         further_histograms_section(summaries),
         costs_section(content.summaries, labels),
         labels_section(content.summaries, labels),
@@ -221,7 +221,7 @@ def _sections(content: ReportContent, chance: float | None, wanted: Container[st
     ]
 
 
-# What shows the samples of two runs side by side takes a fifth of the time in which a command starts.
+# Importing the sections with samples would take a fifth of the start time of a command.
 def _wrong_results(content: ReportContent) -> Section:
     compared = next((run for run in content.runs if _WITH_RESULTS & {*run.manifest.get("scores", ())}), None)
     if compared is None:

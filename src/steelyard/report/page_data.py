@@ -1,7 +1,7 @@
-"""The data of a page as the text of its `<script>` element: JSON to read, or deflated and in base64.
+"""The data of a page as the text of its `<script>` element: readable JSON, or deflated and in base64.
 
-Both keep what two pages of the same replies have in common apart from durations, so that such pages differ in a few
-lines: plain data have a line per column, packed data one line for all and one for the durations.
+In both, durations are on lines of their own, so that two pages of the same replies differ in few lines: plain data
+have a line per column, packed data one line for the durations and one for everything else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
 def plain_data(blocks: Mapping[str, Any]) -> str:
-    """The blocks as JSON with a line per column, in which nothing can end the script.
+    """The blocks as JSON with a line per column, so escaped that no text can end the script.
 
     Args:
         blocks: `samples` is columns, `runs` columns of each run, any other a value.
@@ -43,7 +43,7 @@ def _object(columns: Mapping[str, Any]) -> str:
 
 
 def packed_data(blocks: Mapping[str, Any]) -> str:
-    """The same deflated (zlib's format) and in base64, which has no character that could end the script.
+    """The blocks deflated (zlib format) and in base64, which has no character that could end the script.
 
     The first line is the blocks without durations, the second one an object of durations per run. A run whose records
     are of samples 0, 1, 2 ... has 0 in place of that column.
@@ -69,6 +69,6 @@ def _deflated(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=described)
     except ValueError:  # a NaN of somebody's own score, which JSON does not have
         text = json_line(value)
-    # A lone surrogate has no bytes; as an escape it is the same text to whoever parses it.
+    # A lone surrogate cannot be encoded; as a JSON escape it is parsed to the same text.
     plain = _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text) if not text.isascii() else text
     return b64encode(zlib.compress(plain.encode())).decode()

@@ -1,4 +1,4 @@
-"""What people's labels changed, where a report counts them in place of scores; one section for every suite."""
+"""What people's labels changed, where a report counts them instead of scores."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _decided(name: str, labelled: LabelEffect) -> str:
         )
     if labelled.conflicting:
         singular = "reply" if labelled.exam else "record"
-        parts.append(f"people disagree on {counted(labelled.conflicting, singular)}, which count as they were read")
+        parts.append(f"people disagree on {counted(labelled.conflicting, singular)}, which keep the scores of the run")
     return f"{'; '.join(parts)}."
 
 

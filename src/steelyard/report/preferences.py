@@ -1,7 +1,7 @@
 """Sections of pairwise judgments: shares, win rates and position bias, per pair of targets or as a table of all pairs.
 
-A few pairs are shown each in full; of many a terminal shows a line each. A comment has the line of each pair and
-its groups, which is what it has room for.
+A few pairs are shown in full; of many pairs a terminal shows a line each. A comment is limited to a line per pair and
+its groups.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.standings import Standings
 
 _MOST_IN_FULL: Final = 3
-"""Pairs beyond this many are lines of a table on a terminal: ten targets against each other fit a screen or two."""
+"""Pairs beyond this many are lines of a table on a terminal: the pairs of ten targets fit on two screens."""
 _SIDES: Final = {"A": "a", "B": "b"}
 _JUDGES: Final = {
     "judge": "a judge",
@@ -66,7 +66,7 @@ class Pairwise:
 
 
 NO_PAIRS: Final = Pairwise()
-"""Of a page without a judging run."""
+"""For a page without a judging run."""
 
 
 def preferences_section(judged: Sequence[Preferences]) -> Section:
@@ -84,7 +84,7 @@ def preferences_section(judged: Sequence[Preferences]) -> Section:
                 Section(
                     "", notes=tuple(sentences(warnings, "warning")), media=MARKDOWN | TERMINAL if many else MARKDOWN
                 ),
-                Section("", notes=tuple(_whose(judged)), media=MARKDOWN),
+                Section("", notes=tuple(_judges(judged)), media=MARKDOWN),
                 _positions(judged),
                 *(_pair(preferences, in_full=not many) for preferences in judged),
                 Section("", chart=win_rate_chart(judged), media=HTML),
@@ -97,7 +97,7 @@ def preferences_section(judged: Sequence[Preferences]) -> Section:
 def _pairs_table(judged: Sequence[Preferences], *, many: bool) -> Section:
     """A line per pair: the counts, the win rate of A with its interval, and p.
 
-    A stopped run has an interval for the share with ties as half alone, so that share is shown for all where one is.
+    A stopped run has an interval only for the share with ties as half; with such a run, all rows show that share.
     """
     halves = any(preferences.stopping for preferences in judged)
     rate = "A, even as half" if halves else "A wins"
@@ -145,7 +145,7 @@ def _positions(judged: Sequence[Preferences]) -> Section:
         Sentence(
             "; ".join(f"{what} {figure}" for what, figure in bias_figures(preferences.bias)),
             "fact",
-            f"places, {preferences.title}",
+            f"position, {preferences.title}",
         )
         for preferences in judged
         if preferences.bias
@@ -154,11 +154,11 @@ def _positions(judged: Sequence[Preferences]) -> Section:
 
 
 def _pair(preferences: Preferences, *, in_full: bool) -> Section:
-    """One pair: the bar of shares, the rates, the places, the groups.
+    """One pair: the bar of shares, the rates, the position bias, the groups.
 
     Args:
         preferences: a judging run.
-        in_full: whether a terminal has room for it.
+        in_full: whether a terminal shows all of it.
     """
     judged = f"{counted(preferences.tally.judged, 'pair')} judged{_judged_by(preferences)}"
     concluded = Sentence(preferences.sentence, "conclusion", media=TERMINAL)
@@ -180,17 +180,17 @@ def _pair(preferences: Preferences, *, in_full: bool) -> Section:
 
 
 def _judged_by(preferences: Preferences) -> str:
-    """Who judged; of several judges, each of which has a score of its own, the one whose preferences these are."""
+    """Who judged; with several judges, the one whose preferences these are."""
     judge = preferences.score.removeprefix("preference_")
     if preferences.by == "judge" and judge != preferences.score:
         return f" by the judge {judge}"
     return f" by {_JUDGES.get(preferences.by, preferences.by)}" if preferences.by else ""
 
 
-def _whose(judged: Sequence[Preferences]) -> Iterator[Sentence]:
-    """Whose preferences a comment shows, where several judged or people did."""
-    whose = dict.fromkeys(_judged_by(preferences) for preferences in judged)
-    yield from (Sentence(f"Judged{who}") for who in whose if who not in {"", " by a judge"})
+def _judges(judged: Sequence[Preferences]) -> Iterator[Sentence]:
+    """Who judged, for a comment; nothing where it was the only judge."""
+    judges = dict.fromkeys(_judged_by(preferences) for preferences in judged)
+    yield from (Sentence(f"Judged{who}") for who in judges if who not in {"", " by a judge"})
 
 
 def _in_comment(groups: Section, title: str) -> Section:
@@ -199,7 +199,7 @@ def _in_comment(groups: Section, title: str) -> Section:
 
 
 def _parts(preferences: Preferences) -> tuple[SharePart, ...]:
-    """Parts of the bar; those of no pair are left out, but for the two sides."""
+    """Parts of the bar; empty ones are left out except the two sides."""
     judged = preferences.tally.judged
     parts, begin = [], 0.0
     for kind, n in preferences.tally.parts():
@@ -260,8 +260,8 @@ def _method(preferences: Preferences) -> str:
     """The methods of intervals and p; for a stopped run, why it has no p."""
     if preferences.stopping:
         return (
-            "The interval is a confidence sequence, which holds at every moment at once; a p-value and fixed-n "
-            "intervals do not hold where the number of pairs was not fixed, and the rates of a stopped run lie "
+            "The interval is a confidence sequence, which is valid at any number of samples; a p-value and fixed-n "
+            "intervals are not valid where the number of pairs was not fixed, and the rates of a stopped run lie "
             "further from a half than the truth on average."
         )
     parts = [f"p: {preferences.test}" if preferences.test else "", preferences.interval_note]
@@ -269,11 +269,11 @@ def _method(preferences: Preferences) -> str:
 
 
 def _left_out(preferences: Preferences) -> tuple[str, ...]:
-    """Pairs without a verdict, one text per cause."""
+    """Pairs without a verdict, one text per reason."""
     tally = preferences.tally
     texts = [f"not judged, no answer of {absent_text(preferences, side)}" for side in tally.not_judged]
     if tally.not_applicable:
-        texts.append(f"nothing to go by: {tally.not_applicable:,}")
+        texts.append(f"not applicable: {tally.not_applicable:,}")
     if tally.errors:
         texts.append(f"failed while judged: {tally.errors:,}")
     return tuple(texts)
@@ -321,13 +321,13 @@ def _groups(preferences: Preferences) -> Section:
 
 def _group_row(group: GroupPreference) -> tuple[TableCell, ...]:
     tally = group.tally
-    gone = (
+    missing = (
         ("unparsed", tally.unparsed),
         ("refused", tally.refused),
         ("not judged", tally.failed),
         ("errors", tally.errors),
     )
-    left_out = ", ".join(f"{n:,} {what}" for what, n in gone if n)
+    left_out = ", ".join(f"{n:,} {what}" for what, n in missing if n)
     counts = (f"{n:,}" for n in (tally.a, tally.tie, tally.inconsistent, tally.b))
     rate, interval = percent(group.win.value, 1), _short(group.win.interval)
     return text_row(group.group, *counts, rate, interval, p_text(group.p), left_out)
@@ -338,10 +338,10 @@ def _short(interval: Interval | None) -> str:
 
 
 def answers_section(runs: Sequence[tuple[str, RunSummary]], reasons: Sequence[str]) -> Section:
-    """Runs that answered, or judged answers: they have no mean of their own, and that is not a fault.
+    """Runs that answered, or judged answers: they have no mean of their own, which is no error.
 
     Args:
-        runs: what the page calls each, and its summary.
+        runs: the name of each on the page, and its summary.
         reasons: why each did not finish; "" where it did.
     """
     columns = (
@@ -355,7 +355,7 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]], reasons: Sequence[st
     )
     rows = tuple(_answers_row(label, summary, reason) for (label, summary), reason in zip(runs, reasons, strict=True))
     unparsed = [
-        f"{summary.target}: verdicts that could not be read: "
+        f"{summary.target}: unparsed verdicts: "
         + ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.unparsed_kinds.items())
         for _, summary in runs
         if summary.unparsed_kinds
@@ -383,9 +383,9 @@ def _answers_row(label: str, summary: RunSummary, reason: str) -> tuple[TableCel
 
 
 def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:
-    """The first side's share of every pair of targets with its interval, a row each; hollow where nothing is decided.
+    """The first side's share of each pair of targets with its interval; the point of an undecided pair is hollow.
 
-    It is the win rate over the decided pairs; of a run that was stopped early, the mean with ties as half and its
+    It is the win rate over the decided pairs; for a run that was stopped early, the mean with ties as half and its
     confidence sequence.
     """
     points, words = [], []
@@ -424,7 +424,7 @@ def sequence_chart(stopping: Stopping, *, name: str = "") -> SequenceChart:
 
     Args:
         stopping: what the rule decided, with its path.
-        name: whose mean it is; "" is the score's.
+        name: what the mean is of; "" is the score.
     """
     path = stopping.path or ((stopping.used, sum(stopping.interval) / 2, *stopping.interval),)
     low, high = stopping.interval

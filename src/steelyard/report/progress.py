@@ -1,4 +1,4 @@
-"""What is said of runs while they run, on a terminal and on a live page: rates, time, budget and retries as text."""
+"""Texts on a running evaluation for a terminal and a live page: rates, time, budget and retries."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _FAULTS: Final[Mapping[str, str]] = MappingProxyType(
         "empty": "empty reply",
     }
 )
-"""Kinds of faults that are tried again, for a reader; any other stands as it is."""
+"""Texts for kinds of faults that are retried; any other kind is shown unchanged."""
 
 
 def fault_text(kind: str) -> str:
-    """Why an attempt failed, for a reader.
+    """Why an attempt failed, in words.
 
     >>> fault_text("rate_limit"), fault_text("refused by proxy")
     ('429 too many requests', 'refused by proxy')
@@ -34,10 +34,10 @@ def fault_text(kind: str) -> str:
 
 
 def retry_text(retries: Mapping[str, int]) -> str:
-    """How many attempts were sent again and why, most first; "" where none was.
+    """How many attempts were retried and why, most frequent first; "" where none was.
 
     Args:
-        retries: kind of fault -> attempts that failed and were sent again.
+        retries: kind of fault -> failed attempts that were retried.
 
     >>> retry_text({"timeout": 1, "rate_limit": 12})
     '13 retries (429 too many requests 12, timeout 1)'
@@ -49,7 +49,7 @@ def retry_text(retries: Mapping[str, int]) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A duration for a person who waits.
+    """A rounded duration.
 
     >>> duration_text(42), duration_text(330), duration_text(9000)
     ('42 s', '6 min', '2.5 h')
@@ -72,12 +72,12 @@ def rate_text(per_second: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
-    """One limit of a budget: what it limits, and how much of it is used.
+    """One limit of a budget: what it limits, and how much is used.
 
     Args:
         name: `calls`, `tokens`, `money` or `time`.
         used: as text; likewise `limit`.
-        share: used part of the limit; more than 1 where calls in flight passed it.
+        share: used part of the limit; more than 1 where calls in flight exceeded it.
     """
 
     name: str
@@ -90,7 +90,7 @@ class BudgetUse:
 
 
 def budget_use(limits: Mapping[str, Any], spent: Spent, currency: str) -> tuple[BudgetUse, ...]:
-    """How far each limit of a budget is used up.
+    """How much of each limit of a budget is used.
 
     Args:
         limits: `calls`, `tokens`, `money` and `minutes`, each a number or None, as a run's manifest holds them.

@@ -20,16 +20,16 @@ from steelyard.types import Label, Note, Output, Record, Score
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _PASSAGE: Final = 2_000
-"""Characters of a retrieved passage; the sample's page shows it whole."""
+"""Characters of a retrieved passage; the sample's page shows all of it."""
 
 
 def sample_lines(record: Record, sides: Sequence[str] = (), *, passages: bool = False) -> Iterator[str]:
-    """Question, reference, reply and scores; the right options have a star, scores with one reason share a line.
+    """Question, reference, reply and scores; the right options have a star, scores with the same reason share a line.
 
     Args:
         record: of any run.
         sides: names of the two sides of a judging run; empty for any other run.
-        passages: whether the texts of retrieved passages follow, for a sample that is looked at by itself.
+        passages: whether the texts of retrieved passages follow, for the view of a single sample.
     """
     repeat = f" (repeat {record.repeat})" if record.repeat else ""
     yield f"{in_short(record.sample.id, 80)}{repeat}  {in_short(input_text(record.sample.input), 300)}"
@@ -50,8 +50,8 @@ def sample_lines(record: Record, sides: Sequence[str] = (), *, passages: bool = 
         yield from _passages(record, record.output) if passages else ()
     yield from sql_lines(record)
     explained = [replace(score, reason=preference_reason(score, sides)) if sides else score for score in record.scores]
-    for _, together in groupby(explained, lambda score: score.reason or score.name):
-        scores = list(together)
+    for _, same_reason in groupby(explained, lambda score: score.reason or score.name):
+        scores = list(same_reason)
         values = "; ".join(f"{score.name}: {_value_text(score)}" for score in scores)
         reason = in_short(scores[0].reason, 200)
         yield f"  {values}{f' ({reason})' if reason else ''}"
@@ -92,11 +92,11 @@ def _steps(output: Output) -> Iterator[str]:
             called = plain_call(call)
             yield f"    calls {in_short(called['name'], 60)}({in_short(called['arguments'], 200)})"
     if left_out := output.metadata.get(LEFT_OUT):
-        yield f"    and {in_short(left_out, 20)} more, which were not kept"
+        yield f"    and {in_short(left_out, 20)} more, which were not stored"
 
 
 def _retrieved(output: Output) -> Iterator[str]:
-    """Where the retrieved passages are from; their text is shown on pages, which have room for it."""
+    """The sources of the retrieved passages; pages also show their texts."""
     if not output.contexts:
         return
     sources = [source for source in sources_in(output.metadata) if isinstance(source, Mapping)]
@@ -109,24 +109,24 @@ def _retrieved(output: Output) -> Iterator[str]:
 
 
 def _passages(record: Record, output: Output) -> Iterator[str]:
-    """Each passage: where it is from, whether it was expected and by what it matches, and its text."""
+    """Each passage: its source, whether it was expected and by which match, and its text."""
     sources = sources_in(output.metadata)
-    ways = passage_matches(record, output) if sources_in(record.sample.metadata) else ()
+    matches = passage_matches(record, output) if sources_in(record.sample.metadata) else ()
     for at, text in enumerate(output.contexts):
         origin = in_short(source_label(sources[at]), 200) if at < len(sources) else ""
-        way = ways[at] if at < len(ways) and ways[at] in WAYS else ""
-        about = [part for part in (origin, f"expected, by {way}" if way else "") if part]
+        match = matches[at] if at < len(matches) and matches[at] in WAYS else ""
+        about = [part for part in (origin, f"expected, by {match}" if match else "") if part]
         yield f"    {at + 1}. {'; '.join(about)}{': ' if about else ''}{in_short(text, _PASSAGE) or '(empty)'}"
 
 
 def in_short(value: Any, most: int) -> str:
-    """A value on one line of at most so many characters."""
+    """A value on one line, cut to `most` characters."""
     text = " ".join(cell_text(value).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def note_line(note: Note) -> str:
-    r"""A note on one line: when, by whom, what.
+    r"""A note on one line: time, author, text.
 
     >>> from datetime import UTC, datetime
     >>> note_line(Note("abc234", "new\nprompt", "ann", datetime(2026, 3, 1, 9, 5, tzinfo=UTC)))

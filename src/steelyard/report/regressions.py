@@ -20,9 +20,9 @@ from steelyard.report.section import MARKDOWN, TERMINAL, Section, Sentence
 from steelyard.types import Record
 
 _MOST: Final = 10
-"""Samples that a comment or a terminal names; the page's table of samples has all."""
+"""Samples that a comment or a terminal lists; the page's table of samples has all."""
 _MOST_ANSWERS: Final = 5
-"""Different answers of the repeats of one sample that are written out."""
+"""Different answers of one sample's repeats that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ class ChangedSample:
     Args:
         sample: its id.
         change: `regression` (the baseline solved it, the other run did not) or `improvement`.
-        before: the baseline's answer: the letters or verdict that were parsed, else why nothing was; of several
-            repeats as `repeats_text` has them. Likewise `after`.
+        before: the baseline's answer: the letters or verdict that were parsed, else the reason that there is none;
+            several repeats as `repeats_text` formats them. Likewise `after`.
         question: the sample's input as text.
         key: its reference as text; "" where it has none.
-        reason: of the score of the other run's record; of several repeats that of the first that shows the change.
+        reason: of the score of the other run's record; with several repeats, of the first that shows the change.
     """
 
     sample: str
@@ -49,30 +49,37 @@ class ChangedSample:
 
 
 def gives_verdicts(run: StoredRun, score: str) -> bool:
-    """Whether a run's scorer says of its values that they are right or wrong; a value of 1 alone says neither.
+    """Whether a run's scorer decides which values are right or wrong; a value of 1 alone does not.
 
-    A declared threshold says so for every record. A scorer without one may give `passed` itself, so that the first
-    record with a value is looked at.
+    With a declared threshold it does for every record. A scorer without one may set `passed`, so the first record with
+    a value is checked.
     """
     info = score_infos(run.manifest).get(score)
     if info is not None and info.threshold is not None:
         return True
-    values = (given for record in run.records() for given in record.scores if given.name == score)
-    return next((given.passed is not None for given in values if given.value is not None), False)
+    values = (
+        score_of_record
+        for record in run.records()
+        for score_of_record in record.scores
+        if score_of_record.name == score
+    )
+    return next(
+        (score_of_record.passed is not None for score_of_record in values if score_of_record.value is not None), False
+    )
 
 
 def changed_samples(runs: Sequence[StoredRun], pair: PairComparison, *, most: int) -> list[ChangedSample]:
     """At most `most` changed samples of a comparison, regressions first, but some of each kind where there are both.
 
     Args:
-        runs: the pair's two runs among them.
+        runs: including the two of the pair.
         pair: of these runs.
-        most: each of them is read by itself.
+        most: samples to read, each by a query of its own.
     """
     regressions = list(pair.regressions)[: max(most // 2, most - len(pair.improvements))]
-    wanted = [*regressions, *pair.improvements[: most - len(regressions)]]
-    others = {ident: pair.other_ids.get(ident, ident) for ident in wanted}
-    before = _records_of(runs, pair.baseline, set(wanted))
+    chosen = [*regressions, *pair.improvements[: most - len(regressions)]]
+    others = {ident: pair.other_ids.get(ident, ident) for ident in chosen}
+    before = _records_of(runs, pair.baseline, set(chosen))
     after = _records_of(runs, pair.other, set(others.values()))
     regressed = set(pair.regressions)
     manifest = next(run.manifest for run in runs if run.id == pair.other)
@@ -84,13 +91,13 @@ def changed_samples(runs: Sequence[StoredRun], pair: PairComparison, *, most: in
             "regression" if ident in regressed else "improvement",
             sides,
         )
-        for ident in wanted
+        for ident in chosen
         if ident in before and others[ident] in after
     ]
 
 
 def _records_of(runs: Sequence[StoredRun], ident: str, samples: set[str]) -> dict[str, list[Record]]:
-    """Sample's id -> its repeats."""
+    """The repeats of each sample, by id."""
     run = next(run for run in runs if run.id == ident)
     records: dict[str, list[Record]] = {}
     for record in run.records_of(samples):
@@ -122,7 +129,7 @@ def _changed(
 
 
 def repeats_text(texts: Iterable[str]) -> str:
-    """What the repeats of a sample say, in their order; the same text once, with how many say it.
+    """The answers of a sample's repeats in their order; equal ones once, with their number.
 
     >>> repeats_text(["maybe", "yes", "maybe"]), repeats_text(["yes"])
     ('2 × maybe · yes', 'yes')
@@ -138,9 +145,9 @@ def _answer(record: Record, name: str) -> str:
     score = next((score for score in record.scores if score.name == name), None)
     if score is not None:
         for key in ("letters", "label"):
-            read = score.detail.get(key)
-            if isinstance(read, str) and read:
-                return read
+            parsed = score.detail.get(key)
+            if isinstance(parsed, str) and parsed:
+                return parsed
         if score.outcome != "scored":
             return score.outcome.replace("_", " ")
     return input_text(record.output.value) if record.output else "error"
@@ -149,21 +156,21 @@ def _answer(record: Record, name: str) -> str:
 def regressions_comment(runs: Sequence[StoredRun], pair: PairComparison) -> Section:
     """The first changes of a pair for a comment: the question, both answers and the key."""
     changes = changed_samples(runs, pair, most=_MOST)
-    unread = pair.unanswered
-    regressed = counted(len(pair.regressions), "regression") + _of_which(unread.regressed)
-    counts = f"{regressed}, {counted(len(pair.improvements), 'improvement')}{_of_which(unread.improved)}"
+    unanswered = pair.unanswered
+    regressed = counted(len(pair.regressions), "regression") + _of_which(unanswered.regressed)
+    counts = f"{regressed}, {counted(len(pair.improvements), 'improvement')}{_of_which(unanswered.improved)}"
     more = len(pair.regressions) + len(pair.improvements) - len(changes)
-    rest = [Sentence(f"and {more} more in the HTML report", "item")] if more else []
+    left_out = [Sentence(f"and {more} more in the HTML report", "item")] if more else []
     return Section(
         f"{pair.other_target} against {pair.baseline_target}: {counts}",
-        notes=(*(Sentence(_with_question(changed), "item") for changed in changes), *rest),
+        notes=(*(Sentence(_with_question(changed), "item") for changed in changes), *left_out),
         folded=True,
         media=MARKDOWN,
     )
 
 
-def _of_which(unread: int) -> str:
-    return f" ({unread:,} unparsed or refused)" if unread else ""
+def _of_which(unanswered: int) -> str:
+    return f" ({unanswered:,} unparsed or refused)" if unanswered else ""
 
 
 def _with_question(changed: ChangedSample) -> str:

@@ -1,4 +1,4 @@
-"""Sections of what scoring again changed: means and counts before and after, and readings by their rules."""
+"""Sections on what scoring again changed: means and counts before and after, and parsed values by rule."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rescored_section(before: RunSummary, now: RunSummary, changed: Mapping[str, 
 
 
 def changed_readings_section(changed: Sequence[tuple[str, str, str, int]]) -> Section:
-    """How many records are read otherwise after scoring again, by the rules that read them.
+    """How many records have another parsed value after scoring again, by the rules that parsed them.
 
     Args:
         changed: score, the rule before, the rule now, and the number of records.

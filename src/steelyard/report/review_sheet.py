@@ -1,7 +1,7 @@
 """The review list of a run as lines, JSON, Markdown or a CSV sheet, and filled-in verdicts as labels.
 
 The answers of a pair are shown without the names of their targets and in an order drawn by a seed, which the sheet
-holds, so that a filled-in verdict can be turned back to the run's sides.
+holds, so that a verdict can be assigned to the run's sides.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _REQUIRED: Final = ("sample", "verdict")
 _LONGEST_NUMBER: Final = 9
 _MOST_CHARACTERS: Final = 200
-"""Of a question or an option on a terminal."""
+"""Characters of a question or an option on a terminal."""
 _LONG: Final = 2000
-"""Of an answer that is to be judged, on a terminal."""
+"""Characters of an answer to judge, on a terminal."""
 
 AuthorVerdicts = Mapping[tuple[str, int], Mapping[str, str]]
 """(sample, repeat) -> author -> verdict; "" for a reply that gives no option."""
@@ -43,10 +43,10 @@ class ReviewView:
 
     Args:
         form: of the labels that they give.
-        verdicts: those that were given already.
-        show_key: show what would sway a person: the right letters of an exam, the judge's verdict on a pair.
+        verdicts: those given so far.
+        show_key: show what would influence a person: the right letters of an exam, the judge's verdict on a pair.
         seed: of the order in which the two answers of a pair are shown.
-        full: show a reply of an exam in full, not only what stands around the letters that were read.
+        full: show a reply of an exam in full, not only the text around the parsed letters.
     """
 
     form: LabelForm
@@ -71,7 +71,7 @@ class ReviewView:
 class TypedVerdict(NamedTuple):
     """A verdict as a person typed it; None withdraws.
 
-    `location` says where in a sheet it stands; `seed` drew the order in which a pair was shown; `comment` is free text.
+    `location` is its row in a sheet; `seed` drew the order in which a pair was shown; `comment` is free text.
     """
 
     sample: str
@@ -131,13 +131,13 @@ def _content_lines(entry: ReviewEntry, view: ReviewView) -> Iterator[str]:
     sides = view.sides(record)
     if view.form.kind != "choice" and not sides:
         # The first line repeats the sample's id before the question, the others are its answer and scores.
-        first, *rest = sample_lines(record)
+        first, *others = sample_lines(record)
         yield first.removeprefix(in_short(record.sample.id, 80)).strip()
-        yield from (line.removeprefix("  ") for line in rest)
+        yield from (line.removeprefix("  ") for line in others)
         return
     yield in_short(input_text(record.sample.input), _MOST_CHARACTERS)
     if not sides:
-        # Without the options nobody can say what a letter stands for.
+        # A letter has no meaning without the options.
         for at, text in enumerate(record.sample.choices):
             yield f"{chr(ord('A') + at)}. {in_short(text, _MOST_CHARACTERS)}"
         yield f"reply: {(in_short(entry.reply, _LONG) if view.full else entry.context) or '(empty)'}"
@@ -160,10 +160,10 @@ def review_section(run: Run, entries: Sequence[ReviewEntry], view: ReviewView) -
         sample, repeat = entry.key
         sides = view.sides(entry.record)
         answer = f"A: {sides[0]} / B: {sides[1]}" if sides else entry.reply
-        given = ", ".join(f"{author}: {value or NO_OPTION}" for author, value in view.of(entry).items())
+        verdicts = ", ".join(f"{author}: {value or NO_OPTION}" for author, value in view.of(entry).items())
         name = f"{sample} repeat {repeat}" if repeat else sample
         question = input_text(entry.record.sample.input)
-        rows.append(text_row(name, ", ".join(map(str, entry.reasons)), question, answer, given))
+        rows.append(text_row(name, ", ".join(map(str, entry.reasons)), question, answer, verdicts))
     counts = reason_counts(entries)
     note = ", ".join(f"{count} {key.replace('_', ' ')}" for key, count in counts.items())
     title = f"Records to review of {run.target} (run {run.id})"
@@ -229,7 +229,7 @@ def read_sheet(run: Run, path: Path) -> list[TypedVerdict]:
         texts = {name: render(value) for name, value in cells.items()}
         location = f"{path.name} row {number}: "
         if texts.get("run", run.id) not in {"", run.id}:
-            raise DataError(f"{path.name}: row {number} is of run {texts['run']}, and {run.id} was named")
+            raise DataError(f"{path.name}: row {number} is of run {texts['run']}, but {run.id} was given")
         if texts["sample"] and (texts["verdict"] or texts.get("comment")):
             repeat, seed = (_whole(name, texts.get(name, ""), location) for name in ("repeat", "seed"))
             comment = texts.get("comment", "")
@@ -245,7 +245,7 @@ def table_rows(path: Path, required: Sequence[str], expected: str) -> Iterator[t
     Args:
         path: of the file.
         required: columns that it must have.
-        expected: what these are, for the message.
+        expected: their description for the message.
 
     Raises:
         ConfigError: the file has a format that cannot be read.
@@ -293,7 +293,7 @@ class GivenBy(NamedTuple):
 
 
 def verdict_labels(run: Run, typed: Sequence[TypedVerdict], form: LabelForm, given: GivenBy) -> list[Label]:
-    """Verdicts and comments as labels, each checked against the run, so that either all can be stored or none is.
+    """Verdicts and comments as labels, all checked against the run before any is stored.
 
     Args:
         run: any run that has the samples.
@@ -340,7 +340,7 @@ def _record_of(run: Run, verdict: TypedVerdict, positions: Mapping[str, int]) ->
 
 
 def sample_id(typed: str, positions: Mapping[str, int], run: Run) -> str:
-    """The sample that is meant: a CSV file has an apostrophe in front of an id that looks like a formula.
+    """The id of the typed sample: a CSV file has an apostrophe in front of an id that looks like a formula.
 
     Raises:
         ConfigError: the run has no such sample.

@@ -1,9 +1,9 @@
-"""Which samples a page of many runs holds: all of them up to 5,000, else so many of each kind, drawn by a seed.
+"""The samples on a page: all of them up to 5,000, otherwise so many of each kind, drawn by a seed.
 
-A page of 100,000 samples is 20 MB that nobody scrolls through. What a reader looks for is there: samples that got worse
-or better, that failed, that could not be read, that are wrong; and some of the rest. Counts are of all samples: a
-profile says how many of them have the same group and the same verdicts, so that the page's script can count those of
-any group and target without having the samples.
+A page of 100,000 samples would be 20 MB, and nobody reads all of it. It shows samples that got worse or better, that
+failed, that were not parsed, that are wrong, and some of the others. Counts are of all samples: a profile holds how
+many samples have the same group and the same verdicts, so that the page's script can count those of any group and
+target without having the samples.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from steelyard.types import Outcome
 
 SampleKind = Literal["regressions", "improvements", "errors", "unparsed", "wrong", "rest"]
 KINDS: Final[tuple[SampleKind, ...]] = get_args(SampleKind)
-"""A sample is of the first kind that is true of it in any run; `unparsed` has refused ones too."""
+"""A sample is of the first kind that applies to it in any run; `unparsed` includes refused ones."""
 
 WRONG, RIGHT, UNPARSED, REFUSED, ERROR, IMPROVEMENT, REGRESSION = (1 << bit for bit in range(7))
-"""What is true of a sample in one run: bits of its mask. The page's script has the same."""
+"""States of a sample in one run, as bits of its mask; the page's script uses the same bits."""
 _SEEN: Final = 1 << 7
 """Marks a sample that a run has."""
 _BITS: Final[Mapping[SampleKind, int]] = {
@@ -40,8 +40,8 @@ class PageSize:
     """Limits on the number of samples of a page.
 
     Args:
-        most: of each kind where there are more than so many in all.
-        seed: of the draw. The same samples are drawn whatever else a run holds, and on every machine.
+        most: samples of each kind, if there are more than so many in total.
+        seed: of the draw, which is the same on every machine and whatever other samples a run has.
     """
 
     most: int = 5_000
@@ -52,7 +52,7 @@ PAGE_SIZE: Final = PageSize()
 
 
 class KindCount(NamedTuple):
-    """A kind of samples: how many of them a page shows, and how many there are."""
+    """A kind of samples: how many a page shows, and how many there are."""
 
     kind: SampleKind
     shown: int
@@ -60,7 +60,7 @@ class KindCount(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """Samples alike: their group, what is true of them in each run, and how many they are."""
+    """Samples with the same group and states: the group, the mask of each run, and their number."""
 
     group: str
     masks: tuple[int, ...]
@@ -72,9 +72,9 @@ class SampleChoice:
     """The samples that a page holds, and the counts of all.
 
     Args:
-        places: per run the places of their records, ascending.
+        places: per run the positions of their records, ascending.
         total: how many samples there are.
-        kinds: of those there are, in the order of `KINDS`.
+        kinds: those that occur, in the order of `KINDS`.
         profiles: of all samples.
     """
 
@@ -85,12 +85,12 @@ class SampleChoice:
 
 
 class ScoredRun(NamedTuple):
-    """A run with what decides of which kind its samples are.
+    """A run with what decides the kinds of its samples.
 
     Args:
         run: read once.
         score: whose verdicts count.
-        judges: whether the run judges pairs: its score is a preference, and nothing in it is right or wrong.
+        judges: whether the run judges pairs: its score is a preference, which is neither right nor wrong.
         changes: sample id -> 1 for an improvement, 2 for a regression.
     """
 
@@ -101,7 +101,7 @@ class ScoredRun(NamedTuple):
 
 
 def choose_samples(runs: Sequence[ScoredRun], size: PageSize) -> SampleChoice | None:
-    """Draw the samples of a page; None where it has room for all of them.
+    """Draw the samples of a page; None where the page shows all of them.
 
     Args:
         runs: as the page shows them; of a sample in several groups, the first run's counts.
@@ -110,17 +110,17 @@ def choose_samples(runs: Sequence[ScoredRun], size: PageSize) -> SampleChoice | 
     if sum(scored.run.done for scored in runs) <= size.most:
         return None
     samples = _NumberedSamples()
-    read = [samples.read(scored) for scored in runs]
+    read_runs = [samples.read(scored) for scored in runs]
     if len(samples.groups) <= size.most:
         return None
-    by_kind, profiles = _sorted_out(samples, [of_run.masks for of_run in read])
+    by_kind, profiles = _sorted_out(samples, [of_run.masks for of_run in read_runs])
     idents = list(samples.numbers)
     drawn = {kind: _draw(numbers, idents, size) for kind, numbers in by_kind.items()}
     chosen = frozenset(number for numbers in drawn.values() for number in numbers)
     return SampleChoice(
         places=tuple(
             tuple(sorted({no for no, number in zip(of_run.places, of_run.owners, strict=True) if number in chosen}))
-            for of_run in read
+            for of_run in read_runs
         ),
         total=len(idents),
         kinds=tuple(KindCount(kind, len(drawn[kind]), len(by_kind[kind])) for kind in KINDS if by_kind[kind]),
@@ -129,7 +129,7 @@ def choose_samples(runs: Sequence[ScoredRun], size: PageSize) -> SampleChoice | 
 
 
 class _ReadRun(NamedTuple):
-    """Per sample, by its number, the mask of a run; and per record its place and the number of its sample."""
+    """The mask of each sample by number; per record its position and the number of its sample."""
 
     masks: array[int]
     places: array[int]
@@ -137,7 +137,7 @@ class _ReadRun(NamedTuple):
 
 
 class _NumberedSamples:
-    """Numbers samples in order of first appearance: of 100,000 in two runs, texts would take 40 MB more than numbers.
+    """Numbers samples in order of first appearance: for 100,000 in two runs, ids would need 40 MB more than numbers.
 
     Attributes:
         numbers: id -> number.
@@ -150,32 +150,32 @@ class _NumberedSamples:
         self._names: dict[str, str] = {}
 
     def read(self, scored: ScoredRun) -> _ReadRun:
-        """The masks of a run and the places of its records."""
-        found = _ReadRun(array("H", bytes(2 * len(self.groups))), array("q"), array("q"))
+        """The masks of a run and the positions of its records."""
+        run = _ReadRun(array("H", bytes(2 * len(self.groups))), array("q"), array("q"))
         # A run of 100,000 records has some ten different verdicts.
-        known: dict[tuple[bool, Outcome | None, bool | None], int] = {}
+        masks: dict[tuple[bool, Outcome | None, bool | None], int] = {}
         for no, ident, group, failed, outcome, passed in scored.run.placed_verdicts(scored.score):
             verdict = (failed, outcome, passed)
-            mask = known.get(verdict)
+            mask = masks.get(verdict)
             if mask is None:
-                mask = known[verdict] = _mask(*verdict, judges=scored.judges)
+                mask = masks[verdict] = _mask(*verdict, judges=scored.judges)
             number = self.numbers.get(ident)
             if number is None:
                 number = self.numbers[ident] = len(self.groups)
                 self.groups.append(self._names.setdefault(group, group))
-                found.masks.append(0)
-            found.masks[number] |= mask | _SEEN
-            found.places.append(no)
-            found.owners.append(number)
-        for ident, way in scored.changes.items():
+                run.masks.append(0)
+            run.masks[number] |= mask | _SEEN
+            run.places.append(no)
+            run.owners.append(number)
+        for ident, change in scored.changes.items():
             number = self.numbers.get(ident)
-            if number is not None and found.masks[number] & _SEEN:
-                found.masks[number] |= IMPROVEMENT if way == 1 else REGRESSION
-        return found
+            if number is not None and run.masks[number] & _SEEN:
+                run.masks[number] |= IMPROVEMENT if change == 1 else REGRESSION
+        return run
 
 
 def _mask(failed: bool, outcome: Outcome | None, passed: bool | None, *, judges: bool) -> int:  # noqa: FBT001  # a row
-    """What is true of one record. One without the score is none of these unless it failed."""
+    """The mask of one record: without the score it is empty unless the record failed."""
     mask = ERROR if failed else 0
     if outcome == "unparsed":
         return mask | UNPARSED
@@ -190,30 +190,30 @@ def _sorted_out(
     samples: _NumberedSamples, masks: Sequence[array[int]]
 ) -> tuple[dict[SampleKind, array[int]], tuple[Profile, ...]]:
     """The numbers of the samples of each kind, and the profiles of all."""
-    alike: dict[tuple[str, tuple[int, ...]], array[int]] = {}
+    by_profile: dict[tuple[str, tuple[int, ...]], array[int]] = {}
     for number, group in enumerate(samples.groups):
-        # A sample that only later runs have is behind the last of an earlier one.
+        # The number of a sample that only later runs have is beyond the masks of an earlier run.
         of_runs = tuple([of_run[number] & ~_SEEN if number < len(of_run) else 0 for of_run in masks])
-        alike.setdefault((group, of_runs), array("q")).append(number)
+        by_profile.setdefault((group, of_runs), array("q")).append(number)
     by_kind: dict[SampleKind, array[int]] = {kind: array("q") for kind in KINDS}
-    for (_, of_runs), numbers in alike.items():
+    for (_, of_runs), numbers in by_profile.items():
         by_kind[_kind(of_runs)] += numbers
-    return by_kind, tuple(Profile(group, of_runs, len(numbers)) for (group, of_runs), numbers in alike.items())
+    return by_kind, tuple(Profile(group, of_runs, len(numbers)) for (group, of_runs), numbers in by_profile.items())
 
 
 def _kind(masks: Iterable[int]) -> SampleKind:
-    """The first kind that is true of samples with these masks."""
-    together = 0
+    """The first kind that applies to samples with these masks."""
+    bits_of_all = 0
     for mask in masks:
-        together |= mask
-    return next((kind for kind, bits in _BITS.items() if together & bits), "rest")
+        bits_of_all |= mask
+    return next((kind for kind, bits in _BITS.items() if bits_of_all & bits), "rest")
 
 
 def _draw(numbers: Sequence[int], idents: Sequence[str], size: PageSize) -> Sequence[int]:
-    """At most so many, those of the smallest hash: the draw does not depend on what other samples there are.
+    """At most `size.most` samples, those with the smallest hashes: the draw does not depend on other samples.
 
     Args:
-        numbers: of the samples that are drawn from.
+        numbers: of the samples to draw from.
         idents: of all samples, by number.
         size: how many.
     """

@@ -1,7 +1,7 @@
-"""What a page shows of a record besides its scores: steps of judges, retrieved passages, failed scores, messages.
+"""Details of a record besides its scores: steps of judges, retrieved passages, failed scores, messages.
 
-Everything is a text of the page's list of words, or the JSON text of a score's detail: the page's script shows it as
-text nodes only.
+All are texts of the page's list of words, or JSON texts of a score's detail; the page's script shows them as text
+nodes only.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ JUDGED: Final = _ONCE | {
     "bounds",
     "asked_for",
 }
-"""Keys of a score's detail that say how a judge computed it."""
+"""Keys of a score's detail on how a judge computed it."""
 EVIDENCE: Final = ("judged", "failed", "sources", "messages", "sql")
 """Columns that a page has only where a record has something in them."""
 
 _DIGEST: Final = re.compile(r"[0-9a-f]{16,64}")
 
 WordIndex = Callable[[str], int]
-"""A text -> its index among the page's words."""
+"""Gives the index of a text in the page's words."""
 
 
 class ScoreEvidence(TypedDict):
@@ -59,7 +59,7 @@ def score_evidence(scores: Sequence[Score], page_score: str, index: WordIndex) -
         page_score: the score whose verdicts the table shows.
         index: gives a text's index among the page's words.
     """
-    # Whether the page's own score passed is in a column of its own.
+    # The page's own score is in the column `passed`.
     failed = [score for score in scores if score.passed is False and score.name != page_score]
     return {"judged": _judged(scores, page_score, index), "failed": [index(score.name) for score in failed]}
 
@@ -70,7 +70,7 @@ def record_evidence(record: Record, index: WordIndex) -> tuple[list[list[int]], 
 
 
 def _messages(output: Output | None, index: WordIndex) -> list[list[Any]]:
-    """Per message of an agent who speaks, with a tool's name and whether it failed; the text; each call of a tool."""
+    """Per message of an agent: who speaks, the text, and each tool call."""
     if not _has_conversation(output):
         return []
     return [
@@ -88,7 +88,7 @@ def _has_conversation(output: Output | None) -> TypeGuard[Output]:
 
 
 def speaker(message: Mapping[str, Any]) -> str:
-    """Who speaks in a message: the role, a tool's name, and whether the tool failed."""
+    """The speaker of a message: its role, a tool's name, and whether the tool failed."""
     name = f" {cell_text(message['name'])}" if message.get("name") else ""
     return f"{cell_text(message.get('role'))}{name}{' (error)' if message.get('status') == 'error' else ''}"
 
@@ -101,7 +101,7 @@ def _call(call: Any, index: WordIndex) -> list[int]:
 def _judged(scores: Sequence[Score], page_score: str, index: WordIndex) -> list[list[int]]:
     """Per judged score its name, whether it passed (1, 0; -1 without a threshold), its label, how it was computed."""
     entries, seen = [], set()
-    # In the order in which the page shows them: its own score stands first.
+    # In the order in which the page shows them: its own score comes first.
     for score in sorted(scores, key=lambda score: score.name != page_score):
         if not JUDGED & score.detail.keys():
             continue
@@ -120,25 +120,25 @@ def verdict_name(score: Score) -> str:
     kind, label = cell_text(score.detail.get("kind")), cell_text(score.detail.get("label"))
     if score.outcome != "scored" or not label:
         return kind_text(kind) if kind else label
-    # The kind says why a verdict is what it is: "SQL incorrect (rows missing)".
+    # The kind is the reason of a verdict: "SQL incorrect (rows missing)".
     return f"{label} ({kind_text(kind)})" if kind and kind_text(kind) != label else label
 
 
 def _sources(record: Record, index: WordIndex) -> list[list[int]]:
-    """Per retrieved passage its origin, and by what it matches an expected source (`id`, `text`, ...; "" if none)."""
+    """Per retrieved passage its origin, and how it matches an expected source (`id`, `text`, ...; "" if not)."""
     sample, output = record.sample, record.output
     listed = sources_in(output.metadata) if output else []
     if output is None or not (listed or sources_in(sample.metadata)):
         return []
     labels = [source_label(source) for source in listed] + [""] * (len(output.contexts) - len(listed))
-    ways = passage_matches(record, output)
-    return [[index(label), index(way) if way in WAYS else 0] for label, way in zip(labels, ways, strict=False)]
+    matches = passage_matches(record, output)
+    return [[index(label), index(match) if match in WAYS else 0] for label, match in zip(labels, matches, strict=False)]
 
 
 def passage_matches(record: Record, output: Output) -> Sequence[str]:
-    """By what each passage matches an expected source ("" if it does not), as the scorer stored it.
+    """How each passage matches an expected source ("" if it does not), as the scorer stored it.
 
-    It is computed here where the retrieval was not scored.
+    If the retrieval was not scored, it is computed here.
     """
     n = max(len(sources_in(output.metadata)), len(output.contexts))
     scored = (score.detail.get("passages") for score in record.scores if score.name == RETRIEVAL_SCORES[0])
@@ -162,10 +162,10 @@ def expected_sources(sample: Sample, index: WordIndex) -> list[list[int]]:
 
 
 def without_sources(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata but for the sources and the messages that are shown apart."""
-    apart = {"sources"} if sources_in(metadata) else set()
-    apart |= {MESSAGES} if is_answered_conversation(metadata.get(MESSAGES)) else set()
-    return {key: value for key, value in metadata.items() if key not in apart}
+    """Metadata without the sources and messages that have columns of their own."""
+    shown_elsewhere = {"sources"} if sources_in(metadata) else set()
+    shown_elsewhere |= {MESSAGES} if is_answered_conversation(metadata.get(MESSAGES)) else set()
+    return {key: value for key, value in metadata.items() if key not in shown_elsewhere}
 
 
 def sources_in(metadata: Mapping[str, Any]) -> list[Any]:
@@ -176,7 +176,7 @@ def sources_in(metadata: Mapping[str, Any]) -> list[Any]:
 
 
 def source_label(source: Any) -> str:
-    """Where a passage is from, in words; beside them the beginning of an id that is a digest.
+    """The origin of a passage in words, with its id; an id that is a digest is cut.
 
     >>> source_label({"id": "7f", "document": "handbook.pdf", "page": 3, "start": 100, "end": 400})
     'handbook.pdf, page 3, characters 100 to 400 (7f)'

@@ -1,6 +1,6 @@
 """Judged pairs in the table of samples: both answers, and the verdict of each order.
 
-Everything is a text of the page's list of words; the page's script shows it as text nodes only.
+All are texts of the page's list of words; the page's script shows them as text nodes only.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from steelyard.report.numbers import kind_text
 from steelyard.types import Record, Score
 
 SHOWN_ELSEWHERE: Final = frozenset({"label", "orders", "side", "why", "alike", "by", "columns"})
-"""Keys of a preference's detail that have columns of their own, so that the page does not list them again."""
+"""Keys of a preference's detail that have columns of their own, which the page does not list again."""
 
 WordIndex = Callable[[str], int]
-"""A text -> its index among the page's words."""
+"""Gives the index of a text in the page's words."""
 
 
 def pair_of(record: Record, score: Score | None, index: WordIndex, names: Sequence[str]) -> list[Any]:
@@ -66,7 +66,7 @@ def _order(order: Mapping[str, Any], index: WordIndex, names: Sequence[str]) -> 
 
 
 def preferred_name(score: Score, sides: Sequence[str]) -> str:
-    """The preferred side by its target's name, or why there is none; "" where the outcome alone says it."""
+    """The preferred side by its target's name, or why there is none; "" where the outcome is enough."""
     detail = score.detail
     if score.outcome == "not_applicable":
         side = cell_text(detail.get("side"))

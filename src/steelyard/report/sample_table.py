@@ -1,17 +1,16 @@
-"""The samples of a page as compact columns of JSON, which the page's own script shows.
+"""The samples of a page as compact columns of JSON for the page's own script.
 
     samples   id, group, input, choices, key, reference, contexts, metadata: one entry per sample
-    runs      per run: sample (its index), state, value, passed (1, 0; -1 where the scorer says neither), read, span,
+    runs      per run: sample (its index), state, value, passed (1, 0; -1 where the scorer decides neither), read, span,
               reply, ...: one entry per record; judged, failed, sources and messages only where a record has something
               in them (see `sample_evidence`); sides and pair in a run that judges pairs of answers alone (see
               `sample_pairs`), answers in one that has no scores
-    all       where the page holds some of the samples only: how many there are, of which kinds, and the profiles by
+    all       only if the page holds some of the samples: how many there are, of which kinds, and the profiles from
               which its script counts all of them (see `sample_choice`)
-    words     texts that occur again and again; other columns hold their indices in this list
+    words     texts that occur repeatedly; other columns hold their indices in this list
 
-Every column stands on a line of its own, those with durations too, so that two pages of the same replies differ in
-those lines only. From 200 samples on the data are deflated, which makes them a quarter of the size: one line for the
-samples, one for the durations.
+Each column is on a line of its own, so that two pages of the same replies differ only in the lines of durations. From
+200 samples on the data are deflated to a quarter of the size: one line for the samples, one for the durations.
 """
 
 from __future__ import annotations
@@ -69,10 +68,10 @@ _RECORD_COLUMNS: Final = (
 )
 """As `_RecordReader.cells` gives them."""
 _MOST_CACHED: Final = 10_000
-"""Sets of scores whose columns are kept while the records of a run are read."""
+"""Sets of scores whose columns are cached while the records of a run are read."""
 _LETTER_A: Final = ord("A")
 _PACKED: Final = 200
-"""A page of so many samples or more has them deflated; below it, they can be read in the file."""
+"""A page with at least so many samples has them deflated; with fewer they are readable in the file."""
 _SEPARATORS: Final = frozenset(" ,、;/&|+.()")
 
 Columns = dict[str, list[Any]]
@@ -85,7 +84,7 @@ class SampleData:
     Args:
         text: the columns described above as JSON, or deflated and in base64; safe inside a `<script>` element.
         packed: whether it is deflated.
-        chance: the share that guessing reaches; None where that is not known.
+        chance: the score of guessing; None if unknown.
         choice: which samples the page holds; None where it holds all.
     """
 
@@ -107,8 +106,8 @@ def collect_samples(
     """Read every record that the page holds once.
 
     Args:
-        runs: read once each; the first gives the order of samples.
-        labels: what each run is called.
+        runs: each is read once; the first gives the order of samples.
+        labels: the name of each run.
         score: the score whose verdicts the table shows.
         share: whether its values are shown in percent.
         pairs: run id -> its comparison with the baseline, for regressions and improvements.
@@ -119,8 +118,8 @@ def collect_samples(
     changes = [{} if (pair := pairs.get(run.id)) is None else _changes(pair) for run in runs]
     sides = [sides_of(run.manifest) if is_judging(run.manifest) else None for run in runs]
     scored = [
-        ScoredRun(run, score_of(run.manifest) if judged else score, bool(judged), ways)
-        for run, judged, ways in zip(runs, sides, changes, strict=True)
+        ScoredRun(run, score_of(run.manifest) if judged else score, bool(judged), run_changes)
+        for run, judged, run_changes in zip(runs, sides, changes, strict=True)
     ]
     choice = choose_samples(scored, size)
     parts: list[Mapping[str, Any]] = []
@@ -132,7 +131,7 @@ def collect_samples(
         else:
             columns = _columns_of(records, score, samples, words)
         columns["changes"] = [
-            [samples.indices[ident], way] for ident, way in changes[at].items() if ident in samples.indices
+            [samples.indices[ident], change] for ident, change in changes[at].items() if ident in samples.indices
         ]
         role: Mapping[str, Any] = {"sides": judged} if judged else {"answers": 1} if only_answers(run.manifest) else {}
         parts.append({"name": label, **role, **columns})
@@ -150,7 +149,7 @@ def collect_samples(
 
 
 def _counts_of_all(choice: SampleChoice, size: PageSize, words: _Words) -> dict[str, Any]:
-    """What the script counts the samples with that the page does not hold."""
+    """The profiles from which the script counts samples that are not on the page."""
     return {
         "total": choice.total,
         "seed": size.seed,
@@ -159,7 +158,7 @@ def _counts_of_all(choice: SampleChoice, size: PageSize, words: _Words) -> dict[
 
 
 def _verdict_words(runs: Sequence[StoredRun], score: str) -> dict[str, str]:
-    """What passing and failing a score is called: as its scorer names 1 and 0, else right and wrong."""
+    """The words for passing and failing a score: its scorer's names of 1 and 0, else right and wrong."""
     info = next((infos[score] for run in runs if score in (infos := score_infos(run.manifest))), None)
     right, wrong = info.labels if info and info.labels else ("right", "wrong")
     return (
@@ -170,17 +169,17 @@ def _verdict_words(runs: Sequence[StoredRun], score: str) -> dict[str, str]:
 
 
 def _changes(pair: PairComparison) -> dict[str, int]:
-    """The other run's id of each sample that is an improvement (1) or a regression (2)."""
-    ways = dict.fromkeys(pair.improvements, 1) | dict.fromkeys(pair.regressions, 2)
-    return {pair.other_ids.get(ident, ident): way for ident, way in ways.items()}
+    """1 for each improvement and 2 for each regression, by the sample's id in the other run."""
+    changes = dict.fromkeys(pair.improvements, 1) | dict.fromkeys(pair.regressions, 2)
+    return {pair.other_ids.get(ident, ident): change for ident, change in changes.items()}
 
 
 def chance_of(samples: Iterable[Sample], *, of_all: bool = True) -> float | None:
-    """The share that guessing reaches, where every sample has options and one right letter; else None.
+    """The score of guessing if every sample has options and one right letter; else None.
 
     Args:
         samples: those of the page.
-        of_all: False where there are others: it is then known only if all samples have as many options.
+        of_all: False if there are other samples: the score is then known only if the number of options is constant.
 
     >>> chance_of([Sample("1", "?", "A", choices=("x", "y")), Sample("2", "?", "B", choices=("x", "y", "z", "w"))])
     0.375
@@ -196,7 +195,7 @@ def chance_of(samples: Iterable[Sample], *, of_all: bool = True) -> float | None
 
 
 def key_of(sample: Sample) -> list[int]:
-    """Places of the right options, 0-based; empty where the reference does not name options by letters.
+    """0-based indices of the right options; empty where the reference does not name options by letters.
 
     >>> key_of(Sample("1", "?", "A, C", choices=("x", "y", "z")))
     [0, 2]
@@ -226,7 +225,7 @@ class _Words:
 
 
 class _Samples:
-    """The distinct samples of all runs, in order of first appearance; of two versions of one, the first is shown."""
+    """The distinct samples of all runs, in order of first appearance; of two versions the first is shown."""
 
     def __init__(self) -> None:
         self.indices: dict[str, int] = {}
@@ -264,7 +263,7 @@ def _columns_of(records: Iterable[Record], score: str, samples: _Samples, words:
 
 
 class _ScoreCells(NamedTuple):
-    """The columns that the scores of a record decide; `span` in characters, None where nothing is marked."""
+    """The columns from the scores of a record; `span` is in characters, None where nothing is marked."""
 
     state: int
     value: float | None
@@ -282,16 +281,16 @@ class _ScoreCells(NamedTuple):
 
 
 class _RecordReader:
-    """Makes columns of the records of one run.
+    """Makes columns from the records of one run.
 
-    A store that reads many records gives equal scores as one object: what is shown of them is then worked out once.
+    A store that reads many records gives equal scores as one object, so their columns are cached by object.
     """
 
     def __init__(self, score: str, samples: _Samples, words: _Words) -> None:
         self._score = score
         self._samples = samples
         self._words = words
-        # The scores are kept beside their columns, so that no other object can get the id of one of them.
+        # The scores are stored with their columns, so that no other object can get the id of one of them.
         self._cells: dict[tuple[int, ...], tuple[Sequence[Score], _ScoreCells]] = {}
 
     def cells(self, record: Record) -> tuple[Any, ...]:
@@ -341,8 +340,8 @@ class _RecordReader:
         words = self._words
         score = next((other for other in scores if other.name == self._score), None)
         detail = score.detail if score else {}
-        # A judge's columns for data frames repeat its reasoning, which stands on the page as the score's reason.
-        apart = _SHOWN_APART | JUDGED | {"columns"} if JUDGED & detail.keys() else _SHOWN_APART
+        # A judge's columns for data frames repeat its reasoning, which the page shows as the score's reason.
+        shown_elsewhere = _SHOWN_APART | JUDGED | {"columns"} if JUDGED & detail.keys() else _SHOWN_APART
         return _ScoreCells(
             state=OUTCOME_CODES[score.outcome] if score else _MISSING,
             value=None if score is None or score.value is None else round(score.value, 6),
@@ -352,7 +351,7 @@ class _RecordReader:
             confidence=words.index(cell_text(detail.get("confidence"))),
             kind=words.index(verdict_name(score) if score else ""),
             reason=words.index(score.reason if score else ""),
-            detail=words.index(_json_text({key: value for key, value in detail.items() if key not in apart})),
+            detail=words.index(_json_text({key: value for key, value in detail.items() if key not in shown_elsewhere})),
             others=[self._other(other) for other in scores if other is not score],
             span=detail.get("span") if isinstance(detail.get("span"), list) else None,
             **score_evidence(scores, self._score, words.index),
@@ -366,7 +365,7 @@ class _RecordReader:
 def _pair_columns(
     records: Iterable[Record], manifest: Mapping[str, Any], sides: Sequence[str], samples: _Samples, words: _Words
 ) -> Columns:
-    """The columns of a judging run: its output is the two answers, its verdict the side that was preferred."""
+    """The columns of a judging run: its output is the two answers, its verdict the preferred side."""
     name, pairs, kinds = score_of(manifest), [], []
 
     def records_without_output() -> Iterator[Record]:
@@ -389,12 +388,12 @@ def _without_shown(score: Score) -> Score:
 
 
 def _passed(score: Score | None) -> int:
-    """1 and 0 as the scorer says; -1 where it says neither: a value alone is not a verdict."""
+    """1 and 0 as the scorer decided; -1 without a decision: a value alone is not a verdict."""
     return -1 if score is None or score.passed is None else int(score.passed)
 
 
 def _call(stage: str, reply: Reply, shown: str, words: _Words) -> list[Any]:
-    """One call: stage, text (0 where it is the output itself), tokens in and out, finish, faults on the way."""
+    """One call: stage, text (0 where it is the output itself), tokens in and out, finish, faults of its attempts."""
     text = 0 if stage == "target" and reply.text == shown else reply.text
     faults = ", ".join(attempt.fault for attempt in reply.attempts if attempt.fault)
     usage = reply.usage
@@ -411,7 +410,7 @@ def _json_text(value: Mapping[str, Any]) -> str:
 
 
 def _utf16(text: str, span: Sequence[int] | None) -> list[int] | int:
-    """A span of characters as a span of the units that JavaScript counts; 0 where there is none."""
+    """A span of characters as a span of UTF-16 units for JavaScript; 0 where there is none."""
     if span is None or len(span) != 2:
         return 0
     if text.isascii():

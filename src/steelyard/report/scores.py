@@ -45,10 +45,10 @@ from steelyard.report.section import (
 from steelyard.report.targets import all_shares, mean_point, score_domain
 
 _ROUNDED: Final = "count at the nearest one, a half at the upper"
-"""How a histogram of whole values counts others."""
+"""How a histogram of whole values counts other values."""
 _WITHOUT_VALUE: Final = ("unparsed", "refused", "not applicable", "errors")
 _RARE: Final = ("not applicable", "errors")
-"""Rows of a histogram that are shown where there is something to count."""
+"""Rows of a histogram that are shown only if they are not zero."""
 _NOTHING: Final = TableCell(MISSING)
 
 
@@ -70,22 +70,22 @@ def scores_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Se
 
 
 def _first_in_markdown(sections: Iterable[Section]) -> Iterator[Section]:
-    """Sections of which a comment shows the first here, and the others at its end where they fit."""
+    """The sections; a comment shows only the first here, and the others at its end if they fit."""
     for position, section in enumerate(sections):
         yield section if position == 0 else replace(section, media=HTML | TERMINAL)
 
 
 def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """Every score's mean: with its counts for one run, a column per run for several; nothing of a lone score."""
-    every = list(dict.fromkeys(score.name for summary in summaries for score in summary.own_scores))
-    if len(every) < 2:
+    """Every score's mean: with its counts for one run, a column per run for several; empty for a single score."""
+    all_names = list(dict.fromkeys(score.name for summary in summaries for score in summary.own_scores))
+    if len(all_names) < 2:
         return Section("")
-    names = [name for name in every if _applies_to_any(summaries, name)]
-    none = [score_phrase(name) for name in every if name not in names]
-    notes = sentences([f"not applicable to any record: {', '.join(none)}"] if none else [])
+    names = [name for name in all_names if _applies_to_any(summaries, name)]
+    not_applicable = [score_phrase(name) for name in all_names if name not in names]
+    notes = sentences([f"not applicable to any record: {', '.join(not_applicable)}"] if not_applicable else [])
     if len(summaries) == 1:
         scores = [score for score in summaries[0].own_scores if score.name in names]
-        table = _said_once(_counts_table("score", "mean", scores, named=True), [score.name for score in scores])
+        table = _merged_rows(_counts_table("score", "mean", scores, named=True), [score.name for score in scores])
         return Section("Every score", table, notes=tuple(notes))
     shares = {name: all_shares(summaries, name) for name in names}
     rows = tuple(
@@ -95,24 +95,24 @@ def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section
         )
         for name in names
     )
-    caption = "Means with 95 % CI; n is what they are over"
+    caption = "Means with 95 % CI; n is the number of records in each"
     columns = _run_columns("score", labels)
-    # Scores whose verdicts have names are what people hold against each other; of others a chart says no more.
+    # People compare scores whose verdicts have names; for others a chart would add nothing.
     chart = score_chart(summaries) if any(summary.labels for summary in summaries) else None
-    return Section("Scores by run", _said_once(SectionTable(columns, rows, caption), names), chart, tuple(notes))
+    return Section("Scores by run", _merged_rows(SectionTable(columns, rows, caption), names), chart, tuple(notes))
 
 
-def _said_once(table: SectionTable, names: Sequence[str]) -> SectionTable:
-    """The table with one row for all scores of one question that have the same figures.
+def _merged_rows(table: SectionTable, names: Sequence[str]) -> SectionTable:
+    """The table with one row for all scores of `SAME_QUESTION` that have the same figures.
 
     Args:
         table: a row per score.
         names: of the scores.
     """
     rows: list[tuple[TableCell, ...]] = []
-    places: dict[tuple[TableCell, ...], int] = {}
+    first_rows: dict[tuple[TableCell, ...], int] = {}
     for name, row in zip(names, table.rows, strict=True):
-        at = places.get(row[1:]) if name in SAME_QUESTION else None
+        at = first_rows.get(row[1:]) if name in SAME_QUESTION else None
         if at is None:
             rows.append(row)
         else:
@@ -120,17 +120,17 @@ def _said_once(table: SectionTable, names: Sequence[str]) -> SectionTable:
             same = f"{head.more}, {score_phrase(name)}" if head.more else f"and {score_phrase(name)}"
             rows[at] = (replace(head, more=same, short=f"{head.short}, {name}"), *row[1:])
         if name in SAME_QUESTION:
-            places.setdefault(row[1:], len(rows) - 1)
+            first_rows.setdefault(row[1:], len(rows) - 1)
     return replace(table, rows=tuple(rows))
 
 
 def _applies_to_any(summaries: Sequence[RunSummary], score: str) -> bool:
-    """Whether a score applies to a record of any run; of one that does not, tables and charts would be dashes."""
-    return any(applies(given) for summary in summaries if (given := summary.score(score)) is not None)
+    """Whether a score applies to a record of any run; otherwise tables and charts would be empty."""
+    return any(applies(found_score) for summary in summaries if (found_score := summary.score(score)) is not None)
 
 
 def _scale_charts(summaries: Sequence[RunSummary]) -> list[Section]:
-    """A chart per scale other than a share's, which the bars of shares leave out: a correlation is in -1 to 1."""
+    """A chart per scale other than a share's, such as -1 to 1 of a correlation, which the bars of shares leave out."""
     names = dict.fromkeys(score.name for summary in summaries for score in summary.own_scores)
     by_scale: dict[tuple[float, float], list[str]] = {}
     for name in names:
@@ -187,9 +187,9 @@ def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, 
         named: whether lines are named by the score, or by the group.
     """
     bounds = PAGES if any(score.missing_bounds for score in scores) else frozenset()
-    # Lines of one score are counted alike; each of several scores by itself.
+    # Lines of one score are all counts or none; with several scores each line has its own form.
     rates = [is_rate([score]) for score in scores] if named else [is_rate(scores)] * len(scores)
-    # Groups that a score does not apply to are rare; of scores side by side that is what tells them apart.
+    # Groups that a score does not apply to are rare, but several scores often differ in it.
     not_applicable = EVERYWHERE if named or any(score.not_applicable for score in scores) else frozenset()
     columns = (
         TableColumn(head.capitalize() if named else head, "name", head),
@@ -241,7 +241,7 @@ def verdict_names(summaries: Sequence[RunSummary], score: str) -> list[str]:
 
 
 def _verdict_share(summary: RunSummary, score: str, verdict: str) -> tuple[int, float]:
-    """How many records got a verdict, and which share of those that got one; 0 and 0 where there is none."""
+    """How many records got a verdict, and their share of those with any verdict; 0 and 0 where there is none."""
     counts = summary.labels.get(score, {})
     n = counts.get(verdict, 0)
     return n, n / sum(counts.values()) if counts else 0.0
@@ -276,7 +276,9 @@ def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) 
 
 
 def _contingency_of(summary: RunSummary, pair: tuple[str, str]) -> ContingencyTable | None:
-    return next((one for one in summary.contingency_tables if (one.rows_score, one.columns_score) == pair), None)
+    return next(
+        (table for table in summary.contingency_tables if (table.rows_score, table.columns_score) == pair), None
+    )
 
 
 def _contingency_cell(table: ContingencyTable | None, at: int) -> TableCell:
@@ -317,7 +319,7 @@ def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Itera
 
 
 def further_histograms_section(summaries: Sequence[RunSummary]) -> Section:
-    """The histograms that a comment has room for after all else: all but the first."""
+    """All histograms but the first, for the end of a comment."""
     _, *further = [*_histograms(summaries, run_labels(summaries)), Section("")]
     return Section(
         "",
@@ -345,7 +347,7 @@ def _bin_labels(summaries: Sequence[RunSummary], score: str) -> list[str]:
 
 
 def _bin_share(histogram: Histogram | None, at: int) -> tuple[int, float]:
-    """How many records are in a bin, and which share of those scored; 0 and 0 where there is none."""
+    """How many records are in a bin, and their share of those scored; 0 and 0 where there is none."""
     if histogram is None or at >= len(histogram.bins):
         return 0, 0.0
     n = histogram.bins[at][1]
@@ -365,7 +367,7 @@ def _bin_link(summary: RunSummary, score: str, at: int) -> ConditionLink | None:
     if histogram is None or at >= len(histogram.bins) or not histogram.bins[at][1] or set(score) & set('=!<>"'):
         return None
     edges = [low - 0.5 if histogram.whole_values else low for low, _ in histogram.bins]
-    # A value outside the scale counts at its end.
+    # A value outside the scale counts in the first or last bin.
     above = f"{score} >= {edges[at]:g}" if at else ""
     below = f"{score} < {edges[at + 1]:g}" if at + 1 < len(edges) else ""
     return ConditionLink(summary.run, " and ".join(filter(None, (above, below))))
@@ -393,7 +395,7 @@ def groups_section(
     section = _groups_of(summaries, labels, score)
     media = PAGES if len(summaries) > 1 or not alone else EVERYWHERE
     if section.table and len(section.table.rows) == 1:
-        media -= MARKDOWN  # one group is the whole, and a comment has no room to say it twice
+        media -= MARKDOWN  # one group is the whole run, which a comment shows already
     notes = tuple(sentences(macro_sentences(summaries, labels, score), media=HTML)) if section else ()
     return replace(section, notes=notes, key="groups", media=media)
 
@@ -401,13 +403,13 @@ def groups_section(
 def further_groups_section(
     summaries: Sequence[RunSummary], labels: Sequence[str], score: str, *, on_terminal: Collection[str] = ()
 ) -> Section:
-    """Every score but the page's by category.
+    """All scores except the page's, by category.
 
     Args:
         summaries: of the runs that have scores.
         labels: what the page calls them.
         score: the page's.
-        on_terminal: the scores that a terminal shows too; it has no room for all.
+        on_terminal: the scores that a terminal shows too.
     """
     names = dict.fromkeys(name for summary in summaries for name in summary.groups)
     further = [name for name in names if name != score and _applies_to_any(summaries, name)]
@@ -429,7 +431,7 @@ def further_groups_section(
 
 
 def _repeats(name: str, table: SectionTable | None, own: SectionTable | None) -> bool:
-    """Whether a table by groups has the figures of the page's score, which asks the same."""
+    """Whether a table by groups has the same figures as that of the page's score."""
     return name in SAME_QUESTION and table is not None and own is not None and table.rows == own.rows
 
 
@@ -442,13 +444,13 @@ def _groups_of(summaries: Sequence[RunSummary], labels: Sequence[str], score: st
 def breakdowns_section(
     summaries: Sequence[RunSummary], labels: Sequence[str], score: str, *, alone: bool = True
 ) -> Section:
-    """Scores by the keys that the suite breaks them down by, file and sheet of the dataset among them.
+    """Scores by the breakdown keys of the suite, including file and sheet of the dataset.
 
     Args:
         summaries: of the runs that have scores.
         labels: what the page calls them.
-        score: the page's, which stands first and is shown open.
-        alone: whether the page shows no other run, so that a terminal has room for every breakdown.
+        score: the page's, which comes first and is not folded.
+        alone: whether the page shows no other run, so that a terminal shows every breakdown.
     """
     single = len(summaries) == 1 and alone
     keys = list(dict.fromkeys(key for summary in summaries for key in summary.breakdowns))
@@ -468,7 +470,7 @@ def breakdowns_section(
                     table,
                     detail=not (key in origins and name == score),
                     folded=name != names[0],
-                    # A comment has room for the page's own score.
+                    # A comment shows only the first score.
                     media=(PAGES if name == names[0] else HTML) | (TERMINAL if on_terminal else frozenset()),
                 )
             )
@@ -491,7 +493,7 @@ def _group_table(
     rate = is_rate([group for groups in groups_of for group in groups])
     cells = {name: [_group_cell(groups.get(name), rate=rate) for groups in by_name] for name in names}
     rows = tuple((TableCell(name), *of_runs) for name, of_runs in cells.items())
-    caption = f"{score_title(score)}: means with 95 % CI, and what they are over"
+    caption = f"{score_title(score)}: means with 95 % CI, and their n"
     return SectionTable(_run_columns(f"{score} by {head}", labels, head), rows, caption)
 
 
@@ -557,8 +559,8 @@ def score_chart(summaries: Sequence[RunSummary]) -> RowChart | None:
 
     None where fewer than two scores are shares of something in every run.
     """
-    every = dict.fromkeys(score.name for summary in summaries for score in summary.own_scores)
-    scores = [name for name in every if all_shares(summaries, name) and _applies_to_any(summaries, name)]
+    names = dict.fromkeys(score.name for summary in summaries for score in summary.own_scores)
+    scores = [name for name in names if all_shares(summaries, name) and _applies_to_any(summaries, name)]
     if len(scores) < 2:
         return None
     cells = []

@@ -1,13 +1,13 @@
-"""The content of a page, independent of its format: every feature builds Sections, and each renderer shows these.
+"""The content of a page, independent of its format: features build Sections, and renderers show them.
 
 Section         a title with a table, a chart and sentences, and sections inside it
 SectionTable    `TableColumn`s and rows of `TableCell`s: a renderer aligns, escapes, cuts and folds
 Sentence        a conclusion, a warning, a note, a fact
-KeyFigure       what a page concludes of a run or of a pair of runs, as one figure with its sentence
-SampleLink      samples that a count is of, which a page may lead to
+KeyFigure       the conclusion on a run or on a pair of runs, as one figure with its sentence
+SampleLink      the samples of a count, which a page may link to
 
-The renderers are `terminal`, `markdown`, `html` and `section_json`. A builder never escapes, aligns or cuts: that is
-the renderers' part. Where a medium has no room for a section, a column or a sentence, it lists the media that show it.
+The renderers are `terminal`, `markdown`, `html` and `section_json`. Only renderers escape, align and
+cut text. Sections, columns and sentences that not every medium has space for list the media that show them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from steelyard.types import Json
 
 Medium = Literal["terminal", "markdown", "html"]
 _NOTHING: Final = frozenset({"", "–"})
-"""Texts of a cell that say nothing."""
+"""Texts of empty cells."""
 EVERYWHERE: Final[frozenset[Medium]] = frozenset({"terminal", "markdown", "html"})
 PAGES: Final[frozenset[Medium]] = frozenset({"markdown", "html"})
-"""Not on a terminal, whose 80 columns or 24 lines have no room for it."""
+"""Everywhere except on a terminal of 80 columns and 24 lines."""
 HTML: Final[frozenset[Medium]] = frozenset({"html"})
 TERMINAL: Final[frozenset[Medium]] = frozenset({"terminal"})
 MARKDOWN: Final[frozenset[Medium]] = frozenset({"markdown"})
@@ -39,12 +39,12 @@ LinkedOutcome = Literal["regression", "improvement", "both right", "both wrong",
 
 @dataclass(frozen=True, slots=True)
 class SampleLink:
-    """Samples of a run that a page may lead to; each renderer knows an address for them, or has none.
+    """Samples of a run that a page may link to, if its renderer has an address for them.
 
     Args:
         run: its id.
-        outcome: what became of the samples.
-        against: id of the baseline for what changed between two runs.
+        outcome: of the samples.
+        against: id of the baseline, for changes between two runs.
     """
 
     run: str
@@ -54,12 +54,12 @@ class SampleLink:
 
 @dataclass(frozen=True, slots=True)
 class RunLink:
-    """A run that a page may lead to, or its comparison with a baseline.
+    """A run that a page may link to, or its comparison with a baseline.
 
     Args:
         run: its id.
-        against: id of the baseline; "" leads to the run.
-        score: that is compared; "" for the runs' own.
+        against: id of the baseline; "" links to the run.
+        score: the compared one; "" for the runs' primary score.
     """
 
     run: str
@@ -69,7 +69,7 @@ class RunLink:
 
 @dataclass(frozen=True, slots=True)
 class RecordLink:
-    """A record that a page may lead to.
+    """A record that a page may link to.
 
     Args:
         run: its id.
@@ -85,16 +85,16 @@ PageLink = SampleLink | RunLink | RecordLink | ConditionLink
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """What a page concludes of a run or of a pair of runs.
+    """The conclusion of a page on a run or on a pair of runs.
 
     Args:
-        name: of the run, or of both.
+        name: of the run, or of both runs.
         figure: with its unit; a dash where there is none.
         state: of the conclusion; `value` where nothing was compared.
         words: the state in words; "" where nothing was compared.
-        sentence: what may be concluded; not again what stands beside the figure.
-        baseline: the name of the run that it was compared with; "" where nothing was.
-        interval: of the figure, with its level, shown beside it; "" where the sentence has it.
+        sentence: what may be concluded, without repeating the figure.
+        baseline: name of the run that it was compared with; "" where nothing was compared.
+        interval: of the figure, with its level, shown beside it; "" where the sentence contains it.
     """
 
     name: str
@@ -115,9 +115,9 @@ class TableColumn:
         kind: a `name` is the heading of its row and is shortened where lines are too long; a `number` is never cut; a
             `remark` may be long, so that a terminal shows it below its row.
         short: the heading on a terminal; "" is the title.
-        series: whether it is one of several columns alike, one per run; where there is no room, the last are left out.
+        series: whether it is one of several similar columns, one per run; the last are left out first.
         media: where it is shown.
-        count: whether it counts what is rare, so that a page names it where it has nothing but zeros.
+        count: whether it counts rare cases, so that a page only lists its title if all its cells are zero.
     """
 
     title: str
@@ -130,15 +130,15 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """One cell of a table, its number formatted as everywhere else on the page.
+    """One cell of a table, with its number as text.
 
     Args:
-        text: what every place has room for.
+        text: shown in every medium.
         more: additional text, shown smaller or in brackets; it may be several phrases with commas.
         short: replaces `text` and `more` on a terminal; "" is `text (more)`.
-        strong: whether it is emphasised, as the headline figure is.
+        strong: whether it is emphasised like a headline figure.
         value: the number behind the text, for JSON; None where there is none.
-        link: the samples that it counts, or the run or record that it names.
+        link: the samples that it counts, or its run or record.
         tag: one word that marks its row on a page: "baseline".
     """
 
@@ -157,8 +157,8 @@ class SectionTable:
 
     Args:
         columns: at least one.
-        rows: as many cells each as there are columns.
-        caption: what the figures are and what they are over, one phrase.
+        rows: each with a cell per column.
+        caption: a phrase on the figures and on the records that they are computed from.
         layout: `rows`; `histogram` (a row per value, a column per run), which may be shown on its side or as bars;
             `tiles` (name, count, meaning), which may be shown as one line.
     """
@@ -169,7 +169,7 @@ class SectionTable:
     layout: TableLayout = "rows"
 
     def within(self, medium: Medium, *, most_series: int | None = None) -> SectionTable:
-        """The same table with the columns that a medium shows, and at most so many of a series."""
+        """The same table with the columns that a medium shows, and at most `most_series` of a series."""
         shown, series = [], 0
         for at, column in enumerate(self.columns):
             series += column.series
@@ -179,7 +179,7 @@ class SectionTable:
         return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in shown) for row in self.rows))
 
     def without_zeros(self) -> SectionTable:
-        """The same table without counts that are 0 in every row; its caption names them, as 0 is a figure too."""
+        """The same table without counts that are 0 in every row; its caption lists them, as 0 is a result too."""
         zeros = [
             at
             for at, column in enumerate(self.columns)
@@ -188,19 +188,19 @@ class SectionTable:
         if not zeros:
             return self
         names = ", ".join(self.columns[at].title for at in zeros)
-        kept = [at for at in range(len(self.columns)) if at not in zeros]
+        others = [at for at in range(len(self.columns)) if at not in zeros]
         return replace(
             self,
-            columns=tuple(self.columns[at] for at in kept),
-            rows=tuple(tuple(row[at] for at in kept) for row in self.rows),
+            columns=tuple(self.columns[at] for at in others),
+            rows=tuple(tuple(row[at] for at in others) for row in self.rows),
             caption=f"{self.caption}{'; ' if self.caption else ''}none: {names}",
         )
 
     def without_empty(self) -> SectionTable:
-        """The same table without columns in which no row says anything; names, and the columns of runs, stay."""
+        """The same table without empty columns, except names and the columns of runs."""
         if self.layout != "rows" or not self.rows:
             return self
-        kept = [
+        non_empty_columns = [
             at
             for at, column in enumerate(self.columns)
             if column.kind == "name"
@@ -209,12 +209,12 @@ class SectionTable:
         ]
         return replace(
             self,
-            columns=tuple(self.columns[at] for at in kept),
-            rows=tuple(tuple(row[at] for at in kept) for row in self.rows),
+            columns=tuple(self.columns[at] for at in non_empty_columns),
+            rows=tuple(tuple(row[at] for at in non_empty_columns) for row in self.rows),
         )
 
     def on_its_side(self) -> SectionTable:
-        """A histogram with a row per run and a column per value, so that it takes a line per run."""
+        """A histogram with a row per run and a column per value, so that each run needs one line."""
         columns = (TableColumn("target", "name"), *(TableColumn(row[0].text) for row in self.rows))
         rows = tuple(
             (TableCell(column.title), *(row[at] for row in self.rows))
@@ -228,15 +228,16 @@ class Sentence:
     """One sentence or phrase of a section.
 
     Args:
-        text: it may quote anything.
-        kind: `conclusion`; `alarm`: figures are likely wrong or incomplete; `warning`: a reservation; `note`: more to
-            know; `fact`: a figure with its name; `item`: an entry of a list; `rule`: of a gate, its state as term.
+        text: may quote any text.
+        kind: `conclusion`; `alarm`: figures are likely wrong or incomplete; `warning`: a reservation; `note`: further
+            information; `fact`: a figure with its name; `item`: an entry of a list; `rule`: of a gate, with its state
+            as term.
         term: the name of a fact.
         media: where it is shown.
-        changes: of a word diff its pieces (`same`, `removed` or `added`, text), which a page marks up; `text` has the
-            same for media without markup.
-        tone: whether it is good or bad news, or cannot tell; a terminal colours it.
-        link: where the term of a fact leads.
+        changes: the pieces of a word diff (`same`, `removed` or `added`, text), which a page marks up; `text` is the
+            version for media without markup.
+        tone: good, bad or unclear news, for the colour on a terminal.
+        link: target of a fact's term.
     """
 
     text: str
@@ -258,9 +259,9 @@ class Section:
     """One part of a page.
 
     Args:
-        title: its heading; "" where it continues the section around it.
+        title: its heading; "" if it continues the enclosing section.
         table: None where it has none.
-        chart: shown below the table where the medium draws.
+        chart: shown below the table by media that draw charts.
         notes: sentences, in order.
         figures: the page's conclusions, shown large.
         parts: sections inside it, in order.
@@ -299,7 +300,7 @@ def sentences(
 
 
 def text_row(*texts: str) -> tuple[TableCell, ...]:
-    """A row of cells that hold nothing but these texts."""
+    """A row of cells with only these texts."""
     return tuple(TableCell(text) for text in texts)
 
 
@@ -325,7 +326,7 @@ def _section_json(section: Section) -> dict[str, Json]:
 
 
 def _cell_json(cell: TableCell) -> Json:
-    """A plain text where there is nothing more to a cell."""
+    """The cell as an object, or as a plain text if it has nothing else."""
     more: dict[str, Json] = {"more": cell.more} if cell.more else {}
     value: dict[str, Json] = {} if cell.value is None else {"value": cell.value}
     return {"text": cell.text, **more, **value} if more or value else cell.text

@@ -1,7 +1,7 @@
 """Shows generated SQL: both queries with what differs, and the first rows of both results side by side.
 
 The values come from the record alone: `Score.detail["results"]` holds the rows that the scorer kept (see
-`steelyard.sql.shown_rows`), the queries are the sample's reference and the SQL that was read from the reply.
+`steelyard.sql.shown_rows`), the queries are the sample's reference and the SQL parsed from the reply.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _RESULT_SCORES: Final = ("result", "execution_accuracy")
 _SQL_SCORES: Final = ("format", *_RESULT_SCORES)
-"""Scores whose detail holds the SQL that was read from the reply."""
+"""Scores whose detail holds the SQL parsed from the reply."""
 _ENGINES: Final[Mapping[str, EngineName]] = {"DuckDB": "duckdb"}
 _MOST_ROWS: Final = 4
 _MOST_CHANGED: Final = 6
@@ -30,7 +30,7 @@ _WIDTH: Final = 78
 _INDENT: Final = "    "
 
 WordIndex = Callable[[str], int]
-"""A text -> its index among the page's words."""
+"""Gives the index of a text in the page's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,12 @@ class ShownResult:
 
 @dataclass(frozen=True, slots=True)
 class SqlEvidence:
-    """What a record holds of its queries and their results.
+    """The queries of a record and their results.
 
     Args:
         expected: the reference query in lines; () where the reference is not SQL.
         predicted: the query of the reply in lines; () where there is none.
-        reference: the reference's result; None where nothing was kept of it.
+        reference: the reference's result; None where none is stored.
         returned: the prediction's; None where its query failed.
         score: the name of the score that compared them; "" for none.
     """
@@ -147,18 +147,18 @@ def _plain(line: SqlLine) -> str:
 
 
 def _side_by_side(reference: ShownResult, returned: ShownResult | None) -> Iterator[str]:
-    """Rows of both results in one line each, as far as 80 columns go."""
+    """Rows of both results side by side, cut to 80 columns."""
     left = _grid(reference)
     right = _grid(returned) if returned is not None else []
     room = (_WIDTH - len(_INDENT)) // 2 - 1
     width = min(room, max(map(_columns_of, left)))
-    for one, other in zip_longest(left, right, fillvalue=""):
-        beside = f" | {_fit(other, _WIDTH - len(_INDENT) - width - 3)}" if right else ""
-        yield f"{_INDENT}{_fit(one, width)}{beside}".rstrip()
+    for left_line, right_line in zip_longest(left, right, fillvalue=""):
+        beside = f" | {_fit(right_line, _WIDTH - len(_INDENT) - width - 3)}" if right else ""
+        yield f"{_INDENT}{_fit(left_line, width)}{beside}".rstrip()
 
 
 def _grid(result: ShownResult) -> list[str]:
-    """A result as aligned lines: a head, then a row each; rows between that are not shown leave a line of dots."""
+    """A result as aligned lines: a head and a line per row; a line of dots stands for rows that are not shown."""
     head = ["row", *(name or str(number + 1) for number, name in enumerate(result.columns))]
     body: list[list[str]] = []
     last = 0
@@ -186,7 +186,7 @@ def _pad(text: str, width: int) -> str:
 
 
 def _fit(text: str, width: int) -> str:
-    """A text of exactly so many terminal columns, cut with an ellipsis where it is longer."""
+    """A text padded to `width` terminal columns, or cut with an ellipsis where it is longer."""
     if _columns_of(text) > width:
         while _columns_of(text) > width - 1:
             text = text[:-1]
@@ -195,7 +195,7 @@ def _fit(text: str, width: int) -> str:
 
 
 def results_table(evidence: SqlEvidence) -> SectionTable | None:
-    """Both results side by side, a row each; cells that differ are strong. None where no rows were kept."""
+    """Both results side by side, a row each; cells that differ are strong. None where no rows are stored."""
     reference, returned = evidence.reference, evidence.returned
     if reference is None:
         return None
@@ -206,9 +206,15 @@ def results_table(evidence: SqlEvidence) -> SectionTable | None:
             TableColumn(f"returned {name or number}", "text") for number, name in enumerate(returned.columns, 1)
         ]
     rows = []
-    for one, other in zip_longest(reference.rows, returned.rows if returned is not None else ()):
-        numbers = [str(row.number) for row in (one, other) if row is not None]
-        rows.append((TableCell(" / ".join(dict.fromkeys(numbers))), *_cells(one, reference), *_cells(other, returned)))
+    for expected_row, returned_row in zip_longest(reference.rows, returned.rows if returned is not None else ()):
+        numbers = [str(row.number) for row in (expected_row, returned_row) if row is not None]
+        rows.append(
+            (
+                TableCell(" / ".join(dict.fromkeys(numbers))),
+                *_cells(expected_row, reference),
+                *_cells(returned_row, returned),
+            )
+        )
     return SectionTable(tuple(columns), tuple(rows), "first rows of both results; cells that differ are marked")
 
 
@@ -259,16 +265,16 @@ def wrong_results_section(records: Iterable[Record], *, most: int = 2) -> Sectio
     """The first wrong results of a run for Markdown: the reason, both queries line by line, and their rows.
 
     Args:
-        records: of the run, read until enough are found.
+        records: of the run; read until there are enough wrong ones.
         most: how many samples.
     """
     parts = []
     for record in records:
         evidence = sql_evidence(record)
-        score = next((s for s in record.scores if s.name == evidence.score and s.passed is False), None)
+        score = next((score for score in record.scores if score.name == evidence.score and score.passed is False), None)
         if score is None or evidence.reference is None:
             continue
-        # A comment has little room: what is the same in both stands on the page.
+        # A comment leaves out equal lines, which the page shows.
         changed = [line for line in _diff_lines(evidence) if not line.startswith(" ")] if evidence.expected else []
         notes = tuple(Sentence(line, "item") for line in changed[:_MOST_CHANGED])
         title = f"{record.sample.id}: {score.reason}"

@@ -29,11 +29,11 @@ _LEFT_OUT: Final = {
     "no_answer": "without an answer of a side",
     "unparsed": "unparsed",
     "refused": "refused by the judge",
-    "not_applicable": "with nothing to go by",
+    "not_applicable": "not applicable",
     "errors": "failed",
 }
 _MOST_IN_MATRIX: Final = 8
-"""Targets whose matrix fits a terminal."""
+"""A matrix of at most so many targets fits on a terminal."""
 _ROUND: Final = 20
 """Elo points to which the axis of ratings is rounded."""
 
@@ -42,14 +42,14 @@ def standings_section(standings: Standings | None) -> Section:
     """Ranks, ratings, targets that cannot be told apart, and win rates of each pair; empty without standings."""
     if standings is None:
         return Section("Standings", key="standings")
-    apart = [", ".join(names) for names in standings.sets if len(names) > 1]
+    undistinguished = [", ".join(names) for names in standings.sets if len(names) > 1]
     conclusion = Sentence(standings.sentence, "conclusion", media=HTML | TERMINAL)
     table = Section(
         "",
         _table(standings),
         notes=(
             Sentence(f"({_caption(standings)})", media=TERMINAL),
-            *(Sentence(text, "fact", "cannot be told apart") for text in apart),
+            *(Sentence(text, "fact", "cannot be told apart") for text in undistinguished),
         ),
         chart=rating_chart(standings.standings) if standings.standings else None,
     )
@@ -64,8 +64,8 @@ def standings_section(standings: Standings | None) -> Section:
 
 def _caption(standings: Standings) -> str:
     left_out = [f"{n:,} {_LEFT_OUT.get(why, why)}" for why, n in standings.left_out.items() if n]
-    rest = f"; left out: {', '.join(left_out)}" if left_out else ""
-    return f"{counted(standings.battles, 'verdict')} on {counted(standings.clusters, 'independent sample')}{rest}"
+    omitted = f"; left out: {', '.join(left_out)}" if left_out else ""
+    return f"{counted(standings.battles, 'verdict')} on {counted(standings.clusters, 'independent sample')}{omitted}"
 
 
 def _table(standings: Standings) -> SectionTable:
@@ -119,12 +119,12 @@ def _limits(interval: Interval | None) -> str:
 
 
 def _matrix(standings: Standings) -> Section:
-    """The share that each row won against each column; columns are named by the rows' numbers."""
+    """The share that each row won against each column; the headings are the rows' numbers."""
     numbers = [TableColumn(str(number)) for number in range(1, len(standings.standings) + 1)]
     rows = tuple(
         (
             TableCell(f"{number}  {standing.target}"),
-            *(_met(share, n) for share, n in zip(shares, counts, strict=True)),
+            *(_win_share_cell(share, n) for share, n in zip(shares, counts, strict=True)),
         )
         for number, (standing, shares, counts) in enumerate(
             zip(standings.standings, standings.win_matrix, standings.battle_matrix, strict=True), start=1
@@ -136,7 +136,7 @@ def _matrix(standings: Standings) -> Section:
     return Section("Who won how often against whom", table, folded=True, media=media)
 
 
-def _met(share: float | None, n: int) -> TableCell:
+def _win_share_cell(share: float | None, n: int) -> TableCell:
     if share is None:
         return TableCell(MISSING)
     text = f"{100 * share:.0f} %"
@@ -144,7 +144,7 @@ def _met(share: float | None, n: int) -> TableCell:
 
 
 def rating_chart(standings: Sequence[Standing]) -> RowChart:
-    """Ratings on the Elo scale with their intervals, in order of rank; before each name the range of its rank."""
+    """Ratings on the Elo scale with their intervals, in order of rank; each name begins with the range of its rank."""
     names = [f"{rank_text(standing.rank_best, standing.rank_worst)}  {standing.target}" for standing in standings]
     points = tuple(
         ChartPoint(
@@ -162,7 +162,7 @@ def rating_chart(standings: Sequence[Standing]) -> RowChart:
         for name, standing in zip(names, standings, strict=True)
     )
     ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
-    # Ends of its own: the usual round ones would leave labels of four digits no room on a telephone.
+    # The usual round ends would leave labels of four digits no space on a telephone.
     domain = (_ROUND * math.floor(min(ends) / _ROUND), _ROUND * math.ceil(max(ends) / _ROUND + 0.01))
     return RowChart("Rank and Elo rating, 95 % CI", words, tuple(names), points, domain=domain)
 
@@ -172,7 +172,7 @@ def win_matrix_chart(names: Sequence[str], shares: Sequence[Sequence[float | Non
 
     Args:
         names: of the targets, rows from the top and columns from the left.
-        shares: per row its share in [0, 1] against every column; None where they did not meet.
+        shares: per row its share in [0, 1] against every column; None where they were not compared.
     """
     values = tuple(tuple(None if share is None else 100 * share for share in row) for row in shares)
     words = "; ".join(

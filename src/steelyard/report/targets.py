@@ -53,28 +53,30 @@ if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison
 
 _NAME: Final = 30
-"""Characters of a target in a remark on a terminal."""
+"""Characters of a target's name in a remark on a terminal."""
 _MOST_TAGS: Final = 3
-"""Tags that a comment has columns for."""
+"""Tags with columns in a comment."""
 
 
 def alarms_section(
     summaries: Sequence[RunSummary], reasons: Sequence[str], score: str, comparison: Comparison | None
 ) -> Section:
-    """Alarms shown before any figure: runs that are not complete, damaged records, likely wrong scores.
+    """Alarms shown before any figure: incomplete runs, damaged records, scores that are likely wrong.
 
     Args:
         summaries: of the runs.
         reasons: why each did not finish; "" where it did.
         score: the page's.
-        comparison: of these runs, whose sentences are not repeated; None where they are not compared.
+        comparison: of these runs, to avoid repeating its sentences; None where they are not compared.
     """
     notes = []
     for summary, reason in zip(summaries, reasons, strict=True):
         if text := unfinished(summary):
             why = f" Reason: {reason.rstrip('.')}." if reason else ""
             notes.append(
-                Sentence(f"{text}{why} The figures below cover only what is done.", "alarm", "Not complete", PAGES)
+                Sentence(
+                    f"{text}{why} The figures below cover only the finished records.", "alarm", "Not complete", PAGES
+                )
             )
     notes += [Sentence(f"{text}.", "alarm", "Damaged", PAGES) for text in map(damaged_records, summaries) if text]
     notes += sentences(matching_warnings(summaries), "alarm", media=TERMINAL)
@@ -101,7 +103,7 @@ def targets_section(
         summaries: of these runs.
         labels: what the page calls them.
         score: the page's.
-        chance: the share that guessing reaches; None where that is not known.
+        chance: the score of guessing; None if unknown.
         remarks: remarks on the runs.
         baseline: id of the run that the others are compared with; "" where none is.
     """
@@ -133,8 +135,8 @@ def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, b
     # A share such as token F1 is a mean: only a score that is 0 or 1 is an accuracy, and only there errors are wrong.
     rate = is_rate(scored)
     mean, lowest = ("accuracy", "wrong") if rate else ("mean", "0")
-    # A column that would be empty or say the same again is left out: the mean over what was scored is the one over the
-    # answered already, and so is the mean over all where all were answered.
+    # Empty and repeated columns are left out: a headline over the scored records is the mean over the answered ones,
+    # and so is the mean over all records if all were answered.
     differ = any(score_of.answered.value != score_of.headline.value for score_of in scored)
     answered = (PAGES if differ else MARKDOWN) if over_all else frozenset()
     bounds = PAGES if any(score_of.missing_bounds for score_of in scored) else frozenset()
@@ -162,7 +164,7 @@ def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, b
         TableColumn("cached", media=HTML, count=True),
         TableColumn("seconds", media=HTML),
     )
-    # On a terminal the progress of an unfinished run, below its name, needs the room of the counts.
+    # On a terminal the progress of an unfinished run, below its name, needs the space of the counts.
     unfinished_runs = any(summary.state != "finished" for summary in summaries)
     rows = tuple(
         (
@@ -211,13 +213,13 @@ def _value(mean: Mean, *, share: bool, strong: bool = False) -> TableCell:
 
 
 def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: bool) -> Iterator[Sentence]:
-    """Remarks on a run that its line in the table has no column for.
+    """Remarks on a run that have no column in the table.
 
     Args:
         summary: of the run.
         reason: why it did not finish; "" where it did.
-        several: whether the page shows several runs, so that its tables have room for means and counts only.
-        decided: whether a comparison on the page says what ended the run.
+        several: whether the page shows several runs, whose tables have only means and counts.
+        decided: whether a comparison on the page states why the run ended.
     """
     name = summary.target
     if summary.state != "finished" and reason not in {"", summary.state}:
@@ -232,9 +234,9 @@ def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: boo
     yield from sentences((failed_elsewhere(summary), damaged_records(summary)), media=TERMINAL)
     if summary.unparsed_kinds:
         kinds = ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.unparsed_kinds.items())
-        yield Sentence(f"{name}: replies that could not be read: {kinds}", media=HTML)
-        # A long name of a matrix would push three targets off a screen of 24 lines.
-        yield Sentence(f"{one_line(name, _NAME)}: replies that could not be read: {kinds}", media=TERMINAL)
+        yield Sentence(f"{name}: unparsed replies: {kinds}", media=HTML)
+        # With the long names of a matrix, three targets would not fit on a screen of 24 lines.
+        yield Sentence(f"{one_line(name, _NAME)}: unparsed replies: {kinds}", media=TERMINAL)
     if summary.matched:
         yield Sentence(summary.matched.sentence)
     yield from _missing_verdicts(summary, several=several)
@@ -246,7 +248,7 @@ def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: boo
 
 
 def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
-    """The missing verdicts of each mean and its bounds by them, for a terminal; pages have columns for it."""
+    """The missing verdicts of each mean and its bounds, for a terminal; pages have columns for both."""
     left_out: dict[str, list[str]] = {}
     for score in summary.own_scores:
         if several and score.name != summary.primary:
@@ -270,7 +272,7 @@ def rate_chart(summaries: Sequence[RunSummary], *, score: str = "", chance: floa
     Args:
         summaries: one per run, at least one.
         score: a score's name; "" is the primary score of the first run.
-        chance: what guessing reaches, in the score's unit (0.25 for four options); None draws no line.
+        chance: the score of guessing, in the score's unit (0.25 for four options); None draws no line.
     """
     score = score or summaries[0].primary
     share = all_shares(summaries, score)
@@ -301,12 +303,12 @@ def _with_interval(score: ScoreSummary | None, *, share: bool) -> str:
 
 
 def all_shares(summaries: Sequence[RunSummary], name: str) -> bool:
-    """Whether a score is a share in every run that has it: side by side all are shown in one unit."""
+    """Whether a score is a share in every run that has it: runs side by side have one unit."""
     return all(score.is_share for summary in summaries if (score := summary.score(name)) is not None)
 
 
 def score_domain(summaries: Sequence[RunSummary], name: str) -> tuple[float, float] | None:
-    """Ends of an axis: of a share, or of the scale that all runs have; None where the data must say."""
+    """Ends of an axis: those of a share or of the runs' common scale; None if the data decide."""
     if all_shares(summaries, name):
         return 0, 100
     scales = {score.scale for summary in summaries if (score := summary.score(name)) is not None}

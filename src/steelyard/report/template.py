@@ -1,6 +1,6 @@
-"""The environment of this package's templates: what they print is escaped, and hidden characters are made visible.
+"""The environment of this package's templates: their output is escaped, and hidden characters become visible.
 
-It stands apart from `html`, because a chart is written by a template too, with or without a page around it.
+It is separate from `html` because charts are templates too, with or without a page around them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def environment(*packages: str) -> jinja2.Environment:
-    """Templates of this package, and first those of `packages`; an unknown name in one is an error."""
+    """Templates of `packages` and of this package, searched in this order; undefined variables are errors."""
     import jinja2
 
     return jinja2.Environment(
@@ -28,5 +28,5 @@ def environment(*packages: str) -> jinja2.Environment:
 
 
 def _shown(value: Any) -> Any:
-    """A value as a template shows it: hidden characters of a text become escapes, unless it is markup already."""
+    """A value as a template shows it: hidden characters become escapes unless the value is markup."""
     return visible(value) if isinstance(value, str) and not hasattr(value, "__html__") else value

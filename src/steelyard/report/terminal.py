@@ -1,6 +1,6 @@
 """Text and tables for a terminal of 80 columns; control characters in texts of models and files are escaped.
 
-`terminal_sections` shows the Sections of a page with these.
+`terminal_sections` shows the Sections of a page with this.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _WIDTH: Final = 80
 _GAP: Final = 2
 _COMMAND: Final = re.compile(r"\bsteelyard [a-z]|\bpip install \S")
 _LAST_COMMAND: Final = re.compile(r"(|\s+|.*:) ?((?:steelyard|pip install|cd) \S.*)")
-"""A text and the command at its end: the command is never wrapped."""
+"""A text and the command at its end, which is never wrapped."""
 _UNBROKEN: Final = re.compile(
     r"\S*`[^`]+`\S*|\S*\bsteelyard [a-z][\w-]*(?: (?:--?[\w-]+|[A-Z][A-Z_.]*)(?![\w]))*\S*|\S*\bpip install \S+|\S+"
 )
 """Words, and commands within a sentence: in backticks, or with options and arguments in capitals."""
 _LABEL: Final = re.compile(r"(\s*)([-*\u2022] |\S{1,40}: )?")
-"""The blanks that a line begins with, and the mark of a list item or a label such as `note: `."""
+"""The blanks at the start of a line, and the mark of a list item or a label such as `note: `."""
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?")
 _NARROWEST: Final = 12
-"""An elastic column is not made narrower than this: a terminal of fewer columns folds the lines."""
+"""The least width of an elastic column: a narrower terminal folds the lines."""
 
 
 class _Console(Console):
@@ -42,7 +42,7 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that interprets nothing in the text; 80 columns where there is no terminal."""
+    """A console without markup in texts; 80 columns where there is no terminal."""
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _WIDTH
     return _Console(file=stream, markup=False, emoji=False, highlight=False, soft_wrap=False, width=width)
@@ -55,14 +55,14 @@ def print_json(value: Any) -> None:
 
 
 def say(to: Console, text: str, style: str = "") -> None:
-    """A sentence that may quote anything; a command in it is never wrapped, so that it can be copied whole.
+    """Print a text that may quote anything; a command in it is never wrapped, so that it can be copied.
 
-    A line that begins with blanks, with the mark of a list item or with a label is wrapped below its text.
+    Lines that begin with blanks, with the mark of a list item or with a label get a hanging indent.
 
     Args:
-        to: the console; it colours nothing where it is not a terminal, or where NO_COLOR is set.
-        text: what is said.
-        style: its colour; "" is that of the terminal.
+        to: the console; there is no colour if it is not a terminal or if NO_COLOR is set.
+        text: may have several lines.
+        style: its colour; "" is the terminal's.
     """
     for line in visible(text).split("\n"):
         wrap = lines_with_command if _COMMAND.search(line) else lines_of_text
@@ -71,7 +71,7 @@ def say(to: Console, text: str, style: str = "") -> None:
 
 
 def lines_of_text(line: str, width: int) -> list[str]:
-    """A line, wrapped between words; all but the first are indented as `say` has it.
+    """A line, wrapped between words; all but the first are indented as in `say`.
 
     >>> lines_of_text("note: the runs differ in the prompt", 20)
     ['note: the runs', '  differ in the', '  prompt']
@@ -80,21 +80,21 @@ def lines_of_text(line: str, width: int) -> list[str]:
         return [line]
     indent = _hanging_indent(line, width)
     first = Text(line).wrap(console(), width)[0].plain.rstrip()
-    rest = Text(line[len(first) :].lstrip()).wrap(console(), width - len(indent))
-    return [first, *(f"{indent}{part.plain.rstrip()}" for part in rest)]
+    others = Text(line[len(first) :].lstrip()).wrap(console(), width - len(indent))
+    return [first, *(f"{indent}{part.plain.rstrip()}" for part in others)]
 
 
 def _hanging_indent(line: str, width: int) -> str:
-    """What lines behind the first begin with; nothing in a terminal that is too narrow for it."""
-    found = _LABEL.match(line)
-    blanks = len(found[1]) + (2 if found[2] else 0) if found else 0
+    """The indent of lines after the first; empty in a terminal that is too narrow for it."""
+    match = _LABEL.match(line)
+    blanks = len(match[1]) + (2 if match[2] else 0) if match else 0
     return " " * blanks if width - blanks >= _NARROWEST else ""
 
 
 def lines_with_command(line: str, width: int) -> list[str]:
-    """A line that holds a command, wrapped around it.
+    """A line with a command, wrapped around it.
 
-    A command behind a colon goes to the end of the line; where it does not fit there, it gets a line of its own.
+    A command after a colon ends the line, or gets a line of its own if it does not fit.
 
     >>> lines_with_command("resume with: steelyard resume k3m9xq --store 'my exams.db'", 40)
     ['resume with:', "  steelyard resume k3m9xq --store 'my exams.db'"]
@@ -140,12 +140,12 @@ def table(
 
     Args:
         columns: headers.
-        rows: texts; the elastic cell may have a second part behind a line end, which keeps a line of its own.
+        rows: texts; the elastic cell may have a second part after a line break, which stays on a line of its own.
         right: the columns that are numbers.
-        elastic: the column that gives way when the lines are too long: its texts are folded, then cut in the middle.
-            Where that is not enough, the widest other texts are cut in the middle too, but never moments.
-        lines: that a text of it may take.
-        width: columns of the terminal; None is that of standard output.
+        elastic: the column that shrinks when lines are too long: its texts are folded, then cut in the middle.
+            If that is not enough, the widest other texts are cut in the middle too, but never times.
+        lines: at most for a text of the elastic column.
+        width: columns of the terminal; None is the width of standard output.
     """
     cells = [[visible(cell) for cell in row] for row in rows]
     widths = _widths(columns, cells)
@@ -158,7 +158,7 @@ def table(
         for at in range(len(columns))
         if at not in {*right, elastic} and not all(_MOMENT.fullmatch(row[at]) for row in cells)
     ]
-    # Else rich would cut the columns at the end, numbers too, without a sign.
+    # Otherwise rich would cut the last columns without a mark, including numbers.
     while texts and sum(widths) - widths[elastic] + least > available:
         widest = max(texts, key=lambda at: widths[at])
         if widths[widest] <= _NARROWEST:
@@ -206,32 +206,32 @@ def fitting_columns(
     widths = _widths(columns, [[visible(cell) for cell in row] for row in rows])
     for at in elastic:
         widths[at] = min(widths[at], _NARROWEST)
-    kept = list(range(len(columns)))
+    remaining = list(range(len(columns)))
     for at in droppable:
-        if sum(widths[column] for column in kept) + len(kept) - 1 <= width:
+        if sum(widths[column] for column in remaining) + len(remaining) - 1 <= width:
             break
-        kept.remove(at)
-    return kept
+        remaining.remove(at)
+    return remaining
 
 
 def _fitting(text: str, room: int, most: int) -> str:
-    """A name on at most `most` lines; begin and end are kept, where names of a matrix differ."""
-    name, end, rest = text.strip().partition("\n")
+    """A name on at most `most` lines; its start and end stay, where names of a matrix differ."""
+    name, end, second_part = text.strip().partition("\n")
     lines: list[str] = []
-    left = shortened(name, most * room)
-    while left:
-        line = set_cell_size(left, room).rstrip() if cell_len(left) > room else left
+    remainder = shortened(name, most * room)
+    while remainder:
+        line = set_cell_size(remainder, room).rstrip() if cell_len(remainder) > room else remainder
         word = max(line.rfind(" "), line.rfind("_")) + 1
-        inside = line != left and left[len(line)] != " " and word > 0
-        if inside and cell_len(left[word:]) <= room * (most - len(lines) - 1):
-            line = left[:word].rstrip()  # between words where the rest still fits
+        inside = line != remainder and remainder[len(line)] != " " and word > 0
+        if inside and cell_len(remainder[word:]) <= room * (most - len(lines) - 1):
+            line = remainder[:word].rstrip()  # break between words if the remainder still fits
         lines.append(line)
-        left = left[len(line) :].lstrip()
-    return "\n".join(lines) + end + rest
+        remainder = remainder[len(line) :].lstrip()
+    return "\n".join(lines) + end + second_part
 
 
 def shortened(name: str, most: int) -> str:
-    """A name, cut in its middle where it takes more columns than so many."""
+    """A name, cut in its middle if it is wider than `most` columns."""
     if cell_len(name) <= most:
         return name
     half = (most - 2) // 2
@@ -239,7 +239,7 @@ def shortened(name: str, most: int) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], width: int, *, right: Sequence[int], elastic: int) -> list[str]:
-    """A line per row, cells side by side, for lists that have something between their rows; no number is ever cut.
+    """A line per row, for lists with other lines between their rows; no number is ever cut.
 
     Args:
         rows: texts, the head first.

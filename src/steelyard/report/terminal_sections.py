@@ -1,4 +1,4 @@
-"""Sections on a terminal of 80 columns: the most important last, next to where the prompt appears."""
+"""Sections on a terminal of 80 columns: the most important last, next to the prompt."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from steelyard.report.terminal import aligned, say, shortened, table
 
 _MOST_SERIES: Final = 3
 _SERIES_HEAD: Final = 22
-"""Columns that a run's name takes above its figures."""
+"""Width of a run's name above its figures."""
 _NAME: Final = 30
-"""A series is left out before names get less room than this."""
+"""Series are left out before names get less space than this."""
 _BAR: Final = 30
 """Characters of a histogram's bar for 100 % of the records."""
 _SHARES: Final = 76
 _FILLS: Final = {"a": "█", "tie": "▒", "inconsistent": "░", "unparsed": "·", "refused": "·", "b": "▓"}
 _BLANK: Final = ""
-"""Asks for an empty line, unless there is one or nothing has been printed yet."""
+"""Requests an empty line, unless there is one or nothing has been printed yet."""
 _PREFIXES: Final = {"alarm": "warning: ", "warning": "note: "}
 _STYLES: Final[Mapping[Tone, str]] = {"": "", "good": "green", "bad": "red", "unclear": "yellow"}
-"""Of the sixteen colours that a terminal's user has chosen; the words say the same without them."""
+"""Names from the terminal's 16 colours; the text has the same meaning without them."""
 
 
 class _ColouredLine(NamedTuple):
@@ -63,7 +63,7 @@ def print_sections(to: Console, sections: Iterable[Section], *, in_full: bool = 
             else:
                 to.print(block)
                 tabled = True
-        # What follows a section with a table is set off; sentences of several sections make one paragraph.
+        # A blank line follows a section with a table; sentences of several sections form one paragraph.
         blank = blank or tabled
         tabled = False
 
@@ -120,7 +120,7 @@ def _table_blocks(full: SectionTable, title: str, width: int) -> Iterator[_Block
 
 
 def _lines_with_remarks(shown: SectionTable, elastic: int, width: int) -> Iterator[str | Text]:
-    """A line per row, with the remarks on it indented below."""
+    """A line per row, with its remarks indented below."""
     columns = [at for at, column in enumerate(shown.columns) if column.kind != "remark"]
     remarks = [at for at, column in enumerate(shown.columns) if column.kind == "remark"]
     cells = [[_text(row[at]) for at in columns] for row in shown.rows]
@@ -144,13 +144,13 @@ def _text(cell: TableCell) -> str:
 
 
 def _fitting_series(full: SectionTable, width: int) -> SectionTable:
-    """The table without the last columns of its series that do not fit; one stays in any case."""
-    every = sum(column.series for column in full.columns)
-    for most in range(min(every, _MOST_SERIES), 1, -1):
+    """The table without the last columns of its series that do not fit; at least one stays."""
+    n_series = sum(column.series for column in full.columns)
+    for most in range(min(n_series, _MOST_SERIES), 1, -1):
         fitting = full.within("terminal", most_series=most)
         if _width(fitting) <= width:
             return fitting
-    return full.within("terminal", most_series=1) if every else full
+    return full.within("terminal", most_series=1) if n_series else full
 
 
 def _width(shown: SectionTable) -> int:
@@ -172,7 +172,7 @@ def _bars(shown: SectionTable, title: str) -> Table:
 
 
 def bar_lines(parts: Sequence[SharePart], width: int = _SHARES) -> Iterator[str]:
-    """The shares as one bar and a key to it; a part that is there has one character at least."""
+    """The shares as one bar and a key to it; a part that is not empty has at least one character."""
     if not any(part.share for part in parts):
         yield "no pair was judged"
         return
@@ -188,7 +188,7 @@ def bar_lines(parts: Sequence[SharePart], width: int = _SHARES) -> Iterator[str]
 
 
 def _lengths(parts: Sequence[SharePart], width: int) -> list[int]:
-    """Characters per part, `width` in all: the largest remainders get what rounding leaves."""
+    """Characters per part, `width` in all: the largest remainders get the characters that rounding leaves."""
     least = [int(part.share > 0) for part in parts]
     room = width - sum(least)
     exact = [part.share * room for part in parts]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.summary_values import RunSummary, ScoreSummary, TurnSummary
 
 _MOST_TURNS: Final = 12
-"""Turn numbers that a table shows; there are few conversations with more."""
+"""Turn numbers that a table shows; few conversations have more."""
 
 
 def turns_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
@@ -35,16 +35,21 @@ def turns_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sec
     """
     by_score: dict[str, list[tuple[str, TurnSummary]]] = {}
     for summary, label in zip(summaries, labels, strict=True):
-        for each in summary.turns:
-            by_score.setdefault(each.score.name, []).append((label, each))
+        for turns in summary.turns:
+            by_score.setdefault(turns.score.name, []).append((label, turns))
     parts = []
-    for score, found in by_score.items():
+    for score, by_run in by_score.items():
         title, note = score_title(score), Sentence(_NOTE, "note", media=PAGES)
-        parts.append(Section(f"{title}: all turns", _all_turns(score, found), notes=(note,)))
+        parts.append(Section(f"{title}: all turns", _all_turns(score, by_run), notes=(note,)))
         parts += [
-            Section(f"{title} by turn: {label}", _by_turn(each.by_turn[:_MOST_TURNS]), notes=_rest(each), media=HTML)
-            for label, each in found
-            if len(each.by_turn) > 1
+            Section(
+                f"{title} by turn: {label}",
+                _by_turn(turns.by_turn[:_MOST_TURNS]),
+                notes=_hidden_turns(turns),
+                media=HTML,
+            )
+            for label, turns in by_run
+            if len(turns.by_turn) > 1
         ]
     return Section("Turns of conversations", parts=non_empty(parts), key="turns")
 
@@ -52,7 +57,7 @@ def turns_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sec
 _NOTE: Final = "Intervals treat the turns of a conversation, and its repeats, as dependent."
 
 
-def _all_turns(score: str, found: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
+def _all_turns(score: str, by_run: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
     columns = (
         TableColumn("target", "name", score),
         TableColumn("mean"),
@@ -65,9 +70,9 @@ def _all_turns(score: str, found: Sequence[tuple[str, TurnSummary]]) -> SectionT
         TableColumn("errors", count=True),
     )
     rows = []
-    for name, each in found:
-        mean, *rest = _row(name, each.score)
-        rows.append((mean, *rest[:3], TableCell(f"{each.conversations:,}", value=each.conversations), *rest[3:]))
+    for name, turns in by_run:
+        mean, *cells = _row(name, turns.score)
+        rows.append((mean, *cells[:3], TableCell(f"{turns.conversations:,}", value=turns.conversations), *cells[3:]))
     return SectionTable(columns, tuple(rows), "Means over all turns")
 
 
@@ -95,6 +100,6 @@ def _row(name: str, score: ScoreSummary) -> tuple[TableCell, ...]:
     )
 
 
-def _rest(each: TurnSummary) -> tuple[Sentence, ...]:
-    more = len(each.by_turn) - _MOST_TURNS
+def _hidden_turns(turns: TurnSummary) -> tuple[Sentence, ...]:
+    more = len(turns.by_turn) - _MOST_TURNS
     return (Sentence(f"{more} later turns are not shown.", "note"),) if more > 0 else ()

@@ -176,7 +176,7 @@ def _method(data: JudgedLabels, *, rate: bool) -> tuple[CorrectionMethod, str]:
     if rate:
         return _rate_method(labels, verdicts, missing=bool(np.isnan(judged).any()))
     if _alike(verdicts) or _alike(labels):
-        return "labels alone", "labels, or verdicts of the labelled records, are all alike"
+        return "labels alone", "labels, or verdicts of the labelled records, are all equal"
     return "ppi++", "a scale"
 
 

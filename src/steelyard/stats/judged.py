@@ -28,8 +28,8 @@ class JudgedLabels:
     Args:
         labels: of people, as numbers; NaN or None where a record has no label.
         verdicts: of the judge, in the same order; NaN or None where it gave no verdict.
-        weights: how many records a labelled one stands for, the inverse of its probability of being drawn; only their
-            ratios count, and those of records without a label are not read. None: all alike.
+        weights: how many records a labelled one represents, the inverse of its probability of being drawn; only their
+            ratios count, and those of records without a label are not read. None: all equal.
         clusters: anything, equal within a cluster; None: records are independent.
 
     Raises:

@@ -238,6 +238,6 @@ def _every_sign(clusters: int) -> Array:
     """A row of -1 and 1 for each way to sign so many numbers."""
     import numpy as np
 
-    ways = np.arange(1 << clusters)[:, None] >> np.arange(clusters)
-    signs: Array = 2.0 * (ways & 1) - 1
+    bits = np.arange(1 << clusters)[:, None] >> np.arange(clusters)
+    signs: Array = 2.0 * (bits & 1) - 1
     return signs

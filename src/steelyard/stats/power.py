@@ -113,7 +113,7 @@ def decided_pairs_for_win_rate(rate: float, *, level: float = 0.95, power: float
 def detectable_win_rate(n: int, *, level: float = 0.95, power: float = 0.8) -> float | None:
     """The smallest true win rate above one half that the exact sign test on `n` decided pairs finds.
 
-    None where even a side that always wins cannot be told from chance: below 6 pairs at 95 %.
+    None where even a side that always wins is not distinguishable from chance: below 6 pairs at 95 %.
 
     >>> round(detectable_win_rate(49), 2)
     0.7

@@ -145,7 +145,7 @@ def count_battles(battles: Battles) -> Array:
 def bradley_terry(wins: ArrayLike, *, prior: float | None = None) -> BradleyTerry:
     """The maximum-likelihood strengths r of P(a beats b) = 1 / (1 + exp(r_b - r_a)), ties as half a win for both.
 
-    Each component of models that battles link is fitted by itself. Where a part of a component never lost to the
+    Each component of models that battles link is fitted separately. Where a part of a component never lost to the
     others, the likelihood has no maximum; there a weak prior is added, 0.5 virtual ties per compared pair, which
     makes the strengths finite and keeps the order, and which the result names.
 
@@ -211,8 +211,8 @@ def linked(wins: Array) -> tuple[tuple[int, ...], ...]:
     >>> linked(np.array([[0, 0, 2], [0, 0, 0], [0, 0, 0]]))
     ((0, 2), (1,))
     """
-    met = (wins > 0) | (wins.T > 0)
-    return _peeled(met, met)
+    compared = (wins > 0) | (wins.T > 0)
+    return _peeled(compared, compared)
 
 
 def strongly_connected(wins: Array) -> tuple[tuple[int, ...], ...]:

@@ -151,8 +151,8 @@ def told_apart(draws: Array, clusters: Array, level: float) -> Array:
     pairs = np.triu(np.ones((n, n), dtype=bool), 1)
     with np.errstate(invalid="ignore"):
         upper, lower = pairs & (middle - reach * down > 0), pairs & (middle + reach * up < 0)
-    apart: Array = upper | lower.T
-    return apart
+    different: Array = upper | lower.T
+    return different
 
 
 def _halves(values: Array, level: float) -> tuple[Array, Array, Array]:
@@ -221,7 +221,7 @@ class Units(NamedTuple):
         starts: where each cell's entries begin.
         unit: of an entry, the number of the cluster, or of the kind of battle where every battle is its own cluster.
         wins: of an entry, the wins of that unit in that cell.
-        shape: of a unit, how many clusters it stands for.
+        shape: of a unit: how many clusters it represents.
     """
 
     cells: Array

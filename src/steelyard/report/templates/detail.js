@@ -1,4 +1,4 @@
-// What a row shows when it is opened: question, options, and per target the reply with what was parsed and why.
+// The content of an opened row: question, options, and per target the reply with its parsed value and reason.
 
 function detailOf(row) {
   const { index } = row;
@@ -14,13 +14,13 @@ function detailOf(row) {
   return element("div", {}, ...parts);
 }
 
-// Metadata of the sample; a schema keeps its lines, and is opened where it is wanted.
+// Metadata of the sample; long values such as schemas keep their lines and are folded.
 function aboutOf(metadata) {
   let values;
   try {
     values = JSON.parse(metadata);
   } catch {
-    return [fact("About the sample", shown(metadata))]; // NaN, which is no JSON
+    return [fact("About the sample", shown(metadata))]; // NaN is not JSON
   }
   const known = Object.entries(values).filter(([, value]) => value !== "" && value !== null);
   return known.map(([name, value]) => {
@@ -31,15 +31,15 @@ function aboutOf(metadata) {
   });
 }
 
-// A value as people write it: yes and no, a list with commas; what is deeper stays JSON.
+// A value in words: yes or no, a list with commas; nested values stay JSON.
 function inWords(value) {
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (Array.isArray(value) && value.every((each) => each === null || typeof each !== "object")) return value.map(inWords).join(", ");
+  if (Array.isArray(value) && value.every((item) => item === null || typeof item !== "object")) return value.map(inWords).join(", ");
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-// What a target or a scorer kept, name by name.
-function keptOf(title, word) {
+// Metadata of a target or detail of a scorer, by name.
+function storedOf(title, word) {
   let values;
   try {
     values = JSON.parse(WORDS[word]);
@@ -83,7 +83,7 @@ function answerOf(run, number, record, row) {
   const name = element("span", { class: "quiet" }, `${HEAD.title}: `);
   const line = run.answers ? null : element("p", {}, name, stateMark(state), value, isLong(reason) ? "" : shown(` ${reason}`));
   const parts = [element("h4", {}, shown(run.name), repeats), line, readingOf(run, record)];
-  if (run.changed[record]) parts.push(element("p", { class: "warning" }, "⚠ This run was asked another version of this sample."));
+  if (run.changed[record]) parts.push(element("p", { class: "warning" }, "⚠ This run had another version of this sample."));
   if (run.failure[record]) parts.push(...failureOf(run, record));
   if (run.output[record] !== "" || !run.failure[record]) {
     const name = `Reply of ${plainly(run.name)}`;
@@ -96,13 +96,13 @@ function answerOf(run, number, record, row) {
   return element("section", { class: "answer", "aria-label": plainly(run.name) }, ...parts);
 }
 
-// Whether the value adds nothing to the verdict: there is none, or the verdict is a share of 100 % or 0 %.
+// Whether the value adds nothing to the verdict: it is missing, or a share of 100 % or 0 %.
 function isPlainVerdict(run, record) {
   const value = run.value[record];
   return value === null || (HEAD.share && run.passed[record] >= 0 && (value === 0 || value === 1));
 }
 
-// What was read and by which rule; the score's reason is shown above it.
+// The parsed value and its rule; the score's reason is shown above it.
 function readingOf(run, record) {
   const parts = [];
   if (run.read[record]) parts.push(`read ${WORDS[run.read[record]]}`);
@@ -120,12 +120,12 @@ function factsOf(run, record) {
   if (retrieved) parts.push(retrieved);
   run.calls[record].forEach((call, at) => parts.push(...callOf(call, run.latency[record][at])));
   parts.push(fact("Time in all", `${run.seconds[record]} s`));
-  if (run.metadata[record]) parts.push(...keptOf("From the target", run.metadata[record]));
-  if (run.detail[record]) parts.push(...keptOf("From the scorer", run.detail[record]));
+  if (run.metadata[record]) parts.push(...storedOf("From the target", run.metadata[record]));
+  if (run.detail[record]) parts.push(...storedOf("From the scorer", run.detail[record]));
   return parts;
 }
 
-// A score other than the page's own: its value or outcome, whether it passed, why, and how it was judged.
+// A further score: its value or outcome, whether it passed, its reason, and how it was judged.
 function scoreOf(run, record, [word, outcome, number, why, verdict]) {
   const [name, reason] = [WORDS[word], WORDS[why]];
   const entry = judgedEntry(run, record, name);
@@ -160,7 +160,7 @@ function stateMark(state) {
   return namedMark(state, STATE_NAMES[state]);
 }
 
-// The sign of a state with the name that a scorer gives to the verdict.
+// The sign of a state with the scorer's name of the verdict.
 function namedMark(state, name) {
   return element("span", { class: `state ${state}` }, element("span", { "aria-hidden": "true" }, `${SIGNS[state]} `), shown(name));
 }

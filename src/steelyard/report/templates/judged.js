@@ -12,7 +12,7 @@ function failedOf(run, record) {
   return run.passed[record] === 0 ? [HEAD.score, ...failed] : failed;
 }
 
-// The scores that failed somewhere, the page's first; none where its chips say it all.
+// The scores that failed in any record, the page's first; empty where its chips are enough.
 function failingScores() {
   const names = [...new Set(RUNS.flatMap((run) => (run.failed ?? []).flat()))].map((word) => WORDS[word]);
   return names.length && RUNS.some((run) => run.passed.includes(0)) ? [HEAD.score, ...names] : names;
@@ -28,7 +28,7 @@ function passMark(passed) {
   return element("span", { class: `state ${kind}` }, element("span", { "aria-hidden": "true" }, `${SIGNS[kind]} `), passed ? "passed" : "failed");
 }
 
-// A short reason stands in its line, a judge's reasoning in a box of its own, whole.
+// A short reason is on the line of its score; a judge's reasoning has a box of its own.
 function isLong(reason) {
   return reason.length > LONG_REASON || reason.includes("\n");
 }
@@ -63,7 +63,7 @@ function textOf(value) {
 
 function verdictLike(text) {
   const quoted = text === true ? "" : `: “${textOf(text)}”`;
-  return element("p", { class: "warning" }, "⚠ The answer holds text that looks like a verdict", shown(quoted));
+  return element("p", { class: "warning" }, "⚠ The answer contains text that looks like a verdict", shown(quoted));
 }
 
 function spreadOf(details) {
@@ -105,7 +105,7 @@ function messagesOf(run, record) {
   if (!messages.length) return null;
   const entries = messages.map(([speaker, text, calls]) => {
     const content = text ? element("div", { class: "text" }, shown(WORDS[text])) : null;
-    const called = calls.map(([name, given]) => element("div", { class: "text" }, element("strong", {}, shown(`calls ${WORDS[name]}`)), shown(` ${WORDS[given]}`)));
+    const called = calls.map(([name, args]) => element("div", { class: "text" }, element("strong", {}, shown(`calls ${WORDS[name]}`)), shown(` ${WORDS[args]}`)));
     return element("li", { class: "text" }, element("div", { class: "quiet" }, shown(WORDS[speaker])), content, ...called);
   });
   const n = countCalls(messages);
@@ -117,7 +117,7 @@ function countCalls(messages) {
   return messages.reduce((n, [, , called]) => n + called.length, 0);
 }
 
-// Retrieved passages with where they are from; those that answer to an expected source are marked.
+// Retrieved passages with their sources; those that match an expected source are marked.
 function retrievedOf(run, record) {
   const contexts = run.contexts[record];
   const sources = run.sources?.[record] ?? [];
@@ -130,7 +130,7 @@ function retrievedOf(run, record) {
     if (expected) head.append(element("span", { class: "tag key" }, `✓ expected, by ${WORDS[expected]}`));
     return element("li", { class: "text" }, head, index < contexts.length ? shown(WORDS[contexts[index]]) : "");
   });
-  const expected = sources.filter(([, way]) => way).length;
+  const expected = sources.filter(([, match]) => match).length;
   const note = expected || SAMPLES.sources?.[run.sample[record]]?.length ? `, ${expected} expected` : "";
   return element("details", {}, element("summary", {}, `Passages retrieved: ${n}${note}`), element("ol", {}, ...entries));
 }

@@ -1,8 +1,8 @@
-// Judged pairs: who was preferred, both answers side by side, and the verdict of each order; all as text nodes.
+// Judged pairs: the preferred side, both answers side by side, and the verdict of each order; all as text nodes.
 
 const VERDICTS = { tie: "=", inconsistent: "≠" };
 
-// The cell of a judging run: the side that was preferred, or why there is none.
+// The cell of a judging run: the preferred side, or why there is none.
 function preferredOf(run, record) {
   const state = stateOf(run, record);
   const kind = WORDS[run.kind[record]] ?? "";
@@ -11,12 +11,12 @@ function preferredOf(run, record) {
   return element("span", { class: "state" }, element("span", { "aria-hidden": "true" }, `${sign} `), shown(kind));
 }
 
-// The cell of a run that only answered: how its answer begins, or that it failed.
+// The cell of a run that only answered: the start of the answer, or its failure.
 function answeredOf(run, records) {
   return element("span", {}, ...records.map((record) => element("div", {}, run.failure[record] ? stateMark("error") : shown(shortened(run.output[record], 40)))));
 }
 
-// Whether the answers of a judged pair stand on the page already, each in the run that gave it.
+// Whether the page already shows the answers of a judged pair, each in its own run.
 function areShown(run) {
   return run.sides.every((side) => RUNS.some((other) => !other.sides && other.name === side));
 }
@@ -52,7 +52,7 @@ function sideOf(name, side, [text, failure, finish]) {
 function orderOf(run, [shownFirst, verdict, unparsed, reason]) {
   const [first, second] = shownFirst ? run.sides : [run.sides[1], run.sides[0]];
   const preferred = { A: run.sides[0], B: run.sides[1], tie: "a tie" }[WORDS[verdict]] ?? WORDS[verdict];
-  const what = WORDS[unparsed] ? WORDS[unparsed] : preferred ? `prefers ${preferred}` : "nothing was read";
+  const what = WORDS[unparsed] ? WORDS[unparsed] : preferred ? `prefers ${preferred}` : "no verdict";
   const line = element("span", {}, shown(`${first} shown first, ${second} second: `), element("strong", {}, shown(what)));
   return element("li", {}, line, WORDS[reason] ? element("div", { class: "text quiet" }, shown(WORDS[reason])) : null);
 }

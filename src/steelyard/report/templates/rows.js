@@ -1,8 +1,8 @@
-// The data of the page, one row per sample, and what a record's state is called.
+// The data of the page, one row per sample, and the names of record states.
 
 const DATA = await dataOfPage();
 if (DATA === null) return;
-// Of a page that holds some of the samples only: what counts all of them; null where it holds all.
+// The counts of all samples if the page has only some of them; null if it has all.
 const ALL = DATA.all ?? null;
 const { head: HEAD, samples: SAMPLES, runs: RUNS, words: WORDS } = DATA;
 const STATES = ["scored", "not_applicable", "unparsed", "refused", "error", "missing"];
@@ -12,14 +12,14 @@ const STATE_NAMES = {
   refused: "refused", error: "error", missing: "no score",
 };
 
-// A scored record is right or wrong only where its scorer said so; without a verdict it has a value and no more.
+// A scored record is right or wrong only if its scorer decided so; otherwise it has just a value.
 function stateOf(run, record) {
   const state = STATES[run.state[record]];
   if (state !== "scored" || run.passed[record] < 0 || run.sides) return state;
   return run.passed[record] ? "right" : "wrong";
 }
 
-// A value of the page's score as tables write it: percent where it is a share.
+// A value of the page's score as in tables: percent if it is a share.
 function valueText(value) {
   if (value === null) return "";
   return HEAD.share ? `${(100 * value).toFixed(1)} %` : String(value);
@@ -47,25 +47,25 @@ function searchTextOf(row) {
   return row.searchText;
 }
 
-// Bits of the masks of `ALL.profiles`, by the filter that they answer.
+// Bits of the masks of `ALL.profiles` by filter.
 const BITS = { wrong: 1, right: 2, unparsed: 4, refused: 8, errors: 16, improvements: 32, regressions: 64, changed: 96 };
 
-// How many of all samples a filter keeps, of a group and a target where they are chosen.
+// How many of all samples match a filter, a group and a target.
 function countAll({ show, group, target }) {
   const meets = (mask) => show === "all" || (mask & BITS[show]) > 0;
-  const kept = ALL.profiles.filter(([word, masks]) => {
+  const matching = ALL.profiles.filter(([word, masks]) => {
     const named = !group || WORDS[word] === group;
     return named && (target === "" ? masks.some(meets) : meets(masks[Number(target)]));
   });
-  return kept.reduce((sum, [, , count]) => sum + count, 0);
+  return matching.reduce((sum, [, , count]) => sum + count, 0);
 }
 
-// Whether a choice can be counted without having the samples: texts and other scores cannot.
+// Whether a choice can be counted without the samples: texts and other scores cannot.
 function isCountable({ show, text, failed }) {
   return !text && !failed && (show === "all" || show in BITS);
 }
 
-// Each filter: its title, and whether a row meets it for one run.
+// Each filter: its title, and whether a row matches it for one run.
 const FILTERS = {
   all: ["All", () => true],
   wrong: [capitalised(HEAD.wrong), (row, number) => has(row, number, "wrong")],
@@ -79,7 +79,7 @@ const FILTERS = {
   both_right: [`Both ${HEAD.right}`, (row, number) => isBoth(row, number, "right")],
   both_wrong: [`Both ${HEAD.wrong}`, (row, number) => isBoth(row, number, "wrong", ...HEAD.as_wrong)],
 };
-// Reached by a number of the comparison only: as chips they would crowd out the others.
+// Only for links from the comparison, not for chips, of which there would be too many.
 const LINKED_ONLY = new Set(["both_right", "both_wrong"]);
 
 // Whether the baseline and another run have one of these states on a sample that did not change.

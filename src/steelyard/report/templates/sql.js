@@ -22,7 +22,7 @@ function sideBySide(...sides) {
   return element("div", { class: "sides" }, ...sides);
 }
 
-// Words that the other query lacks are struck out (reference) or underlined (reply), and named for who cannot see it.
+// Words that are not in the other query are struck out (reference) or underlined (reply), as `del` and `ins` elements.
 function queryText(title, lines, tag) {
   const text = element("pre", { class: "text sql", tabindex: 0, "aria-label": title });
   lines.forEach((line, number) => {

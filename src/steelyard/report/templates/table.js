@@ -1,4 +1,4 @@
-// The table of samples: controls, pages of rows, and the address that keeps what was chosen.
+// The table of samples: controls, pages of rows, and the address, which stores the choices.
 
 const PAGE = 25;
 const CHANGES = ["", "improvement", "regression"];
@@ -10,12 +10,12 @@ const body = element("tbody");
 const status = element("p", { role: "status", class: "quiet" });
 const pages = element("nav", { class: "pages", "aria-label": "Pages of samples" });
 const chips = element("div", { class: "chips", role: "group", "aria-label": "Show" });
-// A letter needs little room; a query or a sentence is no key, and needs some.
+// A letter is a key and needs little space; a query or a sentence needs more.
 const LONG = SAMPLES.reference.some((word) => String(WORDS[word] ?? "").length > 8);
 const EXPECTED = LONG ? "Expected" : "Key";
 const HEADS = [["id", "Sample", "id"], ["group", "Group", "group"], ["", "Question", "question"], ["", EXPECTED, LONG ? "key long" : "key"]];
 const GROUPED = SAMPLES.group.some((group) => group);
-// Pairs are often judged without a reference; an empty column would take the room of the answers.
+// Pairs are often judged without a reference; an empty column would take space from the answers.
 const KEYED = SAMPLES.reference.some((word) => WORDS[word]);
 
 function columnsOf() {
@@ -28,7 +28,7 @@ const COLUMNS = columnsOf();
 const SCORED = new Set(HEAD.score ? RUNS.filter((run) => !run.sides && !run.answers).map((run) => run.name) : []);
 const grid = element("table", { class: "samples" });
 const around = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table of samples" }, grid);
-// Many targets make the table wider than the page; it then scrolls, and the question keeps its room.
+// Many targets make the table wider than the page; it then scrolls, and the question keeps its width.
 const DENSE = RUNS.length > 3;
 grid.classList.toggle("dense", DENSE);
 grid.style.setProperty("--least", `${(LONG ? 39 : 29) - (DENSE ? 9 : 0) + (DENSE ? 7 : 9) * RUNS.length}rem`);
@@ -76,13 +76,13 @@ function selection(key, entries) {
   return control;
 }
 
-// Of all samples where that is known, else of those on this page.
+// The count of all samples if it is known, else of those on this page.
 function countOf(chosen) {
   if (ALL && isCountable(chosen)) return { n: countAll(chosen), what: "" };
   return { n: ROWS.filter((row) => keeps(row, chosen)).length, what: ALL ? " on this page" : "" };
 }
 
-// Chips of what does not occur are left out, so that a page offers nothing empty.
+// Chips without samples are left out.
 function drawChips() {
   const counts = Object.keys(FILTERS).map((show) => [show, countOf({ ...choice, show, text: "" })]);
   const offered = counts.filter(([show, { n }]) => show === "all" || show === choice.show || (n > 0 && !LINKED_ONLY.has(show)));
@@ -101,19 +101,19 @@ function cellOf(run, row, number) {
   const states = records.map((record) => stateOf(run, record));
   const [record] = records;
   if (run.answers) return answeredOf(run, records);
-  if (run.sides) return element("span", { class: "preferred" }, ...records.map((each) => element("div", {}, preferredOf(run, each))));
+  if (run.sides) return element("span", { class: "preferred" }, ...records.map((repeat) => element("div", {}, preferredOf(run, repeat))));
   if (records.length > 1) return repeatsOf(run, records, states);
   const verdict = states[0] === "right" || states[0] === "wrong" || states[0] === "scored" ? WORDS[run.kind[record]] ?? "" : "";
   const value = isPlainVerdict(run, record) ? "" : valueText(run.value[record]);
-  // A value without a verdict needs no word: "scored" would say no more than the value does.
+  // A value without a verdict needs no word: "scored" would add nothing.
   const mark = verdict ? namedMark(states[0], verdict) : states[0] === "scored" && value ? SIGNS.scored : stateMark(states[0]);
   const read = [WORDS[run.read[record]], value].filter((text) => text).join(", ");
-  // Letters and named verdicts are what was parsed of the answer; else a reader wants to see how it begins.
+  // Without letters or a named verdict, the cell shows the start of the answer.
   const begin = WORDS[run.read[record]] || verdict ? null : element("div", { class: "clamp text quiet" }, shown(shortened(run.output[record], 120)));
   return element("div", {}, mark, read ? " " : "", element("span", { class: "value" }, shown(read)), begin);
 }
 
-// Several repeats: how many are right, or their mean; all of them must agree to be called right or wrong.
+// Several repeats: how many are right, or their mean; the sign is right or wrong only if all agree.
 function repeatsOf(run, records, states) {
   const right = states.filter((state) => state === "right").length;
   if (!right && !states.includes("wrong")) {
@@ -155,12 +155,12 @@ function toggle(row, line, opener) {
   writeAddress();
 }
 
-// What the page lacks: the samples of this choice that were not drawn.
+// How many samples of this choice are not on the page.
 function aboutAll() {
   const [rows, page, total] = [view.rows.length, ROWS.length, ALL.total].map((n) => n.toLocaleString("en"));
-  if (!isCountable(choice)) return `found among the ${page} samples on this page, of ${total} in all`;
+  if (!isCountable(choice)) return `among the ${page} samples on this page, of ${total} in total`;
   const n = countAll(choice);
-  return n === view.rows.length ? `all ${rows} of ${total} samples` : `shown ${rows} of ${n.toLocaleString("en")}, drawn by seed ${ALL.seed}`;
+  return n === view.rows.length ? `all ${rows} of ${total} samples` : `shown ${rows} of ${n.toLocaleString("en")}, drawn with seed ${ALL.seed}`;
 }
 
 function drawPage() {
@@ -205,11 +205,11 @@ function writeAddress() {
   history.replaceState(null, "", chosen.length ? `#${new URLSearchParams(chosen)}` : location.pathname + location.search);
 }
 
-// Turn to the page of the sample that the address names, and open it.
+// Open the sample of the address on its page of the table.
 function openSample(id) {
   const at = view.rows.findIndex((row) => SAMPLES.id[row.index] === id);
   if (at < 0) {
-    if (ALL && !SAMPLES.id.includes(id)) status.textContent += `. ${plainly(id)} is not among them; the command show has every sample.`;
+    if (ALL && !SAMPLES.id.includes(id)) status.textContent += `. ${plainly(id)} is not among them; the command show lists every sample.`;
     return;
   }
   view.page = Math.floor(at / PAGE);
@@ -219,7 +219,7 @@ function openSample(id) {
   opener.scrollIntoView({ block: "start" });
 }
 
-// What the address asks for, as far as this page has it.
+// The choices of the address that this page has.
 function readAddress() {
   const address = new URLSearchParams(location.hash.slice(1));
   Object.assign(choice, { show: "all", group: "", target: "", failed: "", open: "" });
@@ -253,7 +253,7 @@ const sampleToOpen = readAddress();
 apply();
 if (sampleToOpen) openSample(sampleToOpen);
 else if (location.hash.includes("=")) document.getElementById("samples").scrollIntoView();
-// A number above was followed; a link to a section has no "=" and leaves the table as it is.
+// A link from a count changes the table; a link to a section has no "=" and does not.
 window.addEventListener("hashchange", () => {
   if (!location.hash.includes("=")) return;
   const opened = readAddress();

@@ -1,4 +1,4 @@
-// Text of samples and models reaches the page as text nodes only: nothing here parses HTML.
+// Texts of samples and models become text nodes; nothing here parses HTML.
 
 const HIDDEN = /[__HIDDEN__]/u;
 
@@ -18,7 +18,7 @@ function escapeOf(character) {
   return code <= 0xffff ? "\\u" + code.toString(16).padStart(4, "0") : "\\U" + code.toString(16).padStart(8, "0");
 }
 
-// Characters that hide or turn the text around become visible escapes; the rest stays one text node.
+// Hidden and bidirectional control characters become visible escapes; other text stays in one node.
 function shown(text) {
   const parts = document.createDocumentFragment();
   let plain = "";
@@ -34,7 +34,7 @@ function shown(text) {
   return parts;
 }
 
-// As `shown`, for places that take a plain string.
+// Like `shown`, but returns a string.
 function plainly(text) {
   let done = "";
   for (const character of text) done += HIDDEN.test(character) ? escapeOf(character) : character;

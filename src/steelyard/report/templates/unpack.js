@@ -1,4 +1,4 @@
-// The data of the page: JSON as it is, or deflated, of which the first line is the samples and the second their times.
+// The data of the page: plain JSON, or two deflated lines, the samples and their durations.
 
 const HOLDER = document.getElementById("data");
 
