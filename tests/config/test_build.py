@@ -140,7 +140,7 @@ def test_a_number_is_a_text_only_if_it_would_be_written_the_same_again():
         (Target, "{picky: 1, low: 2, high: 3}", "'low' is given twice"),
         (Target, "picky", "the key 'low' is missing (a whole number)"),
         (Target, "{picky: {low: 3, high: 2}}", "low 3 is not below high 2"),
-        (Target, "{echo: loud}", "nothing can be set here"),
+        (Target, "{echo: loud}", "no keys are allowed here"),
         (Target, "{missing: {}}", "the target 'missing' cannot be loaded: ModuleNotFoundError"),
         (Target, "{careless: value}", "that is not a value"),
         (Target, "{careless: data}", "the file is odd"),

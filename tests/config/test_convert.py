@@ -141,7 +141,7 @@ def test_a_converted_template_says_what_the_old_one_said(text):
 
 
 def test_a_placeholder_that_nothing_fills_is_named():
-    assert "# Nothing fills {who} here" in convert(OLD | {"prompt": {"k": "{who} {question}"}}, "old.json")
+    assert "# {who} has no value here" in convert(OLD | {"prompt": {"k": "{who} {question}"}}, "old.json")
 
 
 def test_whatever_has_no_place_is_named_in_a_comment():
@@ -229,7 +229,7 @@ def test_secrets_in_an_address_are_not_copied():
 
 
 def test_a_model_of_an_unknown_provider_needs_its_address():
-    with pytest.raises(ConfigError, match="nothing that can be asked"):
+    with pytest.raises(ConfigError, match="no entry that can be a target"):
         target({"api_key": "k", "model": "own"})
     found, _ = target({"api_key": "k", "model": "own", "base_url": "http://h/v1", "temperature": 0})
     model = found["prompt"]["model"]["openai_compatible"]
@@ -246,7 +246,7 @@ def test_a_model_of_an_unknown_provider_needs_its_address():
         (OLD | {"sources": [1]}, "sources"),
         (OLD | {"test_args": []}, "test_args: expected a mapping"),
         (OLD | {"test_args": {"a": 1}}, r"test_args\.a"),
-        (OLD | {"test_args": {}}, "nothing that can be asked"),
+        (OLD | {"test_args": {}}, "no entry that can be a target"),
         (OLD | {"prompt": {"k": 1}}, r"prompt\.k"),
     ],
 )

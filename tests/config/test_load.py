@@ -141,9 +141,9 @@ HEAD = "suite: toy\nsamples: {file: lines.txt}\n"
         (HEAD + "targets: [echo]\n", "3:10", "targets: expected a mapping"),
         (HEAD + "targets: {a: echo, A: echo}\n", "3:20", "'a' and 'A' differ only in case"),
         (HEAD + "targets: {\u00e9: echo, e\u0301: echo}\n", "3:20", "differ only in case"),
-        (HEAD + "targets: {a/b: echo}\n", "3:11", "cannot hold '/'; use '-'"),
-        (HEAD + "targets: {'a ': echo}\n", "3:11", "cannot begin or end with a blank"),
-        (HEAD + "targets: {..: echo}\n", "3:11", "cannot begin or end with a blank or a dot"),
+        (HEAD + "targets: {a/b: echo}\n", "3:11", "cannot contain '/'; use '-'"),
+        (HEAD + "targets: {'a ': echo}\n", "3:11", "cannot begin or end with a space"),
+        (HEAD + "targets: {..: echo}\n", "3:11", "cannot begin or end with a space or a dot"),
         (HEAD + "targets: {nul: echo}\n", "3:11", "reserved by Windows"),
         (HEAD + f"targets: {{{'周' * 60}: echo}}\n", "3:11", "longer than 150 bytes"),
         (HEAD + "targets: {a: {tags: {}}}\n", "3:14", "expected a target; known:"),
@@ -187,7 +187,7 @@ def test_a_limit_below_one_is_refused(folder):
 def test_another_kind_of_file_is_refused_by_its_name():
     with pytest.raises(ConfigError, match=r"ends in \.json, \.toml, \.yaml, \.yml"):
         load(Path("exam.xlsx"), environ={})
-    with pytest.raises(ConfigError, match="For a dataset: steelyard check looks at it, and steelyard init writes"):
+    with pytest.raises(ConfigError, match="For a dataset: steelyard check checks it, and steelyard init writes"):
         load(Path("exam.xlsx"), environ={})
 
 
@@ -223,7 +223,7 @@ scorers: [correctness]
     refused = {
         '{correct_juri: ">= 0.8"}': "there is no score 'correct_juri': did you mean 'correct_jury'",
         '{"correct_a.corrected[g]": ">= 0.8"}': "corrected by labels over the whole run, not over a group",
-        '{correct: ">= 0.8"}': "(correct_a, correct_b); name one of them, or correct_jury, what they say together",
+        '{correct: ">= 0.8"}': "(correct_a, correct_b); name one of them, or correct_jury, their joint verdict",
         "{no_regression: {correct_a.corrected: 0.1}, baseline: latest}": "not for .with_errors or .corrected",
     }
     for gate, message in refused.items():

@@ -1,1 +1,1 @@
-"""Configuration files to Suites and back, with errors that name file, line and column."""
+"""Converts configuration files to suites; errors name file, line and column."""

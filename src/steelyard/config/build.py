@@ -1,8 +1,8 @@
-"""Builds objects from nodes: annotations name the wanted types, and all errors of a file are reported together.
+"""Builds objects from nodes: annotations give the expected types, and all errors of a file are reported together.
 
-A class with options is a frozen dataclass and its fields are its keys. A model, target or scorer is written
-`{name: {fields}}`; `{name: scalar, other: ...}` where the scalar is the field called like the name, or else the first;
-or the bare name where there is nothing to set.
+A class with options is a frozen dataclass and its fields are its keys. A model, target or scorer is written in one of
+three forms: `{name: {fields}}`; `{name: scalar, other: ...}`, where the scalar is the value of the field with that
+name, or else of the first field; or the bare name if there is nothing to set.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from steelyard.prompts.template import looks_like_file, no_such_file, packaged_p
 from steelyard.registry import BUILT_IN, Kind, find, former_keys, name_of, names
 
 _MAY_BE_FOLDERS: Final = frozenset({"dataset"})
-"""Keys that take a folder or a text. Elsewhere a folder that is called like a packaged prompt must not hide it."""
+"""Keys that take a folder or a text. For other keys, a folder must not hide a packaged prompt of the same name."""
 
 _MAY_BE_NO_FILES: Final = frozenset({"dataset", "store", "prices"})
-"""Keys whose text is a name of something else, or a file whose reader reports its errors."""
+"""Keys whose text may name something other than a file, or a file whose reader reports its errors."""
 
 
 class RenamedKey(NamedTuple):
@@ -54,7 +54,7 @@ class Site:
     Args:
         folder: of the configuration.
         what: the key, for messages.
-        renamed: gets every key below that is written by its former name.
+        renamed: collects every key that is written by its former name.
     """
 
     folder: Path
@@ -62,11 +62,11 @@ class Site:
     renamed: list[RenamedKey] = field(default_factory=list)
 
     def at(self, what: str) -> Site:
-        """The same folder, another key."""
+        """The site of another key, with the same folder."""
         return Site(self.folder, what, self.renamed)
 
     def wrong(self, node: Node, message: str) -> ConfigError:
-        """The error to raise about `node`, with the key in front."""
+        """The error to raise about `node`; its message begins with the key."""
         return ConfigError(f"{self.what}: {message}" if self.what else message, node.location)
 
 
@@ -76,10 +76,10 @@ def build(hint: Any, node: Node, site: Site) -> Any:
     Args:
         hint: a dataclass, or any annotation that its fields may have.
         node: the tree.
-        site: what it is built for.
+        site: the key and folder that it is built for.
 
     Raises:
-        ConfigError: one mistake with its place, or all there are as `ConfigErrors`.
+        ConfigError: one mistake with its position, or several as `ConfigErrors`.
     """
     if len(members(hint)) > 1:
         return _one_of(hint, node, site)
@@ -105,48 +105,49 @@ def _structure(hint: Any, node: Node, site: Site) -> Any:
 
 
 def _one_of(hint: Any, node: Node, site: Site) -> Any:
-    wanted = [member for member in members(hint) if _fits(member, node)]
-    # Several classes fit a mapping: the one that has all its keys is meant.
-    if len(wanted) > 1 and isinstance(node.value, Mapping):
-        wanted = [
-            member for member in wanted if not is_class(member) or set(node.value) <= set(keys_of(member))
-        ] or wanted
-    others = [member for member in members(hint) if member is not type(None)]
-    # A number where a text belongs: taken if it reads the same as a text, else the error asks for quotes.
-    if not wanted and str in others and isinstance(node.value, bool | int | float):
-        wanted = [str]
-    # With one alternative, its own error says more than "expected a or b".
-    if not wanted and len(others) == 1:
-        wanted = others
-    if Path in wanted and str in wanted:
-        wanted = [Path if is_path(node.value, site.folder, or_folder=site.what in _MAY_BE_FOLDERS) else str]
-        _refuse_file_name(wanted[0], node, site)
-    if not wanted:
+    fitting = [member for member in members(hint) if _fits(member, node)]
+    # If several classes fit a mapping, the one that has all its keys is chosen.
+    if len(fitting) > 1 and isinstance(node.value, Mapping):
+        fitting = [
+            member for member in fitting if not is_class(member) or set(node.value) <= set(keys_of(member))
+        ] or fitting
+    alternatives = [member for member in members(hint) if member is not type(None)]
+    # A number where a text is expected is accepted if it is written the same way as a text; else the error asks for
+    # quotes.
+    if not fitting and str in alternatives and isinstance(node.value, bool | int | float):
+        fitting = [str]
+    # With a single alternative, its own error is more precise than "expected a or b".
+    if not fitting and len(alternatives) == 1:
+        fitting = alternatives
+    if Path in fitting and str in fitting:
+        fitting = [Path if is_path(node.value, site.folder, or_folder=site.what in _MAY_BE_FOLDERS) else str]
+        _refuse_file_name(fitting[0], node, site)
+    if not fitting:
         raise site.wrong(node, f"expected {words(hint)}, but got {described(node)}")
-    return build(wanted[0], node, site)
+    return build(fitting[0], node, site)
 
 
-def _refuse_file_name(wanted: type, node: Node, site: Site) -> None:
-    """Refuse a text that looks like a file name if there is no such file: it would be sent as the text itself.
+def _refuse_file_name(chosen: type, node: Node, site: Site) -> None:
+    """Reject a text that looks like the name of a missing file: otherwise the name itself would be sent as a prompt.
 
     Raises:
-        ConfigError: with the nearest file that is there.
+        ConfigError: the message suggests the nearest existing file.
     """
     text = node.value
-    if wanted is Path or site.what in _MAY_BE_NO_FILES or not isinstance(text, str):
+    if chosen is Path or site.what in _MAY_BE_NO_FILES or not isinstance(text, str):
         return
     if not looks_like_file(text) and not _is_in_folder(text, site.folder):
         return
     path = site.folder / text.strip()
     neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = did_you_mean(path.name, neighbours)
-    raise site.wrong(node, no_such_file("", text).removeprefix(": ") + (near if near[:1] == ":" else ""))
+    suggestion = did_you_mean(path.name, neighbours)
+    raise site.wrong(node, no_such_file("", text).removeprefix(": ") + (suggestion if suggestion[:1] == ":" else ""))
 
 
 def _is_in_folder(text: str, folder: Path) -> bool:
-    """Whether a text without blanks is a path into a folder that is there, so that it can be nothing else."""
+    """Whether a text without spaces is a path into an existing folder, so that it can only be a file name."""
     parent = text.strip().replace("\\", "/").rpartition("/")[0]
-    if not parent or "{{" in text or "://" in text or any(mark.isspace() for mark in text.strip()):
+    if not parent or "{{" in text or "://" in text or any(character.isspace() for character in text.strip()):
         return False
     if text in packaged_prompts() or Path(parent).is_absolute():
         return False
@@ -180,7 +181,7 @@ def _list(hint: Any, node: Node, site: Site) -> Any:
 
 
 def _into_list(node: Node) -> str:
-    """Advice if a mapping is given for a list; "" for anything else."""
+    """Advice for a mapping where a list is expected; "" for anything else."""
     if not node.entries:
         return ""
     key = next(iter(node.entries))
@@ -188,12 +189,12 @@ def _into_list(node: Node) -> str:
 
 
 def _into_mapping(node: Node) -> str:
-    """Advice if a list is given for a mapping; "" for anything else."""
+    """Advice for a list where a mapping is expected; "" for anything else."""
     if not isinstance(node.value, tuple) or not node.value:
         return ""
     entries = node.value[0].entries
-    if isinstance(called := entries["name"].node.value if "name" in entries else None, str):
-        return f"; write the name of each as its key, without a dash or brackets: {called}: ..."
+    if isinstance(name := entries["name"].node.value if "name" in entries else None, str):
+        return f"; write the name of each as its key, without a dash or brackets: {name}: ..."
     key = next(iter(entries), "NAME")
     return f"; write each as a key and its value, without a dash or brackets: {key}: ..."
 
@@ -214,7 +215,7 @@ def instance(cls: type, node: Node, site: Site) -> Any:
     """Build a dataclass from a mapping of its fields, and call its `check()` if it has one.
 
     Raises:
-        ConfigError: as `build` does; what `cls` and its `check` raise gets the place of `node`.
+        ConfigError: as `build`; errors of `cls` and its `check` get the position of `node`.
     """
     if not isinstance(node.value, Mapping):
         expected = _as_mapping(cls, node) or words(cls)
@@ -223,7 +224,7 @@ def instance(cls: type, node: Node, site: Site) -> Any:
 
 
 def _as_mapping(cls: type, node: Node) -> str:
-    """The mapping that a text stands for most likely, with the first key that takes a text; "" without one."""
+    """The mapping that was probably meant by a text, with the first key that takes a text; "" without such a key."""
     takes_text = (key.name for key in keys_of(cls).values() if any(_fits(hint, node) for hint in members(key.hint)))
     key = next(takes_text, "") if isinstance(node.value, str) else ""
     return f"a mapping such as {{{key}: {node.value}}}" if key else ""
@@ -248,7 +249,7 @@ def _filled(cls: type, entries: Mapping[str, MappingEntry], node: Node, site: Si
 
 
 _SURELY_MEANT: Final = 0.85
-"""A key of other suites that is as near as this to one of the suite at hand is a misspelling of that one."""
+"""Similarity from which an unknown key is a misspelling of a key of this suite, even if another suite has that key."""
 _PARAMETERS: Final = "parameters"
 _OF_A_CALL: Final = frozenset(
     {
@@ -257,17 +258,17 @@ _OF_A_CALL: Final = frozenset(
         "top_logprobs", "top_p",
     }
 )  # fmt: skip
-"""Parameters of a call, which people write beside the model's name; they may be any that the endpoint knows."""
+"""Parameters of a call that people often write next to the model's name; the endpoint may know further ones."""
 
 
 def _meant(name: str, keys: Collection[str], cls: type) -> str:
-    """Suggestion for an unknown key: the nearest known one, a suite that has it, or a parameter of the calls."""
+    """Advice for an unknown key: the nearest known key, the suites that have it, or that it is a call parameter."""
     own = name_of("suite", cls)
     others = [suite for suite in BUILT_IN["suite"] if name in keys_of(find("suite", suite))] if own else []
     if others and max(SequenceMatcher(None, name, key).ratio() for key in keys) < _SURELY_MEANT:
         return f": suites that have it: {', '.join(others)}; keys of {own}: {', '.join(sorted(keys))}"
     if not keys:
-        return "; nothing can be set here"
+        return "; no keys are allowed here"
     if name in _OF_A_CALL and _PARAMETERS in keys:
         return f": it is a parameter of the calls; write {_PARAMETERS}: {{{name}: ...}}"
     return did_you_mean(name, keys)
@@ -276,7 +277,7 @@ def _meant(name: str, keys: Collection[str], cls: type) -> str:
 def _with_present_keys(
     cls: type, entries: Mapping[str, MappingEntry], site: Site, problems: Problems
 ) -> Mapping[str, MappingEntry]:
-    """The entries by the present names of their keys; a key that is given by both of its names is refused."""
+    """The entries by the present names of their keys; a key that is written by both of its names is an error."""
     present = former_keys(cls)
     for former in present.keys() & entries.keys():
         if present[former] in entries:
@@ -289,8 +290,8 @@ def with_renamed_keys(node: Node, renamed: Sequence[RenamedKey]) -> Node:
     """Replace former key names in a tree by their present ones.
 
     Args:
-        node: the tree that was built from, or one that it was made of and that has its keys.
-        renamed: as `Site` got them.
+        node: the tree that was built from, or one that has the same key nodes.
+        renamed: as `Site.renamed` collected them.
     """
     names = {id(key): present for key, present in renamed}
 
@@ -321,7 +322,7 @@ def _checked(make: Callable[[], Any], node: Node, site: Site, entries: Mapping[s
 
 
 def _named_by(error: SteelyardError, entries: Mapping[str, MappingEntry]) -> Node | None:
-    """The value of the key that a message begins with; None where it begins with none."""
+    """The value of the key that a message begins with; None if it does not begin with a key."""
     message = error.message if isinstance(error, ConfigError) else str(error)
     entry = next((entries[part] for part in message.split(": ")[:2] if part in entries), None)
     return None if entry is None else entry.node
@@ -331,15 +332,15 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
     """A registered model, target or scorer, in one of its three forms.
 
     Raises:
-        ConfigError: as `build` does; a name that is not registered comes with the nearest that is.
+        ConfigError: as `build`; for an unknown name the message suggests the nearest registered one.
     """
     if isinstance(node.value, str):
         if node.value not in names(kind):
             raise site.wrong(node, _unknown(kind, node.value, node.value))
         return _of_class(_class_of(kind, node.value, node), {}, node, site.at(node.value))
     if not isinstance(node.value, Mapping):
-        came = f"{described(node)}{_into_mapping(node)}"
-        raise site.wrong(node, f"expected a {kind}, as {{name: {{...}}}}, but got {came}")
+        actual = f"{described(node)}{_into_mapping(node)}"
+        raise site.wrong(node, f"expected a {kind}, as {{name: {{...}}}}, but got {actual}")
     key = _name(kind, node, site)
     registered = _class_of(kind, key.value, key)
     keys = keys_of(registered) if is_class(registered) else {}
@@ -353,20 +354,20 @@ _OPENAI_PROTOCOL: Final = frozenset(
 
 
 def _unknown(kind: Kind, name: str, written: str = "") -> str:
-    """Why a name means nothing, and what is meant by it most likely.
+    """The message for an unknown name, with advice on what was probably meant.
 
     Args:
-        kind: of what is named.
-        name: as it was written.
-        written: the text that stands for the whole, or the value below the name where that is a text; "" else.
+        kind: the expected kind.
+        name: the name as it was written.
+        written: the whole text if only a text was written, or the value of the key `name` if that is a text; else "".
     """
     hint = did_you_mean(name, names(kind))
     # Other tools write a model as "openai:gpt-4o" or "ollama/llama3".
-    provider, _, behind = name.replace("/", ":", 1).partition(":")
-    model = behind or (written if written and written != name else "NAME")
+    provider, _, model_part = name.replace("/", ":", 1).partition(":")
+    model = model_part or (written if written and written != name else "NAME")
     if provider.lower() in _OPENAI_PROTOCOL:
-        asked = f"{{openai_compatible: {{name: {model}}}}}"
-        hint = f"; write {asked if kind == 'model' else f'{{prompt: {{template: ..., model: {asked}}}}}'}"
+        example = f"{{openai_compatible: {{name: {model}}}}}"
+        hint = f"; write {example if kind == 'model' else f'{{prompt: {{template: ..., model: {example}}}}}'}"
     elif kind == "target" and ":" in name:
         hint = f"; for a Python function write {{function: {name!r}}}"
     elif kind == "model" and "{{" in name:
@@ -398,7 +399,7 @@ def _class_of(kind: Kind, name: str, node: Node) -> Any:
 
 
 def own_entries(name: str, node: Node, keys: Mapping[str, Key]) -> Mapping[str, MappingEntry]:
-    """The fields of what is registered as `name`: in the mapping below the name, or next to it."""
+    """The entries with the fields of the class registered as `name`: from the mapping below the name or next to it."""
     inner = node.entries[name]
     siblings = {key: entry for key, entry in node.entries.items() if key != name}
     scalar = scalar_key(name, keys)
@@ -425,6 +426,6 @@ def _of_class(registered: Any, entries: Mapping[str, MappingEntry], node: Node, 
         return _filled(registered, entries, node, site)
     problems = Problems()
     for entry in entries.values():
-        problems.add("nothing can be set here", entry.key)
+        problems.add("no keys are allowed here", entry.key)
     problems.raise_any()
     return _checked(registered, node, site) if isinstance(registered, type) else registered

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _WIDTH: Final = 80
 _MOST_COUNTS: Final = 60
-"""Counts that are shown; --json has them all."""
+"""Maximum number of counts shown; --json has them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class CheckedData:
 
     Args:
         samples: number of valid rows.
-        columns: role -> column of the first table, as a person names it.
+        columns: role -> column of the first table, as it is shown to people.
         what: what `counts` counts: `keys`, `databases`, `documents`, `groups`.
         counts: of the valid rows.
         defects: of the other rows.
-        notes: warnings about things that are unusual but valid.
+        notes: warnings about unusual but valid content.
         tables: each table with its `table`, `header_row` (None without one), `columns` and `samples`.
         groups: group -> samples; empty if no row has one.
         pairs: near-duplicate questions.
@@ -100,7 +100,7 @@ class CheckedData:
 
 
 def open_reference_lines(references: Sequence[OpenReference]) -> Iterator[str]:
-    """List references whose result is not unique, each with its place."""
+    """List references whose result is not unique, each with its location."""
     if not references:
         return
     have = "reference has" if len(references) == 1 else "references have"
@@ -114,7 +114,7 @@ def open_references_of(suite: Suite) -> list[OpenReference]:
     """Find the references of a suite whose result is not unique; a suite without SQL has none.
 
     Raises:
-        ConfigError: an engine is not installed or cannot be held here.
+        ConfigError: an engine is not installed or cannot be confined on this machine.
     """
     located = suite.samples.located() if isinstance(suite.samples, LocatedSamples) else (("", s) for s in suite.samples)
     scorers: Iterable[Any] = suite.scorers
@@ -126,10 +126,10 @@ def open_references_of(suite: Suite) -> list[OpenReference]:
 
 @runtime_checkable
 class LocatedSamples(Protocol):
-    """Samples that know where their rows stand."""
+    """Samples that know the locations of their rows."""
 
     def located(self) -> Iterator[tuple[str, Sample]]:
-        """Yield the place and the sample."""
+        """Yield the location and the sample."""
 
 
 @runtime_checkable
@@ -141,7 +141,7 @@ class RunsReferences(Protocol):
 
 
 def packed(label: str, counts: Mapping[str, int]) -> Iterator[str]:
-    """Counts as lines of at most 80 columns; no line if nothing has a name.
+    """Format counts as lines of at most 80 columns; no line if no count has a name.
 
     >>> list(packed("keys", {"A": 2, "B": 1}))
     ['  keys: A 2, B 1']
@@ -153,8 +153,8 @@ def packed(label: str, counts: Mapping[str, int]) -> Iterator[str]:
     if missing := counts.get("", 0):
         entries.append(f"none {missing}")
     line = f"  {label}:"
-    for at, entry in enumerate(entries):
-        text = f" {entry}{',' if at < len(entries) - 1 else ''}"
+    for index, entry in enumerate(entries):
+        text = f" {entry}{',' if index < len(entries) - 1 else ''}"
         if _cells(line) + _cells(text) > _WIDTH and line.strip():
             yield line
             line = "   "
@@ -174,7 +174,7 @@ def _counted(count: int, word: str) -> str:
 
 
 def parse_columns(options: Iterable[str]) -> dict[str, str | list[str]]:
-    """Read `--columns question=A,options=B:E,answer=F`: role -> column, or a list for a role that is given twice.
+    """Parse `--columns question=A,options=B:E,answer=F`: role -> column, or a list for a role that is repeated.
 
     Raises:
         ConfigError: a part is not of the form role=column.
@@ -184,8 +184,8 @@ def parse_columns(options: Iterable[str]) -> dict[str, str | list[str]]:
     """
     columns: dict[str, list[str]] = {}
     for part in (part for option in options for part in option.split(",")):
-        role, mark, column = (text.strip() for text in part.partition("="))
-        if not (role and mark and column):
+        role, equals, column = (text.strip() for text in part.partition("="))
+        if not (role and equals and column):
             raise ConfigError(f"--columns: expected role=column, as question=A,options=B:E,answer=F, not {part!r}")
         columns.setdefault(role, []).append(column)
     return {role: names[0] if len(names) == 1 else names for role, names in columns.items()}
@@ -195,7 +195,7 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None) -> Che
     """Read a dataset as a suite would, collecting every defect instead of stopping at the first.
 
     Args:
-        suite: name of the suite; "" is choice, and if that finds no columns the error names the others.
+        suite: name of the suite; "" is choice, and if no columns are found the error names the other suites.
         files: the dataset.
         databases: the folder of the databases that the rows refer to; None does not check them.
 
@@ -291,7 +291,7 @@ def _pairwise(files: SampleFiles, databases: Path | None) -> CheckedData:
 
 
 def _lenient(files: SampleFiles) -> SampleFiles:
-    """The same files, with defects collected and not raised."""
+    """The same files, with defects collected instead of raised."""
     return replace(files, skip_bad=True)
 
 

@@ -1,12 +1,12 @@
-"""Converts the JSON configuration of the widely copied knowledge-base exam script to ours, as commented YAML.
+"""Converts the JSON configuration of an older, widely copied knowledge-base exam script to commented YAML.
 
     {"sources": [xlsx, ...], "targets": [folder, ...], "prompt": {kind: template},
      "test_args": {name: {"url": ..., "knowledge_base_name": ..., "llm_models": [...], "prompt_name": [...], ...},
                    name: {"api_key": ..., "model": ...}}}
 
-What is written asks what that script asked: its sources as far as they have a result folder in turn, and of every list
-in `test_args` the first value. The rest is in comments that can be taken away. Nothing is dropped silently: what
-has no equivalent is named in a comment, a secret without its value.
+The result sends the same questions as that script: those of the sources that have a result folder at the same index,
+with the first value of every list in `test_args`. The rest is in comments that can be uncommented. Nothing is dropped
+silently: anything without an equivalent is named in a comment, a secret without its value.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KNOWN: Final = ("sources", "targets", "prompt", "test_args")
 _OLD_PLACE: Final = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 _OURS: Final = ("question", "options")
 Variables = dict[str, tuple[Any, ...]]
-"""The matrix in the making: variable -> its values."""
+"""The matrix being collected: variable -> its values."""
 
 _CHATCHAT_2: Final = MappingProxyType(
     {"llm_models": "model_name", "llm_model": "model_name", "model": "model_name", "model_name": "model_name"}
@@ -60,7 +60,7 @@ _NO_WORDS: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off",
 
 @dataclass(frozen=True, slots=True)
 class _OldPrompt:
-    """A template in our syntax, and the placeholders of it that nothing here fills."""
+    """A template in our syntax, and its placeholders that have no value here."""
 
     kind: str
     template: str
@@ -75,7 +75,7 @@ def convert(old: Mapping[str, Any], name: str) -> str:
         name: of the old file, for the first comment.
 
     Raises:
-        ConfigError: it is not of that shape, or nothing in it can be asked.
+        ConfigError: it does not have that structure, or no entry can be converted to a target.
     """
     sources = _texts(old.get("sources"), "sources")
     folders = _texts(old.get("targets", []), "targets")
@@ -86,7 +86,7 @@ def convert(old: Mapping[str, Any], name: str) -> str:
         for label, entry in _mapping(old.get("test_args"), "test_args").items()
     ]
     if not any(target.keys for target in targets):
-        raise ConfigError("test_args holds nothing that can be asked: an entry needs a url, or api_key and model")
+        raise ConfigError("test_args has no entry that can be a target: an entry needs a url, or api_key and model")
     parts = [
         _head(name, old),
         ["suite: choice", ""],
@@ -100,7 +100,7 @@ def convert(old: Mapping[str, Any], name: str) -> str:
 
 
 def _head(name: str, old: Mapping[str, Any]) -> Iterator[str]:
-    yield from _comment(f"Converted from {_quoted(name)}. Look through it, then try:")
+    yield from _comment(f"Converted from {_quoted(name)}. Review it, then try:")
     yield "#     steelyard check THIS_FILE"
     yield "#     steelyard run THIS_FILE --limit 5"
     for key, value in old.items():
@@ -120,9 +120,9 @@ def _samples(sources: Sequence[str], folders: Sequence[str], names: Sequence[str
         yield "  file:"
         yield from (f"    - {_flow(path)}" for path in used)
     if unused:
-        yield "    # The old script had no result folder for these and did not ask them:"
+        yield "    # The old script had no result folder for these and did not use them:"
         yield from (f"    # - {_flow(path)}" for path in unused)
-    yield "  # The old script read the columns by place; a header row is found and not asked."
+    yield "  # The old script read the columns by position; a header row is detected and skipped."
     yield '  columns: {question: A, options: "B:E", answer: F, group: G}'
     yield from _result_files(used, folders, names)
     yield ""
@@ -131,7 +131,7 @@ def _samples(sources: Sequence[str], folders: Sequence[str], names: Sequence[str
 def _result_files(sources: Sequence[str], folders: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     if not folders:
         return
-    yield "  # Result files as before, once it has run:"
+    yield "  # Result files as before, after a run:"
     runs = " ".join(shlex.quote(name) for name in names)
     labels = distinct_names([PurePath(path) for path in sources])
     for label, folder in zip_longest(labels, folders[: len(sources)]):
@@ -144,9 +144,9 @@ def _result_files(sources: Sequence[str], folders: Sequence[str], names: Sequenc
 def _matrix(variables: Variables) -> Iterator[str]:
     if not variables:
         return
-    yield "# The old script asked only the first value of each list, and so does this file. To ask every"
-    yield "# combination, each as a target of its own, uncomment the next lines, and below put every commented"
-    yield "# line in place of the line above it."
+    yield "# The old script used only the first value of each list, and so does this file. To evaluate every"
+    yield "# combination, each as a target of its own, uncomment the next lines, and replace each line below"
+    yield "# that is followed by a commented one with the commented line."
     yield "# matrix:"
     for variable, values in variables.items():
         yield from _comment(f"  {variable}: {_flow(list(values))}")
@@ -163,8 +163,8 @@ def _target(target: _NewTarget, prompts: Sequence[_OldPrompt], variables: Variab
     for name, value in target.keys.items():
         if isinstance(value, Mapping):
             yield f"      {name}:"
-            for inner, below in value.items():
-                yield from _first_and_all(_key(inner), below, variables, "        ")
+            for inner, inner_value in value.items():
+                yield from _first_and_all(_key(inner), inner_value, variables, "        ")
         else:
             yield from _first_and_all(name, value, variables, "      ")
     if prompts:
@@ -175,7 +175,7 @@ def _target(target: _NewTarget, prompts: Sequence[_OldPrompt], variables: Variab
 
 
 def _first_and_all(name: str, value: Any, variables: Variables, indent: str) -> Iterator[str]:
-    """A key with the first value of each list, and in a comment the line that takes all of them from the matrix."""
+    """A key with the first value of each list, and as a comment the line that uses all values through the matrix."""
     first = _with_first(value, variables)
     yield f"{indent}{name}: {_flow(first)}"
     if first != value:
@@ -184,14 +184,14 @@ def _first_and_all(name: str, value: Any, variables: Variables, indent: str) -> 
 
 def _with_first(value: Any, variables: Variables) -> Any:
     if isinstance(value, Mapping):
-        return {name: _with_first(below, variables) for name, below in value.items()}
+        return {name: _with_first(member, variables) for name, member in value.items()}
     return variables[value[2:-2]][0] if isinstance(value, str) and value[2:-2] in variables else value
 
 
 def _template(prompt: _OldPrompt) -> Iterator[str]:
     yield from _comment(f"prompt {_quoted(prompt.kind)}; the options are filled in as lines, A. B. C. D.", "      ")
     for name in prompt.unknown:
-        yield from _comment(f"Nothing fills {{{name}}} here: it is sent unchanged.", "      ")
+        yield from _comment(f"{{{name}}} has no value here: it is sent unchanged.", "      ")
     lines = prompt.template.split("\n")
     if len(lines) > 1 and lines[0] and lines[-1] and all(_fits_block(line) for line in lines):
         yield "      template: |-"
@@ -201,7 +201,7 @@ def _template(prompt: _OldPrompt) -> Iterator[str]:
 
 
 def _fits_block(line: str) -> bool:
-    """Whether a line means itself in a block of YAML; Chinese text is indented by U+3000, not a blank there."""
+    """Whether a YAML block can hold a line unchanged; U+3000, which indents Chinese text, is not a space in YAML."""
     return not line.startswith(" ") and line.replace("\u3000", "").isprintable()
 
 
@@ -211,7 +211,7 @@ def _other_prompts(prompts: Sequence[_OldPrompt]) -> Iterator[str]:
 
 
 def _prompt(kind: str, text: Any) -> _OldPrompt:
-    r"""A template of Python's `str.format` in our syntax: its doubled braces are single ones here.
+    r"""Convert a template of Python's `str.format` to our syntax: its doubled braces become single ones.
 
     >>> _prompt("k", '{{"q": "{question}"}} {x}').template
     '{"q": "{{question}}"} {x}'
@@ -236,7 +236,7 @@ def _prompt(kind: str, text: Any) -> _OldPrompt:
 
 
 def _escaped(text: str) -> str:
-    """Plain text that looks like one of our placeholders, written so that it stays text."""
+    """Escape plain text that looks like one of our placeholders, so that it stays text."""
     for _, start in reversed(placeholders(text)):
         end = text.index("}}", start) + 2
         text = f"{text[:start]}{{{{{text[start:end]}}}}}{text[end:]}"
@@ -254,7 +254,9 @@ def _comment(text: str, indent: str = "") -> Iterator[str]:
 def _texts(value: Any, what: str) -> list[str]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise ConfigError(f"{what}: expected a list of paths; this is not the configuration that can be converted")
+        raise ConfigError(
+            f"{what}: expected a list of paths; only a configuration of the older format can be converted"
+        )
     if not texts and what == "sources":
         raise ConfigError("sources names no file")
     return texts
@@ -262,13 +264,13 @@ def _texts(value: Any, what: str) -> list[str]:
 
 def _mapping(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{what}: expected a mapping; this is not the configuration that can be converted")
+        raise ConfigError(f"{what}: expected a mapping; only a configuration of the older format can be converted")
     return value
 
 
 @dataclass(frozen=True, slots=True)
 class _NewTarget:
-    """A target as it is to be written; without `keys` it is only its notes, what could not be converted."""
+    """A target to be written; without `keys` only its notes are written, which say what was not converted."""
 
     name: str
     kind: str = ""
@@ -281,9 +283,9 @@ def _new_target(name: str, entry: Mapping[str, Any], variables: Variables) -> _N
     """The target for `entry`; lists in it become variables of the matrix.
 
     Args:
-        name: of the entry; the target's as well.
+        name: name of the entry, and of the target.
         entry: its arguments.
-        variables: the matrix so far; added to.
+        variables: the matrix so far; new variables are added to it.
     """
     if _knowledge_base(entry) or ("url" in entry and "api_key" not in entry):
         return _endpoint(name, entry, variables)
@@ -297,13 +299,13 @@ def _knowledge_base(entry: Mapping[str, Any]) -> bool:
 
 
 def _endpoint(name: str, entry: Mapping[str, Any], variables: Variables) -> _NewTarget:
-    third = "/kb_chat" in str(entry["url"]) or "kb_name" in entry
-    names = _CHATCHAT_3 if third else _CHATCHAT_2
+    is_version_3 = "/kb_chat" in str(entry["url"]) or "kb_name" in entry
+    names = _CHATCHAT_3 if is_version_3 else _CHATCHAT_2
     body = {new: _value(name, old, entry[old], variables) for old, new in names.items() if old in entry}
     url, notes = _url(name, str(entry["url"]))
     notes += _left_out(entry, {"url", *names})
     if _knowledge_base(entry):
-        keys = {"preset": "chatchat-0.3" if third else "chatchat-0.2", "url": url, "body": body}
+        keys = {"preset": "chatchat-0.3" if is_version_3 else "chatchat-0.2", "url": url, "body": body}
         return _NewTarget(name, "http", keys, {"knowledge_base": "yes"}, notes)
     body = {"query": "{{prompt}}", "history": "{{history}}", "stream": False, **body}
     text = "not_null(answer, text, choices[0].message.content, choices[0].delta.content)"
@@ -331,7 +333,7 @@ def _chat_model(name: str, entry: Mapping[str, Any], variables: Variables) -> _N
 
 
 def _provider(name: str, entry: Mapping[str, Any]) -> tuple[str, str]:
-    """Base address and variable of the key; the address is empty where the provider is not known."""
+    """Base address, and the name of the variable for the key; the address is "" if the provider is not known."""
     for pattern, base_url, secret in _PROVIDERS:
         if pattern.search(name) or pattern.search(str(entry.get("model", ""))):
             return base_url, secret
@@ -353,7 +355,7 @@ def _value(label: str, key: str, value: Any, variables: Variables) -> Any:
 
 
 def _url(label: str, url: str) -> tuple[str, tuple[str, ...]]:
-    """The address without anything secret in it, and notes for a person."""
+    """The address without secrets, and notes on what was removed."""
     parts = urlsplit(url)
     notes: tuple[str, ...] = ()
     if "@" in parts.netloc:
@@ -367,12 +369,12 @@ def _url(label: str, url: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _left_out(entry: Mapping[str, Any], used: set[str]) -> tuple[str, ...]:
-    rest = [key for key in entry if key not in used]
+    unused = [key for key in entry if key not in used]
     return tuple(
         f"Not copied, it is a secret: {_shown('', key)}"
         if _SECRET.search(key)
         else f"Not converted: {_shown('', key)}: {_shown(key, entry[key])}"
-        for key in rest
+        for key in unused
     )
 
 
@@ -382,7 +384,7 @@ def _slug(label: str) -> str:
 
 
 def _flow(value: Any) -> str:
-    """`value` in YAML's flow style, which JSON is part of, with what cannot be printed escaped.
+    """`value` as JSON, which is valid YAML, with unprintable characters escaped.
 
     >>> _flow({"a": ["乾", None, 0.5]})
     '{"a": ["乾", null, 0.5]}'
@@ -391,7 +393,7 @@ def _flow(value: Any) -> str:
 
 
 def _key(name: str) -> str:
-    """`name` as a key: bare where every reader of YAML takes it for a text.
+    """`name` as a key: without quotes if every YAML parser reads it as a text.
 
     >>> _key("top_k"), _key("no"), _key("a b")
     ('top_k', '"no"', '"a b"')
@@ -400,7 +402,7 @@ def _key(name: str) -> str:
 
 
 def _shown(name: str, value: Any) -> str:
-    """The value of the key `name` for a comment, on one line and never that of a secret.
+    """The value of the key `name` for a comment, on one line; the value of a secret is never shown.
 
     >>> _shown("note", {"api_key": "sk-1", "n": 1})
     '{"api_key": (a secret, not copied), "n": 1}'
@@ -409,7 +411,9 @@ def _shown(name: str, value: Any) -> str:
         return "(a secret, not copied)"
     if isinstance(value, Mapping):
         return (
-            "{" + ", ".join(f"{_flow(str(inner))}: {_shown(str(inner), below)}" for inner, below in value.items()) + "}"
+            "{"
+            + ", ".join(f"{_flow(str(inner))}: {_shown(str(inner), member)}" for inner, member in value.items())
+            + "}"
         )
     if isinstance(value, list):
         return "[" + ", ".join(_shown("", element) for element in value) + "]"
@@ -417,12 +421,16 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _printable(text: str) -> str:
-    r"""`text` on one line, with what cannot be printed escaped.
+    r"""`text` on one line, with unprintable characters escaped.
 
     >>> _printable("a\nb")
     'a\\u000ab'
     """
     return "".join(
-        mark if mark.isprintable() else f"\\u{ord(mark):04x}" if ord(mark) <= 0xFFFF else f"\\U{ord(mark):08x}"
-        for mark in text
+        character
+        if character.isprintable()
+        else f"\\u{ord(character):04x}"
+        if ord(character) <= 0xFFFF
+        else f"\\U{ord(character):08x}"
+        for character in text
     )

@@ -39,16 +39,16 @@ _OTHERS: Final = tuple(
     Role(name, required=False, by_position=False, words=words)
     for name, words in (("question", "rag_question"), ("answer", "rag_answer"), ("group", ""), ("id", ""))
 )
-"""What is looked for in the rows of a suite of somebody else's."""
+"""Columns that are looked for in a dataset of a suite from another package."""
 _HEAD: Final = 1_000
-"""Rows by which it is known what a column holds."""
+"""Number of rows from which the type of a column is detected."""
 
 
 def open_version(version: DatasetVersion) -> DatasetFile:
     """The rows of a version.
 
     Raises:
-        ConfigError: it is not a single file, is gone from this machine, or was changed on disk.
+        ConfigError: it is not a single file, is no longer on this machine, or was changed on disk.
         DataError: it cannot be read.
     """
     return read_dataset_file(version.files, _roles(version.about.kind), version.digest)
@@ -67,21 +67,21 @@ def draft_difference(file: DatasetFile, edits: dict[str, RowEdit]) -> DatasetDif
 
 
 def save_draft(store: Store, dataset: NamedDataset, version: DatasetVersion, *, author: str, seen: int) -> SavedVersion:
-    """Write a draft as a new file beside its version, and end it.
+    """Save a draft as a new file next to its version, and close the draft.
 
-    The file is read as its suite reads it before it gets its name, so that what is saved can be run.
+    Before the file gets its name it is read as its suite reads it, so that a saved file can be run.
 
     Args:
-        store: where the draft is.
-        dataset: whose draft.
-        version: which it changes.
-        author: who saves.
+        store: the store with the draft.
+        dataset: the dataset of the draft.
+        version: the version that the draft changes.
+        author: who saves it.
         seen: number of the draft's last event that the author saw.
 
     Raises:
         DraftConflictError: the draft has changed since.
         ConfigError: there is nothing to save, the version was changed on disk, or the new file cannot be written.
-        DataError: the new file could not be run: its defects.
+        DataError: the new file could not be run; the message lists its defects.
     """
     name = checked_author(author)
     draft = read_draft(store, dataset.id, version.digest)
@@ -100,7 +100,7 @@ def save_draft(store: Store, dataset: NamedDataset, version: DatasetVersion, *, 
     try:
         record_saved(store, saved, seen=seen)
     except BaseException:
-        path.unlink(missing_ok=True)  # ours, made a moment ago: nothing names it
+        path.unlink(missing_ok=True)  # just created, and not recorded anywhere
         raise
     return saved
 
@@ -110,7 +110,7 @@ def _checked(version: DatasetVersion, files: SampleFiles) -> DatasetFile:
 
     Raises:
         ConfigError: a column is missing.
-        DataError: rows have defects; those that the parent has too do not count where the suite leaves them out.
+        DataError: rows have defects, and the suite does not skip such rows.
     """
     kind = version.about.kind
     if kind in _ROLES:
@@ -130,16 +130,16 @@ def _defects(kind: str, files: SampleFiles) -> Sequence[Defect]:
 
 def _refuse(defects: Sequence[Defect]) -> None:
     lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
-    raise DataError("nothing was saved: a run of the new file would be refused for these rows", lines)
+    raise DataError("nothing was saved: a run of the new file would fail because of these rows", lines)
 
 
 def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = False) -> dict[str, str]:
-    """The cells of a new row from a record, as texts by column: whatever the file has a column for.
+    """The cells of a new row, taken from a record: column -> text, for the columns that the file has.
 
     Args:
         file: the dataset.
-        record: of any run.
-        take_output: the output is the reference, for a person to correct.
+        record: a record of any run.
+        take_output: use the output as the reference, for a person to correct.
     """
     sample = record.sample
     output = record.output.value if record.output is not None else None
@@ -170,12 +170,12 @@ def _as_text(value: Any) -> str:
 
 
 def like_cells(file: DatasetFile) -> dict[str, Any]:
-    """Column -> the first cell in it that is not empty: whether a new cell is a text or JSON."""
-    found: dict[str, Any] = {}
+    """Column -> its first cell that is not empty, which shows whether a new cell is a text or JSON."""
+    examples: dict[str, Any] = {}
     for row in file.rows[:_HEAD]:
         for name, value in zip(file.columns, row.cells, strict=True):
             if value not in (None, ""):
-                found.setdefault(name, value)
-        if len(found) == len(file.columns):
+                examples.setdefault(name, value)
+        if len(examples) == len(file.columns):
             break
-    return found
+    return examples

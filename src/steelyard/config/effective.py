@@ -21,8 +21,8 @@ class Setting:
 
     Args:
         key: its dotted path.
-        value: as plain JSON; a secret is the reference that was written.
-        location: where it was written; None is a default.
+        value: plain JSON; a secret stays the reference that was written.
+        location: where it was written; None if it is a default.
     """
 
     key: str
@@ -43,19 +43,19 @@ def settings(value: Any, node: Node | None, key: str = "") -> Iterator[Setting]:
 
     Args:
         value: what was built.
-        node: what it was built from; None where nothing was written.
+        node: the node it was built from; None if nothing was written.
         key: the path so far.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         yield from _of_fields(value, node, key)
     elif isinstance(value, Mapping) and value:
-        for name, below in value.items():
+        for name, member in value.items():
             entry = node.entries.get(str(name)) if node else None
-            yield from settings(below, entry.node if entry else None, _joined(key, str(name)))
+            yield from settings(member, entry.node if entry else None, _joined(key, str(name)))
     elif isinstance(value, tuple | list) and any(dataclasses.is_dataclass(element) for element in value):
         nodes: Sequence[Any] = node.value if node is not None and isinstance(node.value, tuple) else [None] * len(value)
-        for index, (element, of) in enumerate(zip(value, nodes, strict=False)):
-            yield from settings(element, of, f"{key}[{index}]")
+        for index, (element, element_node) in enumerate(zip(value, nodes, strict=False)):
+            yield from settings(element, element_node, f"{key}[{index}]")
     else:
         yield Setting(key, _plain(value), node.location if node is not None else None)
 
@@ -76,7 +76,7 @@ def _of_fields(value: Any, node: Node | None, key: str) -> Iterator[Setting]:
 
 
 def _entries(value: Any, node: Node | None, name: str) -> Mapping[str, MappingEntry]:
-    """The fields as they were written, in whichever of the three forms."""
+    """The entries of the fields, in whichever of the three forms they were written."""
     if node is None:
         return {}
     if name and name in node.entries:
@@ -87,9 +87,9 @@ def _entries(value: Any, node: Node | None, name: str) -> Mapping[str, MappingEn
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(name): _plain(below) for name, below in value.items()}
+        return {str(name): _plain(member) for name, member in value.items()}
     if isinstance(value, tuple | list | set | frozenset):
-        return [_plain(below) for below in value]
+        return [_plain(member) for member in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

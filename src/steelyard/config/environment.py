@@ -1,7 +1,7 @@
 """References: a secret is written `${NAME}` and its value comes from the environment or a `.env` next to the file.
 
-Values are looked up here so that a missing one is found before the first call; they go to the session and nowhere
-else. No error of this module shows a line of a `.env` file.
+Values are looked up here so that a missing one is found before the first call; they are passed only to the session.
+No error of this module shows a line of a `.env` file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from steelyard.models.references import BODY_KEYS, REFERENCE, is_data, is_writte
 _LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 _WORDS: Final = frozenset({"template", "system", "text", "default", "replies"})
 _CHECKED_BY_MODELS: Final = frozenset({"api_key"})
-"""Refused by every model that has it, whatever it looks like: one mistake, one message."""
+"""Keys in which every model rejects a secret itself; they are not checked here, so that there is a single message."""
 _NO_SECRETS: Final = frozenset({"gate", "samples"})
 """Keys of a configuration below which names are those of scores and columns: `token_f1: ">= 0.75"`."""
 _USER_AND_PASSWORD: Final = re.compile(r"://[^/@\s:]+:[^/@\s${]+@")
@@ -48,37 +48,37 @@ class Environment(Mapping[str, str]):
 
 
 def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> Environment:
-    """Look up every `${NAME}` in `root` where references are resolved; prompts are left as they are.
+    """Look up every `${NAME}` in `root` where references are resolved; prompts are not changed.
 
     Args:
         root: the configuration.
-        environ: looked at first.
-        dotenv: a file looked at next; need not exist; None looks nowhere.
+        environ: searched first.
+        dotenv: a `.env` file that is searched next and need not exist; None for no file.
 
     Raises:
         ConfigError: a name without a value, a secret that is written out, or a malformed `.env`.
     """
     problems = Problems()
     _refuse_literals(root, problems)
-    wanted: dict[str, Node] = {}
+    references: dict[str, Node] = {}
     for node in _resolved(_each_target(root)):
         for name in REFERENCE.findall(node.value):
-            wanted.setdefault(name, node)
+            references.setdefault(name, node)
     in_file: Mapping[str, str] = {}
-    if wanted and dotenv is not None:
+    if references and dotenv is not None:
         with problems.gathered(root):
             in_file = read_dotenv(dotenv)
-    values = {name: environ.get(name) or in_file.get(name, "") for name in wanted}
-    for name, node in wanted.items():
+    values = {name: environ.get(name) or in_file.get(name, "") for name in references}
+    for name, node in references.items():
         if not values[name]:
-            advice = f"put it into {dotenv}" if dotenv is not None else "drop the option that leaves .env out"
+            advice = f"put it into {dotenv}" if dotenv is not None else "leave out --no-env"
             problems.add(f"set {name} or {advice}: ${{{name}}} has no value", node)
     problems.raise_any()
     return Environment(values)
 
 
 def _each_target(root: Node) -> Node:
-    """`root` with its matrix expanded, so that each value is at the key that it is for."""
+    """`root` with its matrix expanded, so that each value is at the key that uses it."""
     try:
         return expanded(root)[0]
     except ConfigError:  # building the targets reports what is wrong with the matrix
@@ -86,7 +86,7 @@ def _each_target(root: Node) -> Node:
 
 
 def _resolved(node: Node, key: str = "") -> Iterator[Node]:
-    """Every text below `node` that is not data; the names of targets are not keys."""
+    """Every text below `node` in which references are resolved; a target's name does not make its content data."""
     if isinstance(node.value, str):
         yield node
     for name, entry in node.entries.items():
@@ -98,7 +98,7 @@ def _resolved(node: Node, key: str = "") -> Iterator[Node]:
 
 
 def _refuse_literals(node: Node, problems: Problems, above: tuple[str, ...] = ()) -> None:
-    """Note every secret that is written out below `node`, whose path is `above`."""
+    """Report every secret that is written out below `node`, whose path is `above`."""
     for key, entry in node.entries.items():
         if above or key not in _NO_SECRETS:
             _refuse_literal(key, entry.node, entry.key, problems, above)
@@ -109,7 +109,7 @@ def _refuse_literals(node: Node, problems: Problems, above: tuple[str, ...] = ()
                 _refuse_literal(above[-1], element, element, problems, above)
             _refuse_literals(element, problems, above)
     if isinstance(node.value, str) and _USER_AND_PASSWORD.search(node.value):
-        location = Location(node.location.file, node.line, node.column)  # without the line: it holds the password
+        location = Location(node.location.file, node.line, node.column)  # without the line's text, with the password
         problems.note(ConfigError('a password is not allowed in an address: write "${NAME}" instead', location), node)
 
 
@@ -157,7 +157,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
 
 
 def _unquoted(text: str) -> str | None:
-    r"""The value as written: double quotes know `\n`, single quotes nothing, bare text ends at ` #`.
+    r"""The value without its quotes: escapes count in double quotes only, and text without quotes ends at ` #`.
 
     >>> _unquoted('"a # b" # c'), _unquoted("a # b"), _unquoted('"open')
     ('a # b', 'a', None)

@@ -1,4 +1,4 @@
-"""The rules under `gate:`, checked for their syntax and against the scores and groups that the suite will give."""
+"""Checks the rules under `gate:`: their syntax, and that the suite has the scores and groups they name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from steelyard.suite import Suite
 from steelyard.suite.scorer_infos import jury_scores_of, scores_of_judges, turn_scores_of
 
 _TURN: Final = re.compile(r"turn [1-9][0-9]*")
-"""Conversations have as many turns as they take, so that only the run shows whether any had so many."""
+"""The group of a turn. The number of turns is known only after the run, so any turn is accepted."""
 
 
 def check_gate(root: Node, folder: Path, problems: Problems) -> None:
@@ -35,7 +35,7 @@ def check_gate(root: Node, folder: Path, problems: Problems) -> None:
     Args:
         root: the configuration.
         folder: paths are resolved against it.
-        problems: gets them.
+        problems: collects them.
     """
     gate = root.entries.get("gate")
     if gate is None:
@@ -48,7 +48,7 @@ def check_gate(root: Node, folder: Path, problems: Problems) -> None:
 
 
 def _check_entry(name: str, node: Node, folder: Path, problems: Problems) -> None:
-    """Look at one entry; what is not a text, number or mapping is refused where the suite is built."""
+    """Check one entry; a value that is not a text, number or mapping is rejected when the suite is built."""
     if name == NO_REGRESSION:
         _check_margins(node, problems)
     elif isinstance(node.value, Mapping):
@@ -92,37 +92,37 @@ def with_baseline(suite: Suite, folder: Path) -> Suite:
 def match_gate(root: Node, suite: Suite, problems: Problems, *, scores: Callable[[], Collection[str]]) -> None:
     """Report rules on unknown scores and groups, before the first call.
 
-    Of a part of the dataset (`--limit`, `first`, ...) a group may be missing rightly: then the rule is undecided.
+    If only a part of the dataset is used (`--limit`, `first`, ...), a group may be missing; then the rule is undecided.
 
     Args:
         root: the configuration.
-        suite: what was made of it.
-        problems: gets them.
-        scores: gives every score that the suite's scorers announce; not called where there is no gate. Beside these
-            a rule may name the score of the suite's jury.
+        suite: the suite built from it.
+        problems: collects them.
+        scores: returns every score that the suite's scorers announce; not called without a gate. A rule may also name
+            the score of the suite's jury.
     """
     rules = [*_rules(root.entries.get("gate"))]
     if not rules:
         return
     known, groups = scores(), _groups(root, suite) if any(rule.group for rule, _ in rules) else None
-    juries, of_turns = jury_scores_of(suite), turn_scores_of(suite)
+    juries, turn_scores = jury_scores_of(suite), turn_scores_of(suite)
     for rule, node in rules:
         with problems.gathered(node):
             if rule.score not in (*known, *juries):
                 raise ConfigError(
                     f"gate: there is no score {rule.score!r}{_instead(rule.score, suite, (*known, *juries))}"
                 )
-            of_turn = isinstance(rule, Rule) and rule.score in of_turns and _TURN.fullmatch(rule.group)
-            if rule.group and not of_turn and groups is not None and rule.group not in groups:
+            is_turn = isinstance(rule, Rule) and rule.score in turn_scores and _TURN.fullmatch(rule.group)
+            if rule.group and not is_turn and groups is not None and rule.group not in groups:
                 raise ConfigError(f"gate: no sample is of group {rule.group!r}{did_you_mean(rule.group, groups)}")
 
 
 def _instead(score: str, suite: Suite, known: Collection[str]) -> str:
-    """What to name in place of a score that there is not; of one that several judges rate, theirs and the jury's."""
+    """Advice for an unknown score: the nearest name, or the scores of the judges and of the jury that rate it."""
     of_judges, jury = scores_of_judges(suite, score), jury_score(score)
     if not of_judges:
         return did_you_mean(score, known)
-    together = f"or {jury}, what they say together" if jury in known else f"or set jury: majority, and name {jury}"
+    together = f"or {jury}, their joint verdict" if jury in known else f"or set jury: majority, and name {jury}"
     named = ", ".join(of_judges)
     return f": {len(of_judges)} judges rate it, each with a score of its own ({named}); name one of them, {together}"
 
@@ -138,7 +138,7 @@ def _rules(gate: MappingEntry | None) -> Iterator[tuple[Rule | Margin, Node]]:
 
 
 def _groups(root: Node, suite: Suite) -> set[str] | None:
-    """The groups that the samples have; None where only a part of them is asked."""
+    """The groups of the samples; None if only a part of the samples is used."""
     samples = root.entries.get("samples")
     if samples is not None and any(key in samples.node.entries for key in ("first", "last", "random")):
         return None

@@ -1,4 +1,4 @@
-"""A file of judges: `judges` by name, and how their run is made (`jury`, `margin`, `options`)."""
+"""Loads a file of judges: `judges` by name, and the settings of their run (`jury`, `margin`, `options`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def load_judges(path: Path, *, environ: Mapping[str, str], use_dotenv: bool = Tr
         use_dotenv: whether the `.env` next to the file is read next.
 
     Raises:
-        ConfigError: every mistake with its place.
+        ConfigError: every mistake with its position.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"{path}: a file of judges ends in {', '.join(sorted(SUFFIXES))}")

@@ -1,6 +1,6 @@
 """Configuration keys of a class, from its dataclass fields: types, defaults and descriptions.
 
-One reading of a class, shared by building, schema and reference, so that none of them can differ from the others.
+Building, schema and reference all read classes through this module, so that they cannot differ from each other.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def keys_of(cls: type) -> Mapping[str, Key]:
     """The configuration keys of `cls` in the order of its fields; fields that only Python can set are left out.
 
     Raises:
-        ConfigError: an annotation of it cannot be resolved; for the author of `cls`.
+        ConfigError: an annotation cannot be resolved, which is a mistake of the author of `cls`.
     """
     try:
         hints = get_type_hints(cls)
@@ -66,13 +66,13 @@ def _key(field: dataclasses.Field[Any], hint: Any) -> Key:
 
 
 def scalar_key(name: str, keys: Mapping[str, Key]) -> Key | None:
-    """Which key the scalar of `{name: scalar}` belongs to: the one called like the name, else the first."""
+    """The key that the scalar of `{name: scalar}` belongs to: the key called `name`, else the first one."""
     return keys.get(name) or next(iter(keys.values()), None)
 
 
 @cache
 def kind_of(hint: Any) -> Kind | None:
-    """The registry's kind behind one of the three protocols, else None.
+    """The registry's kind of `hint` if it is the type of a model, target or scorer, else None.
 
     >>> kind_of(Scorer), kind_of(str)
     ('scorer', None)
@@ -87,7 +87,7 @@ def kind_of(hint: Any) -> Kind | None:
 
 
 def members(hint: Any) -> tuple[Any, ...]:
-    """The alternatives of a union; any other annotation is its only one.
+    """The alternatives of a union; any other annotation is its own only alternative.
 
     >>> members(int | None)
     (<class 'int'>, <class 'NoneType'>)
@@ -129,7 +129,7 @@ def value_of(hint: Any) -> Any:
 
 
 def is_writable(hint: Any) -> bool:
-    """Whether a file can hold it: of a union, whether it can hold anything but null.
+    """Whether a value of this type can be written in a file; of a union, whether anything but null can.
 
     >>> from collections.abc import Callable
     >>> is_writable(Callable[[str], str] | None), is_writable(int | None)
@@ -143,12 +143,12 @@ def is_writable(hint: Any) -> bool:
 
 
 def is_literal(hint: Any) -> bool:
-    """Whether it is a Literal, which lists its values."""
+    """Whether it is a `Literal`."""
     return get_origin(hint) is Literal
 
 
 def is_class(hint: Any) -> bool:
-    """Whether it is a dataclass, written as a mapping of its fields."""
+    """Whether it is a dataclass, which is written as a mapping of its fields."""
     return isinstance(hint, type) and dataclasses.is_dataclass(hint)
 
 

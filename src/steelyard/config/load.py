@@ -30,15 +30,15 @@ class Loaded:
     """A loaded and checked configuration.
 
     Args:
-        suite: what is to be run.
-        text: of the file; empty where it came from the store.
+        suite: the suite to run.
+        text: of the file; empty if the configuration came from the store.
         path: of the file, or of the folder that a stored configuration is resolved against.
-        plain: the configuration as written, as JSON, `--limit` and `--skip-bad` applied; secrets are still references.
-            `load_plain` makes the same suite of it.
-        environment: the values behind the references; its repr shows names only.
-        described: what the file describes, the object that the suite was built from.
-        tree: the keys that it was described by, each with its place.
-        notes: keys that are written by their former names, with their places; empty for a stored configuration.
+        plain: the configuration as written, as JSON, with `--limit` and `--skip-bad` applied; secrets are still
+            references. `load_plain` builds the same suite from it.
+        environment: the values of the references; its repr shows names only.
+        described: the object that the file describes and that the suite was built from.
+        tree: the keys of that object, each with its position.
+        notes: keys that are written by their former names, with their positions; empty for a stored configuration.
     """
 
     suite: Suite
@@ -66,16 +66,16 @@ def load(
         environ: where references are looked up first.
         use_dotenv: whether the `.env` next to the file is read next.
         limit: at most so many samples, the first of those that the file selects.
-        skip_bad: leave out rows with a defect, and count them, overriding the file.
+        skip_bad: skip rows with a defect and count them, whatever the file says.
 
     Raises:
-        ConfigError: every mistake with its place.
-        DataError: the dataset cannot be read as asked.
+        ConfigError: every mistake with its position.
+        DataError: the dataset cannot be read as requested.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
-            f"a configuration ends in {', '.join(sorted(SUFFIXES))}. For a dataset: steelyard check looks at it, and "
-            "steelyard init writes a configuration to name it in",
+            f"a configuration ends in {', '.join(sorted(SUFFIXES))}. For a dataset: steelyard check checks it, and "
+            "steelyard init writes a configuration that can name it",
             Location(str(path)),
         )
     if not path.exists():
@@ -92,13 +92,13 @@ def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, s
     """Load the suite from a stored `Loaded.plain`, when the file no longer exists.
 
     Args:
-        stored: as `Loaded.plain` gave it.
+        stored: a stored `Loaded.plain`.
         base: the folder that paths are resolved against.
         environ: where references are looked up first.
-        use_dotenv: whether the `.env` in `base` is looked at next.
+        use_dotenv: whether the `.env` in `base` is read next.
 
     Raises:
-        ConfigError: as `load`; places name the key instead of a line.
+        ConfigError: as `load`; positions name the key instead of a line.
         DataError: as `load`.
     """
     root = from_plain(stored, "stored configuration")
@@ -138,8 +138,8 @@ def _suite_class(root: Node) -> type:
     if not isinstance(root.value, Mapping):
         raise ConfigError(f"expected a mapping with the key 'suite', but got {described(root)}", root.location)
     if "suite" not in root.entries:
-        near = did_you_mean("suite", root.entries)
-        hint = f" ({near[2:]})" if near[:1] == ":" else f"; known suites: {', '.join(names('suite'))}"
+        suggestion = did_you_mean("suite", root.entries)
+        hint = f" ({suggestion[2:]})" if suggestion[:1] == ":" else f"; known suites: {', '.join(names('suite'))}"
         raise ConfigError(f"the key 'suite' is missing{hint}", root.location)
     node = root.entries["suite"].node
     if not isinstance(node.value, str):
@@ -166,20 +166,20 @@ def _prepared(root: Node) -> Node:
 
 
 def _prompt_node(root: Node, tree: Node, target: str) -> Node:
-    """Where the prompt of a target stands: its template or body, else the target; of a judge where judges are named."""
+    """Where to report a prompt's error: template, body or url of a target, else its name; for "" the judges."""
     if not target:
-        named = next((root.entries[key] for key in ("judge", "scorers") if key in root.entries), None)
-        return named.node if named else root
+        judges = next((root.entries[key] for key in ("judge", "scorers") if key in root.entries), None)
+        return judges.node if judges else root
     entry = tree.entries["targets"].node.entries.get(target) if "targets" in tree.entries else None
     if entry is None:
         return root
-    inside = [entry.node, *(below.node for below in entry.node.entries.values())]
+    nodes = [entry.node, *(child.node for child in entry.node.entries.values())]
     keys = ("template", "body", "url")
-    return next((node.entries[key].node for key in keys for node in inside if key in node.entries), entry.key)
+    return next((node.entries[key].node for key in keys for node in nodes if key in node.entries), entry.key)
 
 
 def _check_whole(root: Node, tree: Node, suite: Suite, problems: Problems) -> None:
-    """Check what needs the whole suite: scorers that ask have a judge, and the headline is a score."""
+    """Check the suite as a whole: prompts contain the sample, scorers have the judge they need, `primary` exists."""
     scorers = root.entries.get("scorers")
     constant = list(constant_prompts(suite))
     for name, message in constant:
@@ -208,10 +208,7 @@ def _build(described_suite: Any, root: Node) -> Suite:
 
 
 def _quoted_node(root: Node, message: str) -> Node:
-    """The text that a message quotes below the key that it begins with, else below `samples`, which building reads.
-
-    Where it quotes none, the key itself.
-    """
+    """The text below the first key of a message, or below `samples`, that the message quotes; else the key itself."""
     entry = root.entries.get(message.partition(":")[0]) or root.entries.get("samples")
     if entry is None:
         return root
@@ -227,7 +224,7 @@ def limited(root: Node, limit: int | None) -> Node:
     {'samples': {'file': 'a.csv', 'last': 5}}
 
     Raises:
-        ConfigError: below 1, or there is no file of samples to take from.
+        ConfigError: the limit is below 1, or the samples do not come from a file.
     """
     if limit is None:
         return root
@@ -242,13 +239,15 @@ def limited(root: Node, limit: int | None) -> Node:
         return root
     entries = samples.node.entries
     key = next((name for name in ("first", "last", "random") if name in entries), "first")
-    now = entries[key].node.value if key in entries else None
-    if now is not None and type(now) is not int:
+    current = entries[key].node.value if key in entries else None
+    if current is not None and type(current) is not int:
         return root  # building reports what is wrong with it
-    count = limit if now is None else min(limit, now)
+    count = limit if current is None else min(limit, current)
     node = replace(samples.node, value=count, raw=str(count))
-    within = {**entries, key: MappingEntry(samples.key.with_value(key), node)}
-    return root.with_value({**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(within))})
+    limited_entries = {**entries, key: MappingEntry(samples.key.with_value(key), node)}
+    return root.with_value(
+        {**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(limited_entries))}
+    )
 
 
 def without_bad(root: Node) -> Node:
@@ -265,5 +264,5 @@ def without_bad(root: Node) -> Node:
     if samples is None or not isinstance(samples.node.value, Mapping):
         raise ConfigError("--skip-bad leaves out rows of a file, but samples names no file", root.location)
     node = replace(samples.node, value=True, raw="true")
-    within = {**samples.node.entries, "skip_bad": MappingEntry(samples.key.with_value("skip_bad"), node)}
-    return root.with_value({**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(within))})
+    new_entries = {**samples.node.entries, "skip_bad": MappingEntry(samples.key.with_value("skip_bad"), node)}
+    return root.with_value({**root.entries, "samples": MappingEntry(samples.key, samples.node.with_value(new_entries))})

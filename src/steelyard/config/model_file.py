@@ -22,7 +22,7 @@ def model_of_flags(name: str, base_url: str, api_key_env: str) -> dict[str, Any]
     """The configuration of the model that command-line flags describe; {} without `name`.
 
     Raises:
-        ConfigError: the other flags without a model, or a key in place of the variable that holds it.
+        ConfigError: the other flags without a model, or a key instead of the name of its variable.
 
     >>> model_of_flags("gpt-4o", "", "OPENAI_API_KEY")
     {'model': {'openai_compatible': {'name': 'gpt-4o', 'api_key': '${OPENAI_API_KEY}'}}}
@@ -44,13 +44,13 @@ def build_model(
     """Build the model from flags or a file, with the values of its references; None if neither is given.
 
     Args:
-        flags: as `model_of_flags` gives it.
-        file: absolute path of a file with the key `model` alone; None for none.
+        flags: as `model_of_flags` returns it.
+        file: absolute path of a file with `model` as its only key; None for no file.
         environ: where references are looked up first.
         use_dotenv: whether the `.env` next to the file, or in the current folder, is read.
 
     Raises:
-        ConfigError: every mistake with its place.
+        ConfigError: every mistake with its position.
     """
     if not flags and file is None:
         return None, Environment({})
@@ -61,10 +61,10 @@ def build_model(
 
 
 def _model_file(path: Path) -> Node:
-    """A file with the key `model` and nothing else.
+    """Read a file whose only key is `model`.
 
     Raises:
-        ConfigError: with the place.
+        ConfigError: with the position.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"{path}: a model's file ends in {', '.join(sorted(SUFFIXES))}")

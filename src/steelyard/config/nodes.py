@@ -1,7 +1,7 @@
 """A configuration as a tree whose every key and value knows its line and column, and the errors found in it.
 
-YAML 1.2 (`no` is a text), JSON and TOML give the same tree. A file is data: no tags, no second meaning for a key, and
-nothing in it can make reading slow or large (source of the list: the alias and tag attacks that YAML is known for).
+YAML 1.2 (`no` is a text), JSON and TOML give the same tree. A file is plain data: tags and duplicate keys are errors,
+and limits keep a file from making reading slow or large, as the known alias and tag attacks on YAML parsers do.
 """
 
 from __future__ import annotations
@@ -24,18 +24,19 @@ _SHOWN_ERRORS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file's name and its lines; `lines` is empty where there is no text to show."""
+    """A file's name and its lines; `lines` is empty if there is no text to show."""
 
     file: str
     lines: tuple[str, ...] = ()
 
     def location(self, line: int, column: int) -> Location:
-        """The location to report, with its line escaped for terminals and anything that looks like a secret masked."""
+        """The location to report; its line is escaped for terminals, and what looks like a secret is masked."""
         text = self.lines[line - 1] if 0 < line <= len(self.lines) else ""
         if column > _SHOWN_COLUMNS:
             return Location(self.file, line, column)
         visible = "".join(
-            mark if mark.isprintable() else " " if mark == "\t" else "�" for mark in text[: _SHOWN_COLUMNS + 40]
+            character if character.isprintable() else " " if character == "\t" else "�"
+            for character in text[: _SHOWN_COLUMNS + 40]
         )
         return Location(self.file, line, column, masked(visible).rstrip())
 
@@ -47,8 +48,8 @@ class Node:
     Args:
         value: a scalar; a tuple of nodes; or a mapping of key to `MappingEntry`.
         source: the file it came from.
-        line: 1-based; 0 where there is no text.
-        column: 1-based; 0 where there is no text.
+        line: 1-based; 0 if there is no text.
+        column: 1-based; 0 if there is no text.
         raw: a number or truth value as it was written (`1.10`), else empty.
     """
 
@@ -88,7 +89,7 @@ class Weight:
     nodes: int = 0
 
     def add(self, count: int, locate: Callable[[], Location]) -> None:
-        """Count `count` more nodes; `locate` is asked only when that is too many.
+        """Count `count` more nodes; `locate` is called only if there are too many.
 
         Raises:
             ConfigError: the tree is too large.
@@ -99,7 +100,7 @@ class Weight:
 
 
 def size(node: Node) -> int:
-    """Number of nodes in this subtree, counting aliases each time."""
+    """Number of nodes in this subtree; an aliased node counts each time it is used."""
     if isinstance(node.value, Mapping):
         return 1 + sum(1 + size(entry.node) for entry in node.value.values())
     if isinstance(node.value, tuple):
@@ -121,25 +122,25 @@ def plain(node: Node) -> Any:
 
 
 def from_plain(value: Any, file: str, path: str = "") -> Node:
-    """A tree of values that come from no text; the place of each names its dotted path instead of a line."""
+    """A tree from plain values; the location of each value is its dotted path instead of a line."""
     source = SourceFile(f"{file}, {path}" if path else file)
     if isinstance(value, Mapping):
         inner = {str(key): f"{path}.{key}" if path else str(key) for key in value}
         entries = {
             str(key): MappingEntry(
-                Node(str(key), SourceFile(f"{file}, {inner[str(key)]}")), from_plain(below, file, inner[str(key)])
+                Node(str(key), SourceFile(f"{file}, {inner[str(key)]}")), from_plain(member, file, inner[str(key)])
             )
-            for key, below in value.items()
+            for key, member in value.items()
         }
         return Node(entries, source)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return Node(tuple(from_plain(below, file, f"{path}[{number}]") for number, below in enumerate(value)), source)
+        return Node(tuple(from_plain(member, file, f"{path}[{number}]") for number, member in enumerate(value)), source)
     raw = "" if value is None or isinstance(value, str) else json.dumps(value)
     return Node(value, source, raw=raw)
 
 
 def texts(node: Node) -> Iterator[Node]:
-    """Every text from here down, keys left out, in the order of the file."""
+    """Every text in this subtree, without keys, in the order of the file."""
     if isinstance(node.value, str):
         yield node
     elif isinstance(node.value, Mapping):
@@ -156,7 +157,7 @@ def whole_text(text: str, locate: Callable[[], Location]) -> str:
     Raises:
         ConfigError: half a pair is alone.
     """
-    if not any("\ud800" <= mark <= "\udfff" for mark in text):
+    if not any("\ud800" <= character <= "\udfff" for character in text):
         return text
     try:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
@@ -165,10 +166,10 @@ def whole_text(text: str, locate: Callable[[], Location]) -> str:
 
 
 def finite(number: float, locate: Callable[[], Location]) -> float:
-    """`number`, unless it is infinite or no number: neither is ever meant, and JSON cannot store them.
+    """Return `number` if it is finite; infinity and NaN are never intended, and JSON cannot store them.
 
     Raises:
-        ConfigError: it is.
+        ConfigError: it is infinite or NaN.
     """
     if not math.isfinite(number):
         raise ConfigError("this is not a finite number", locate())
@@ -176,7 +177,7 @@ def finite(number: float, locate: Callable[[], Location]) -> float:
 
 
 class ConfigErrors(ConfigError):
-    """Several errors of one configuration, in the order of the file; its text lists each with its place."""
+    """Several errors of one configuration, in the order of the file; its text lists each with its position."""
 
     def __init__(self, errors: Sequence[ConfigError]) -> None:
         self.errors = tuple(sorted(errors, key=_order))

@@ -3,9 +3,9 @@ r"""Reads a configuration file to nodes: YAML 1.2 and JSON from ruamel.yaml's ev
 Events rather than ruamel's own composer: limits then hold while reading, and the core schema of YAML 1.2 (section
 10.3.2 of its specification) is applied here whatever a `%YAML` line asks for, so `no` and `on` stay texts.
 
-JSON is read twice: the standard library refuses what is not JSON, then the same events give the places. Two things that
-JSON allows are refused, since YAML's events cannot tell them: a line break between a key and its colon, and a key of
-more than 1,024 characters.
+JSON is read twice: the standard library rejects invalid JSON, then the same events give the positions. Two things that
+JSON allows are rejected because the YAML parser does not accept them: a line break between a key and its colon, and a
+key of more than 1,024 characters.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLS: Final = {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 _INT: Final = re.compile(r"[-+]?[0-9]{1,300}|0o[0-7]{1,300}|0x[0-9a-fA-F]{1,300}")
-_LONG_INT: Final = re.compile(r"-?[0-9]{301,}")  # no number that anyone means, and YAML would make a float of it
+_LONG_INT: Final = re.compile(r"-?[0-9]{301,}")  # nobody writes such a number on purpose; YAML would make it a float
 _FLOAT: Final = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
@@ -84,7 +84,7 @@ def parse(text: str, file: str) -> Node:
     """Parse one document by its file extension: `.json`, `.toml`, anything else as YAML.
 
     Raises:
-        ConfigError: with the place of what is wrong.
+        ConfigError: with the position of the mistake.
     """
     source = SourceFile(file, tuple(_LINE_END.split(text)))
     if file.lower().endswith(".json"):
@@ -95,26 +95,26 @@ def parse(text: str, file: str) -> Node:
 
 
 def _parse_json(text: str, source: SourceFile) -> Node:
-    """JSON (RFC 8259): NaN and half surrogate pairs are refused, as are duplicate keys in any format."""
+    """Parse JSON (RFC 8259); NaN, half surrogate pairs and, as in every format, duplicate keys are rejected."""
     if not text.strip():
         raise ConfigError("the file is empty", Location(source.file))
     try:
-        # Numbers stay text here: one that is too long is refused with its place when its event comes.
+        # Numbers stay text here: one that is too long is rejected later, with its position.
         json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except json.JSONDecodeError as error:
         message = f"not valid JSON: {error.msg[:1].lower()}{error.msg[1:]}"
         raise ConfigError(message, _location_at(error.pos, text, source)) from error
     except RecursionError:
-        pass  # the events end at MAX_DEPTH, and say where
-    # In valid JSON whatever is not ASCII is inside a string, and strings are decoded by the standard library from
-    # the text itself. So the events need not see such characters, of which YAML forbids some and takes others for line
-    # ends; tabs, which occur outside of strings only, become blanks.
+        pass  # too deep: the event reader stops at MAX_DEPTH and reports the position
+    # In valid JSON, characters other than ASCII occur only in strings, which the standard library decodes from the
+    # original text. They are replaced for the YAML parser, which forbids some of them and takes others for line ends;
+    # tabs, which occur only outside of strings, become spaces.
     shape = _NOT_PLAIN_ASCII.sub("_", text).replace("\t", " ")
     return _nodes_of_events(shape, source, json_text=text)
 
 
 def _parse_yaml(text: str, source: SourceFile) -> Node:
-    """Parse YAML; tags, duplicate keys, several documents and alias bombs are refused."""
+    """Parse YAML; tags, duplicate keys, several documents and alias bombs are rejected."""
     long_tag = _LONG_TAG.search(text)
     if long_tag:
         line = text.count("\n", 0, long_tag.start()) + 1
@@ -133,7 +133,7 @@ def _nodes_of_events(text: str, source: SourceFile, json_text: str | None = None
         raise ConfigError(_message(error, kind), _location_of(error, text, source)) from error
     except (ValueError, IndexError, TypeError, AttributeError, RecursionError) as error:
         # ruamel.yaml 0.19 leaks these for a few malformed escapes and directives.
-        raise ConfigError(f"this is not YAML that can be read ({error})", Location(source.file)) from error
+        raise ConfigError(f"not valid YAML ({error})", Location(source.file)) from error
 
 
 def _message(error: Any, kind: str) -> str:
@@ -160,7 +160,7 @@ def _location_at(offset: int, text: str, source: SourceFile) -> Location:
 
 @dataclass(slots=True)
 class _Composer:
-    """Builds nodes from one stream of events; `json_text` is the text itself where that is JSON."""
+    """Builds nodes from one stream of events; `json_text` is the original text if the file is JSON."""
 
     source: SourceFile
     events: Iterator[Any]
@@ -179,7 +179,7 @@ class _Composer:
         next(self.events)
         after = next(self.events)
         if type(after).__name__ == "DocumentStartEvent":
-            raise ConfigError("a second document begins here; a configuration is one", self.location(after))
+            raise ConfigError("a second document begins here; a configuration is one document", self.location(after))
         return root
 
     def location(self, event: Any) -> Location:
@@ -257,7 +257,7 @@ class _Composer:
         return {**merged, **entries}
 
     def value_of(self, key: Node) -> Node:
-        """The value after `key`; a missing one gets the key's place, since YAML puts it where the next thing begins."""
+        """The value after `key`; a missing one gets the key's position, as YAML reports that of the next token."""
         event = next(self.events)
         node = self.node(event)
         missing = node.value is None and getattr(event, "value", None) == ""
@@ -283,7 +283,7 @@ def merged_entries(node: Node, key: Node) -> Mapping[str, MappingEntry]:
 
 
 def resolved(text: str) -> tuple[Any, str]:
-    """A plain scalar as the core schema of YAML 1.2 reads it, and how it was written where it is not text.
+    """The value of a plain scalar in the core schema of YAML 1.2, and its original text if it is not a text.
 
     >>> resolved("no"), resolved("0x10"), resolved("~")
     (('no', ''), (16, '0x10'), (None, ''))

@@ -51,7 +51,7 @@ _PAGE_OF_GROUP: Final[Mapping[str, str]] = {
     "CellEquality": "scorers",
     "SqlLimits": "scorers",
 }
-"""Where a group of keys is described that belongs to one kind; every other group is on the page of the options."""
+"""Page of each group of keys that belongs to one kind; every other group is on the page of the options."""
 _GENERATED: Final = "<!-- Generated from the classes' fields and docstrings: python -m steelyard.config.reference -->"
 _TYPES: Final[Mapping[Any, str]] = {
     str: "string",
@@ -80,11 +80,11 @@ def pages() -> dict[str, str]:
         cls = nested[name]
         lines[_page_of(cls)] += ["", f"## {name}", "", summary_of(cls), "", *_table(cls, keys_of(cls), nested)]
     intro = files("steelyard.config").joinpath("reference_intro.md").read_text(encoding="utf-8")
-    written = {"configuration.md": intro}
+    pages_by_path = {"configuration.md": intro}
     for page, body in lines.items():
         text = "\n".join([f"# {_TITLES[page]}", "", _GENERATED, *body]) + "\n"
-        written[f"configuration/{page}.md"] = text.replace(f"]({page}.md#", "](#")
-    return written
+        pages_by_path[f"configuration/{page}.md"] = text.replace(f"]({page}.md#", "](#")
+    return pages_by_path
 
 
 def _page_of(cls: type) -> str:
@@ -97,7 +97,7 @@ def _section(kind: Kind, name: str, nested: dict[str, type]) -> Iterator[str]:
     keys = keys_of(registered) if is_class(registered) else {}
     short = scalar_key(name, keys)
     if short is None:
-        yield from ("", f"Nothing can be set: write `{name}`.")
+        yield from ("", f"It has no keys: write `{name}`.")
         return
     if _is_short(short.hint):
         yield from ("", f"Short form: `{{{name}: {short.name.upper()}}}`.")
@@ -106,7 +106,7 @@ def _section(kind: Kind, name: str, nested: dict[str, type]) -> Iterator[str]:
 
 
 def _is_short(hint: Any) -> bool:
-    """Whether a value of it is not a mapping, so that it can be told from the mapping of all keys."""
+    """Whether a value of this type can be other than a mapping, so that it differs from the mapping of all keys."""
     return any(member in LEAVES or is_literal(member) for member in members(hint) if member is not type(None))
 
 
@@ -159,7 +159,7 @@ def _leaf_type(hint: Any) -> str:
 
 
 def undescribed() -> tuple[str, ...]:
-    """Every key that its class's docstring does not describe, as `Class.key`; a test holds that there is none."""
+    """Every key without a description in its class's docstring, as `Class.key`; a test checks that there is none."""
     nested: dict[str, type] = {}
     classes: list[tuple[type, Mapping[str, Key]]] = [
         (find("suite", name), suite_keys(find("suite", name))) for name in names("suite")

@@ -1,4 +1,4 @@
-"""Parses scalars of a configuration: texts, numbers, booleans, choices and paths; ambiguous ones are refused."""
+"""Parses scalars of a configuration: texts, numbers, booleans, choices and paths; ambiguous ones are rejected."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_text(node: Node) -> str:
     `1.10` would become 1.1 and `007` 7 once the configuration is stored, so they need quotes.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: it is neither a text nor such a number or boolean.
     """
     if isinstance(node.value, str):
         return node.value
@@ -63,7 +63,7 @@ def leaf(hint: Any, node: Node, folder: Path) -> Any:
         folder: paths are resolved against it.
 
     Raises:
-        ConfigError: it is something else, or there is no such file.
+        ConfigError: it has another type, or there is no such file.
     """
     if is_literal(hint):
         return _choice(hint, node)
@@ -91,9 +91,9 @@ def _choice(hint: Any, node: Node) -> Any:
     for value in get_args(hint):
         if type(value) is type(node.value) and value == node.value:
             return value
-    near = did_you_mean(node.value, get_args(hint)) if isinstance(node.value, str) else ""
+    suggestion = did_you_mean(node.value, get_args(hint)) if isinstance(node.value, str) else ""
     raise ConfigError(
-        f"expected {words(hint)}, but got {described(node)}{near if near[:1] == ':' else ''}", node.location
+        f"expected {words(hint)}, but got {described(node)}{suggestion if suggestion[:1] == ':' else ''}", node.location
     )
 
 
@@ -101,7 +101,7 @@ def existing(node: Node, folder: Path) -> Path:
     """An existing path, resolved against the configuration's folder.
 
     Raises:
-        ConfigError: it is not text, or nothing is there; names the nearest file that is.
+        ConfigError: it is not a text, or does not exist; the message suggests the nearest existing file.
     """
     text = as_text(node)
     if not text:
@@ -113,16 +113,16 @@ def existing(node: Node, folder: Path) -> Path:
         neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     except (OSError, ValueError) as error:
         raise ConfigError(f"{text[:_SHOWN]!r} cannot be opened: {error}", node.location) from error
-    near = did_you_mean(path.name, neighbours)
-    raise ConfigError(f"there is no file {path}{near if near[:1] == ':' else ''}", node.location)
+    suggestion = did_you_mean(path.name, neighbours)
+    raise ConfigError(f"there is no file {path}{suggestion if suggestion[:1] == ':' else ''}", node.location)
 
 
 def is_path(text: str, folder: Path, *, or_folder: bool) -> bool:
-    """Whether `text` is the path of a file; tells apart what may be a path or the text itself.
+    """Whether `text` is the path of an existing file; for keys that take a path or the text itself.
 
     Args:
-        text: what was written.
-        folder: that of the configuration.
+        text: the text as written.
+        folder: the folder of the configuration.
         or_folder: whether a folder counts too.
     """
     try:
@@ -137,7 +137,7 @@ def _expected(hint: Any, node: Node) -> ConfigError:
 
 
 def suits(hint: Any, node: Node) -> bool:
-    """Whether the scalar at `node` is of the type `hint`, without turning one into another.
+    """Whether the scalar at `node` has the type `hint` without conversion, except from a whole number to a float.
 
     >>> from steelyard.config.nodes import from_plain
     >>> suits(float, from_plain(3, "")), suits(str, from_plain(3, ""))

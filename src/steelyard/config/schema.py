@@ -1,6 +1,6 @@
 """The JSON schema (draft 2020-12) of a configuration, from the same dataclasses and docstrings that build it.
 
-An editor that knows it completes keys and shows their descriptions; `steelyard check` stays the judge, since files,
+An editor with this schema completes keys and shows their descriptions. Only `steelyard check` checks everything: files,
 references and combinations of keys are beyond a schema.
 """
 
@@ -100,7 +100,7 @@ def _fields(cls: type, keys: Mapping[str, Key], definitions: Definitions) -> dic
     descriptions = arguments_of(cls)
     fields = {key.name: _field(key, descriptions.get(key.name, ""), definitions) for key in keys.values()}
     for former, present in former_keys(cls).items():
-        fields[former] = {**fields[present], "description": f"called `{present}` now", "deprecated": True}
+        fields[former] = {**fields[present], "description": f"renamed to `{present}`", "deprecated": True}
     return fields
 
 
@@ -118,10 +118,10 @@ def of_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:
 
     Args:
         hint: an annotation.
-        definitions: gets the dataclasses that it leads to.
+        definitions: the dataclasses that it refers to are added to it.
 
     Raises:
-        ConfigError: nothing in a file can be this; for the author of the class.
+        ConfigError: no value in a file can have this type, which is a mistake of the author of the class.
     """
     if len(members(hint)) > 1:
         return {"anyOf": [of_hint(member, definitions) for member in members(hint) if is_json_type(member)]}
@@ -129,7 +129,7 @@ def of_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:
         return {"$ref": f"#/$defs/{kind_of(hint)}"} if kind_of(hint) else {}
     if is_class(hint):
         return _reference(hint, definitions)
-    return _of_one(hint, definitions)
+    return _of_simple_hint(hint, definitions)
 
 
 def is_json_type(hint: Any) -> bool:
@@ -137,7 +137,7 @@ def is_json_type(hint: Any) -> bool:
     return hint is type(None) or is_writable(hint)
 
 
-def _of_one(hint: Any, definitions: Definitions) -> dict[str, Any]:
+def _of_simple_hint(hint: Any, definitions: Definitions) -> dict[str, Any]:
     if is_literal(hint):
         return {"anyOf": [{"enum": list(get_args(hint))}, _PLACEHOLDER]}
     if element_of(hint) is not None:
@@ -154,7 +154,7 @@ def _of_one(hint: Any, definitions: Definitions) -> dict[str, Any]:
 def _reference(cls: type, definitions: Definitions) -> dict[str, Any]:
     name = cls.__name__
     if name not in definitions:
-        definitions[name] = {}  # a placeholder while its fields are read, so that a class may hold itself
+        definitions[name] = {}  # a placeholder while its fields are read, so that a class may refer to itself
         keys = keys_of(cls)
         required = [key.name for key in keys.values() if key.required]
         definitions[name] = {**_closed(_fields(cls, keys, definitions), required), "description": summary_of(cls)}
@@ -175,7 +175,7 @@ def _define_kind(kind: Kind, definitions: Definitions) -> None:
 
 
 def _forms(kind: Kind, name: str, definitions: Definitions, extra: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """How a registered class may be written: `{name: {fields}}`, `{name: scalar, ...}`, or the bare name."""
+    """The forms of a registered class in a file: `{name: {fields}}`, `{name: scalar, ...}`, or the bare name."""
     registered: Any = find(kind, name)
     keys = keys_of(registered) if is_class(registered) else {}
     reference = f"{kind} {name}"
@@ -192,9 +192,9 @@ def _forms(kind: Kind, name: str, definitions: Definitions, extra: Mapping[str, 
 
 
 def _scalar_forms(
-    name: str, registered: Any, keys: Mapping[str, Key], within: tuple[Definitions, Mapping[str, Any]]
+    name: str, registered: Any, keys: Mapping[str, Key], context: tuple[Definitions, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    definitions, extra = within
+    definitions, extra = context
     fields = _fields(registered, keys, definitions) if keys else {}
     required = [key.name for key in keys.values() if key.required]
     key = scalar_key(name, keys)

@@ -1,6 +1,6 @@
-"""The targets of a configuration before they are built: their matrix, their names, their tags.
+"""Prepares the targets of a configuration before they are built: expands the matrix, checks names, collects tags.
 
-`matrix:` makes one target for every combination of the variables that a target uses, and of no others.
+`matrix:` makes one target for every combination of the variables that a target uses; other variables are ignored.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def _values(name: str, entry: MappingEntry) -> tuple[Node, ...]:
 
 
 def _used(names: Mapping[str, object], entry: MappingEntry) -> tuple[str, ...]:
-    """Those of `names` that the target's name or any text in it has as a placeholder, in the order of the matrix."""
-    written = {name for text in (entry.key, *texts(entry.node)) for name, _ in placeholders(text.value)}
-    return tuple(name for name in names if name in written)
+    """The variables of `names` that occur as placeholders in a target or its name, in the order of the matrix."""
+    used_placeholders = {name for text in (entry.key, *texts(entry.node)) for name, _ in placeholders(text.value)}
+    return tuple(name for name in names if name in used_placeholders)
 
 
 def _require_use(matrix: Node, targets: Node) -> None:
@@ -98,14 +98,14 @@ def _require_use(matrix: Node, targets: Node) -> None:
     problems = Problems()
     for name, entry in matrix.entries.items():
         if name not in used:
-            written = {
+            used_placeholders = {
                 placeholder
                 for target in targets.entries.values()
                 for text in texts(target.node)
                 for placeholder, _ in placeholders(text.value)
             }
-            near = did_you_mean(name, written - set(matrix.entries))
-            hint = f"; write {{{{{name}}}}} where its value belongs" if near[:1] != ":" else near
+            suggestion = did_you_mean(name, used_placeholders - set(matrix.entries))
+            hint = f"; write {{{{{name}}}}} where its value belongs" if suggestion[:1] != ":" else suggestion
             problems.add(f"no target uses the matrix variable {name!r}{hint}", entry.key)
     problems.raise_any()
 
@@ -113,8 +113,8 @@ def _require_use(matrix: Node, targets: Node) -> None:
 def _copies(entry: MappingEntry, variables: Variables) -> Iterator[tuple[str, Node, Choice]]:
     used = _used(variables, entry)
     if prod(len(variables[name]) for name in used) > MAX_TARGETS:
-        raise ConfigError(f"the matrix makes more than {MAX_TARGETS} targets of this one", entry.key.location)
-    # A target is copied only over the variables that it uses: others would give equal targets.
+        raise ConfigError(f"the matrix makes more than {MAX_TARGETS} targets from this one", entry.key.location)
+    # A target is copied only for the variables that it uses: any other would make equal copies.
     for values in product(*(variables[name] for name in used)):
         choice = dict(zip(used, values, strict=True))
         yield _name(entry.key.value, choice), substituted(entry.node, choice), choice
@@ -124,13 +124,13 @@ def _name(template: str, choice: Choice) -> str:
     """The expanded target's name; values that it does not contain are appended in brackets."""
     shown_in_name = {name for name, _ in placeholders(template)}
     shown = {name: NOT_IN_FILE_NAMES.sub("-", as_text(node)) for name, node in choice.items()}
-    # Names of runs must differ, and must say by what.
-    rest = ",".join(f"{name}={text}" for name, text in shown.items() if name not in shown_in_name)
-    return _filled(template, shown) + (f"[{rest}]" if rest else "")
+    # The names of runs must differ and show the values in which they differ.
+    appended = ",".join(f"{name}={text}" for name, text in shown.items() if name not in shown_in_name)
+    return _filled(template, shown) + (f"[{appended}]" if appended else "")
 
 
 def substituted(node: Node, choice: Choice) -> Node:
-    """`node` with the placeholders of `choice` filled in; a text that is nothing else becomes the value itself.
+    """`node` with the placeholders of `choice` filled in; a text that is only a placeholder becomes the value itself.
 
     >>> from steelyard.config.nodes import from_plain, plain
     >>> k = from_plain(5, "")
@@ -146,25 +146,25 @@ def substituted(node: Node, choice: Choice) -> Node:
     if not isinstance(node.value, str):
         return node
     matches = placeholders(node.value)
-    if len(matches) == 1 and matches[0][0] in choice and node.value == _written(node.value, matches[0][1]):
+    if len(matches) == 1 and matches[0][0] in choice and node.value == _placeholder_text(node.value, matches[0][1]):
         return replace(node, value=choice[matches[0][0]].value, raw=choice[matches[0][0]].raw)
     return replace(node, value=_filled(node.value, {name: as_text(value) for name, value in choice.items()}))
 
 
-def _written(text: str, start: int) -> str:
+def _placeholder_text(text: str, start: int) -> str:
     return text[start : text.index("}}", start) + 2]
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
     for name, start in reversed(placeholders(text)):
         if name in values:
-            end = start + len(_written(text, start))
+            end = start + len(_placeholder_text(text, start))
             text = text[:start] + values[name] + text[end:]
     return text
 
 
 def check_names(targets: Node) -> None:
-    """Refuse target names that cannot all be file names in one folder on common file systems.
+    """Reject target names that cannot all be file names in one folder on common file systems.
 
     Raises:
         ConfigError: at each such name.
@@ -185,21 +185,21 @@ def check_names(targets: Node) -> None:
 
 
 def name_defect(name: str) -> str:
-    """Why `name` fits no file's name, or an empty text.
+    """The reason why `name` cannot be a file name, or an empty text.
 
     >>> name_defect("glm-4"), name_defect("a/b")
-    ('', "cannot hold '/'; use '-'")
+    ('', "cannot contain '/'; use '-'")
     """
     bad = NOT_IN_FILE_NAMES.search(name)
     if bad:
-        return f"cannot hold {bad[0]!r}; use '-'"
+        return f"cannot contain {bad[0]!r}; use '-'"
     if not name.strip() or name != name.strip(" ."):
-        return "cannot begin or end with a blank or a dot"
+        return "cannot begin or end with a space or a dot"
     if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
         return f"is longer than {MAX_NAME_BYTES} bytes"
     if _RESERVED.fullmatch(name):
         return "is reserved by Windows"
-    return "" if name.isprintable() else "holds a character that cannot be shown"
+    return "" if name.isprintable() else "contains a character that cannot be shown"
 
 
 def without_tags(root: Node, from_matrix: Mapping[str, Mapping[str, str]]) -> Node:
@@ -207,7 +207,7 @@ def without_tags(root: Node, from_matrix: Mapping[str, Mapping[str, str]]) -> No
 
     Args:
         root: with `targets`, the matrix expanded.
-        from_matrix: tags that the matrix gave; a target's own tags win.
+        from_matrix: tags from the matrix; a target's own tags override them.
 
     Raises:
         ConfigError: tags that are not a mapping of texts.
@@ -218,21 +218,21 @@ def without_tags(root: Node, from_matrix: Mapping[str, Mapping[str, str]]) -> No
     if targets is None or not isinstance(targets.node.value, Mapping):
         return root
     problems = Problems()
-    bare: dict[str, MappingEntry] = {}
+    untagged: dict[str, MappingEntry] = {}
     tags: dict[str, dict[str, str]] = {}
     for name, entry in targets.node.entries.items():
         own = entry.node.entries.get("tags")
-        rest = {key: below for key, below in entry.node.entries.items() if key != "tags"}
-        bare[name] = entry if own is None else MappingEntry(entry.key, entry.node.with_value(rest))
+        entries_without_tags = {key: member for key, member in entry.node.entries.items() if key != "tags"}
+        untagged[name] = entry if own is None else MappingEntry(entry.key, entry.node.with_value(entries_without_tags))
         tags[name] = dict(from_matrix.get(name, {}))
         if own is not None:
             with problems.gathered(own.node):
                 tags[name].update(_tags(own.node))
     problems.raise_any()
-    written = {name: tag for name, tag in tags.items() if tag}
-    gathered = MappingEntry(targets.key.with_value("tags"), from_plain(written, targets.key.source.file, "tags"))
+    plain_tags = {name: tag for name, tag in tags.items() if tag}
+    gathered = MappingEntry(targets.key.with_value("tags"), from_plain(plain_tags, targets.key.source.file, "tags"))
     return root.with_value(
-        {**root.entries, "targets": MappingEntry(targets.key, targets.node.with_value(bare)), "tags": gathered}
+        {**root.entries, "targets": MappingEntry(targets.key, targets.node.with_value(untagged)), "tags": gathered}
     )
 
 

@@ -1,7 +1,7 @@
-"""TOML text (version 1.0) to nodes: the standard library reads the values, and their places are looked up in the text.
+"""Parses TOML 1.0 to nodes: the standard library reads the values, and their positions are looked up in the text.
 
-Whatever reaches the search for places is TOML, so it only has to know where keys and values begin and end, not what
-they mean.
+The text is valid TOML when positions are looked up, so the search only needs to know where keys and values begin and
+end, not what they mean.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _SCALAR: Final = re.compile(r"[^,\]}#\n]+")
 _WHERE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 _Path = tuple[str | int, ...]
-"""The keys and the indices of lists that lead to a value."""
+"""The path to a value: keys of tables and indices of arrays."""
 
 
 def parse_toml(text: str, source: SourceFile) -> Node:
     """Parse one TOML document to a tree.
 
     Raises:
-        ConfigError: with line and column of the first thing that is not TOML, or that no configuration can hold.
+        ConfigError: with line and column of the first invalid TOML, or of a value that is not allowed.
     """
     text = text.replace("\r\n", "\n")
     if not text.strip():
         raise ConfigError("the file is empty", Location(source.file))
     try:
         values = tomllib.loads(text)
-        return _Places(text, source).node(values, ())
+        return _Positions(text, source).node(values, ())
     except RecursionError as error:
         raise ConfigError(f"nested more than {MAX_DEPTH} deep", Location(source.file)) from error
     except ValueError as error:  # TOMLDecodeError, and a number of more digits than Python converts
@@ -55,10 +55,10 @@ def parse_toml(text: str, source: SourceFile) -> Node:
         raise ConfigError(f"not valid TOML: {message[:1].lower()}{message[1:]}", location) from error
 
 
-class _Places:
-    """Where every key and value begins in a text that is TOML.
+class _Positions:
+    """Finds the position of every key and value in a text that is valid TOML.
 
-    Reads from left to right; every method begins at `at` and leaves it behind what it read.
+    It reads from left to right; every method starts at the offset `at` and moves it past what it has read.
     """
 
     def __init__(self, text: str, source: SourceFile) -> None:
@@ -68,7 +68,7 @@ class _Places:
         self.weight = Weight()
         self.starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.keys: dict[_Path, int] = {}
-        self.values: dict[_Path, tuple[int, str]] = {(): (0, "")}  # with a number or truth value as it is written
+        self.values: dict[_Path, tuple[int, str]] = {(): (0, "")}  # offset, and the text of a number or boolean
         self.tables: dict[_Path, int] = {}  # an array of tables -> index of its last one
         table: _Path = ()
         while self.skip(_BLANK):
@@ -78,15 +78,15 @@ class _Places:
                 self.pair(table)
 
     def node(self, value: Any, path: _Path) -> Node:
-        """The node of a value that the standard library read, with all that it holds."""
+        """The node of a value that the standard library read, with all nested values."""
         at, raw = self.values[path]
         if isinstance(value, Mapping | list) and len(path) >= MAX_DEPTH:
             raise ConfigError(f"nested more than {MAX_DEPTH} deep", self.location(at))
         if isinstance(value, Mapping):
-            entries = {key: self.entry(key, below, (*path, key)) for key, below in value.items()}
+            entries = {key: self.entry(key, member, (*path, key)) for key, member in value.items()}
             return Node(entries, self.source, *self.line_and_column(at))
         if isinstance(value, list):
-            elements = tuple(self.node(below, (*path, index)) for index, below in enumerate(value))
+            elements = tuple(self.node(member, (*path, index)) for index, member in enumerate(value))
             return Node(elements, self.source, *self.line_and_column(at))
         if isinstance(value, float):
             finite(value, partial(self.location, at))
@@ -116,7 +116,7 @@ class _Places:
         return match[0] if match else ""
 
     def skip(self, pattern: re.Pattern[str]) -> bool:
-        """Move past a match; whether more text follows."""
+        """Move past a match; returns whether more text follows."""
         self.take(pattern)
         return self.at < len(self.text)
 
@@ -141,7 +141,7 @@ class _Places:
         self.value(path)
 
     def dotted(self, path: _Path) -> _Path:
-        """The path of a dotted key below `path`; tables that it makes begin where they are first named."""
+        """The path of a dotted key below `path`; a table that it creates starts where it is first named."""
         while True:
             self.skip(_SPACE)
             at = self.at
@@ -181,6 +181,6 @@ class _Places:
         self.note(path, start, raw)
 
     def note(self, path: _Path, at: int, raw: str = "") -> None:
-        # Counted while reading, so that a small file of many values is refused before it takes much memory.
+        # Counted while reading, so that a small file with many values is rejected before it takes much memory.
         self.weight.add(1, partial(self.location, at))
         self.values[path] = (at, raw)
