@@ -93,9 +93,10 @@ def with_examples(targets: Mapping[str, Target], examples: FewShotExamples | Non
                 f"few_shot: {name} has no place for the examples: write {{{{examples}}}} into its template, or take a "
                 "packaged one that has it, such as zh/choice_examples"
             )
-        bound_targets[name] = (
-            replace(target, examples=bound_examples) if bound_examples is not None and places else target
-        )  # type: ignore[type-var]  # places is None for what is not such a dataclass
+        bound_targets[name] = target
+        if bound_examples is not None and places:
+            # places is None for a target that is not a dataclass with examples
+            bound_targets[name] = replace(target, examples=bound_examples)  # type: ignore[type-var]
     if bound_examples is not None and not any(_shows_examples(target) for target in targets.values()):
         raise ConfigError("few_shot: no target shows examples; they are for prompt, http and likelihood")
     return bound_targets
