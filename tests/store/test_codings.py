@@ -98,7 +98,7 @@ def test_several_runs_are_drawn_alike_and_found_by_either(store, where):
         ({"n": 0}, "draw 1 to 10,000"),
         ({"n": 10_001}, "draw 1 to 10,000"),
         ({"author": "  "}, "name is missing"),
-        ({"author": "model:x"}, "are models'"),
+        ({"author": "model:x"}, "are reserved for models"),
     ],
 )
 def test_a_draw_that_cannot_be_is_refused(store, more, message):

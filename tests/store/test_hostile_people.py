@@ -74,7 +74,7 @@ def test_notes_and_codes_of_an_error_analysis_are_stored(store, run, text):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_a_tag_that_holds_such_a_character_is_refused_and_taking_it_away_does_nothing(store, run, text):
-    with pytest.raises(ConfigError, match="make a tag"):
+    with pytest.raises(ConfigError, match="a tag has letters"):
         mark_run(store, run, MarkChange(add=(text,)))
     mark_run(store, run, MarkChange(add=("kept",)))
     assert mark_run(store, run, MarkChange(remove=(text,))).tags == ("kept",)

@@ -114,7 +114,7 @@ def of_version(version):
     ("made", "said_so"),
     [
         (garbage, "file is not a database"),
-        (of_another, "is a database, but not a store of ours"),
+        (of_another, "is a database, but not a Steelyard store"),
         (truncated, "malformed|not a database"),
         (folder, "unable to open database file"),
         (of_version("99"), "has schema 99, this version reads 1"),

@@ -53,7 +53,7 @@ def test_an_address_is_shown_without_its_password(typed, shown, monkeypatch):
     ("typed", "said"),
     [
         ("postgresql+asyncpg://h/db", "is written with psycopg, not 'asyncpg'"),
-        ("postgresql://me@h:port/db", "that is not an address of a PostgreSQL database"),
+        ("postgresql://me@h:port/db", "the address of the store is not that of a PostgreSQL database"),
         ("postgresql://me:${STEELYARD_NOT_SET}@h/db", r"\$\{STEELYARD_NOT_SET\} has no value: set the environment"),
         ("postgresql://h/db?schema=A-b", "schema='A-b': the name of a schema"),
         ("postgresql://h/db?schema=a;drop", "schema='a;drop'"),
@@ -83,9 +83,9 @@ def test_there_is_no_store_until_something_is_run(on_server, schema, server):
     with pytest.raises(ConfigError, match=rf"there is no store at .*schema={schema}: run something first"):
         Store(on_server)
     server.execute(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.cats (name text)")
-    with pytest.raises(StoreError, match="but not a store of ours"):
+    with pytest.raises(StoreError, match="but not a Steelyard store"):
         Store(on_server)
-    with pytest.raises(StoreError, match="but not a store of ours"):
+    with pytest.raises(StoreError, match="but not a Steelyard store"):
         Store(on_server, create_missing=True)
     server.execute(f"DROP TABLE {schema}.cats")
     Store(on_server, create_missing=True).close()

@@ -272,7 +272,7 @@ def test_the_items_of_a_deleted_run_go_with_it(store):
 
 
 def test_a_queue_that_is_not_there_is_named(store):
-    with pytest.raises(ConfigError, match=r"there is no queue 'abc', nor any"):
+    with pytest.raises(ConfigError, match=r"there is no queue 'abc': the store has no queues"):
         named_queue(store, "abc")
     queue = made(store)
     with pytest.raises(ConfigError, match=f"did you mean '{queue.id}'"):

@@ -97,10 +97,10 @@ def test_a_run_that_is_being_written_is_sound(where):
 
 ROWS = {
     "a sample is gone": ("DELETE FROM sample WHERE id = 'q3'", "sample number", "3"),
-    "a sample's id": ("UPDATE sample SET id = 'q_3' WHERE id = 'q3'", "is not what its hash was made of", "q_3"),
-    "a sample's group": ("UPDATE sample SET grp = 'c' WHERE id = 'q3'", "is not what its hash was made of", "q3"),
-    "a sample's cluster": ("UPDATE sample SET cluster = '' WHERE id = 'q3'", "is not what its hash was made of", "q3"),
-    "a sample's hash": ("UPDATE sample SET hash = 7 WHERE id = 'q3'", "is not what its hash was made of", "q3"),
+    "a sample's id": ("UPDATE sample SET id = 'q_3' WHERE id = 'q3'", "does not match its hash", "q_3"),
+    "a sample's group": ("UPDATE sample SET grp = 'c' WHERE id = 'q3'", "does not match its hash", "q3"),
+    "a sample's cluster": ("UPDATE sample SET cluster = '' WHERE id = 'q3'", "does not match its hash", "q3"),
+    "a sample's hash": ("UPDATE sample SET hash = 7 WHERE id = 'q3'", "does not match its hash", "q3"),
     "a reply is gone": ("DELETE FROM reply WHERE num = 9", "is missing from the journal", ""),
     "a reply's key": ("UPDATE reply SET key = zeroblob(10) WHERE num = 9", "is missing from the journal", ""),
     "a short key": ("UPDATE reply SET key = X'00' WHERE num = 9", "has a key of 1 bytes", ""),
@@ -137,7 +137,7 @@ ROWS = {
     "a checksum": ("UPDATE seal SET digest = digest + 1 WHERE run = 2 AND part = 0", "its checksum is wrong", ""),
     "a run is gone": ("DELETE FROM run WHERE num = 2", "table record has 50 rows of run number 2", ""),
     "an evaluation": ("DELETE FROM evaluation WHERE num = 2", "evaluation 2, which holds what was spent", ""),
-    "a label's sample": ("UPDATE label SET sample = 'qq'", "is of a sample that the run has not", "qq"),
+    "a label's sample": ("UPDATE label SET sample = 'qq'", "is of a sample that the run does not have", "qq"),
     "a label's value": ("UPDATE label SET value = '{'", "label 'cause' cannot be read", "q3"),
     "a note of nobody": ("UPDATE note SET run = 77", "table note has 1 rows of run number 77", ""),
 }  # fmt: skip

@@ -118,14 +118,14 @@ def _server_of(text: str) -> Address:
         parsed = ServerUrl.parse(text)
     except ValueError:
         raise ConfigError(
-            "that is not an address of a PostgreSQL database: postgresql://user@host:5432/database"
+            "the address of the store is not that of a PostgreSQL database: postgresql://user@host:5432/database"
         ) from None
     url = _resolved(parsed)
     query = dict(url.query)
     schema = query.pop("schema", SCHEMA)
     if not _NAME.fullmatch(schema):
         raise ConfigError(
-            f"schema={schema!r}: the name of a schema has small letters, digits and _, at most 63, no digit first"
+            f"schema={schema!r}: the name of a schema has at most 63 small letters, digits and _, no digit first"
         )
     if "password" in query:
         url = replace(url, password=query.pop("password"))

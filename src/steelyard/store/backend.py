@@ -65,12 +65,12 @@ class Backend(Protocol):
         """See the class."""
 
     def connect(self, purpose: Purpose) -> Connection:
-        """A connection.
+        """Open a connection.
 
-        One that writes is never handed to anybody else: the lock of a run may be the connection's.
+        One that writes is never shared: the lock of a run may belong to it.
 
         Raises:
-            DatabaseError: there is none to be had.
+            DatabaseError: the database refuses it or cannot be reached.
         """
 
     def close(self) -> None:
@@ -120,7 +120,7 @@ class Backend(Protocol):
         """Reserve disk space while a run is written; None where the disk belongs to a server.
 
         Raises:
-            StoreError: there is none.
+            StoreError: there is not enough space.
         """
 
     def warm_up(self, connection: Connection) -> None:
@@ -138,7 +138,7 @@ class Backend(Protocol):
         Args:
             connection: that reads.
             deep: check the indexes too.
-            notes: receives a line for each check that is not possible.
+            notes: a line is added to it for each check that is not possible.
         """
 
     def is_transient(self, error: DatabaseError) -> bool:
@@ -153,7 +153,7 @@ class Backend(Protocol):
         Args:
             run: the run's id.
             transact: runs a function on the writing connection.
-            beside_workers: also where workers hold the run.
+            beside_workers: take it even while workers hold the run.
 
         Raises:
             StoreError: another process writes it.

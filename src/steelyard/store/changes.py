@@ -28,9 +28,9 @@ _PASSED: Final = {
 }
 """Change -> whether a sample passed before, and whether it passes now."""
 _FIRST_ROWS: Final = 2000
-"""Rows that say of which run fewer are of a kind."""
+"""Rows that are sampled to estimate which of two runs has fewer rows of a kind."""
 _MOST_PAIRS: Final = 4
-"""Pairs of runs whose samples of one change a store remembers."""
+"""Results of `changed_places` that a store caches."""
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class _SampleMeans:
 def changed_places(run: PagedRun, against: PagedRun, change: str) -> array[int]:
     """The places of a run's records whose samples are worse or better than in `against`, or right or wrong in both.
 
-    What is finished is remembered by the store, as it does not change any more.
+    The result for two finished runs is cached in the store, as they do not change any more.
 
     Args:
         run: whose records.
@@ -65,14 +65,14 @@ def changed_places(run: PagedRun, against: PagedRun, change: str) -> array[int]:
         ConfigError: the runs share no primary score, or it does not tell right from wrong.
     """
     key = (run.id, run.scoring_version, against.id, against.scoring_version, change)
-    known = run.store.changes
-    if key in known:
-        return known[key]
+    cache = run.store.changes
+    if key in cache:
+        return cache[key]
     places = _changed(run, against, change)
     if run.state == against.state == "finished":
-        while len(known) >= _MOST_PAIRS:
-            del known[next(iter(known))]
-        known[key] = places
+        while len(cache) >= _MOST_PAIRS:
+            del cache[next(iter(cache))]
+        cache[key] = places
     return places
 
 
@@ -92,22 +92,22 @@ class _Direction(NamedTuple):
     def holds(self, change: str, before: float, after: float) -> bool:
         """Whether two values of a sample are such a change."""
         if self.threshold is None:
-            first, second = (before, after) if change == "regression" else (after, before)
-            return self.sign * (first - second) > _ROUNDING
+            better, worse = (before, after) if change == "regression" else (after, before)
+            return self.sign * (better - worse) > _ROUNDING
         if self.undecided_at in {before, after}:
             return False
         passed = tuple(self.sign * value >= self.sign * self.threshold for value in (before, after))
         return passed == _PASSED[change]
 
     def sql(self, change: str, before: str, after: str) -> str:
-        """The same of two expressions."""
+        """The condition of `holds` in SQL, for two expressions."""
         if self.threshold is None:
-            first, second = (before, after) if change == "regression" else (after, before)
-            return f"{self.sign} * ({first} - {second}) > {_ROUNDING}"
+            better, worse = (before, after) if change == "regression" else (after, before)
+            return f"{self.sign} * ({better} - {worse}) > {_ROUNDING}"
         return " AND ".join(self.kinds(change, before, after))
 
     def kinds(self, change: str, before: str, after: str) -> list[str]:
-        """What each of two expressions has to be with a threshold: that it passes, or that it does not."""
+        """A condition in SQL for each of two expressions: that it reaches the threshold, or that it does not."""
         threshold = self.sign * (self.threshold or 0)
         return [
             f"{'' if passed else 'NOT '}({self.sign} * {value} >= {threshold})"
@@ -115,7 +115,7 @@ class _Direction(NamedTuple):
         ]
 
     def check(self, change: str, score: str) -> None:
-        """Refuse to tell right from wrong where no threshold does.
+        """Refuse a change that needs a threshold where the score has none.
 
         Raises:
             ConfigError: with the score.
@@ -147,15 +147,15 @@ def _changed(run: PagedRun, against: PagedRun, change: str) -> array[int]:
 
 
 def _have_same_places(run: PagedRun, against: PagedRun) -> bool:
-    """Whether both runs asked each sample once, at the same places: the usual case, in which no id is needed."""
+    """Whether both runs have each sample once, at the same places: the usual case, in which no id is needed."""
     if run.store.path != against.store.path or run.done != against.done:
         return False
     # A sum in place of a join, which takes four times as long; weighted by place, so that an exchange changes it.
     sql = "SELECT COUNT(*), MAX(repeat), SUM((no + 7919) * sample % 2147483647) FROM record WHERE run = :run"
     with run.store.reading(run.id) as connection:
         sums = [connection.execute(sql, {"run": of.num}).tuples() for of in (run, against)]
-        first, second = (next(of_run) for of_run in sums)
-    return bool(first == second and not first[1])
+        run_sums, against_sums = (next(of_run) for of_run in sums)
+    return bool(run_sums == against_sums and not run_sums[1])
 
 
 def _is_graded(run: PagedRun, score: str) -> bool:
@@ -170,7 +170,7 @@ def _is_graded(run: PagedRun, score: str) -> bool:
 def _changed_by_place(
     run: PagedRun, against: PagedRun, counted: tuple[str, str], direction: _Direction, change: str
 ) -> array[int]:
-    """The places at which a score's value is such a change; `counted` is its name and the outcomes that count."""
+    """The places at which a score's value changed in that way; `counted` is its name and the outcomes that count."""
     score, codes = counted
     direction.check(change, score)
     sides = ("COALESCE(o.value, 0)", "COALESCE(v.value, 0)")
@@ -183,30 +183,30 @@ def _changed_by_place(
         name = connection.execute("SELECT num FROM word WHERE text = :score", {"score": score}).scalar()
         values: dict[str, Any] = {"run": run.num, "layer": run.scoring_version, "name": -1 if name is None else name}
         values |= {"other": against.num, "other_layer": against.scoring_version}
-        first, second = "vo"
+        outer, inner = "vo"
         if direction.threshold is not None:
             # A look-up takes as long as going through five rows: the run with fewer rows of its kind names the places.
             kinds = dict(zip("ov", direction.kinds(change, *sides), strict=True))
-            first, second = sorted("vo", key=lambda side: _share(connection, side, rows[side], kinds[side], values))
+            outer, inner = sorted("vo", key=lambda side: _share(connection, side, rows[side], kinds[side], values))
         # SQLite goes through the tables of a CROSS JOIN as they stand here.
         join = "CROSS JOIN" if connection.dialect == "sqlite" else "JOIN"
-        sql = f"""SELECT {first}.no AS no, {first}.repeat AS repeat FROM score {first} {join} score {second}
-            ON {second}.no = {first}.no AND {second}.repeat = {first}.repeat AND {rows[second]}
-            WHERE {rows[first]} AND {is_changed} ORDER BY {first}.no, {first}.repeat"""
+        sql = f"""SELECT {outer}.no AS no, {outer}.repeat AS repeat FROM score {outer} {join} score {inner}
+            ON {inner}.no = {outer}.no AND {inner}.repeat = {outer}.repeat AND {rows[inner]}
+            WHERE {rows[outer]} AND {is_changed} ORDER BY {outer}.no, {outer}.repeat"""
         return read_places(connection, sql, values)
 
 
 def _share(connection: Connection, side: str, rows: str, kind: str, values: Values) -> float:
     """How many of the first rows of a run are of a kind, as a share."""
-    first = f"SELECT {side}.value FROM score {side} WHERE {rows} LIMIT {_FIRST_ROWS}"
-    query = f"SELECT AVG(CASE WHEN {kind} THEN 1.0 ELSE 0 END) FROM ({first}) {side}"
+    first_rows = f"SELECT {side}.value FROM score {side} WHERE {rows} LIMIT {_FIRST_ROWS}"
+    query = f"SELECT AVG(CASE WHEN {kind} THEN 1.0 ELSE 0 END) FROM ({first_rows}) {side}"
     return float(connection.execute(query, values).scalar() or 0)
 
 
 def _pairs_by_sample(
     run: PagedRun, against: PagedRun, score: str, codes: str
 ) -> tuple[list[tuple[float, float, Sequence[Place]]], bool]:
-    """The same by sample, as means over repeats; samples are paired by their ids."""
+    """Per sample of both runs its means before and after and its places; and whether all values are 0 or 1."""
     before, after = (_means(of_run, score, codes) for of_run in (against, run))
     partners = _partners(run, against, after.means, before.means)
     pairs: list[tuple[float, float, Sequence[Place]]] = [
@@ -219,12 +219,12 @@ def _pairs_by_sample(
 
 def _counted_codes(run: PagedRun, score: str) -> str:
     """Codes of the outcomes that count: where the score is over all replies, an unparsed or refused one as 0."""
-    counted = ["scored", "unparsed", "refused"] if over_of(run.score_infos.get(score)) == "all" else ["scored"]
-    return ", ".join(str(OUTCOMES.index(outcome)) for outcome in counted)
+    outcomes = ["scored", "unparsed", "refused"] if over_of(run.score_infos.get(score)) == "all" else ["scored"]
+    return ", ".join(str(OUTCOMES.index(outcome)) for outcome in outcomes)
 
 
 def _shared_score(run: PagedRun, against: PagedRun) -> str:
-    """The primary score of the run that is compared with, as `compare` takes it."""
+    """The primary score of the other run, which `compare` uses too."""
     score = str(against.manifest.get("primary") or next(iter(against.manifest.get("scores", ())), ""))
     if not score or score not in run.manifest.get("scores", ()):
         raise ConfigError(
@@ -259,11 +259,11 @@ def _partners(run: PagedRun, against: PagedRun, after: Mapping[int, Any], before
     In one store the same sample is stored once, so that only those need their ids that the other run does not have.
     """
     shared = {num: num for num in after if num in before} if run.store.path == against.store.path else {}
-    changed, others = ({num for num in one if num not in shared} for one in (after, before))
-    if not changed or not others:
+    unpaired, candidates = ({num for num in nums if num not in shared} for nums in (after, before))
+    if not unpaired or not candidates:
         return shared
-    ids = {ident: num for num, ident in _ids(against, others).items()}
-    return {**shared, **{num: ids[ident] for num, ident in _ids(run, changed).items() if ident in ids}}
+    ids = {ident: num for num, ident in _ids(against, candidates).items()}
+    return {**shared, **{num: ids[ident] for num, ident in _ids(run, unpaired).items() if ident in ids}}
 
 
 def _ids(run: PagedRun, samples: set[int]) -> dict[int, str]:

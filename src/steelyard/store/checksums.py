@@ -95,10 +95,10 @@ def set_head_checksum(connection: Connection, run: int, digest: int) -> None:
 def checksums_at(connection: Connection, run: int, no: int, repeat: int) -> dict[int, int]:
     """Part -> the share of its checksum that one record with its scores contributes."""
     parts: dict[int, int] = {}
-    place, where = {"run": run, "no": no, "repeat": repeat}, "WHERE run = :run AND no = :no AND repeat = :repeat"
-    for row in connection.execute(f"SELECT * FROM record {where}", place).mappings():
+    key, where = {"run": run, "no": no, "repeat": repeat}, "WHERE run = :run AND no = :no AND repeat = :repeat"
+    for row in connection.execute(f"SELECT * FROM record {where}", key).mappings():
         parts[ROWS] = record_digest(row)
-    for row in connection.execute(f"SELECT * FROM score {where}", place).mappings():
+    for row in connection.execute(f"SELECT * FROM score {where}", key).mappings():
         parts[row["layer"]] = parts.get(row["layer"], 0) ^ score_digest(row)
     return parts
 

@@ -66,8 +66,8 @@ class Packer:
         if ready is None:
             ready = self._train(kind, data)
         if ready is None:
-            alone = zlib.compress(data, _LEVEL, _WINDOW_BITS)
-            return bytes([_DEFLATED]) + alone if len(alone) < len(data) else bytes([_PLAIN]) + data
+            deflated = zlib.compress(data, _LEVEL, _WINDOW_BITS)
+            return bytes([_DEFLATED]) + deflated if len(deflated) < len(data) else bytes([_PLAIN]) + data
         head, prototype = ready
         # A copy of the compressor has read the dictionary already: 1.7 times as fast as a new one for each body.
         deflate = prototype.copy()
@@ -82,12 +82,12 @@ class Packer:
         self._ready.clear()
 
     def _train(self, kind: str, data: bytes) -> tuple[bytes, Any] | None:
-        seen = self._seen.setdefault(kind, [])
-        seen.append(data)
-        if len(seen) < _TRAIN_ON and sum(map(len, seen)) < _DICTIONARY_BYTES:
+        bodies = self._seen.setdefault(kind, [])
+        bodies.append(data)
+        if len(bodies) < _TRAIN_ON and sum(map(len, bodies)) < _DICTIONARY_BYTES:
             return None
-        dictionary = b"".join(seen)[-_DICTIONARY_BYTES:]
-        del seen[:-_TRAIN_ON]
+        dictionary = b"".join(bodies)[-_DICTIONARY_BYTES:]
+        del bodies[:-_TRAIN_ON]
         number = self._save(kind, dictionary)
         prototype = zlib.compressobj(
             _LEVEL, zlib.DEFLATED, _WINDOW_BITS, _MEM_LEVEL, zlib.Z_DEFAULT_STRATEGY, dictionary

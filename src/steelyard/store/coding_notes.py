@@ -1,4 +1,4 @@
-"""Many notes at once with the codes that they go under, as a sheet holds them."""
+"""Stores many notes at once, each with its code, as they are read from a spreadsheet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CodedNote:
 
 @dataclass(frozen=True, slots=True)
 class StoredNotes:
-    """Counts of new notes and codes: notes written, notes put under a code, and codes made."""
+    """Numbers of notes written and of notes put under a code, and the names of new codes."""
 
     notes: int
     assigned: int
@@ -40,9 +40,9 @@ class StoredNotes:
 
 
 def store_notes(store: Store, coding: Coding, notes: Sequence[CodedNote], *, author: str) -> StoredNotes:
-    """Store notes and put them under their codes, which are made where there are none of that name.
+    """Store notes and put them under their codes; codes that do not exist yet are created.
 
-    What is stored already is passed over, whoever wrote it: a sheet that comes back holds the notes of others too.
+    Notes that are stored already are skipped, whoever wrote them: a sheet also holds the notes of other people.
 
     Args:
         store: where the error analysis is.
@@ -55,27 +55,27 @@ def store_notes(store: Store, coding: Coding, notes: Sequence[CodedNote], *, aut
         StoreError: it could not be written.
     """
     before = read_coding(store, coding)
-    new = [note for note in notes if not _stands(before, note)]
-    write_notes(store, coding, {note.item: note.note for note in new}, author=author)
+    new_notes = [note for note in notes if not _stands(before, note)]
+    write_notes(store, coding, {note.item: note.note for note in new_notes}, author=author)
     state = read_coding(store, coding)
     by_code: dict[str, list[CodedNote]] = {}
     for note in notes:
         if note.code:
             by_code.setdefault(note.code.casefold(), []).append(note)
-    made, assigned = [], 0
+    created, assigned = [], 0
     for group in by_code.values():
         code = state.named(group[0].code)
         moved = [note.item for note in group if code is None or state.notes[note.item].code != code.id]
         assigned += len(moved)
         if code is None:
             new_code(store, coding, group[0].code, author=author, items=moved)
-            made.append(group[0].code)
+            created.append(group[0].code)
         elif moved:
             assign_code(store, coding, moved, code.id, author=author)
-    return StoredNotes(len(new), assigned, tuple(made))
+    return StoredNotes(len(new_notes), assigned, tuple(created))
 
 
 def _stands(state: CodingState, note: CodedNote) -> bool:
-    """Whether a note is stored as it is; a sheet shows what looks like a formula with an apostrophe before it."""
+    """Whether a note is stored unchanged; a sheet has an apostrophe before what looks like a formula."""
     stored = state.notes.get(note.item)
     return stored is not None and note.note in {stored.text, csv_cell(stored.text).strip()}

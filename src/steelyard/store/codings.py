@@ -62,7 +62,7 @@ class Coding:
         created: when.
         drawn: run's id -> how its records were drawn, with the size of each stratum.
         items: the records, in the order in which they are read; those of deleted runs are gone.
-        fold: what was read of its events until now, so that they are read once.
+        fold: the state after the events that were read until now, so that each is read once.
     """
 
     num: int
@@ -88,8 +88,9 @@ class Coding:
 def draw_coding(store: Store, runs: Sequence[Run], *, n: int, seed: int, author: str) -> Coding:
     """Draw records of runs for an error analysis, and return it once it is on disk.
 
-    Of each run as many are drawn, and of these equally many failures, passes and unparsed replies, so that shares can
-    be weighted back to each run. The order of reading is drawn too: a reader who stops early has seen all alike.
+    The same number is drawn from each run, and of these equally many failures, passes and unparsed replies, so that
+    shares can be weighted back to each run. The reading order is random too, so that a reader who stops early has seen
+    some of each.
 
     Args:
         store: where the runs are.
@@ -106,17 +107,17 @@ def draw_coding(store: Store, runs: Sequence[Run], *, n: int, seed: int, author:
 
     name = checked_rater(author)
     if not runs or len({run.num for run in runs}) < len(runs):
-        raise ConfigError("an error analysis is of one run or more, each named once")
+        raise ConfigError("an error analysis needs one run or more, each named once")
     if len({run.suite for run in runs}) > 1:
-        raise ConfigError("an error analysis is of runs of one suite; these are of several")
+        raise ConfigError("an error analysis takes runs of one suite; these are of several")
     if not len(runs) <= n <= MOST_DRAWN:
         raise ConfigError(f"draw {len(runs)} to {MOST_DRAWN:,} records, not {n:,}")
     items: list[DrawnItem] = []
     drawn: dict[str, Mapping[str, Json]] = {}
     for at, run in enumerate(runs):
         share = n // len(runs) + (at < n % len(runs))
-        own, drawn[run.id] = draw_records([run], n=share, method="stratified", seed=seed)
-        items += own
+        run_items, drawn[run.id] = draw_records([run], n=share, method="stratified", seed=seed)
+        items += run_items
     items.sort(key=lambda item: _rank(seed, item))
     ident, created = new_id(), time.time()
     row = {"id": ident, "created": created, "author": name, "body": to_json(drawn).decode()}
@@ -154,9 +155,11 @@ def codings(store: Store, run: Run | None = None) -> list[Coding]:
         if not connection.has_table(schema.coding.name):
             return []
         rows = connection.execute(f"{_SELECT} ORDER BY num DESC").all()
-        drawn = [from_json(row.body.encode()) for row in rows]
+        draws = [from_json(row.body.encode()) for row in rows]
         return [
-            _coding(connection, row, how) for row, how in zip(rows, drawn, strict=True) if run is None or run.id in how
+            _coding(connection, row, draw)
+            for row, draw in zip(rows, draws, strict=True)
+            if run is None or run.id in draw
         ]
 
 
@@ -186,9 +189,9 @@ def named_coding(store: Store, ident: str) -> Coding:
     Raises:
         ConfigError: there is none.
     """
-    known = coding_sizes(store)
-    if ident not in known:
-        raise ConfigError(f"there is no error analysis {ident!r}{did_you_mean(ident, known)}")
+    sizes = coding_sizes(store)
+    if ident not in sizes:
+        raise ConfigError(f"there is no error analysis {ident!r}{did_you_mean(ident, sizes)}")
     with store.reading() as connection:
         [row] = connection.execute(f"{_SELECT} WHERE id = :id", {"id": ident}).all()
         return _coding(connection, row, from_json(row.body.encode()))
@@ -204,12 +207,12 @@ def read_coding(store: Store, coding: Coding) -> CodingState:
                 f"SELECT count(*) AS events {of_coding} AND num <= :last", {"coding": coding.num, "last": last}
             ).all()[0]
             # On a server an event may be numbered before another one, and be committed after it.
-            again = before.events != applied
+            from_start = before.events != applied
             rows = connection.execute(
                 f"SELECT num, created, author, kind, body {of_coding} AND num > :last ORDER BY num",
-                {"coding": coding.num, "last": 0 if again else last},
+                {"coding": coding.num, "last": 0 if from_start else last},
             ).all()
-        return again, [
+        return from_start, [
             CodingEvent(
                 row.num, row.kind, row.author, datetime.fromtimestamp(row.created, UTC), from_json(row.body.encode())
             )
@@ -225,10 +228,10 @@ def coded_record(run: Run, item: CodedItem) -> Record:
     Raises:
         ConfigError: the run has it no more.
     """
-    found = next((record for record in run.records_of([item.sample]) if record.repeat == item.repeat), None)
-    if found is None:
+    match = next((record for record in run.records_of([item.sample]) if record.repeat == item.repeat), None)
+    if match is None:
         raise ConfigError(f"run {run.id} has no record of the sample {item.sample!r} any more")
-    return found
+    return match
 
 
 def write_note(store: Store, coding: Coding, item: int, text: str, *, author: str) -> None:
@@ -256,20 +259,20 @@ def write_notes(store: Store, coding: Coding, texts: Mapping[int, str], *, autho
 
 
 def withdraw_note(store: Store, coding: Coding, *, author: str) -> int | None:
-    """Withdraw the newest note that stands of an author; returns its item, None where there is none."""
+    """Withdraw an author's newest note that is not withdrawn yet; returns its item, None where there is none."""
     name = checked_rater(author)
-    own = [note for note in read_coding(store, coding).notes.values() if note.author == name]
-    if not own:
+    own_notes = [note for note in read_coding(store, coding).notes.values() if note.author == name]
+    if not own_notes:
         return None
-    last = max(own, key=lambda note: note.num)
-    _append(store, coding, "withdraw", name, {"item": last.item})
-    return last.item
+    newest = max(own_notes, key=lambda note: note.num)
+    _append(store, coding, "withdraw", name, {"item": newest.item})
+    return newest.item
 
 
 def new_code(
     store: Store, coding: Coding, name: str, *, author: str, definition: str = "", items: Iterable[int] = ()
 ) -> str:
-    """Make a code and put the notes of some records under it; returns its id.
+    """Create a code and put the notes of some records under it; returns its id.
 
     Where these notes were all under one other code, the new one is split from it.
 
@@ -311,9 +314,9 @@ def edit_code(store: Store, coding: Coding, code: str, name: str, *, author: str
 def _described(state: CodingState, name: str, definition: str, *, code: str = "") -> dict[str, Json]:
     """Name and definition of a code, checked."""
     clean = " ".join(checked_text(name, name="the code's name", longest=LONGEST_NAME).split())
-    taken = state.named(clean)
-    if taken is not None and taken.id != code:
-        raise ConfigError(f"there is a code {taken.name!r} already: put the notes under it, or choose another name")
+    existing = state.named(clean)
+    if existing is not None and existing.id != code:
+        raise ConfigError(f"there is a code {existing.name!r} already: put the notes under it, or choose another name")
     if definition.strip():
         definition = checked_text(definition, name="the definition", longest=LONGEST_DEFINITION)
     return {"name": clean, "definition": definition.strip()}
@@ -327,26 +330,26 @@ def propose_codes(
     Names of codes that exist, adopted or proposed, are left out. `author` is the model's name, without `model:`.
     """
     state = read_coding(store, coding)
-    taken = {code.name.casefold() for code in (*state.adopted, *state.proposed)}
-    known = {item.num for item in coding.items}
-    made: list[str] = []
+    taken_names = {code.name.casefold() for code in (*state.adopted, *state.proposed)}
+    item_numbers = {item.num for item in coding.items}
+    new_ids: list[str] = []
     for number, (name, definition, items) in enumerate(codes):
         clean = " ".join(_storable(name).split())[:LONGEST_NAME]
-        if not clean or clean.casefold() in taken or len(state.codes) + len(made) >= MOST_CODES:
+        if not clean or clean.casefold() in taken_names or len(state.codes) + len(new_ids) >= MOST_CODES:
             continue
-        taken.add(clean.casefold())
+        taken_names.add(clean.casefold())
         ident = _new_code_id(state, number)
         body: dict[str, Json] = {
             "code": ident,
             "name": clean,
             "definition": _storable(definition).strip()[:LONGEST_DEFINITION],
             "proposed": True,
-            "items": [item for item in items if item in known],
+            "items": [item for item in items if item in item_numbers],
         }
         _append(store, coding, "code", MODEL + author, body, by_model=True)
-        made.append(ident)
+        new_ids.append(ident)
     state = read_coding(store, coding)
-    return tuple(state.codes[ident] for ident in made)
+    return tuple(state.codes[ident] for ident in new_ids)
 
 
 def _storable(text: str) -> str:
@@ -362,7 +365,7 @@ def assign_code(store: Store, coding: Coding, items: Sequence[int], code: str, *
     """Put the notes of some records under a code; "" takes them out of theirs.
 
     Raises:
-        ConfigError: a record or a code that there is not.
+        ConfigError: an unknown record or code.
         StoreError: it could not be written.
     """
     if code and read_coding(store, coding).code(code).state == "proposed":
@@ -386,29 +389,29 @@ def merge_codes(store: Store, coding: Coding, code: str, into: str, *, author: s
 
 
 def change_code(store: Store, coding: Coding, kind: EventKind, code: str, *, author: str) -> None:
-    """`adopt` a proposed code, `drop` one (its notes are then under none), or say that its scorer is `install`ed.
+    """`adopt` a proposed code, `drop` one (its notes then have none), or record that its scorer is `install`ed.
 
     Raises:
         ConfigError: there is no such code, or it has no scorer to install.
         StoreError: it could not be written.
     """
-    found = read_coding(store, coding).code(code)
-    if kind == "install" and (found.scorer is None or not found.scorer.run):
-        raise ConfigError(f"the code {found.name!r} has no scorer that was tried: try it first")
+    error_code = read_coding(store, coding).code(code)
+    if kind == "install" and (error_code.scorer is None or not error_code.scorer.run):
+        raise ConfigError(f"the code {error_code.name!r} has no scorer that was tried: try it first")
     _append(store, coding, kind, author, {"code": code})
 
 
 def write_scorer(
     store: Store, coding: Coding, code: str, config: Mapping[str, Json], examples: Sequence[int], *, author: str
 ) -> None:
-    """Keep the configuration of a scorer for a code; it is tried by the command line, which makes the calls.
+    """Store the configuration of a scorer for a code; the command line tries it, as that calls a model.
 
     Args:
         store: where the coding is.
         coding: it is of this one.
         code: id of an adopted code.
         config: as a list of `scorers` has it: `error_code` or `error_pattern` -> its keys.
-        examples: items that stand in it; they never count in its trial.
+        examples: items that it quotes as examples; its trial does not count them.
         author: who made it.
 
     Raises:
@@ -422,7 +425,7 @@ def write_scorer(
 
 
 def write_trial(store: Store, coding: Coding, code: str, run: str, config: Mapping[str, Json], *, author: str) -> None:
-    """Say which run tried the scorer of a code; it counts as long as the scorer has the configuration that was tried.
+    """Record which run tried the scorer of a code; the trial counts while the scorer has that configuration.
 
     Raises:
         ConfigError: there is no such code.

@@ -69,7 +69,7 @@ def tables(
 def column_arrays(
     chunks: Iterable[Array | Mapping[str, Array]], columns: Sequence[tuple[str, str]]
 ) -> dict[str, Array]:
-    """Field -> all its values in one array, of these fields, which hold numbers; others are left behind."""
+    """Field -> all its values in one array, for the given numeric fields; other fields are dropped."""
     import numpy as np
 
     parts = {name: [np.zeros(0, dtype=kind)] for name, kind in columns}
@@ -127,10 +127,10 @@ def read_samples(connection: Connection, run: int, nums: Array) -> SampleColumns
     import numpy as np
 
     if len(nums) and nums[-1] - nums[0] < _DENSE * len(nums):
-        these, values = "num BETWEEN :first AND :last", {"first": int(nums[0]), "last": int(nums[-1])}
+        condition, values = "num BETWEEN :first AND :last", {"first": int(nums[0]), "last": int(nums[-1])}
     else:
-        these, values = "num IN (SELECT sample FROM record WHERE run = :run)", {"run": run}
-    query = f"SELECT num, hash, id, grp, cluster FROM sample WHERE {these} ORDER BY num"
+        condition, values = "num IN (SELECT sample FROM record WHERE run = :run)", {"run": run}
+    query = f"SELECT num, hash, id, grp, cluster FROM sample WHERE {condition} ORDER BY num"
     ids: list[str] = []
     groups, clusters = _TextCodes(), _TextCodes()
 
@@ -142,12 +142,12 @@ def read_samples(connection: Connection, run: int, nums: Array) -> SampleColumns
             yield {"num": present["num"], "hash": present["hash"], "grp": grp, "cluster": cluster}
 
     names = (("grp", groups), ("cluster", clusters))
-    read = column_arrays(chunks(), _SAMPLE_NUMBERS)
-    # Sorted hashes in place of a set, which takes more memory than all else that is kept of the samples.
+    arrays = column_arrays(chunks(), _SAMPLE_NUMBERS)
+    # Sorted hashes in place of a set, which takes more memory than all other data of the samples.
     hashes = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
     distinct = not (hashes[1:] == hashes[:-1]).any()
-    texts = groups.texts(read["grp"]), clusters.texts(read["cluster"])
-    return SampleColumns(read["num"], read["hash"], ids, *texts, distinct)
+    texts = groups.texts(arrays["grp"]), clusters.texts(arrays["cluster"])
+    return SampleColumns(arrays["num"], arrays["hash"], ids, *texts, distinct)
 
 
 class _TextCodes:
@@ -176,7 +176,7 @@ class ReplyColumns(NamedTuple):
         records: how many there are.
         owner: place of the reply's record.
         stage: number of the stage that asked.
-        key: the journal's, a row of bytes.
+        key: its key in the journal, a row of bytes.
     """
 
     records: int
@@ -203,7 +203,7 @@ class ReplyColumns(NamedTuple):
 
     @classmethod
     def joined(cls, chunks: Sequence[ReplyColumns]) -> ReplyColumns:
-        """Those of records that follow each other."""
+        """Concatenate the replies of consecutive records."""
         import numpy as np
 
         if not chunks:
@@ -214,7 +214,7 @@ class ReplyColumns(NamedTuple):
         return cls(int(begins[-1]), owner, stage, key)
 
     def only(self, wanted: Array) -> ReplyColumns:
-        """Those of the records that `wanted` is true for."""
+        """The replies of the records for which `wanted` is true."""
         import numpy as np
 
         chosen = wanted[self.owner]
@@ -247,9 +247,9 @@ class RunColumns(NamedTuple):
     """Everything that summaries and comparisons need of a run.
 
     Args:
-        scores: its rows, those alone that a stopping rule's decision rests on.
-        records: what was asked, of all its records; samples have the same numbers.
-        samples: as they are stored, for the next run that asked the same.
+        scores: its rows; where a stopping rule decided, only those that the decision is based on.
+        records: all its records; samples have the same numbers as in `scores`.
+        samples: as they are stored, reused for the next run of the same samples.
     """
 
     scores: ScoreColumns
@@ -336,11 +336,11 @@ def read_hashes(connection: Connection, nums: Array) -> Array:
 
     values = {"first": int(nums.min(initial=0)), "last": int(nums.max(initial=0))}
     query = "SELECT num, hash FROM sample WHERE num BETWEEN :first AND :last ORDER BY num"
-    read = column_arrays(tables(connection, query, _SAMPLE[:2], values), _SAMPLE[:2])
-    at = np.searchsorted(read["num"], nums)
-    if not _all_below(len(read["num"]), at) or (read["num"][at] != nums).any():
+    arrays = column_arrays(tables(connection, query, _SAMPLE[:2], values), _SAMPLE[:2])
+    at = np.searchsorted(arrays["num"], nums)
+    if not _all_below(len(arrays["num"]), at) or (arrays["num"][at] != nums).any():
         raise StoreError(f"samples of a run are gone from the store: it was deleted, or is damaged. {REPAIR_HINT}")
-    hashes: Array = read["hash"][at]
+    hashes: Array = arrays["hash"][at]
     return hashes
 
 
@@ -367,7 +367,7 @@ def _ascending(nums: Array) -> Array:
 
 
 def _numbered(samples: SampleColumns, at: Array) -> tuple[Array, Array, Sequence[str]]:
-    """Per record the number of its sample, in order of first appearance; where each number stands; and its id."""
+    """Number the samples in order of first appearance: per record its number; per number the sample's index and id."""
     import numpy as np
 
     number, order = by_appearance(at, len(samples.ids))
@@ -377,7 +377,7 @@ def _numbered(samples: SampleColumns, at: Array) -> tuple[Array, Array, Sequence
     else:
         ids = [samples.ids[position] for position in order.tolist()]
     if not samples.distinct:
-        # A resume may have changed what an id asks: both are the same sample, as its first repeat has it.
+        # A resume may have changed the content of an id: both count as one sample, that of its first repeat.
         coded = Texts.of(ids)
         return coded.codes[number], order[np.unique(coded.codes, return_index=True)[1]], coded.names
     return number, order, ids
@@ -426,27 +426,27 @@ class _Rows:
 
         expected = [name for name in announced if name]
         names = {name: code for code, name in enumerate(self.names)}
-        had: dict[int, set[int]] = {at: set() for at in np.flatnonzero(failed).tolist()}
-        if not had:
+        scored_names: dict[int, set[int]] = {at: set() for at in np.flatnonzero(failed).tolist()}
+        if not scored_names:
             return self
-        of_failed = np.isin(self.record, list(had))
+        of_failed = np.isin(self.record, list(scored_names))
         for record, name in zip(self.record[of_failed].tolist(), self.name[of_failed].tolist(), strict=True):
-            had[record].add(name)
+            scored_names[record].add(name)
         missing = [
             (record, names.setdefault(name, len(names)))
-            for record, present in had.items()
+            for record, present in scored_names.items()
             for name in (expected or ([] if present else [""]))
             if names.get(name) not in present
         ]
         added = np.asarray(missing, dtype=np.int64).reshape(-1, 2)
         record = np.concatenate([self.record, added[:, 0]])
         order = np.argsort(record, kind="stable")
-        rest = np.full(len(added), CODES["error"], dtype=np.int8)
+        errors = np.full(len(added), CODES["error"], dtype=np.int8)
         return _Rows(
             record[order],
             tuple(names),
             np.concatenate([self.name, added[:, 1]])[order],
-            np.concatenate([self.outcome, rest])[order],
+            np.concatenate([self.outcome, errors])[order],
             np.concatenate([self.value, np.full(len(added), np.nan)])[order],
             self.details,
             np.concatenate([self.answered, np.full(len(added), -1)])[order],
@@ -454,7 +454,7 @@ class _Rows:
 
 
 def _scores(connection: Connection, run: ReadableRun) -> tuple[dict[str, Array], tuple[Answered, ...]]:
-    """Columns of all scores, in order of samples and repeats, with what was kept of letters beside those of exams."""
+    """Columns of all scores, in order of samples and repeats; those of exams with the letters that were answered."""
     import numpy as np
 
     of_exams = names_where(score_infos(run.manifest), lambda info: info.exam)
@@ -481,11 +481,13 @@ def _record_of(records: Mapping[str, Array], scores: Mapping[str, Array]) -> Arr
     import numpy as np
 
     repeats = 1 + int(max(records["repeat"].max(initial=0), scores["repeat"].max(initial=0)))
-    keys, wanted = (columns["no"].astype(np.int64) * repeats + columns["repeat"] for columns in (records, scores))
-    if not len(keys):
-        return np.full(len(wanted), -1)
-    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[at] == wanted, at, -1)
+    record_keys, score_keys = (
+        columns["no"].astype(np.int64) * repeats + columns["repeat"] for columns in (records, scores)
+    )
+    if not len(record_keys):
+        return np.full(len(score_keys), -1)
+    at = np.minimum(np.searchsorted(record_keys, score_keys), len(record_keys) - 1)
+    return np.where(record_keys[at] == score_keys, at, -1)
 
 
 def _all_below(size: int, numbers: Array) -> bool:

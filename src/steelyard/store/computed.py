@@ -1,9 +1,9 @@
-"""What was computed of runs, stored beside them, so that whoever opens a store need not compute it again.
+"""Results computed from runs, stored with them, so that opening a store does not compute them again.
 
 A list of 200 runs, some of 100,000 records, takes half a minute to compute and a millisecond to read. Rows are written
 when an evaluation ends, when a run is scored again, and by a viewer that may write. Each says which state of its runs
 it was computed of: their counters, which move with every record, and the checksums of their rows (see `checksums`),
-under the version that computed it. Whoever finds another state computes anew, and nothing needs to delete a row.
+under the version that computed it. A reader that finds another state computes again, so no row has to be deleted.
 
 A body is a zlib stream, whose own checksum detects damage, of a JSON list: the state, and what was computed.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from steelyard.store.open_store import OpenStore
 
 _FORMAT: Final = 1
-"""To be raised whenever the same rows give another figure: a version number alone changes with a release only."""
+"""Increase it whenever the same rows give another figure: the version number changes with a release only."""
 _MOST_BYTES: Final = 16 << 20
 """Of a result: a summary with a hundred groups takes 200 kB."""
 _KEYS: Final = ("run", "about")
@@ -39,7 +39,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class CountedRun(ReadableRun, Protocol):
-    """What is read of a run of which something is computed; `steelyard.store.Run` is one."""
+    """The parts of a run that computed results need; `steelyard.store.Run` is one."""
 
     kind: str
     planned: int
@@ -71,11 +71,11 @@ class ComputedOf:
 
 
 def read_computed(connection: Connection, asked: Mapping[K, ComputedOf]) -> dict[K, Any]:
-    """What is stored and fits its runs as they are now, of all that is asked for.
+    """The stored results that fit the present state of their runs; the others are left out.
 
     Args:
         connection: to the store of the runs.
-        asked: under any keys.
+        asked: what to read, under any keys.
     """
     if not asked or not connection.has_table(schema.computed.name):
         return {}
@@ -88,13 +88,13 @@ def read_computed(connection: Connection, asked: Mapping[K, ComputedOf]) -> dict
         for about in portions(abouts)
         for row in connection.execute(query, {"runs": runs, "abouts": about})
     }
-    found: dict[K, Any] = {}
+    results: dict[K, Any] = {}
     for key, of in asked.items():
         state = _state_of(of, states)
         stored = _opened(bodies.get((of.runs[-1].num, of.about)))
         if state is not None and stored is not None and stored[0] == state:
-            found[key] = stored[1]
-    return found
+            results[key] = stored[1]
+    return results
 
 
 def read_state(connection: Connection, of: ComputedOf) -> list[Any] | None:
@@ -108,7 +108,7 @@ def read_state(connection: Connection, of: ComputedOf) -> list[Any] | None:
 
 
 def store_computed(store: OpenStore, computed: Iterable[tuple[ComputedOf, list[Any] | None, Any]]) -> bool:
-    """Store what was computed; whether it could be.
+    """Store computed results; False where they could not be written.
 
     Args:
         store: of the runs.
@@ -137,29 +137,29 @@ def _opened(body: Any) -> tuple[Any, Any] | None:
         state, value = json.loads(stream.decompress(body, _MOST_BYTES))
     except (zlib.error, ValueError, TypeError):
         return None
-    return (state, value) if stream.eof else None  # without its end, its checksum was not looked at
+    return (state, value) if stream.eof else None  # before its end, zlib has not compared the checksum
 
 
 def _states(connection: Connection, runs: Iterable[CountedRun]) -> dict[str, list[Any]]:
     """Run's id -> its state; no entry for one that may change, or that has no checksums."""
-    known = {run.id: run for run in runs if run.state != "running"}
+    settled = {run.id: run for run in runs if run.state != "running"}
     if not connection.has_table(schema.checksum.name):
         return {}
     parts: dict[int, dict[int, int]] = {}
-    for numbers in portions(sorted({run.num for run in known.values()})):
+    for numbers in portions(sorted({run.num for run in settled.values()})):
         for number, part, digest in connection.execute(_CHECKSUMS, {"runs": numbers}).tuples():
             parts.setdefault(number, {})[part] = digest
     return {
         run.id: _state(run, digests)
-        for run in known.values()
+        for run in settled.values()
         if {HEAD, ROWS, run.scoring_version} <= (digests := parts.get(run.num, {})).keys()
     }
 
 
 def _state(run: CountedRun, digests: Mapping[int, int]) -> list[Any]:
-    counted = [run.planned, run.done, run.errors, run.replies, run.from_journal, run.seconds]
+    counts = [run.planned, run.done, run.errors, run.replies, run.from_journal, run.seconds]
     sums = [digests[HEAD], digests[ROWS], digests[run.scoring_version]]
-    return [run.id, run.state, run.scoring_version, *counted, *sums]
+    return [run.id, run.state, run.scoring_version, *counts, *sums]
 
 
 def _state_of(of: ComputedOf, states: Mapping[str, Sequence[Any]]) -> list[Any] | None:

@@ -2,7 +2,8 @@
 
 A draft belongs to one version of a dataset, named by the hash of its file. It is kept as events that are only added to,
 each with its author and time; the last event of a row counts. Saving and discarding are events too: a draft is what
-came after the last of them. Nobody's change is replaced unseen: whoever changes a row says which event of it they saw.
+came after the last of them. A change names the last event of the row that its author saw, and is refused if there is a
+newer one: so nobody replaces a change unseen.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class DatasetDraft:
 
 @dataclass(frozen=True, slots=True)
 class SavedVersion:
-    """That a draft was saved as a new file.
+    """A draft that was saved as a new file.
 
     Args:
         dataset: id of the dataset.
@@ -167,7 +168,7 @@ def change_row(  # noqa: PLR0913  # a change is made of these
 
     Args:
         store: where the draft is.
-        draft: which one; what it holds may be old.
+        draft: the draft; its rows may be out of date.
         ident: of the row.
         edit: the change; None undoes all that the draft does to the row.
         author: who makes it.
@@ -192,10 +193,10 @@ def change_row(  # noqa: PLR0913  # a change is made of these
 
     def change(batch: Batch) -> ConfigError | None:
         _lock(batch)
-        now = _draft(batch.connection, draft.dataset, draft.base)
-        if now.seen.get(ident, 0) != seen:
-            return _conflict(now, ident)
-        if ident not in now.rows and len(now.rows) >= MOST_ROWS:
+        current = _draft(batch.connection, draft.dataset, draft.base)
+        if current.seen.get(ident, 0) != seen:
+            return _conflict(current, ident)
+        if ident not in current.rows and len(current.rows) >= MOST_ROWS:
             return ConfigError(f"a draft changes at most {MOST_ROWS:,} rows: save it, and go on with the new version")
         batch.connection.insert(schema.dataset_event, {**row, "created": time.time()})
         return None
@@ -272,9 +273,9 @@ def _end(store: OpenStore, of: tuple[str, str], author: str, seen: int, kind: st
 
     def change(batch: Batch) -> ConfigError | None:
         _lock(batch)
-        now = _draft(batch.connection, *of)
-        if now.last != seen:
-            return _moved_on(now, seen)
+        current = _draft(batch.connection, *of)
+        if current.last != seen:
+            return _moved_on(current, seen)
         batch.connection.insert(schema.dataset_event, {**row, "created": time.time()})
         return None
 
@@ -282,7 +283,7 @@ def _end(store: OpenStore, of: tuple[str, str], author: str, seen: int, kind: st
 
 
 def _raise(refused: ConfigError | None) -> None:
-    """Raise what a change answers: an error that is raised within it would end all writing."""
+    """Raise the error that a change returned: raised within the change, it would end all writing."""
     if refused is not None:
         raise refused
 
@@ -292,8 +293,8 @@ def _lock(batch: Batch) -> None:
         batch.connection.execute(_LOCK)
 
 
-def _conflict(now: DatasetDraft, ident: str) -> DraftConflictError:
-    row = now.rows.get(ident)
+def _conflict(current: DatasetDraft, ident: str) -> DraftConflictError:
+    row = current.rows.get(ident)
     if row is None:
         return DraftConflictError(f"row {ident}: somebody undid its changes, saved or discarded the draft meanwhile")
     when = row.at.strftime("%H:%M:%S")
@@ -301,14 +302,14 @@ def _conflict(now: DatasetDraft, ident: str) -> DraftConflictError:
     return DraftConflictError(f"row {ident}: {row.author} {did[row.edit.kind]} at {when} UTC, after you opened it", row)
 
 
-def _moved_on(now: DatasetDraft, seen: int) -> DraftConflictError:
-    new = [row for row in now.rows.values() if row.num > seen]
-    if new:
-        by = ", ".join(dict.fromkeys(row.author for row in new))
-        what = f"{len(new)} row{'' if len(new) == 1 else 's'} changed by {by}"
+def _moved_on(current: DatasetDraft, seen: int) -> DraftConflictError:
+    new_rows = [row for row in current.rows.values() if row.num > seen]
+    if new_rows:
+        by = ", ".join(dict.fromkeys(row.author for row in new_rows))
+        cause = f"{len(new_rows)} row{'' if len(new_rows) == 1 else 's'} changed by {by}"
     else:
-        what = "changes were undone, or it was saved or discarded"
-    return DraftConflictError(f"the draft has changed since you looked at it ({what}): look at it again")
+        cause = "changes were undone, or it was saved or discarded"
+    return DraftConflictError(f"the draft has changed since you looked at it ({cause}): look at it again")
 
 
 def _draft(connection: Connection, dataset: str, base: str) -> DatasetDraft:

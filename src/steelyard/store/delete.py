@@ -72,7 +72,7 @@ def delete_runs(store: Store, runs: Sequence[Run], *, replies: bool = False) -> 
         replies: also delete the replies that no other run uses; sending the same requests again is paid again.
 
     Returns:
-        What was deleted; `replies` is 0 where they were to stay.
+        What was deleted; `replies` is 0 where they are kept.
 
     Raises:
         StoreError: one of the runs is being written; or, where replies are deleted, any run is: it may have read one
@@ -85,7 +85,7 @@ def delete_runs(store: Store, runs: Sequence[Run], *, replies: bool = False) -> 
         deleted: Deletion | str = store.writer.change(lambda batch: _delete(batch, store, numbers, replies=replies))
     if isinstance(deleted, str):
         raise StoreError(
-            f"run {deleted} is being written and may use these replies: wait for its end, or let the replies stay"
+            f"run {deleted} is being written and may use these replies: wait for its end, or keep the replies"
         )
     if isinstance(store.path, Path):
         from steelyard.store.search import drop_from_index
@@ -95,7 +95,7 @@ def delete_runs(store: Store, runs: Sequence[Run], *, replies: bool = False) -> 
 
 
 def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -> Deletion | str:
-    """The deleted rows; or the id of a run because of which nothing was: an error raised here would end all writing."""
+    """The deleted rows, or the id of a run that prevents it: an error raised here would end all writing."""
     connection = batch.connection
     if batch.shared:
         connection.execute(_LOCK_TABLES)
@@ -143,10 +143,10 @@ def _counted(connection: Connection, runs: Sequence[int]) -> Deletion:
 def _own_keys(connection: Connection, runs: Sequence[int]) -> set[bytes]:
     """Keys of the replies that only records of these runs use."""
     query = "SELECT replies FROM record WHERE replies IS NOT NULL AND run"
-    own = _keys(connection.stream(f"{query} IN :runs", {"runs": runs}).scalars())
+    keys = _keys(connection.stream(f"{query} IN :runs", {"runs": runs}).scalars())
     for packed in connection.stream(f"{query} NOT IN :runs", {"runs": runs}).scalars():
-        own.difference_update(_keys([packed]))
-    return own
+        keys.difference_update(_keys([packed]))
+    return keys
 
 
 def _keys(lists: Iterable[bytes]) -> set[bytes]:

@@ -64,9 +64,8 @@ def to_frame(run: FramedRun) -> Any:
     for), what scorers add (`sql`), per score the columns of `steelyard.analysis.score_fields` (its value,
     `<score>_outcome`, `<score>_passed`, `<score>_label`, `<score>_reason`), label (that of the first score with named
     verdicts), seconds, target, model (as the endpoint calls it), run, `tag_<name>` for every tag, failure,
-    `label_<name>` for
-    every label that a person or a review gave (the newest, where several did). A score that was not given is null,
-    never 0; a score that is named like another column stands as `score_<name>`.
+    `label_<name>` for every label that a person or a review gave (the newest, where several did). A score that was not
+    given is null, never 0; a score with the name of another column becomes `score_<name>`.
 
     Returns:
         a pandas data frame; where pandas is not installed a polars one, else a pyarrow table.
@@ -99,8 +98,8 @@ def _columns(run: FramedRun, fields: Sequence[ScoreField]) -> dict[str, list[Any
     by_record: dict[tuple[str, int], dict[str, Any]] = {}
     for label in remarks:
         by_record.setdefault((label.sample, label.repeat), {})[f"label_{label.name}"] = cell_text(label.value)
-    named = next(iter(names_where(run.score_infos, lambda info: info.named_verdicts)), "")
-    first_label = f"{_column_of(named)}_label" if named else ""
+    verdict_score = next(iter(names_where(run.score_infos, lambda info: info.named_verdicts)), "")
+    first_label = f"{_column_of(verdict_score)}_label" if verdict_score else ""
     order = list(
         dict.fromkeys(
             [*_BEFORE, *scores, *(["label"] if first_label else []), *_AFTER, *tags, "failure", *label_columns]
@@ -110,10 +109,10 @@ def _columns(run: FramedRun, fields: Sequence[ScoreField]) -> dict[str, list[Any
     added: dict[str, list[Any]] = {}
     of_run = {"target": run.target, "run": run.id, "model": _model_of(run.manifest.get("target"))} | tags
     for n, record in enumerate(run.records()):
-        own = by_record.get((record.sample.id, record.repeat), {})
+        own_labels = by_record.get((record.sample.id, record.repeat), {})
         cells = dict(zip(scores, score_cells(fields, record.scores), strict=True))
         verdict = {"label": cells.get(first_label)} if first_label else {}
-        row = dict.fromkeys(label_columns) | of_run | _row(record) | cells | verdict | own
+        row = dict.fromkeys(label_columns) | of_run | _row(record) | cells | verdict | own_labels
         for name, value in row.items():
             columns[name].append(_plain(value))
         for name, value in _added(record).items():
@@ -122,7 +121,7 @@ def _columns(run: FramedRun, fields: Sequence[ScoreField]) -> dict[str, list[Any
     n = len(columns["id"])
     extra = {name: column + [None] * (n - len(column)) for name, column in added.items() if name not in columns}
     at = len(_BEFORE)
-    # A dataset of one file has no column that says which it is.
+    # A dataset of one file and sheet needs no column that names them.
     absent = {SOURCE, SHEET} - set(origin_keys(run.manifest.get("breakdowns", ())))
     return {name: (columns | extra)[name] for name in [*order[:at], *extra, *order[at:]] if name not in absent}
 

@@ -1,4 +1,4 @@
-"""Leases of single samples, for runs with early stopping: whoever leads grants those that an open decision needs.
+"""Leases of single samples, for runs with early stopping: the leading worker grants those that a decision still needs.
 
 The lease of a range is cut before a run begins; here a run has one lease more that nobody can take, which stands for
 all samples that may still be granted. Workers wait while it is there.
@@ -36,7 +36,7 @@ class ScoredPlace(NamedTuple):
 
 
 def change_grants(store: OpenStore, plan: str, granted: Mapping[int, Collection[int]], closed: Collection[int]) -> None:
-    """Grant samples, and close runs that need no more.
+    """Grant samples to workers, and close runs that need no more.
 
     Args:
         store: a PostgreSQL store.
@@ -46,7 +46,7 @@ def change_grants(store: OpenStore, plan: str, granted: Mapping[int, Collection[
     """
 
     def change(batch: Batch) -> None:
-        batch.flush_at_commit()  # whoever leads takes a grant that is gone for one that is done
+        batch.flush_at_commit()  # the leading worker takes a grant that is gone for one that is done
         for run, places in sorted(granted.items()):
             batch.connection.execute(_GRANT, {"run": run, "plan": plan, "places": sorted(places), "open": OPEN})
         for run in sorted(closed):

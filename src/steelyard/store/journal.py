@@ -36,7 +36,7 @@ _LEAST_BITS: Final = 1 << 15
 _HASH_BITS: Final = 26
 """Bits of a key that make one hash of the filter, and so the bits of the largest filter: 8 MiB."""
 _LOOK_AGAIN_S: Final = 0.2
-"""How often a worker looks for the reply of a call that another one sends for all."""
+"""Seconds between a worker's looks for the reply of a call that another worker sends for all."""
 _FIRST_KEYS: Final = 10_000
 """Room of the first filter where nothing was planned; a further one has twice as much as the one before."""
 _INSERT_FIRST: Final = """INSERT INTO reply (key, body) SELECT * FROM unnest(:keys::bytea[], :bodies::bytea[])
@@ -46,7 +46,7 @@ _INSERT_FIRST: Final = """INSERT INTO reply (key, body) SELECT * FROM unnest(:ke
 
 @dataclass(frozen=True, slots=True)
 class FindReply:
-    """Look a key up."""
+    """Look up the reply of a key."""
 
     rank: ClassVar[int] = 0
     writes: ClassVar[bool] = False
@@ -101,17 +101,17 @@ class InsertReply:
 def _insert_first(batch: Batch, operations: Sequence[InsertReply]) -> Sequence[bytes]:
     """The same for a database shared by processes: if two insert one key at once, the first reply wins and is returned.
 
-    Keys are in order, so that two processes that add the same ones wait for each other and not both.
+    Keys are sorted, so that two processes that insert the same ones do not deadlock.
     """
-    pack, own = batch.packer.pack, {reply.key: reply.body for reply in reversed(operations)}
-    rows = [{"key": key, "body": pack("reply", own[key])} for key in sorted(own)]
+    pack, bodies = batch.packer.pack, {reply.key: reply.body for reply in reversed(operations)}
+    rows = [{"key": key, "body": pack("reply", bodies[key])} for key in sorted(bodies)]
     columns = {"keys": [row["key"] for row in rows], "bodies": [row["body"] for row in rows]}
     added = {bytes(key) for key in batch.connection.execute(_INSERT_FIRST, columns).scalars()}
-    others = [row for row in rows if row["key"] not in added]
-    stored = _bodies(batch, [row["key"] for row in others]) if others else {}
-    if damaged := [row for row in others if row["key"] not in stored]:
+    existing = [row for row in rows if row["key"] not in added]
+    stored = _bodies(batch, [row["key"] for row in existing]) if existing else {}
+    if damaged := [row for row in existing if row["key"] not in stored]:
         _write_over(batch, damaged)
-    return [stored.get(reply.key, own[reply.key]) for reply in operations]
+    return [stored.get(reply.key, bodies[reply.key]) for reply in operations]
 
 
 def _write_over(batch: Batch, rows: Sequence[dict[str, bytes]]) -> None:
@@ -151,7 +151,7 @@ class Spend:
 class SpendWithin:
     """Book a call of an evaluation whose calls several processes send, unless a limit would be passed.
 
-    Answered by what is used up: `calls`, `tokens`, `money`, or "".
+    Its answer names the limit that is used up, `calls`, `tokens` or `money`; "" where the call is booked.
     """
 
     rank: ClassVar[int] = 1
@@ -178,7 +178,7 @@ class SpendWithin:
                     amount + more for amount, more in zip(amounts, (1, spend.tokens, spend.money), strict=True)
                 ]
         for num, amounts in spent.items():
-            calls, tokens, money = (now - then for now, then in zip(amounts, before[num], strict=True))
+            calls, tokens, money = (total - booked for total, booked in zip(amounts, before[num], strict=True))
             batch.connection.execute(_SPEND, {"num": num, "calls": calls, "tokens": tokens})
             if money:
                 add_spending(batch, num, money, 0)
@@ -225,8 +225,8 @@ class StoreJournal:
     async def find(self, key: bytes) -> bytes | None:
         """The stored body of `key`, or None.
 
-        A journal that holds nothing but what this process put there need not be looked into for a key that was never
-        asked here: that saves a tenth of a sample's CPU on a first run.
+        A journal with replies of this process alone is not searched for a key that this process never asked for: that
+        saves a tenth of a sample's CPU on a first run.
         """
         seen_before = self._seen.add(key)
         if self._writer.alone and not seen_before:
@@ -238,9 +238,9 @@ class StoreJournal:
         return body
 
     async def claim(self, key: bytes) -> bytes | None:
-        """Wait for another worker that sends a call which is sent once for all samples; the body that it stored.
+        """Wait for the worker that sends a call shared by all samples; returns the body that it stored.
 
-        None where this process is to send it: it is the only one, or the first, or the first has died.
+        None where this process is to send the call: it is the only one, or the first, or the first has died.
         """
         if not self._owner:
             return None
@@ -275,7 +275,7 @@ class StoreJournal:
         return refused
 
     def correct(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
-        """Add to it without waiting."""
+        """Add to what the evaluation has spent, without waiting."""
         # The reservation has been on disk since before the call: a kill loses the difference to what was charged.
         self._writer.submit(Spend(self._evaluation, calls, tokens, None, money, millis))
 

@@ -1,4 +1,4 @@
-"""The checks of the judges of a stored run: gathers what they need of its records, its manifest and its canary."""
+"""Checks the judges of a stored run: gathers what the checks need of its records, its manifest and its canary run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class CheckedRun(PanelRun, Protocol):
-    """What is read of a run whose judges are told of; `steelyard.store.Run` is one."""
+    """The parts of a run that checks of its judges need; `steelyard.store.Run` is one."""
 
     @property
     def stopping(self) -> Stopping | None:
@@ -59,7 +59,7 @@ class CheckedRun(PanelRun, Protocol):
 def checks_of(
     run: CheckedRun, columns: ScoreColumns, held: Sequence[JudgeAgreement], panels: Sequence[JudgePanel]
 ) -> tuple[JudgeCheck, ...]:
-    """The checks of every judge of a run: of a panel by what most of them rate, else of each score with labels.
+    """Checks of every judge of a run: of the members of a panel where there is one, else of each score with labels.
 
     Args:
         run: the run.
@@ -68,31 +68,33 @@ def checks_of(
         panels: its several judges of one thing; empty where there are none.
     """
     if panels:
-        panel = max(panels, key=lambda each: (bool(each.differences), bool(each.against)))
+        panel = max(panels, key=lambda candidate: (bool(candidate.differences), bool(candidate.against)))
         members = {judge.name: judge.agreement for judge in panel.judges if not judge.is_jury}
         models = _models(run.manifest)
     else:
-        members = {score_phrase(found.score): found for found in held if not found.problem}
-        models = {name: _model_of_score(run.manifest, found.score) for name, found in members.items()}
+        members = {score_phrase(agreement.score): agreement for agreement in held if not agreement.problem}
+        models = {name: _model_of_score(run.manifest, agreement.score) for name, agreement in members.items()}
     if not members:
         return ()
     checked = [
         CheckedJudge(
             name,
-            JudgedScore.of(columns, found.score, run.score_infos.get(found.score)),
-            found,
+            JudgedScore.of(columns, agreement.score, run.score_infos.get(agreement.score)),
+            agreement,
             models.get(name, ""),
-            _flips(run, found.score),
-            _favoured_places(run, found.score),
+            _flips(run, agreement.score),
+            _favoured_places(run, agreement.score),
         )
-        for name, found in members.items()
+        for name, agreement in members.items()
     ]
     answered = source_of(run) or run
-    found = judge_checks(checked, _lengths(run, checked), target_model=_model_in(answered.manifest.get("target")))
-    found = (*found, *_canaries(run, columns, members)) if run.kind == JUDGES else found
-    things = {name: rated_thing(run.score_infos.get(each.score), each.score) for name, each in members.items()}
-    every = next(iter(things.values())) if len(set(things.values())) == 1 else ""
-    return tuple(replace(check, thing=things.get(check.judge, every)) for check in found)
+    checks = judge_checks(checked, _lengths(run, checked), target_model=_model_in(answered.manifest.get("target")))
+    checks = (*checks, *_canaries(run, columns, members)) if run.kind == JUDGES else checks
+    things = {
+        name: rated_thing(run.score_infos.get(agreement.score), agreement.score) for name, agreement in members.items()
+    }
+    common_thing = next(iter(things.values())) if len(set(things.values())) == 1 else ""
+    return tuple(replace(check, thing=things.get(check.judge, common_thing)) for check in checks)
 
 
 def canary_of(run: PanelRun) -> Any:
@@ -104,11 +106,11 @@ def canary_of(run: PanelRun) -> Any:
     with run.store.reading() as connection:
         query = "SELECT * FROM run WHERE kind = :kind AND suite = :suite ORDER BY num DESC"
         rows = connection.execute(query, {"kind": JUDGES, "suite": suite}).all()
-    made: Any = type(run)
+    run_type: Any = type(run)
     for row in rows:
-        canary = made(run.store, row)
-        same = canary.manifest.get("scorers") == run.manifest.get("scorers")
-        if same and canary.manifest.get("target") == {**target, "canary": True}:
+        canary = run_type(run.store, row)
+        same_scorers = canary.manifest.get("scorers") == run.manifest.get("scorers")
+        if same_scorers and canary.manifest.get("target") == {**target, "canary": True}:
             return canary
     return None
 
@@ -122,8 +124,8 @@ def _models(manifest: Mapping[str, Any]) -> dict[str, str]:
 def _model_of_score(manifest: Mapping[str, Any], score: str) -> str:
     """The name of the model that gave a score; "" where the manifest does not tell.
 
-    A manifest says which models its scorers ask, and not which scorer gave which score: a score is known by the name of
-    its stage, or because all scorers of the run ask one model.
+    A manifest names the model of each scorer, but not which scorer gave which score: the model is known where the score
+    has the name of its stage, or where all scorers of the run ask one model.
     """
     scorers = manifest.get("scorers", {})
     if score in scorers:
@@ -146,12 +148,12 @@ def _model_in(described: Any) -> str:
 
 
 def _lengths(run: CheckedRun, judges: Sequence[CheckedJudge]) -> dict[RecordPlace, int]:
-    """Record -> characters of its answer, of the records that are compared by length alone: bodies take long."""
-    wanted = {place for judge in judges for place in paired_places(judge)}
-    if not wanted:
+    """Record -> characters of its answer, for records that are compared by length: bodies are slow to read."""
+    compared = {place for judge in judges for place in paired_places(judge)}
+    if not compared:
         return {}
     numbers = run.places()
-    records = run.records_at(sorted({numbers[sample] for sample, _ in wanted if sample in numbers}))
+    records = run.records_at(sorted({numbers[sample] for sample, _ in compared if sample in numbers}))
     return {
         (record.sample.id, record.repeat): _length_of(record.output) for record in records if record.output is not None
     }
@@ -161,17 +163,17 @@ def _length_of(output: Output) -> int:
     """Characters of an answer; of a pair those of A less those of B."""
     value = output.value
     if isinstance(value, Mapping) and value.keys() >= {*SIDES}:
-        first, second = (len(answer_of(Output(value[side]))) for side in SIDES)
-        return first - second
+        length_a, length_b = (len(answer_of(Output(value[side]))) for side in SIDES)
+        return length_a - length_b
     return len(answer_of(output))
 
 
 def _favoured_places(run: CheckedRun, score: str) -> dict[RecordPlace, int]:
     """Record -> the place that a judge of pairs favours; empty of one that sees single answers."""
-    # Of a pair whose other order could not be read, the one that was says nothing of places.
+    # Where one of a pair's two orders is unparsed, the other alone does not tell which place is favoured.
     scored = (row for row in run.judged_rows(score) if row.outcome == "scored")
-    ways = {(row.sample, row.repeat): favoured_place(row.detail.get("orders") or ()) for row in scored}
-    return {place: way for place, way in ways.items() if way is not None}
+    favoured = {(row.sample, row.repeat): favoured_place(row.detail.get("orders") or ()) for row in scored}
+    return {place: position for place, position in favoured.items() if position is not None}
 
 
 def _flips(run: CheckedRun, score: str) -> dict[RecordPlace, float]:
@@ -181,14 +183,14 @@ def _flips(run: CheckedRun, score: str) -> dict[RecordPlace, float]:
 
 
 def _flip_rate(detail: Mapping[str, Any]) -> float | None:
-    """The share in a score's detail; of a pair that of all its orders, each of which has a most frequent verdict."""
+    """Flip rate from a score's detail; for a pair over all its orders, each with a most frequent verdict of its own."""
     rate = detail.get("flip_rate")
     if isinstance(rate, int | float):
         return float(rate)
     repeats = [[side for side in order.get("repeats", ()) if side] for order in detail.get("orders") or ()]
     several = [Counter(sides) for sides in repeats if len(sides) > 1]
-    read = sum(counts.total() for counts in several)
-    return 1 - sum(max(counts.values()) for counts in several) / read if read else None
+    verdicts = sum(counts.total() for counts in several)
+    return 1 - sum(max(counts.values()) for counts in several) / verdicts if verdicts else None
 
 
 def _canaries(run: CheckedRun, columns: ScoreColumns, members: Mapping[str, JudgeAgreement]) -> Iterator[JudgeCheck]:
@@ -198,13 +200,13 @@ def _canaries(run: CheckedRun, columns: ScoreColumns, members: Mapping[str, Judg
             yield no_canary(name, "no answer was given an instruction; steelyard judges --canary 0.2 does so")
         return
     injected = canary.columns()[0]
-    for name, found in members.items():
-        info = run.score_infos.get(found.score)
-        if found.score not in injected.scores:
+    for name, agreement in members.items():
+        info = run.score_infos.get(agreement.score)
+        if agreement.score not in injected.scores:
             yield no_canary(name, "there is no verdict of it on such answers")
             continue
-        before = JudgedScore.of(columns, found.score, info)
-        after = JudgedScore.of(injected, found.score, info)
+        before = JudgedScore.of(columns, agreement.score, info)
+        after = JudgedScore.of(injected, agreement.score, info)
         lower = bool(info and info.lower_is_better)
         best = None if info is None or info.range is None else info.range[0 if lower else 1]
         yield canary_check(name, CanaryVerdicts(before.verdicts, after.verdicts, before.clusters, best, lower))

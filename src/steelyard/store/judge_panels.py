@@ -1,4 +1,4 @@
-"""The panels of a run: what several judges rated the same thing, compared with labels of the judged answers."""
+"""The judge panels of a run: several judges that rated the same thing, compared with labels of the judged answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class PanelRun(Protocol):
-    """The parts of a run with several judges that are read; `steelyard.store.Run` is one."""
+    """The parts of a run that its judge panels need; `steelyard.store.Run` is one."""
 
     num: int
     kind: str
@@ -49,14 +49,14 @@ class PanelRun(Protocol):
 
 
 def source_of(run: PanelRun) -> Any:
-    """The run whose answers a run of judges judges; None of any other, or where it is there no more."""
+    """The run whose answers a run of judges judges; None for any other run, or where that run was deleted."""
     source = judged_run(run.manifest, run.kind)
     if not source:
         return None
     with run.store.reading() as connection:
         row = run_row(connection, source)
-    made: Any = type(run)
-    return None if row is None else made(run.store, row)
+    run_type: Any = type(run)
+    return None if row is None else run_type(run.store, row)
 
 
 def draw_of(run: PanelRun, labels: tuple[Label, ...]) -> LabelDraw:
@@ -84,13 +84,15 @@ def judge_panels(run: PanelRun, columns: ScoreColumns, labels: tuple[Label, ...]
     from steelyard.analysis.judge_agreement import labels_by_people
     from steelyard.analysis.judge_panel import judge_panel
 
-    said = labels_by_people(labels)
+    labels_by_name = labels_by_people(labels)
     costs = _costs(run.stage_costs(), names)
     panels = []
     for thing, judged in _judged(run, columns, list(dict.fromkeys(names.values()))):
-        of_thing = next((said[name] for name in _label_names(run, thing, judged) if name in said), [])
-        if not of_thing and run.kind == JUDGES and len(said) == 1:
-            of_thing = next(iter(said.values()))  # the only labels that there are: people rated nothing else
+        of_thing = next(
+            (labels_by_name[name] for name in _label_names(run, thing, judged) if name in labels_by_name), []
+        )
+        if not of_thing and run.kind == JUDGES and len(labels_by_name) == 1:
+            of_thing = next(iter(labels_by_name.values()))  # the only labels that there are: people rated nothing else
         if of_thing or vote or run.kind == JUDGES:
             options: dict[str, Any] = {} if margin is None else {"margin": margin}
             draw = draw_of(run, tuple(of_thing))
@@ -110,7 +112,7 @@ def _label_names(run: PanelRun, thing: str, judged: Mapping[str, JudgedScore]) -
 def _judged(
     run: PanelRun, columns: ScoreColumns, judges: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, JudgedScore]]]:
-    """(thing, judge -> its score) of all that two named judges or more rated."""
+    """(thing, judge -> its score) for each thing that two or more named judges rated."""
     from steelyard.analysis.judge_agreement import JudgedScore
 
     infos = run.score_infos
@@ -120,7 +122,7 @@ def _judged(
 
 
 def jury_scores_of(run: PanelRun) -> list[str]:
-    """The scores of a run's jury; none where its suite names no rule for one."""
+    """The scores of a run's jury; none where its suite has no voting rule."""
     if not run.manifest.get("jury", {}).get("vote"):
         return []
     infos = run.score_infos
@@ -154,11 +156,11 @@ def _costs(stages: tuple[StageCost, ...], names: Mapping[str, str]) -> dict[str,
         if name is None:
             continue
         so_far = costs.get(name, JudgeCost(money=0.0))
-        known = so_far.money is not None and stage.money is not None
+        is_priced = so_far.money is not None and stage.money is not None
         costs[name] = JudgeCost(
             so_far.calls + stage.calls,
             so_far.tokens + stage.input_tokens + stage.output_tokens,
-            (so_far.money or 0.0) + (stage.money or 0.0) if known else None,
+            (so_far.money or 0.0) + (stage.money or 0.0) if is_priced else None,
             stage.currency,
         )
     return costs

@@ -1,6 +1,6 @@
-"""A run with the scores of its jury beside those of its judges: they can be compared, kept and ranked like any other.
+"""A run with its jury's scores next to those of its judges, so that they can be compared and ranked like any other.
 
-A jury's verdicts are made of those of its members while the run is read, and never stored.
+A jury's verdicts are computed from those of its members while the run is read, and never stored.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from steelyard.types import Record
 
 BY_JURY: Final = "jury"
-"""Who preferred, in the detail of a jury's verdict on a pair."""
+"""The value of `by`, in the detail of a jury's verdict on a pair."""
 _EVEN: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class _Jury:
-    """The jury of one thing: the scores of its members, and what they say together."""
+    """The jury of one thing: the scores of its members, and their common verdicts."""
 
     members: tuple[str, ...]
     verdicts: Verdicts
 
 
 class JuryRun:
-    """A stored run as its jury has it; whatever is not of the jury is that of the run.
+    """A stored run with the scores of its jury added; everything else is the run's own.
 
     Args:
         run: with several judges and a rule for their jury. Where it has none, or a rule ended it early, nothing is
@@ -65,11 +65,11 @@ class JuryRun:
         infos = run.score_infos
         juries: dict[str, _Jury] = {}
         names = dict.fromkeys(judge_names(run.manifest).values())
-        for thing, of in judged_things(columns.scores, infos, list(names)).items():
-            judged = {judge: JudgedScore.of(columns, score, infos.get(score)) for judge, score in of.items()}
-            if not no_jury([each.info.range if each.info else None for each in judged.values()]):
-                found = jury_verdicts({judge: each.verdicts for judge, each in judged.items()}, vote)
-                juries[jury_score(thing)] = _Jury(tuple(of.values()), found.verdicts)
+        for thing, scores in judged_things(columns.scores, infos, list(names)).items():
+            members = {judge: JudgedScore.of(columns, score, infos.get(score)) for judge, score in scores.items()}
+            if not no_jury([member.info.range if member.info else None for member in members.values()]):
+                jury = jury_verdicts({judge: member.verdicts for judge, member in members.items()}, vote)
+                juries[jury_score(thing)] = _Jury(tuple(scores.values()), jury.verdicts)
         return juries
 
     @property
@@ -83,8 +83,8 @@ class JuryRun:
         manifest, infos = self.run.manifest, score_infos(self.run.manifest)
         if not self._juries:
             return manifest
-        known = {name: infos.get(jury.members[0]) for name, jury in self._juries.items()}
-        of_juries = plain_infos(replace(info, name=name) for name, info in known.items() if info is not None)
+        member_infos = {name: infos.get(jury.members[0]) for name, jury in self._juries.items()}
+        of_juries = plain_infos(replace(info, name=name) for name, info in member_infos.items() if info is not None)
         return {
             **manifest,
             "scores": [*manifest.get("scores", ()), *self._juries],
@@ -107,7 +107,7 @@ class JuryRun:
             yield from jury_rows(self.run.columns()[0], name, jury.members, jury.verdicts)
 
     def judged_rows(self, score: str) -> Iterator[JudgedRow]:
-        """The run's; of a jury's score its verdicts, each with the label that a pair has."""
+        """The run's; for a jury's score its verdicts, those on pairs with a label."""
         jury = self._juries.get(score)
         if jury is None:
             yield from self.run.judged_rows(score)
@@ -134,7 +134,7 @@ class JuryRun:
 def with_juries(summary: RunSummary) -> RunSummary:
     """A summary with the means of its juries among its scores."""
     overall = [score for score in summary.jury_scores if not score.group]
-    groups = {name: of for each in overall if (of := _groups_of(summary, name := each.name))}
+    groups = {name: means for score in overall if (means := _groups_of(summary, name := score.name))}
     return replace(summary, scores=(*summary.scores, *overall), groups={**summary.groups, **groups})
 
 
@@ -152,7 +152,7 @@ def _verdict(rows: Sequence[JudgedRow], verdicts: Verdicts) -> JudgedRow:
     value = verdicts[place]
     if value is None:
         return first._replace(outcome="unparsed", value=None, detail={**side, "by": BY_JURY, "kind": "divided"})
-    # A half is a tie, or two orders that contradict each other: what most of those say who say a half.
+    # A half is a tie, or two orders that contradict each other: the label that most members with a half gave.
     halves = Counter(str(row.detail.get("label")) for row in rows if row.value == value)
     label = {1.0: "A", 0.0: "B"}.get(value) or (halves.most_common(1)[0][0] if halves else "tie")
     return first._replace(outcome="scored", value=value, detail={**side, "by": BY_JURY, "label": label})

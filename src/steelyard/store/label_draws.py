@@ -54,32 +54,32 @@ def label_draw(run: LabelledRecords, labels: Iterable[Label]) -> LabelDraw:
         query = """SELECT queue_item.sample, queue_item.repeat, queue_item.weight, queue.num, queue.body
             FROM queue_item JOIN queue ON queue.num = queue_item.queue WHERE queue_item.run = :run"""
         rows = connection.execute(query, {"run": run.num}).all()
-    drawn: dict[int, Mapping[str, Any]] = {row.num: from_json(row.body.encode())["drawn"] for row in rows}
-    by_chance = [row for row in rows if drawn[row.num].get("method") in _BY_CHANCE]
+    draws: dict[int, Mapping[str, Any]] = {row.num: from_json(row.body.encode())["drawn"] for row in rows}
+    by_chance = [row for row in rows if draws[row.num].get("method") in _BY_CHANCE]
     used = [row for row in by_chance if (row.sample, row.repeat) in labelled]
     of_queue = Counter(row.num for row in used)
     weights: dict[RecordPlace, float] = {}
     for row in used:
         place = (row.sample, row.repeat)
         weights[place] = weights.get(place, 0.0) + row.weight * of_queue[row.num] / len(used)
-    conditions = dict.fromkeys(str(drawn[num]["where"]) for num in of_queue if drawn[num].get("where"))
+    conditions = dict.fromkeys(str(draws[num]["where"]) for num in of_queue if draws[num].get("where"))
     return LabelDraw(weights, tuple(conditions), _examples(run, labelled))
 
 
 def _examples(run: LabelledRecords, places: Iterable[RecordPlace]) -> frozenset[RecordPlace]:
-    """Of these records those whose input stands in a prompt of the run's target or scorers, word for word."""
+    """Those of the records whose input occurs, word for word, in a prompt of the run's target or scorers."""
     manifest = run.manifest
     prompts = [" ".join(text.split()) for key in ("scorers", "target") for text in _texts(manifest.get(key))]
     if not any(len(text) > _SHORTEST for text in prompts):
         return frozenset()
-    held = {
+    ids_in_prompts = {
         record.sample.id
         for record in run.records_of({sample for sample, _ in places})
         if isinstance(record.sample.input, str)
         and len(text := " ".join(record.sample.input.split())) >= _SHORTEST
         and any(text in prompt for prompt in prompts)
     }
-    return frozenset(place for place in places if place[0] in held)
+    return frozenset(place for place in places if place[0] in ids_in_prompts)
 
 
 def _texts(part: Any) -> Iterator[str]:

@@ -68,12 +68,12 @@ class PeopleVerdicts:
         for label in labels:
             is_verdict = label.name == ANSWER and label.kind != "cannot_tell" and isinstance(label.value, str)
             if is_verdict and not label.author.startswith(MODEL):
-                read = "".join(sorted(set(label.value)))
-                by_author.setdefault((label.sample, label.repeat), {})[label.author] = read
+                reading = "".join(sorted(set(label.value)))
+                by_author.setdefault((label.sample, label.repeat), {})[label.author] = reading
         readings = {key: set(of_record.values()) for key, of_record in by_author.items()}
-        letters = {key: next(iter(read)) for key, read in readings.items() if len(read) == 1}
+        letters = {key: next(iter(reading)) for key, reading in readings.items() if len(reading) == 1}
         authors = {key: " and ".join(sorted(by_author[key])) for key in letters}
-        return cls(letters, authors, frozenset(key for key, read in readings.items() if len(read) > 1))
+        return cls(letters, authors, frozenset(key for key, reading in readings.items() if len(reading) > 1))
 
     def __contains__(self, key: RecordKey) -> bool:
         return key in self.letters or key in self.conflicting
@@ -118,17 +118,17 @@ class PeopleVerdicts:
     def score(self, record: Record, score: Score) -> Score:
         """A score of a record with the people's verdict in its value, reason and detail."""
         letters = self.letters.get((record.sample.id, record.repeat))
-        wanted = score.detail.get("wanted")
-        if letters is None or not wanted or score.outcome == "not_applicable":
+        right_letters = score.detail.get("wanted")
+        if letters is None or not right_letters or score.outcome == "not_applicable":
             return score
-        solved = letters == wanted
-        who = self.authors[record.sample.id, record.repeat]
+        solved = letters == right_letters
+        authors = self.authors[record.sample.id, record.repeat]
         labelled = {"letters": letters, "status": "answered" if letters else "none_of_these", "rule": "label"}
         detail = {**score.detail, **labelled, "confidence": "explicit", "span": None}
         detail.pop("kind", None)
         if "original" in detail:
             detail["original"] = self.own_letters(record.sample.id, letters)
-        reason = f"{letters or 'no option'}, says {who}; {wanted} is right"
+        reason = f"{letters or 'no option'}, says {authors}; {right_letters} is right"
         return Score(score.name, float(solved), passed=solved, reason=reason, detail=detail)
 
 
@@ -212,9 +212,9 @@ class PeopleScores:
 
     def _detail(self, value: float, detail: Mapping[str, Any]) -> dict[str, Any]:
         """The label's own detail in place of the scorer's, which explains another verdict."""
-        named = {"label": self._text(value)} if self.form.kind == "preference" or self.info.named_verdicts else {}
+        label = {"label": self._text(value)} if self.form.kind == "preference" or self.info.named_verdicts else {}
         side = {key: detail[key] for key in ("alike",) if key in detail}
-        return {**side, **named, "by": "people", "rule": "label"}
+        return {**side, **label, "by": "people", "rule": "label"}
 
     def _text(self, value: float) -> str:
         if self.form.kind == "preference":
@@ -329,7 +329,7 @@ class LabelledRun(Run):
         name = exam or self._labelled_score(summary)
         counts = self._count_letters(name) if exam else self._count_numbers(name)
         unlabelled = Run(self._store, self._row).summary()
-        plain, score = unlabelled.score(name), summary.score(name)
+        unlabelled_score, score = unlabelled.score(name), summary.score(name)
         kinds = Counter(summary.unparsed_kinds)
         kinds.subtract(counts.read)
         labelled = LabelEffect(
@@ -338,7 +338,7 @@ class LabelledRun(Run):
             changed=counts.changed,
             conflicting=counts.conflicting,
             unseen=counts.unseen,
-            before=plain.headline.value if plain else None,
+            before=unlabelled_score.headline.value if unlabelled_score else None,
             after=score.headline.value if score else None,
             uncounted=self._uncounted(name),
             share=range_of(self.score_infos.get(name)) == (0.0, 1.0),
@@ -358,9 +358,13 @@ class LabelledRun(Run):
     def _uncounted(self, score: str) -> dict[str, int]:
         """Names of people's labels that enter no score -> how many; comments are not meant to."""
         forms, infos = self.forms.items(), self.score_infos
-        counted = {score, *(form.name for _, form in forms), *(rated_thing(infos.get(name), name) for name, _ in forms)}
+        counted_names = {
+            score,
+            *(form.name for _, form in forms),
+            *(rated_thing(infos.get(name), name) for name, _ in forms),
+        }
         names = (label.name for label in self.labels() if not label.author.startswith(MODEL) and label.kind != "text")
-        return dict(Counter(name for name in names if name not in counted))
+        return dict(Counter(name for name in names if name not in counted_names))
 
     def _count_letters(self, name: str) -> _LabelCounts:
         counts = _LabelCounts()
@@ -377,8 +381,8 @@ class LabelledRun(Run):
                 if row.outcome not in _NOT_COUNTED:
                     counts.add_number(row, people)
         if name:
-            plain = Run(self._store, self._row)
-            counts.unseen = sum(people is None or entry.key not in people for entry in review_entries(plain))
+            unlabelled = Run(self._store, self._row)
+            counts.unseen = sum(people is None or entry.key not in people for entry in review_entries(unlabelled))
         return counts
 
     def _record(self, record: Record) -> Record:

@@ -23,7 +23,7 @@ MODEL: Final = "model:"
 MOST_CHARACTERS: Final = 10_000
 """Limit of a note; longer texts belong in a file that the note can name."""
 _FEW: Final = 100
-"""Labels below which those that are stored are read by their samples."""
+"""Below so many new labels, only the stored labels of their samples are read."""
 _Key = tuple[str, int, str, str]
 
 
@@ -70,11 +70,11 @@ def all_labels(store: OpenStore, run: ReadableRun) -> tuple[Label, ...]:
 JUDGES: Final = "judges"
 """Kind of the runs that judge the answers of a stored run."""
 CANARY: Final = "canary"
-"""What the suite is called in which the same judges see answers with an instruction in them."""
+"""Ends the name of the suite in which the same judges see answers with an injected instruction."""
 
 
 def judged_run(manifest: Mapping[str, Any], kind: str) -> str:
-    """Id of the run whose answers a run of judges judges; "" of any other, and of a canary, whose answers differ."""
+    """Id of the run whose answers a run of judges judges; "" for other runs, and for a canary, whose answers differ."""
     target = manifest.get("target")
     if kind != JUDGES or not isinstance(target, Mapping) or target.get("canary"):
         return ""
@@ -82,7 +82,7 @@ def judged_run(manifest: Mapping[str, Any], kind: str) -> str:
 
 
 def run_row(connection: Connection, run: str) -> Any:
-    """The row of a run by its id; None where it is there no more."""
+    """The row of a run by its id; None where the run was deleted."""
     return connection.execute("SELECT * FROM run WHERE id = :id", {"id": run}).first()
 
 

@@ -39,7 +39,7 @@ class Latency(NamedTuple):
 
 
 def read_latency(store: OpenStore, run: ReadableRun, done: int) -> Latency | None:
-    """The latency of a run; None where no record is without a failure.
+    """The latency of a run; None where every record failed.
 
     Args:
         store: where the run is.
@@ -49,12 +49,12 @@ def read_latency(store: OpenStore, run: ReadableRun, done: int) -> Latency | Non
     with store.reading() as connection:
         values = {"run": run.num, "step": max(1, math.ceil(done / MOST_SAMPLES))}
         rows = list(connection.execute(_RECORDS, values).tuples())
-        asked = [_target_keys(run, replies) for _, replies in rows]
-        of_models = any(asked)
+        key_lists = [_target_keys(run, replies) for _, replies in rows]
+        of_models = any(key_lists)
         if of_models:
-            latencies = _latencies(connection, {key for keys in asked for key in keys})
-            whole = [keys for keys in asked if keys and all(key in latencies for key in keys)]
-            seconds = [sum(latencies[key] for key in keys) for keys in whole]
+            latencies = _latencies(connection, {key for keys in key_lists for key in keys})
+            complete = [keys for keys in key_lists if keys and all(key in latencies for key in keys)]
+            seconds = [sum(latencies[key] for key in keys) for keys in complete]
         else:
             seconds = [millis / 1000 for millis, _ in rows]
     if not seconds:

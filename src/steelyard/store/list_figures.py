@@ -1,4 +1,4 @@
-"""What lists of runs say of a run, as values: its headline, cost and latency, and its difference to a baseline.
+"""The figures of a run in lists of runs: its headline score, cost and latency, and its difference to a baseline.
 
 They are computed once for a state of the run and stored with it (see `computed`): at the end of an evaluation, so that
 a viewer that is started afterwards shows them at once.
@@ -77,9 +77,9 @@ class ListFigures:
     @classmethod
     def of_json(cls, plain: Any) -> ListFigures:
         """Read what `to_json` wrote."""
-        score, value, interval, is_share, money, taken, given, latency = plain
+        score, value, interval, is_share, money, input_tokens, output_tokens, latency = plain
         bounds, measured = interval and Interval(*interval), latency and Latency(*latency)
-        return cls(score, value, bounds, is_share, money, taken, given, measured)
+        return cls(score, value, bounds, is_share, money, input_tokens, output_tokens, measured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ class HeadlineDifference:
         Raises:
             StoreError: rows of one cannot be read.
         """
-        from steelyard.analysis.comparison import headline_difference  # of a start, nothing else needs it
+        from steelyard.analysis.comparison import headline_difference  # here, as nothing else needs it at start
 
         name = summaries[0].primary
         if not name or None in [summary.score(name) for summary in summaries]:
@@ -139,22 +139,22 @@ class HeadlineDifference:
 
 def money_of(stages: Sequence[StageCost]) -> dict[str, float]:
     """Currency -> what all replies of a run cost; empty if a stage with calls has no price."""
-    asked = [stage for stage in stages if stage.calls]
-    if any(stage.money is None for stage in asked):
+    called = [stage for stage in stages if stage.calls]
+    if any(stage.money is None for stage in called):
         return {}
     sums: dict[str, float] = {}
-    for stage in asked:
+    for stage in called:
         sums[stage.currency] = sums.get(stage.currency, 0.0) + (stage.money or 0.0)
     return sums
 
 
 def figures_of_list(run: Run) -> ComputedOf:
-    """Names the figures of a run."""
+    """The key under which the figures of a run are stored."""
     return ComputedOf(_LIST, (run,))
 
 
 def difference_to(baseline: Run, run: Run) -> ComputedOf:
-    """Names the difference of a run to a baseline."""
+    """The key under which the difference of a run to a baseline is stored."""
     return ComputedOf(f"against {baseline.id}", (baseline, run))
 
 
@@ -164,7 +164,7 @@ def compute_figures(run: Run, summarize: Callable[[Run], RunSummary], *, keep: b
     Args:
         run: in any state.
         summarize: gives its summary.
-        keep: whether they are stored for the next who asks.
+        keep: whether they are stored for later readers.
 
     Raises:
         StoreError: rows of the run cannot be read.
@@ -202,7 +202,7 @@ def compute_difference(
 
 
 def remember_figures(store: Store, runs: Sequence[Run]) -> None:
-    """Compute and store what lists say of runs that have just ended; what cannot be computed is left to a list.
+    """Compute and store the figures of runs that have just ended; those that fail are left to whoever lists the runs.
 
     Args:
         store: of the runs, open for writing.

@@ -79,7 +79,7 @@ class MarkChange:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "add", tuple(checked_tag(tag) for tag in self.add))
-        # One that cannot be a tag is none of the run's; half a surrogate pair would end the writer of an SQLite store.
+        # Not checked: no run has an invalid tag. Half a surrogate pair would end the writer of an SQLite store.
         sound = [tag.encode("utf-8", "replace").decode().strip() for tag in self.remove]
         object.__setattr__(self, "remove", tuple(unicodedata.normalize("NFC", tag) for tag in sound))
 
@@ -105,9 +105,9 @@ def checked_tag(text: str) -> str:
     # Marks of letters (Mn, Mc) belong to words in many scripts, but not to the beginning of one.
     wrong = next((sign for sign in tag if not _may_be_in_tag(sign)), "")
     if wrong or unicodedata.category(tag[0]).startswith("M"):
-        what = "a blank" if wrong.isspace() else repr(wrong or tag[0])
+        shown = "a blank" if wrong.isspace() else repr(wrong or tag[0])
         raise ConfigError(
-            f"the tag {tag!r} holds {what}: letters, digits and the signs {' '.join(sorted(_SIGNS))} make a tag"
+            f"the tag {tag!r} holds {shown}: a tag has letters, digits and the signs {' '.join(sorted(_SIGNS))}"
         )
     return tag
 

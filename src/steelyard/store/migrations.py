@@ -1,8 +1,8 @@
-"""Numbered migrations: how a store of an older version comes to have the tables and rows of this one.
+"""Numbered migrations, which give a store of an older version the tables and rows of this one.
 
 A store is read as it is, whatever its age, and reading changes no byte of it. A migration is a function on a connection
 that does the same on both databases, applied in one transaction with the row of `about` that says so. There are three
-kinds, by what they demand of whoever uses the store:
+kinds, by what they require of the users of a store:
 
     additive    new tables, or new columns that may be NULL. Applied by the first write, which is a matter of
                 milliseconds; older versions go on reading and writing the store.
@@ -78,7 +78,7 @@ def _create_missing(*tables: schema.StoredTable) -> Callable[[Connection], None]
 
 
 def _add_checksums(connection: Connection) -> None:
-    # Those of a run that may go on are left alone: it could be resumed by a version that does not know checksums.
+    # Not to unfinished runs: one could be resumed by a version that does not know checksums.
     for number in list(connection.execute("SELECT num FROM run WHERE state = 'finished'").scalars()):
         stored = read_checksums(connection, number)
         if HEAD in stored:
@@ -217,8 +217,8 @@ def upgrade(backend: Backend, *, copy: bool = True) -> Upgrade:
         backend.exclude_writers(connection)
         pending = pending_migrations(connection)
         unfinished = list(connection.execute("SELECT id FROM run WHERE state <> 'finished'").scalars())
-        if written := next(filter(backend.is_locked, unfinished), ""):
-            raise ConfigError(f"run {written} is being written: upgrade {backend.where} when it has ended")
+        if locked_run := next(filter(backend.is_locked, unfinished), ""):
+            raise ConfigError(f"run {locked_run} is being written: upgrade {backend.where} when it has ended")
         copied = backend.copy(connection) if copy else None
         _apply(connection, pending)
     return Upgrade(backend.where, pending, copied)

@@ -1,4 +1,4 @@
-"""Finding error analyses and their codes by what a person types: ids, runs, names of codes."""
+"""Finds error analyses and their codes by what a person types: ids, runs, names of codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class NamedCode(NamedTuple):
-    """A code with the error analysis that it is of, and what stands in that."""
+    """A code with its error analysis and the state of that."""
 
     coding: Coding
     state: CodingState
@@ -36,22 +36,22 @@ def find_coding(store: Store, name: str) -> Coding:
     Raises:
         ConfigError: there is none.
     """
-    known = {coding.id: coding for coding in codings(store)}
-    if name in known:
-        return known[name]
+    by_id = {coding.id: coding for coding in codings(store)}
+    if name in by_id:
+        return by_id[name]
     try:
         run = store.run(name)
     except ConfigError:
-        if not known:
+        if not by_id:
             raise
-        raise ConfigError(f"{name!r} is neither an error analysis nor a run{did_you_mean(name, known)}") from None
-    found = next((coding for coding in known.values() if run.id in coding.drawn), None)
-    if found is None:
+        raise ConfigError(f"{name!r} is neither an error analysis nor a run{did_you_mean(name, by_id)}") from None
+    match = next((coding for coding in by_id.values() if run.id in coding.drawn), None)
+    if match is None:
         raise ConfigError(
             f"run {run.id} ({run.target}) is in no error analysis: draw one with steelyard codes draw {run.id} --author"
             " NAME"
         )
-    return found
+    return match
 
 
 def find_code(store: Store, name: str) -> NamedCode:
@@ -64,25 +64,25 @@ def find_code(store: Store, name: str) -> NamedCode:
     Raises:
         ConfigError: there is none, or several error analyses have one.
     """
-    every = codings(store)
-    ident, _, rest = name.partition("/")
-    within = [coding for coding in every if rest and coding.id == ident]
-    wanted = rest if within else name
-    found = [
+    all_codings = codings(store)
+    ident, _, suffix = name.partition("/")
+    within = [coding for coding in all_codings if suffix and coding.id == ident]
+    code_name = suffix if within else name
+    matches = [
         NamedCode(coding, state, code)
-        for coding in within or every
+        for coding in within or all_codings
         for state in [read_coding(store, coding)]
-        for code in [_code_of(state, wanted)]
+        for code in [_code_of(state, code_name)]
         if code is not None
     ]
-    if len(found) > 1:
-        places = ", ".join(match.address for match in found)
-        raise ConfigError(f"several error analyses have a code {wanted!r}: name one of {places}")
-    if not found:
-        names = [code.name for coding in within or every for code in _current(read_coding(store, coding))]
-        hint = did_you_mean(wanted, names) if names else "; no error analysis has one yet"
-        raise ConfigError(f"there is no code {wanted!r}{hint}")
-    return found[0]
+    if len(matches) > 1:
+        places = ", ".join(match.address for match in matches)
+        raise ConfigError(f"several error analyses have a code {code_name!r}: name one of {places}")
+    if not matches:
+        names = [code.name for coding in within or all_codings for code in _current(read_coding(store, coding))]
+        hint = did_you_mean(code_name, names) if names else "; no error analysis has one yet"
+        raise ConfigError(f"there is no code {code_name!r}{hint}")
+    return matches[0]
 
 
 def _current(state: CodingState) -> tuple[ErrorCode, ...]:
@@ -91,6 +91,6 @@ def _current(state: CodingState) -> tuple[ErrorCode, ...]:
 
 def _code_of(state: CodingState, name: str) -> ErrorCode | None:
     """The adopted code of a name or id, else the proposed one."""
-    plain = " ".join(name.split()).casefold()
-    codes = (code for code in _current(state) if plain in {code.name.casefold(), code.id.casefold()})
+    folded = " ".join(name.split()).casefold()
+    codes = (code for code in _current(state) if folded in {code.name.casefold(), code.id.casefold()})
     return next(codes, None)

@@ -34,9 +34,9 @@ class RunDataset:
 
     Args:
         id: of the dataset.
-        name: of the file, or of what else it is.
+        name: of the file, or of the dataset of a hub, or of the frame.
         digest: hash of the file's content; "" where it is not a file.
-        folder: of the file; None where the run does not say it.
+        folder: of the file; None where the manifest does not name it.
         kind: the suite's registered name.
         source: how it was read.
         reason: why it cannot be opened; "" where it may.
@@ -60,7 +60,7 @@ class DatasetVersion:
         name: of the file.
         about: how it is read, by the newest run of it or of its parent.
         runs: that used it, newest first.
-        saved: that it was saved here; None where somebody else made it.
+        saved: how it was saved here; None where the file was made elsewhere.
     """
 
     digest: str
@@ -105,17 +105,17 @@ class NamedDataset:
         Raises:
             ConfigError: there is none.
         """
-        found = [version for version in self.versions if version.digest.startswith(digest)]
-        if not found:
+        matches = [version for version in self.versions if version.digest.startswith(digest)]
+        if not matches:
             raise ConfigError(f"{self.name} has no version {digest!r}; known: {', '.join(self.labels)}")
-        return found[0]
+        return matches[0]
 
     def parent(self, version: DatasetVersion) -> DatasetVersion:
         """The version to compare with: the file it was saved from, else the version before it, if any."""
         saved = version.saved
         at = self.versions.index(version)
         before = self.versions[min(at + 1, len(self.versions) - 1)]
-        return next((each for each in self.versions if saved and each.digest == saved.base), before)
+        return next((candidate for candidate in self.versions if saved and candidate.digest == saved.base), before)
 
     @property
     def labels(self) -> list[str]:
@@ -124,20 +124,20 @@ class NamedDataset:
 
 
 def run_dataset(run: Run) -> RunDataset | None:
-    """The dataset of a run; None of a run that has none, such as one that judges others."""
+    """The dataset of a run; None for a run without one, such as a run that judges others."""
     samples = run.manifest.get("samples")
     source = samples.get("source") if isinstance(samples, Mapping) else None
     if not isinstance(source, Mapping) or "file" not in source:
         return None
     file = source["file"]
     if not isinstance(file, Mapping):
-        what = str(source.get("dataset") or source.get("frame") or "")
+        source_name = str(source.get("dataset") or source.get("frame") or "")
         if isinstance(file, list) and file:
-            names = ", ".join(str(part.get("file")) for part in file if isinstance(part, Mapping))
+            names = ", ".join(str(entry.get("file")) for entry in file if isinstance(entry, Mapping))
             return _apart(run, names[:200], source, f"it is made of {len(file)} files; one file can be edited")
         return (
-            _apart(run, what[:200], source, "it is not a file, but a dataset of a hub or a frame of Python")
-            if what
+            _apart(run, source_name[:200], source, "it is not a file, but a dataset of a hub or a frame of Python")
+            if source_name
             else None
         )
     name, digest = str(file.get("file", "")), str(file.get("digest", ""))
@@ -150,9 +150,9 @@ def run_dataset(run: Run) -> RunDataset | None:
 
 
 def _apart(run: Run, name: str, source: Mapping[str, Any], reason: str, digest: str = "") -> RunDataset:
-    """A dataset that cannot be opened; without a hash of its file the samples' tells its versions apart."""
-    known = digest or str(run.manifest["samples"].get("digest", ""))
-    return RunDataset(_id(None, f"{run.suite}/{name}"), name, known, None, run.kind, source, reason)
+    """A dataset that cannot be opened; where its file has no hash, that of the samples tells its versions apart."""
+    version_digest = digest or str(run.manifest["samples"].get("digest", ""))
+    return RunDataset(_id(None, f"{run.suite}/{name}"), name, version_digest, None, run.kind, source, reason)
 
 
 def _id(folder: Path | None, name: str) -> str:
@@ -166,12 +166,12 @@ def _folder(run: Run, name: str) -> Path | None:
     config = run.manifest.get("config")
     plain = config.get("plain") if isinstance(config, Mapping) else None
     samples = plain.get("samples") if isinstance(plain, Mapping) else None
-    written = samples.get("file") if isinstance(samples, Mapping) else None
-    if isinstance(written, list) and len(written) == 1:
-        (written,) = written
-    if not isinstance(written, str) or not isinstance(config, Mapping) or not config.get("path"):
+    file = samples.get("file") if isinstance(samples, Mapping) else None
+    if isinstance(file, list) and len(file) == 1:
+        (file,) = file
+    if not isinstance(file, str) or not isinstance(config, Mapping) or not config.get("path"):
         return None
-    path = Path(str(config["path"])).parent / written
+    path = Path(str(config["path"])).parent / file
     return path.parent.absolute() if path.name == name else None
 
 
@@ -182,20 +182,20 @@ def named_datasets(
 
     Args:
         store: the open store.
-        known: what runs said before, by id and state; added to. Reading 500 manifests takes its time.
+        known: results of earlier calls, by id and state of the run; new ones are added. Reading 500 manifests is slow.
     """
     memory = {} if known is None else known
-    found: dict[str, dict[str, DatasetVersion]] = {}
+    by_dataset: dict[str, dict[str, DatasetVersion]] = {}
     for run in store.runs():
         key = run.id, run.state
         if key not in memory:
             memory[key] = run_dataset(run)
         if about := memory[key]:
-            versions = found.setdefault(about.id, {})
+            versions = by_dataset.setdefault(about.id, {})
             versions.setdefault(about.digest, DatasetVersion(about.digest, about.name, about)).runs.append(run)
     for saved in saved_versions(store):
-        _add_saved(found.get(saved.dataset), saved)
-    return [_named(ident, versions.values()) for ident, versions in found.items()]
+        _add_saved(by_dataset.get(saved.dataset), saved)
+    return [_named(ident, versions.values()) for ident, versions in by_dataset.items()]
 
 
 def _add_saved(versions: dict[str, DatasetVersion] | None, saved: SavedVersion) -> None:
@@ -222,12 +222,14 @@ def dataset_named(datasets: Iterable[NamedDataset], name: str) -> NamedDataset:
         ConfigError: there is none, or several have the name.
     """
     listed = list(datasets)
-    found = [each for each in listed if each.id == name] or [each for each in listed if each.name == name]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        places = ", ".join(f"{each.id} in {each.folder or 'no known folder'}" for each in found)
+    matches = [dataset for dataset in listed if dataset.id == name] or [
+        dataset for dataset in listed if dataset.name == name
+    ]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        places = ", ".join(f"{dataset.id} in {dataset.folder or 'no known folder'}" for dataset in matches)
         raise ConfigError(f"several datasets are named {name}: {places}. Name one by its id")
     raise ConfigError(
-        f"no run of this store names a dataset file {name!r}{did_you_mean(name, [each.name for each in listed])}"
+        f"no run of this store names a dataset file {name!r}{did_you_mean(name, [dataset.name for dataset in listed])}"
     )

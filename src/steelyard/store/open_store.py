@@ -1,7 +1,7 @@
 """An open store: which database holds it, connections that read, the one writer of this process, and locks of runs.
 
-Opening creates the tables where that is asked for, and refuses a store that this version cannot read. Whatever reads
-runs or writes about them is given an `OpenStore`; `Store` is the one that knows runs.
+Opening creates the tables where that is asked for, and refuses a store that this version cannot read. Code that reads
+runs or writes about them takes an `OpenStore`; `Store` adds what finds and begins runs.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class OpenStore:
     def renew_writer(self) -> None:
         """Close the writer if it has failed, so that the next write starts another.
 
-        A run goes on with nothing whose replies may be lost; a process that only marks runs and takes notes may try
-        again when the cause is removed.
+        A run never goes on after a failed write, as replies may be lost; a process that only marks runs and takes notes
+        may try again when the cause is removed.
         """
         with self._starting:
             if self._writer is None or self._writer.store_error() is None:
@@ -179,7 +179,7 @@ class OpenStore:
 
         Args:
             run: the run's id.
-            beside_workers: also where workers hold it: their leases are void, or this is one of them.
+            beside_workers: take it even while workers hold it: their leases are void, or this is one of them.
 
         Raises:
             StoreError: another process writes it.
@@ -251,10 +251,10 @@ def _check(backend: Backend) -> None:
         with backend.connect("latest") as connection:
             tables = backend.tables(connection)
             if not tables:
-                what = "file" if isinstance(where, Path) else "schema"
-                raise ConfigError(f"there is no store at {where} yet, the {what} is empty: run something first")
+                kind = "file" if isinstance(where, Path) else "schema"
+                raise ConfigError(f"there is no store at {where} yet, the {kind} is empty: run something first")
             if "about" not in tables:
-                raise StoreError(f"{where} is a database, but not a store of ours")
+                raise StoreError(f"{where} is a database, but not a Steelyard store")
             version = connection.execute("SELECT value FROM about WHERE name = 'schema'").scalar()
     # SQLite's message about a damaged file may quote bytes of it that are not text.
     except (DatabaseError, UnicodeDecodeError) as error:

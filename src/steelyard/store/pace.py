@@ -89,16 +89,16 @@ class PlanSendings:
         return [answers.get(at) for at in range(len(operations))]
 
 
-def _planned(connection: Connection, asked: PlanSendings) -> Slots:
-    key: dict[str, Any] = {"evaluation": asked.evaluation, "endpoint": asked.endpoint}
+def _planned(connection: Connection, operation: PlanSendings) -> Slots:
+    key: dict[str, Any] = {"evaluation": operation.evaluation, "endpoint": operation.endpoint}
     ((by_requests, by_tokens, now),) = connection.execute(_HOLD, key).tuples()
     before: dict[int, int] = {}
-    if asked.shared.rates.tokens_per_minute:
-        first = {**key, "first": bucket_of(now - asked.shared.remembered_s - BUCKET_S)}
-        connection.execute(_FORGET_BUCKETS, first)
-        before = dict(connection.execute(_BUCKETS, first).tuples())
+    if operation.shared.rates.tokens_per_minute:
+        window = {**key, "first": bucket_of(now - operation.shared.remembered_s - BUCKET_S)}
+        connection.execute(_FORGET_BUCKETS, window)
+        before = dict(connection.execute(_BUCKETS, window).tuples())
     buckets = dict(before)
-    slots, following = asked.shared.plan(asked.calls, Next(by_requests, by_tokens), now, buckets)
+    slots, following = operation.shared.plan(operation.calls, Next(by_requests, by_tokens), now, buckets)
     for bucket, tokens in sorted(buckets.items()):
         if added := tokens - before.get(bucket, 0):
             connection.execute(_ADD, {**key, "bucket": bucket, "tokens": added})
@@ -107,11 +107,11 @@ def _planned(connection: Connection, asked: PlanSendings) -> Slots:
     return slots
 
 
-def _correct(connection: Connection, asked: PlanSendings) -> None:
-    key: dict[str, Any] = {"evaluation": asked.evaluation, "endpoint": asked.endpoint}
+def _correct(connection: Connection, operation: PlanSendings) -> None:
+    key: dict[str, Any] = {"evaluation": operation.evaluation, "endpoint": operation.endpoint}
     # The row of the endpoint first, as whoever plans calls holds it before any other.
-    connection.execute(_SHIFT, {**key, "seconds": asked.shared.tokens_s(asked.more)})
-    connection.execute(_CORRECT, {**key, "bucket": bucket_of(asked.sent_at), "tokens": asked.more})
+    connection.execute(_SHIFT, {**key, "seconds": operation.shared.tokens_s(operation.more)})
+    connection.execute(_CORRECT, {**key, "bucket": bucket_of(operation.sent_at), "tokens": operation.more})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The columns of a large finished run in one row, so that a comparison need not step through a row per score.
 
-They are written in the transaction that ends the run. Every figure of them stands in the tables as well: who finds no
-such row, or one that does not fit, reads the tables. It fits while the run's checksums are those that it was written
+They are written in the transaction that ends the run. Every figure of them is in the tables as well: where there is no
+such row, or one that does not fit, the tables are read. It fits while the run's checksums are those that it was written
 with: whatever adds, replaces or removes a row moves them (see `checksums`). Scores of a later scoring version are read
 from the tables.
 
@@ -98,12 +98,12 @@ def write_packed_run(connection: Connection, run: int) -> None:
     """
     of_run = {"run": run}
     row = connection.execute("SELECT done, layer, manifest FROM run WHERE num = :run", of_run).first()
-    if row is None or row.done <= FROM_RECORDS or row.layer or (counted := _counted(connection, run)) is None:
+    if row is None or row.done <= FROM_RECORDS or row.layer or (counters := _counted(connection, run)) is None:
         return
     try:
         manifest = with_present_keys(read_json(row.manifest, "a manifest"))
         exams = names_where(score_infos(manifest), lambda info: info.exam)
-        body = _packed(connection, run, exams, counted)
+        body = _packed(connection, run, exams, counters)
     except (TypeError, ValueError, OverflowError, StoreError):
         return  # a number that does not fit, or a damaged row: the tables are read, and say what is wrong
     if not connection.has_table(schema.PACKED_RUN):
@@ -126,13 +126,13 @@ def read_packed_run(connection: Connection, run: int, layer: int) -> PackedRun |
     body = connection.execute(query, {"run": run}).scalar()
     if not isinstance(body, bytes):
         return None
-    line, _, rest = body[_CRC_BYTES:].partition(b"\n")
+    line, _, streams = body[_CRC_BYTES:].partition(b"\n")
     if _crc(body[_CRC_BYTES:]) != body[:_CRC_BYTES]:
-        return None  # damaged; what it says stands in the tables
+        return None  # damaged; the tables have the same figures
     head = json.loads(line)
     if head["same"] != json.loads(json.dumps(_sameness(_counted(connection, run)))):
         return None
-    return _unpacked(head, rest)
+    return _unpacked(head, streams)
 
 
 def _crc(data: bytes) -> bytes:
@@ -148,31 +148,31 @@ def _counted(connection: Connection, run: int) -> list[int] | None:
     return [parts[HEAD], parts[ROWS], *next(connection.execute(query, {"run": run}).tuples())]
 
 
-def _sameness(counted: list[int] | None) -> dict[str, Any]:
-    """What must be equal when it is read: the rows, and what this version takes the numbers for."""
+def _sameness(counters: list[int] | None) -> dict[str, Any]:
+    """What must be equal when the row is read: the counters of the run, and what this version's numbers mean."""
     return {
         "format": _FORMAT,
-        "counted": counted,
+        "counted": counters,
         "order": sys.byteorder,
         "outcomes": OUTCOMES,
         "answered": Answered._fields,
     }
 
 
-def _packed(connection: Connection, run: int, exams: Sequence[str], counted: list[int]) -> bytes:
+def _packed(connection: Connection, run: int, exams: Sequence[str], counters: list[int]) -> bytes:
     words = dict(connection.execute("SELECT text, num FROM word").tuples())
     reader = AnsweredReader(unpacker_of(connection))
     groups: dict[str, int] = {}
     clusters: dict[str, int] = {}
     ids, packed_ids = zlib.compressobj(_LEVEL), list[bytes]()
-    seen: set[int] = set()
+    hashes: set[int] = set()
     n = 0
 
     def of_samples() -> Iterator[Sequence[Sequence[Any]]]:
         nonlocal n
         for num, ident, group, cluster in _chunks(connection, _SAMPLES, {"run": run}):
             packed_ids.append(ids.compress(json.dumps(ident).encode() + b"\n"))
-            seen.update(map(hash, ident))
+            hashes.update(map(hash, ident))
             n += len(ident)
             yield (
                 num,
@@ -183,8 +183,8 @@ def _packed(connection: Connection, run: int, exams: Sequence[str], counted: lis
     def of_scores() -> Iterator[Sequence[Sequence[Any]]]:
         values = {"run": run, "exams": [words[name] for name in exams if name in words]}
         for no, repeat, name, outcome, value, body, of_exam in _chunks(connection, _SCORES, values):
-            answered = [reader.number(one) if exam else -1 for one, exam in zip(body, of_exam, strict=True)]
-            yield no, repeat, name, outcome, [_NAN if one is None else one for one in value], answered
+            answered = [reader.number(cell) if exam else -1 for cell, exam in zip(body, of_exam, strict=True)]
+            yield no, repeat, name, outcome, [_NAN if cell is None else cell for cell in value], answered
 
     streams = [
         *_streams(_RECORD, _chunks(connection, _RECORDS, {"run": run})),
@@ -193,11 +193,11 @@ def _packed(connection: Connection, run: int, exams: Sequence[str], counted: lis
         b"".join([*packed_ids, ids.flush()]),
     ]
     head = {
-        "same": _sameness(counted),
+        "same": _sameness(counters),
         "sizes": [len(stream) for stream in streams],
         "groups": list(groups),
         "clusters": list(clusters),
-        "distinct": len(seen) == n,
+        "distinct": len(hashes) == n,
         "details": reader.details,
     }
     data = b"".join([json.dumps(head).encode(), b"\n", *streams])
@@ -212,22 +212,22 @@ def _chunks(connection: Connection, query: str, values: Mapping[str, Any]) -> It
 
 
 def _streams(columns: Sequence[tuple[str, str]], chunks: Iterator[Sequence[Sequence[Any]]]) -> list[bytes]:
-    """Each column, deflated: of whole numbers what each differs by from the one before, fractions as they are."""
+    """Each column, deflated: whole numbers as differences to the number before, fractions as they are."""
     deflating = [zlib.compressobj(_LEVEL) for _ in columns]
     parts: list[list[bytes]] = [[] for _ in columns]
-    last = [0] * len(columns)
+    previous = [0] * len(columns)
     for chunk in chunks:
         for at, ((_, kind), numbers) in enumerate(zip(columns, chunk, strict=True)):
             if kind == "d":
                 data = array(kind, numbers)
             else:
-                data = array(kind, map(sub, numbers, (last[at], *numbers)))
-                last[at] = numbers[-1]
+                data = array(kind, map(sub, numbers, (previous[at], *numbers)))
+                previous[at] = numbers[-1]
             parts[at].append(deflating[at].compress(data.tobytes()))
     return [b"".join([*part, stream.flush()]) for part, stream in zip(parts, deflating, strict=True)]
 
 
-def _unpacked(head: Mapping[str, Any], rest: bytes) -> PackedRun:
+def _unpacked(head: Mapping[str, Any], data: bytes) -> PackedRun:
     import numpy as np
 
     ends = list(accumulate(head["sizes"]))
@@ -237,11 +237,11 @@ def _unpacked(head: Mapping[str, Any], rest: bytes) -> PackedRun:
     for columns in (_RECORD, _SAMPLE, _SCORE):
         table = {}
         for name, kind in columns:
-            numbers = np.frombuffer(zlib.decompress(rest[begins[at] : ends[at]]), dtype=_TYPES[kind])
+            numbers = np.frombuffer(zlib.decompress(data[begins[at] : ends[at]]), dtype=_TYPES[kind])
             table[name] = numbers if kind == "d" else np.cumsum(numbers, dtype=_TYPES[kind])
             at += 1
         tables.append(table)
     records, samples, scores = tables
     groups, clusters = tuple(head["groups"]), tuple(head["clusters"])
     details = tuple(Answered(*detail) for detail in head["details"])
-    return PackedRun(records, samples, scores, groups, clusters, bool(head["distinct"]), details, (rest, begins[at]))
+    return PackedRun(records, samples, scores, groups, clusters, bool(head["distinct"]), details, (data, begins[at]))

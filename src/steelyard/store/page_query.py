@@ -37,8 +37,8 @@ _OF_RUN: Final = "x.run = :run AND x.layer = :layer"
 _WRONG: Final = f"x.outcome = {_SCORED} AND x.passed = 0"
 _OF_PLACE: Final = re.compile(r"\br\.")
 _OF_RECORD: Final = re.compile(r"\be\.")
-"""Of the SQL that is built here, in which nothing stands that somebody typed: `r` is whatever names the places of the
-records, `e` the table of the records, `s` that of the samples."""
+"""Aliases in the SQL that is built here, which holds no text that a user typed: `r` is the source of the places, `e`
+the table of the records, `s` that of the samples."""
 
 
 def number_of_place(place: Place) -> int:
@@ -107,8 +107,8 @@ class RecordOrder:
     Args:
         key: "place", "id", "group", "cluster", "seconds", or the name of a score.
         descending: whether the largest comes first; records without a value come last either way.
-        by_sample: whether repeats of a sample stay together. Where they differ in the key, their mean is sorted by:
-            of all of them, whatever the condition, so that a filter moves no sample.
+        by_sample: whether repeats of a sample stay together. Samples are then sorted by the mean of the key over all
+            repeats, whatever the condition, so that a filter does not change their order.
     """
 
     key: str = "place"
@@ -131,9 +131,9 @@ class RecordOrder:
         RecordOrder(key='f1', descending=True, by_sample=False)
         """
         key, descending = text.strip().removeprefix("-"), text.strip().startswith("-")
-        known = ("place", *_ORDERS, *scores)
-        if key and key not in known:
-            raise ConfigError(f"records cannot be sorted by {key!r}{did_you_mean(key, known)}")
+        keys = ("place", *_ORDERS, *scores)
+        if key and key not in keys:
+            raise ConfigError(f"records cannot be sorted by {key!r}{did_you_mean(key, keys)}")
         return cls(key or "place", descending, by_sample)
 
     @property
@@ -148,14 +148,14 @@ class RecordOrder:
 
 
 class _NamesPlaces(Protocol):
-    """A part of a condition that may name the places, instead of being looked up at each."""
+    """A part of a condition that may supply the places, instead of being looked up at each."""
 
     @property
     def places(self) -> str:
         """The SQL for run, no and repeat of all records for which it holds, each once."""
 
     def holds(self, *, of_samples: bool) -> str:
-        """That it holds for the record at hand; with `of_samples` decided after conditions on the sample."""
+        """The SQL condition for the current record; with `of_samples` decided after conditions on the sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class _PlaceList:
 
     @property
     def places(self) -> str:
-        """The places; such that no record has are looked up in vain."""
+        """The places; those without a record match nothing."""
         no, repeat = f"listed.n / {PLACE_STEP}", f"listed.n % {PLACE_STEP}"
         return f"SELECT :run AS run, {no} AS no, {repeat} AS repeat FROM ({self.numbers}) listed"
 
@@ -205,7 +205,7 @@ class _PlaceList:
 class RecordQuery:
     """Builds the query for the places of records: of one run and scoring version, under a condition, in an order.
 
-    The first of these names the places, and all else is looked up at each of them: places that were decided elsewhere;
+    The first of these supplies the places, and all else is looked up at each: places that were decided elsewhere;
     records with their samples, where a condition is on samples; the scores of a word (`wrong`); those of a name
     (`rating < 3`); records.
 
@@ -243,7 +243,7 @@ class RecordQuery:
         self.restrict_to_numbers(sorted(set(map(number_of_place, places))))
 
     def restrict_to_numbers(self, numbers: Sequence[int]) -> None:
-        """The same of places as `number_of_place` gives them, each once and in order."""
+        """The same for places as numbers of `number_of_place`, each once and in order."""
         self._parts.insert(0, _PlaceList(self._listed(numbers)))
 
     def sort_key(self, order: RecordOrder, *, valued: bool = False) -> str:
@@ -295,17 +295,17 @@ class RecordQuery:
         else:
             by_key = f"r.no {down if order.descending else up}, r.repeat {down if order.descending else up}"
         limits = "" if limit is None else f" LIMIT {int(limit)} OFFSET {int(offset)}"
-        what = "r.no AS no, r.repeat AS repeat"
-        return self._named(f"SELECT {what} FROM {self._tables()} WHERE {self._where()} ORDER BY {by_key}{limits}")
+        columns = "r.no AS no, r.repeat AS repeat"
+        return self._named(f"SELECT {columns} FROM {self._tables()} WHERE {self._where()} ORDER BY {by_key}{limits}")
 
     def samples_by_mean(self, order: RecordOrder) -> str:
         """The SQL whose rows are the first places of all samples that have a value, by its mean over their repeats."""
-        table, column, which = "record", "millis", ""
+        table, column, condition = "record", "millis", ""
         if order.key != "seconds":
             name = int(self.words.get(order.key, -1))
-            table, column, which = "score", "value", f" AND layer = :layer AND name = {name} AND value IS NOT NULL"
+            table, column, condition = "score", "value", f" AND layer = :layer AND name = {name} AND value IS NOT NULL"
         by_mean = f"AVG({column}) {'DESC' if order.descending else 'ASC'}, no"
-        return f"SELECT no, 0 AS repeat FROM {table} WHERE run = :run{which} GROUP BY no ORDER BY {by_mean}"
+        return f"SELECT no, 0 AS repeat FROM {table} WHERE run = :run{condition} GROUP BY no ORDER BY {by_mean}"
 
     def count(self) -> str:
         """The SQL for how many there are."""
@@ -313,9 +313,9 @@ class RecordQuery:
 
     def value_at(self, key: str) -> str:
         """The SQL for the sort key of the record at (:no, :repeat)."""
-        here = "r.no = :no AND r.repeat = :repeat"
+        at_place = "r.no = :no AND r.repeat = :repeat"
         self._records = True
-        return self._named(f"SELECT {key or 'NULL'} FROM {self._tables()} WHERE r.run = :run AND {here}")
+        return self._named(f"SELECT {key or 'NULL'} FROM {self._tables()} WHERE r.run = :run AND {at_place}")
 
     def _tables(self) -> str:
         driver = self._driver()
@@ -339,7 +339,7 @@ class RecordQuery:
         return "CROSS JOIN" if self.dialect == "sqlite" else "JOIN"
 
     def _first(self) -> _NamesPlaces | None:
-        """The part that names the places; None where records or a score do."""
+        """The part that supplies the places; None where records or a score do."""
         first = self._parts[0] if self._parts else None
         return None if self._of_samples and isinstance(first, _ScoreWord) else first
 
@@ -351,11 +351,11 @@ class RecordQuery:
         driver = self._driver()
         parts = self._parts if self._first() is None else self._parts[1:]
         driven = [] if driver is None else [self._on(driver)]
-        holds = [part.holds(of_samples=self._of_samples) for part in parts]
-        return " AND ".join(["r.run = :run", *driven, *holds, *self._conditions])
+        conditions = [part.holds(of_samples=self._of_samples) for part in parts]
+        return " AND ".join(["r.run = :run", *driven, *conditions, *self._conditions])
 
     def _driver(self) -> str | None:
-        """A score whose rows name the places: each record that is wanted has one, and nothing else names them.
+        """A score whose rows supply the places: each record that is wanted has one, and nothing else supplies them.
 
         Measured: going through the scores alone takes a third of the time of looking each of them up by its record.
         """
@@ -382,8 +382,8 @@ class RecordQuery:
         if name not in self._scores or how == "JOIN":
             self._scores.setdefault(name, ("", ""))
             alias = self._alias(name)
-            place = f"{alias}.no = r.no AND {alias}.repeat = r.repeat"
-            self._scores[name] = (how, f"score {alias} ON {self._on(name)} AND {place}")
+            at_place = f"{alias}.no = r.no AND {alias}.repeat = r.repeat"
+            self._scores[name] = (how, f"score {alias} ON {self._on(name)} AND {at_place}")
         return self._alias(name)
 
     def _of_part(self, part: ConditionPart, condition: Condition) -> list[str]:
@@ -423,8 +423,8 @@ class RecordQuery:
             self._parts.append(_ScoreWord(_WRONG))
         elif word == "failed":
             numbers = sorted(int(self.words[name]) for name in condition.counted if name in self.words)
-            counted = f" OR (x.outcome IN {_NOT_READ} AND x.name IN ({', '.join(map(str, numbers))}))"
-            self._parts.append(_ScoreWord(f"({_WRONG}{counted if numbers else ''})", or_failed=True))
+            unparsed = f" OR (x.outcome IN {_NOT_READ} AND x.name IN ({', '.join(map(str, numbers))}))"
+            self._parts.append(_ScoreWord(f"({_WRONG}{unparsed if numbers else ''})", or_failed=True))
         elif word != "all":
             self._parts.append(_ScoreWord(f"x.outcome = {_CODE[OUTCOME_WORDS[word]]}"))
 

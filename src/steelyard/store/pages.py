@@ -30,13 +30,13 @@ MOST_ON_PAGE: Final = 1000
 _TOGETHER: Final = 500
 """Records that are read at a time where all matching ones are wanted."""
 _MOST_ORDERS: Final = 8
-"""Orders of matching places that a store remembers, 0.8 MB each for 100,000 records."""
+"""Lists of ordered places that a store caches, 0.8 MB each for 100,000 records."""
 _MOST_LISTED: Final = 2000
 """Places that were found elsewhere and are given to a query; more are looked up in the result of a query without them.
 Looking up 100,000 of them takes 48 ms of CPU on a busy machine."""
 _FAR: Final = 2000
-"""A page that many records behind the first of a sorted run is a part of all records in order, which is remembered;
-nearer ones are found without sorting all."""
+"""Pages farther than so many records behind the first are cut from a cached order of all records; nearer ones are found
+without sorting all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class RecordPage:
         records: in the order that was asked for.
         places: per record, the position of its sample in the dataset, from 0, and its repeat.
         total: how many records match in all; None where they were not to be counted.
-        after: to be given as `after` for the page that follows; "" on the last one.
-        before: to be given as `before` for the page that precedes; "" on the first one.
+        after: to be passed as `after` for the next page; "" on the last one.
+        before: to be passed as `before` for the previous page; "" on the first one.
         note: what a search did not look at, as a sentence; "" if it looked at everything.
     """
 
@@ -120,12 +120,12 @@ def read_page(run: PagedRun, request: PageRequest, against: PagedRun | None = No
 def searched_page(
     run: PagedRun, request: PageRequest, words: str | FoundPlaces, against: PagedRun | None = None
 ) -> RecordPage:
-    """The same of records that have all words of a text, see `Run.search`; or of what was found of them."""
+    """Read one page of the records that have all words of a text, see `Run.search`, or that a search has found."""
     from steelyard.store.search import search_run
 
-    found = search_run(run, words)
-    page = read_page(run, replace(request, among=found.places, words=found.words), against)
-    return replace(page, note=found.note)
+    matches = search_run(run, words)
+    page = read_page(run, replace(request, among=matches.places, words=matches.words), against)
+    return replace(page, note=matches.note)
 
 
 def matching_records(
@@ -153,10 +153,10 @@ def matching_places(run: PagedRun, where: str | Condition, against: PagedRun | N
 
 
 def as_condition(run: PagedRun, where: str | Condition, against: PagedRun | None) -> Condition | None:
-    """A condition as it was typed, read; None for none.
+    """Parse a condition as it was typed; None for none.
 
     Raises:
-        ConfigError: it cannot be meant.
+        ConfigError: it is not valid.
     """
     if isinstance(where, Condition):
         return where
@@ -207,7 +207,7 @@ def _records_at(connection: Connection, run: PagedRun, places: Sequence[Place]) 
 
 
 def _slice(ordered: array[int], request: PageRequest, limit: int) -> list[Place] | None:
-    """Up to `limit` of all matching places, in the direction of a page; None where nothing says where it begins."""
+    """Up to `limit` of all matching places, in the direction of a page; None where its begin is not among them."""
     beside = request.after if request.before is None else request.before
     first, last = 0, len(ordered)
     if beside is not None:
@@ -253,14 +253,14 @@ def _cut(places: list[Place], request: PageRequest) -> tuple[list[Place], bool]:
 
 
 class _Stretch(NamedTuple):
-    """Places that follow each other in an order.
+    """A request for consecutive places in an order.
 
     Args:
         order: the order.
-        forward: whether they are looked for in the order, not in its reverse.
+        forward: whether in that order, not in its reverse.
         limit: how many at most.
         skip: so many are passed over first.
-        beside: of the record that they follow in that direction; None from its begin.
+        beside: of the record that they follow in that direction; None for the first ones.
         value: of that record's sort key.
     """
 
@@ -289,9 +289,9 @@ class _PlaceSource:
             if (beside := request.after or request.before) is not None:
                 self._value_at(RecordOrder(), beside)
             ordered = self._ordered(key, request)
-            found = _slice(ordered, request, self._limit(request))
+            places_on_page = _slice(ordered, request, self._limit(request))
             total = len(ordered) if request.counted else None
-            return *(self._beyond(request) if found is None else _cut(found, request)), total
+            return *(self._beyond(request) if places_on_page is None else _cut(places_on_page, request)), total
         places, more = self._beyond(request)
         return places, more, self._count(request) if request.counted else None
 
@@ -331,14 +331,14 @@ class _PlaceSource:
         return array("Q", sorted(in_order, key=self._ranks(request.order)))
 
     def _ranks(self, order: RecordOrder) -> Callable[[int], int]:
-        """Where a place, as a number, stands in an order of means; samples without a value come last."""
+        """A function: place as a number -> its rank in an order by means; samples without a value come last."""
         query = self._query(None, None)
         samples = read_places(self._connection, query.samples_by_mean(order), query.values)
-        ranks = {high_of(first): rank for rank, first in enumerate(samples)}
+        ranks = {high_of(place): rank for rank, place in enumerate(samples)}
         return lambda number: ranks.get(high_of(number), len(ranks) + high_of(number))
 
     def _limit(self, request: PageRequest) -> int:
-        """So many places tell where a page ends and whether more follow."""
+        """How many places have to be read to know where a page ends and whether more follow."""
         return request.n + (repeats_of(self._run) if request.order.by_sample else 1)
 
     def _by_score(self, request: PageRequest, stretch: _Stretch) -> list[Place]:
@@ -351,16 +351,16 @@ class _PlaceSource:
         for valued in kinds:
             query = self._query(request.where, request.among)
             if valued:
-                part = self._stretch(query, query.sort_key(request.order, valued=True), stretch)
+                found_places = self._stretch(query, query.sort_key(request.order, valued=True), stretch)
             else:
                 query.restrict_to_unvalued(request.order.key)
                 of_dataset = RecordOrder(by_sample=request.order.by_sample)
-                part = self._stretch(query, "", stretch._replace(order=of_dataset))
-            places += part
-            if len(part) == stretch.limit:
+                found_places = self._stretch(query, "", stretch._replace(order=of_dataset))
+            places += found_places
+            if len(found_places) == stretch.limit:
                 break
-            skip = 0 if part or not stretch.skip else stretch.skip - self._counted(query)
-            limit = stretch.limit - len(part)
+            skip = 0 if found_places or not stretch.skip else stretch.skip - self._counted(query)
+            limit = stretch.limit - len(found_places)
             stretch = stretch._replace(limit=limit, skip=skip, beside=None, value=None)
         return places
 
@@ -371,7 +371,7 @@ class _PlaceSource:
         return self._places(sql, query)
 
     def _key(self, request: PageRequest) -> tuple[Any, ...] | None:
-        """Names all matching places in their order; None where they may change, or need not be remembered."""
+        """The cache key of all matching places in their order; None where they may change, or need not be cached."""
         run, where = self._run, request.where
         near = request.order.key == "place" or (request.skip < _FAR and not request.order.is_of_means)
         found_by_key = where is None and near and request.among is None
@@ -384,13 +384,13 @@ class _PlaceSource:
 
     def _ordered(self, key: tuple[Any, ...], request: PageRequest) -> array[int]:
         """All matching places in their order, as numbers: the pages that follow are parts of it."""
-        known = self._run.store.ordered_places
-        if key not in known:
+        cache = self._run.store.ordered_places
+        if key not in cache:
             places = self._all_ordered(request)
-            while len(known) >= _MOST_ORDERS:
-                del known[next(iter(known))]
-            known[key] = places
-        return known[key]
+            while len(cache) >= _MOST_ORDERS:
+                del cache[next(iter(cache))]
+            cache[key] = places
+        return cache[key]
 
     def _all_ordered(self, request: PageRequest) -> array[int]:
         where, order = request.where, request.order
@@ -408,16 +408,16 @@ class _PlaceSource:
         query = self._query(where, request.among)
         if where is not None or order.key not in self._run.score_order:
             return self._numbers(query, order, query.sort_key(order))
-        # Those with a value first: they are found without a look at records that lack one, which most runs do not have.
+        # Records with a value first: they are found without reading those that lack one, which most runs do not have.
         places = self._numbers(query, order, query.sort_key(order, valued=True))
         if len(places) < self._run.done:
-            rest = self._query(where, None)
-            rest.restrict_to_unvalued(order.key)
-            places.extend(self._numbers(rest, RecordOrder(), ""))
+            unvalued = self._query(where, None)
+            unvalued.restrict_to_unvalued(order.key)
+            places.extend(self._numbers(unvalued, RecordOrder(), ""))
         return places
 
     def _found_among(self, request: PageRequest, places: array[int]) -> array[int]:
-        """Those of some places that a request for all has, in its order."""
+        """Those of some places that meet a request, in its order."""
         key = self._key(request)
         ordered = self._ordered(key, request) if key else self._all_ordered(request)
         wanted = set(places)
@@ -456,10 +456,10 @@ class _PlaceSource:
         chosen = []
         for no, repeat, body in rows:
             try:
-                found = unpack_failure_kind(unpack(bytes(body)))
+                failure_kind = unpack_failure_kind(unpack(bytes(body)))
             except (StoreError, ValueError, TypeError, LookupError, AttributeError):
-                found = DAMAGED
-            if found == kind:
+                failure_kind = DAMAGED
+            if failure_kind == kind:
                 chosen.append((no, repeat))
         return chosen
 
@@ -471,10 +471,10 @@ class _PlaceSource:
         """
         labels = self._run.labels()
         names = sorted({label.name for label in labels})
-        wanted = part.name.removeprefix(LABEL)
+        name = part.name.removeprefix(LABEL)
         # A name like none of them is not mistyped: of several runs, only some may have such labels.
-        if wanted not in names and "did you mean" in (hint := did_you_mean(wanted, names)):
-            raise ConfigError(f"no record of the run has a label {wanted!r}{hint}")
+        if name not in names and "did you mean" in (hint := did_you_mean(name, names)):
+            raise ConfigError(f"no record of the run has a label {name!r}{hint}")
         records = {key for key, of_record in by_record(labels).items() if label_holds(part, of_record)}
         return self._of_samples(records)
 

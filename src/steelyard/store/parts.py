@@ -1,8 +1,8 @@
-"""How many samples each worker of an evaluation may have in flight, so that all together have no more than the run may.
+"""Divides the samples in flight of an evaluation among its workers, so that all together never pass the run's limit.
 
-Every second each worker says what it may have in flight until it hears the answer, and hears what it may have then: the
-whole divided by the workers that live, but no more than the others leave. What one gives up is therefore free for the
-others a second later, and the sum never passes the whole. A worker that is silent for the length of a lease does not
+Every second each worker reports how many it may have until it gets the answer, which is how many it may have then: the
+limit divided by the living workers, but no more than the others leave. What one gives up is therefore free for the
+others a second later, and the sum never passes the limit. A worker that is silent for the length of a lease does not
 count any more; it begins nothing before it has asked again.
 """
 
@@ -66,17 +66,17 @@ class AskPart:
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[AskPart]) -> Sequence[int]:
         """One worker after the other."""
-        return [_answered(batch, asked) for asked in operations]
+        return [_answered(batch, ask) for ask in operations]
 
 
-def _answered(batch: Batch, asked: AskPart) -> int:
-    key = {"evaluation": asked.evaluation, "slot": asked.slot}
-    batch.connection.execute(_LOCK, {"evaluation": asked.evaluation})
+def _answered(batch: Batch, ask: AskPart) -> int:
+    key = {"evaluation": ask.evaluation, "slot": ask.slot}
+    batch.connection.execute(_LOCK, {"evaluation": ask.evaluation})
     others = dict(batch.connection.execute(_OTHERS, key).tuples())
-    alive = sorted({*others, asked.slot})
-    fair = share(asked.whole, alive.index(asked.slot), len(alive))
-    allowed = max(0, min(fair, asked.whole - sum(others.values())))
-    batch.connection.execute(_SET, {**key, "n": max(allowed, asked.held)})
+    living = sorted({*others, ask.slot})
+    fair = share(ask.whole, living.index(ask.slot), len(living))
+    allowed = max(0, min(fair, ask.whole - sum(others.values())))
+    batch.connection.execute(_SET, {**key, "n": max(allowed, ask.held)})
     return allowed
 
 

@@ -30,7 +30,7 @@ _CONNECT_S: Final = 10
 """libpq would wait as long as the operating system does, for minutes."""
 _LOCK_ATTEMPTS: Final = 10
 _LOCK_PAUSE_S: Final = 0.05
-"""The server notices within milliseconds that the process was killed which had the lock."""
+"""The server notices within milliseconds that the process that held the lock was killed."""
 _SERIALS: Final = """SELECT c.relname, a.attname FROM pg_catalog.pg_attrdef d
     JOIN pg_catalog.pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
     JOIN pg_catalog.pg_class c ON c.oid = d.adrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -47,11 +47,11 @@ _HOLDER: Final = """SELECT l.pid, coalesce(a.application_name, '') FROM pg_catal
     AND l.classid::bigint = :high AND l.objid::bigint = :low
     AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"""
 _SETTINGS: Final = {
-    # As long as SQLite waits: another process's transaction takes milliseconds, so whoever waits longer should hear.
+    # As long as SQLite waits: another process's transaction takes milliseconds, so a longer wait should be an error.
     "lock_timeout": "30s",
     # A process that is frozen between two statements would keep all others waiting; it loses its connection instead.
     "idle_in_transaction_session_timeout": "10min",
-    # A computer that vanished from the network must not hold its runs' locks for two hours, which is the usual.
+    # A computer that vanished from the network must not hold its runs' locks for two hours, which is the default.
     "tcp_keepalives_idle": "30",
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
@@ -131,10 +131,10 @@ class PostgresSchema:
 
     def copy(self, connection: Connection) -> Address:
         """Copy to a schema `NAME_before_upgrade` of the same database, in one transaction: complete or not at all."""
-        known = set(connection.execute("SELECT nspname::text FROM pg_catalog.pg_namespace").scalars())
+        schemas = set(connection.execute("SELECT nspname::text FROM pg_catalog.pg_namespace").scalars())
         stem = target = f"{self.where.schema[:_LONGEST_STEM]}_before_upgrade"
         numbers = count(2)
-        while target in known:
+        while target in schemas:
             target = f"{stem}_{next(numbers)}"
         try:
             connection.execute(f'CREATE SCHEMA "{target}"')
@@ -146,9 +146,9 @@ class PostgresSchema:
                 f"copy it with pg_dump --schema={self.where.schema}, then upgrade it with --no-copy"
             ) from error
         for table in sorted(self.tables(connection)):
-            new, old = f'"{target}"."{table}"', f'"{self.where.schema}"."{table}"'
-            connection.execute(f"CREATE TABLE {new} (LIKE {old} INCLUDING ALL)")
-            connection.execute(f"INSERT INTO {new} SELECT * FROM {old}")
+            copied, original = f'"{target}"."{table}"', f'"{self.where.schema}"."{table}"'
+            connection.execute(f"CREATE TABLE {copied} (LIKE {original} INCLUDING ALL)")
+            connection.execute(f"INSERT INTO {copied} SELECT * FROM {original}")
         for table, column in connection.execute(_SERIALS, {"schema": target}).all():
             _give_sequence(connection, f'"{target}"."{table}"', column, f'"{target}"."{table}_{column}_seq"')
         return Address.of(self.where.url, target)
@@ -219,11 +219,11 @@ class PostgresSchema:
 
     def lock(self, run: str, transact: Transact, *, beside_workers: bool = False) -> ServerLock:
         """An advisory lock of the connection that writes."""
-        own, workers = self._keys(run)
-        return ServerLock(run, own, transact, workers=None if beside_workers else workers)
+        key, workers = self._keys(run)
+        return ServerLock(run, key, transact, workers=None if beside_workers else workers)
 
     def share(self, run: str, transact: Transact) -> None:
-        """A shared advisory lock beside the one of whoever leads: it tells that the workers of a dead leader live."""
+        """Take the workers' shared advisory lock, next to the leader's: it shows that workers outlive a dead leader."""
         values = {"key": self._keys(run)[1]}
         transact(lambda connection: connection.execute(_SHARE, values).first())
 
@@ -273,12 +273,12 @@ def _pool(where: Address, durability: Durability) -> ConnectionPool:
         "synchronous_commit": "on" if durability == "full" else "off",
         **_SETTINGS,
     }
-    given = where.url.query
+    query = where.url.query
     ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
     options = {
-        "options": f"{given.get('options', '')} {ours}".strip(),
-        "application_name": given.get("application_name", _name_of_process()),
-        "connect_timeout": given.get("connect_timeout", str(_CONNECT_S)),
+        "options": f"{query.get('options', '')} {ours}".strip(),
+        "application_name": query.get("application_name", _name_of_process()),
+        "connect_timeout": query.get("connect_timeout", str(_CONNECT_S)),
     }
     from steelyard.store.postgres_connection import escape_texts
     from steelyard.store.postgres_pool import ConnectionPool

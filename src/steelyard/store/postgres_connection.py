@@ -71,14 +71,14 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 class _EscapingDumper(Dumper):
-    """Texts on the way in; their type is left to the server, as psycopg does for a text."""
+    """Escapes texts that are sent; their type is left to the server, as psycopg does for a text."""
 
     def dump(self, obj: str) -> bytes:
         return escape(obj).encode()
 
 
 class _UnescapingLoader(Loader):
-    """And back on the way out."""
+    """Restores texts that are read."""
 
     def load(self, data: Any) -> str:
         return unescape(bytes(data).decode())
@@ -124,9 +124,9 @@ class PostgresConnection:
     def __init__(self, pool: ConnectionPool, purpose: Purpose) -> None:
         self._streams: list[ServerCursor[Any]] = []
         # One that writes is not handed to whoever connects next: a lock is the connection's.
-        own = purpose == "writing"
-        self.driver: DriverConnection[Any] = pool.connect() if own else pool.take()
-        self._end: Callable[[DriverConnection[Any]], None] | None = _close if own else pool.give_back
+        is_writing = purpose == "writing"
+        self.driver: DriverConnection[Any] = pool.connect() if is_writing else pool.take()
+        self._end: Callable[[DriverConnection[Any]], None] | None = _close if is_writing else pool.give_back
         try:
             self._prepare(purpose)
         except Error as error:

@@ -1,4 +1,4 @@
-"""Connections to a PostgreSQL server, and those that are kept for the next reading: making one takes milliseconds.
+"""Connections to a PostgreSQL server; a few are kept for the next reader, as making one takes milliseconds.
 
 psycopg's own pool is a package of its own with a thread to fill it; a store reads from a few threads, and needs a list.
 """
@@ -60,7 +60,7 @@ class ConnectionPool:
         """A connection to read with, to be given back.
 
         Raises:
-            DatabaseError: there is none to be had.
+            DatabaseError: all are in use, or the server cannot be reached.
         """
         if not self._room.acquire(timeout=_WAIT_S):
             raise DatabaseError(f"{_MOST_OPEN} connections were in use for {_WAIT_S:.0f} s")

@@ -1,7 +1,7 @@
-"""What a page shows of a run while it runs: sums of its scores, and how often calls were sent again.
+"""What the viewer shows of a run while it runs: sums of its scores, and how often calls were sent again.
 
-Both are moved by statements of the batches that are written anyway, a statement for all records of a batch, so that
-looking at a run of 100,000 samples every second reads a few rows.
+Both are updated with the batches that are written anyway, by one statement for all records of a batch, so that looking
+at a run of 100,000 samples every second reads a few rows.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def move_scores(
 
 
 def count_scores_again(batch: Batch, run: int) -> None:
-    """Make the sums of a run again: an earlier version that began it kept none."""
+    """Compute the sums of a run from its rows: an earlier version that began it kept none."""
     batch.connection.execute("DELETE FROM running_score WHERE run = :run", {"run": run})
     batch.connection.execute(_COUNT_AGAIN, {"run": run})
 
@@ -110,7 +110,7 @@ class CountRetry:
 
 
 class Consumption(NamedTuple):
-    """What all runs of an evaluation have spent together, and how often they had to ask again.
+    """What all runs of an evaluation have spent together, and how often they retried.
 
     Args:
         spent: calls, tokens, money and time that were booked; zeros where neither a budget nor prices are set.

@@ -30,12 +30,12 @@ _PUT_OFF: Final = f"""INSERT INTO put_off (evaluation, endpoint, until, sent)
 _READ: Final = f"""SELECT endpoint, until - {NOW}, {NOW} - sent FROM put_off
     WHERE evaluation = :evaluation AND greatest(until, sent + {{recent_s}}) > {NOW}"""
 RECENT_S: Final = 60.0
-"""How long a call that was put off is told to workers."""
+"""For how long workers are told of a call that was put off."""
 _READ_RECENT: Final = _READ.format(recent_s=RECENT_S)
 
 
 class PutOff(NamedTuple):
-    """What an endpoint said to any worker.
+    """How an endpoint put off a call of any worker.
 
     Args:
         wait_s: how long nothing may be sent; below 0 where that is over.
@@ -67,19 +67,21 @@ class NotePutOff:
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[NotePutOff]) -> Sequence[None]:
         """One row for each endpoint, in order of their keys, so that two workers do not wait for each other."""
-        said: dict[tuple[int, bytes], PutOff] = {}
-        for each in operations:
-            key = each.evaluation, each.endpoint
-            before = said.get(key, each.said)
-            said[key] = PutOff(max(each.said.wait_s, before.wait_s), min(each.said.sent_ago_s, before.sent_ago_s))
-        for (evaluation, endpoint), latest in sorted(said.items()):
+        by_endpoint: dict[tuple[int, bytes], PutOff] = {}
+        for note in operations:
+            key = note.evaluation, note.endpoint
+            before = by_endpoint.get(key, note.said)
+            by_endpoint[key] = PutOff(
+                max(note.said.wait_s, before.wait_s), min(note.said.sent_ago_s, before.sent_ago_s)
+            )
+        for (evaluation, endpoint), latest in sorted(by_endpoint.items()):
             batch.connection.execute(_PUT_OFF, {"evaluation": evaluation, "endpoint": endpoint, **latest._asdict()})
         return [None] * len(operations)
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPutOff:
-    """Ask which endpoints put calls off; answered by what each said, by its key."""
+    """Ask which endpoints put calls off; the answer is a `PutOff` by the key of each."""
 
     rank: ClassVar[int] = 1
     writes: ClassVar[bool] = False
@@ -95,8 +97,8 @@ class ReadPutOff:
             {
                 bytes(endpoint): PutOff(float(wait_s), float(sent_ago_s))
                 for endpoint, wait_s, sent_ago_s in batch.connection.execute(
-                    _READ_RECENT, {"evaluation": each.evaluation}
+                    _READ_RECENT, {"evaluation": read.evaluation}
                 ).tuples()
             }
-            for each in operations
+            for read in operations
         ]

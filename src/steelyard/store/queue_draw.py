@@ -1,4 +1,4 @@
-"""Drawing the records of a queue: at random, equally many of failures and passes, or where judges are uncertain."""
+"""Draws the records of a queue: at random, equally many of failures and passes, or where judges are uncertain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Place = tuple[int, int, int]
 def draw_records(
     runs: Sequence[Run], *, n: int = 0, where: str = "", method: DrawMethod = "random", seed: int = 0
 ) -> tuple[list[DrawnItem], dict[str, Json]]:
-    """Draw records of runs, and say how that was done.
+    """Draw records of runs, and describe the draw.
 
     A record without an output cannot be labelled and is not drawn. `stratified` draws equally many of each stratum,
     `n` in all, so that rare failures are seen; `weight` is then the size of the stratum over the number drawn of it
@@ -49,29 +49,29 @@ def draw_records(
     if not population:
         raise ConfigError("no record with an output" + (f" meets {where!r}" if where else " is in these runs"))
     chooser = random.Random(seed)  # noqa: S311  # a draw that can be repeated, no secret
-    wanted = _allocation({name: len(places) for name, places in strata.items()}, n or population)
+    allocation = _allocation({name: len(places) for name, places in strata.items()}, n or population)
     names = [{place: sample for sample, place in run.places().items()} for run in runs]
     items = []
     for name, places in strata.items():
-        drawn = sorted(chooser.sample(places, wanted[name]))
+        drawn = sorted(chooser.sample(places, allocation[name]))
         weight = len(places) / len(drawn) if drawn else 0.0
         stratum = name if method == "stratified" else ""
         items += [DrawnItem(runs[at], no, names[at][no], repeat, weight, stratum) for at, no, repeat in drawn]
     chooser.shuffle(items)
-    how: dict[str, Json] = {
+    draw: dict[str, Json] = {
         "method": method if len(items) < population else "all",
         "seed": seed,
         "where": where,
         "runs": [run.id for run in runs],
-        "strata": {name: {"records": len(places), "drawn": wanted[name]} for name, places in strata.items()},
+        "strata": {name: {"records": len(places), "drawn": allocation[name]} for name, places in strata.items()},
     }
-    return items, how
+    return items, draw
 
 
 def draw_uncertain(
     run: Run, *, n: int, where: str = "", score: str = "", seed: int = 0
 ) -> tuple[list[DrawnItem], dict[str, Json]]:
-    """Draw records of a run, those of which its judges are uncertain more often.
+    """Draw records of a run; those of which its judges are uncertain are drawn more often.
 
     `weight` is the inverse of a record's chance, so that a weighted mean of its labels is not biased by the draw.
 
@@ -79,7 +79,7 @@ def draw_uncertain(
         run: with a judged score.
         n: how many.
         where: a condition, as `run --only` takes it; "" for all records.
-        score: whose uncertainty; the run's headline where it is "" or tells none.
+        score: whose uncertainty; that of the run's headline score where it is "" or has none.
         seed: equal seeds draw equal records.
 
     Returns:
@@ -109,7 +109,7 @@ def draw_uncertain(
         for _, no, repeat in [places[row]]
     ]
     items = [items[at] for at in rng.permutation(len(items)).tolist()]
-    how: dict[str, Json] = {
+    draw: dict[str, Json] = {
         "method": "uncertain",
         "seed": seed,
         "where": where,
@@ -117,7 +117,7 @@ def draw_uncertain(
         "runs": [run.id],
         "strata": {"all": {"records": len(places), "drawn": len(items)}},
     }
-    return items, how
+    return items, draw
 
 
 def _strata(runs: Sequence[Run], where: str, method: DrawMethod) -> dict[str, list[_Place]]:
@@ -134,7 +134,9 @@ def _strata(runs: Sequence[Run], where: str, method: DrawMethod) -> dict[str, li
             if method == "stratified"
         }
         for no, repeat in places:
-            holding = next((name for name, part in parts.items() if (no, repeat) in part), _REST if parts else "all")
+            holding = next(
+                (name for name, stratum in parts.items() if (no, repeat) in stratum), _REST if parts else "all"
+            )
             strata.setdefault(holding, []).append((at, no, repeat))
     return strata
 
@@ -145,13 +147,13 @@ def _allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     >>> _allocation({"failures": 4, "passes": 90, "unparsed": 0}, 20)
     {'failures': 4, 'passes': 16, 'unparsed': 0}
     """
-    wanted = dict.fromkeys(sizes, 0)
+    allocation = dict.fromkeys(sizes, 0)
     left = min(n, sum(sizes.values()))
     while left:
-        open_ones = [name for name, size in sizes.items() if wanted[name] < size]
+        open_ones = [name for name, size in sizes.items() if allocation[name] < size]
         share = max(1, left // len(open_ones))
         for name in open_ones:
-            more = min(share, sizes[name] - wanted[name], left)
-            wanted[name] += more
+            more = min(share, sizes[name] - allocation[name], left)
+            allocation[name] += more
             left -= more
-    return wanted
+    return allocation

@@ -1,4 +1,4 @@
-"""What a queue is made of: its design, its items, and how far it is."""
+"""The values of a labelling queue: its design, its items, and its progress."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class DrawnItem:
         repeat: 0-based.
         weight: how many records of those that could be drawn it stands for.
         stratum: of which part it was drawn; "" where there are no parts.
-        labelled: how many people labelled it before; the queue asks for its raters besides these.
+        labelled: how many people labelled it before; the queue asks for its raters in addition.
     """
 
     run: Run

@@ -1,6 +1,6 @@
 """Queues: records that people are asked to label, each by as many raters as the queue wants.
 
-A queue is a list of records and a rule. What raters say are labels of the records, kept with all others, so that
+A queue is a list of records and a rule. Verdicts of raters are labels of the records, stored with all others, so that
 whatever counts labels counts these, and a label that was given elsewhere counts here. While somebody looks at an item
 it is reserved for 15 minutes by the database's clock, so that two people do not do the same work.
 """
@@ -110,11 +110,11 @@ def named_queue(store: Store, ident: str) -> LabelQueue:
     Raises:
         ConfigError: there is none.
     """
-    found = {queue.id: queue for queue in queues(store)}
-    if ident not in found:
-        known = did_you_mean(ident, found)
-        raise ConfigError(f"there is no queue {ident!r}{known}" if found else f"there is no queue {ident!r}, nor any")
-    return found[ident]
+    by_id = {queue.id: queue for queue in queues(store)}
+    if ident not in by_id:
+        hint = did_you_mean(ident, by_id) if by_id else ": the store has no queues"
+        raise ConfigError(f"there is no queue {ident!r}{hint}")
+    return by_id[ident]
 
 
 def checked_rater(name: str) -> str:
@@ -125,26 +125,26 @@ def checked_rater(name: str) -> str:
     """
     rater = name.encode("utf-8", "replace").decode().strip()
     if not rater:
-        raise ConfigError("a name is missing: whoever labels is named")
+        raise ConfigError("a name is missing: every label has the name of its author")
     if len(rater) > _LONGEST_NAME:
         raise ConfigError(f"a name has at most {_LONGEST_NAME} characters, not {len(rater)}")
     if rater.startswith(MODEL):
-        raise ConfigError(f"{rater!r}: names that begin with {MODEL} are models'")
+        raise ConfigError(f"{rater!r}: names that begin with {MODEL} are reserved for models")
     return rater
 
 
 def reserve_item(store: Store, queue: LabelQueue, rater: str) -> QueueItem | None:
     """The item that a rater is to label next, reserved for 15 minutes; None where nothing is left for them.
 
-    The item that they have on the screen already is given again. Else an item that another rater has begun comes before
-    new ones, so that the overlap is complete when the queue is; among equals the order is drawn by seed and rater, and
-    what they passed over comes last.
+    The item that they have on the screen already is returned again. Else an item that another rater has labelled comes
+    before new ones, so that the overlap is complete when the queue is; among equals the order is drawn by seed and
+    rater, and items that they skipped come last.
 
     Raises:
         StoreError: it could not be written.
     """
-    found: QueueItem | None = store.writer.change(lambda batch: _reserve(batch.connection, queue, rater))
-    return found
+    reserved: QueueItem | None = store.writer.change(lambda batch: _reserve(batch.connection, queue, rater))
+    return reserved
 
 
 def _reserve(connection: Connection, queue: LabelQueue, rater: str) -> QueueItem | None:
@@ -152,23 +152,23 @@ def _reserve(connection: Connection, queue: LabelQueue, rater: str) -> QueueItem
     now = _now(connection)
     items = _items(connection, queue.num)
     raters = _raters(_labels(connection, queue, items))
-    own: dict[int, Any] = {}
-    held: dict[int, int] = {}
+    own_rows: dict[int, Any] = {}
+    held_by_others: dict[int, int] = {}
     for row in _reservations(connection, queue.num):
         if row.rater == rater:
-            own[row.item] = row
+            own_rows[row.item] = row
         elif row.until > now:
-            held[row.item] = held.get(row.item, 0) + 1
+            held_by_others[row.item] = held_by_others.get(row.item, 0) + 1
     best: tuple[Any, ...] | None = None
     chosen: QueueItem | None = None
     for item in items:
-        others = raters.get(item.key, frozenset())
-        if rater in others or len(others) + held.get(item.num, 0) >= item.needed:
+        labelled_by = raters.get(item.key, frozenset())
+        if rater in labelled_by or len(labelled_by) + held_by_others.get(item.num, 0) >= item.needed:
             continue
-        mine = own.get(item.num)
-        is_open = mine is not None and mine.until > now
-        skipped = mine is not None and bool(mine.skipped)
-        order = (not is_open, skipped, not others, _rank(queue.design.seed, rater, item.num))
+        own_row = own_rows.get(item.num)
+        is_open = own_row is not None and own_row.until > now
+        skipped = own_row is not None and bool(own_row.skipped)
+        order = (not is_open, skipped, not labelled_by, _rank(queue.design.seed, rater, item.num))
         if best is None or order < best:
             best, chosen = order, item
     if chosen is not None:
@@ -181,14 +181,14 @@ def open_items(store: Store, queue: LabelQueue, rater: str) -> list[QueueItem]:
     with store.reading() as connection:
         items = _items(connection, queue.num)
         raters = _raters(_labels(connection, queue, items))
-    left = [
+    remaining = [
         item for item in items if rater not in raters.get(item.key, ()) and len(raters.get(item.key, ())) < item.needed
     ]
-    return sorted(left, key=lambda item: _rank(queue.design.seed, rater, item.num))
+    return sorted(remaining, key=lambda item: _rank(queue.design.seed, rater, item.num))
 
 
 def skip_item(store: Store, queue: LabelQueue, item: int, rater: str) -> None:
-    """Pass an item over: others may have it, and the rater gets it again when nothing else is left."""
+    """Skip an item: others may have it, and the rater gets it again when nothing else is left."""
 
     def change(batch: Batch) -> None:
         connection = batch.connection
@@ -205,10 +205,10 @@ def queue_item(store: Store, queue: LabelQueue, num: int) -> QueueItem:
         ConfigError: the queue has no such item: its run may have been deleted.
     """
     with store.reading() as connection:
-        found = _items(connection, queue.num, num)
-    if not found:
+        matches = _items(connection, queue.num, num)
+    if not matches:
         raise ConfigError(f"queue {queue.id} has no item {num} any more: its run may have been deleted")
-    return found[0]
+    return matches[0]
 
 
 def queue_items(store: Store, queue: LabelQueue) -> list[QueueItem]:
@@ -223,10 +223,10 @@ def run_of(store: Store, item: QueueItem) -> Run:
     Raises:
         ConfigError: it was deleted.
     """
-    found = next((run for run in store.runs() if run.num == item.run), None)
-    if found is None:
+    match = next((run for run in store.runs() if run.num == item.run), None)
+    if match is None:
         raise ConfigError("the run of this item was deleted, and its labels with it")
-    return found
+    return match
 
 
 def item_record(run: Run, item: QueueItem) -> Record:
@@ -236,13 +236,13 @@ def item_record(run: Run, item: QueueItem) -> Record:
         ConfigError: the run has it no more.
     """
     at_place = (record for _, record in run.records_between(item.no, item.no))
-    wanted = (item.sample, item.repeat)
-    found = next((record for record in at_place if (record.sample.id, record.repeat) == wanted), None)
-    if found is None:  # its place may be another's after a resume that allowed changed inputs
-        found = next((record for record in run.records_of([item.sample]) if record.repeat == item.repeat), None)
-    if found is None:
+    key = (item.sample, item.repeat)
+    match = next((record for record in at_place if (record.sample.id, record.repeat) == key), None)
+    if match is None:  # its place may be another's after a resume that allowed changed inputs
+        match = next((record for record in run.records_of([item.sample]) if record.repeat == item.repeat), None)
+    if match is None:
         raise ConfigError(f"run {run.id} has no record of the sample {item.sample!r} any more")
-    return found
+    return match
 
 
 def rater_order(queue: LabelQueue, item: QueueItem, rater: str) -> SideOrder:
@@ -260,7 +260,7 @@ def label_item(store: Store, queue: LabelQueue, item: QueueItem, said: RaterVerd
         said: by whom and what.
 
     Raises:
-        ConfigError: the verdict is none of this queue, or the run or its sample is there no more.
+        ConfigError: the verdict is not valid in this queue, or the run or its sample was deleted.
         StoreError: it could not be written.
     """
     run = run_of(store, item)
@@ -270,10 +270,10 @@ def label_item(store: Store, queue: LabelQueue, item: QueueItem, said: RaterVerd
 
 
 def check_verdict(store: Store, queue: LabelQueue, item: QueueItem, said: RaterVerdict) -> None:
-    """Refuse what `label_item` would refuse, so that of a sheet all rows can be stored or none.
+    """Refuse what `label_item` would refuse, so that all rows of a sheet are stored or none.
 
     Raises:
-        ConfigError: the verdict is none of this queue, or the run or its sample is there no more.
+        ConfigError: the verdict is not valid in this queue, or the run or its sample was deleted.
     """
     _spoken(queue, item, item_record(run_of(store, item), item).sample, said)
 
@@ -297,12 +297,14 @@ def undo_label(store: Store, queue: LabelQueue, rater: str) -> QueueItem | None:
     """Withdraw the last label that a rater gave in a queue and reserve its item again; None where there is none."""
     with store.reading() as connection:
         items = {item.key: item for item in _items(connection, queue.num)}
-        own = [row for row in _labels(connection, queue, items.values()) if row.author == rater]
-    if not own:
+        own_rows = [row for row in _labels(connection, queue, items.values()) if row.author == rater]
+    if not own_rows:
         return None
-    last = max(own, key=lambda row: row.num)
-    item = items[last.run, last.sample, last.repeat]
-    add_labels(store, run_of(store, item), [Label(item.sample, last.name, None, rater, datetime.now(UTC), item.repeat)])
+    newest = max(own_rows, key=lambda row: row.num)
+    item = items[newest.run, newest.sample, newest.repeat]
+    add_labels(
+        store, run_of(store, item), [Label(item.sample, newest.name, None, rater, datetime.now(UTC), item.repeat)]
+    )
 
     def change(batch: Batch) -> None:
         connection = batch.connection
@@ -354,7 +356,7 @@ def read_progress(store: Store, queue: LabelQueue) -> tuple[QueueProgress, Verdi
         done=sum(len(raters.get(item.key, ())) >= item.needed for item in items),
         labels=len(rows),
         unsure=len(rows) - sum(map(len, verdicts.values())),
-        overlapping=sum(len(said) > 1 for said in verdicts.values()),
+        overlapping=sum(len(by_rater_name) > 1 for by_rater_name in verdicts.values()),
         conflicting=sum(map(_is_conflict, verdicts.values())),
         reserved=len(reserved),
         by_rater=dict(sorted(by_rater.items(), key=lambda pair: -pair[1])),
@@ -362,8 +364,8 @@ def read_progress(store: Store, queue: LabelQueue) -> tuple[QueueProgress, Verdi
     return progress, verdicts
 
 
-def _is_conflict(said: Mapping[str, Any]) -> bool:
-    values = list(said.values())
+def _is_conflict(verdicts: Mapping[str, Any]) -> bool:
+    values = list(verdicts.values())
     return any(value != values[0] for value in values)
 
 

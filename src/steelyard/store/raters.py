@@ -1,4 +1,4 @@
-"""What is told of the raters of a run: judges and people among each other, and what holds a judge to people."""
+"""Findings about the raters of a run: how judges and people agree, and how judges compare with people's labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RaterFindings(NamedTuple):
-    """See the fields of these names of `RunSummary`."""
+    """Findings about raters; the fields are those of the same names in `RunSummary`."""
 
     agreement: tuple[Agreement, ...] = ()
     held_to_people: tuple[JudgeAgreement, ...] = ()
@@ -28,7 +28,7 @@ class RaterFindings(NamedTuple):
 
 
 def rater_findings(run: CheckedRun, columns: ScoreColumns) -> RaterFindings:
-    """All that is told of a run's raters.
+    """All findings about a run's raters.
 
     Args:
         run: the run.
@@ -42,14 +42,14 @@ def rater_findings(run: CheckedRun, columns: ScoreColumns) -> RaterFindings:
         return RaterFindings(agreement)
     from steelyard.store.judge_panels import judge_panels
 
-    held = held_to_people(run, columns, labels)
+    agreements_with_people = held_to_people(run, columns, labels)
     panels = judge_panels(run, columns, labels)
-    if not held and not panels:
+    if not agreements_with_people and not panels:
         return RaterFindings(agreement)
     from steelyard.store.judge_checks import checks_of
 
-    checks = checks_of(run, columns, held, panels)
-    return RaterFindings(agreement, held, panels, checks, _jury_scores(run, columns, panels))
+    checks = checks_of(run, columns, agreements_with_people, panels)
+    return RaterFindings(agreement, agreements_with_people, panels, checks, _jury_scores(run, columns, panels))
 
 
 def _jury_scores(run: CheckedRun, columns: ScoreColumns, panels: tuple[JudgePanel, ...]) -> tuple[ScoreSummary, ...]:
@@ -88,8 +88,8 @@ def raters_state(run: CheckedRun) -> tuple[Hashable, ...]:
     labelled, canary = source_of(run) or run, canary_of(run)
     with run.store.reading() as connection:
         newest = newest_label(connection, labelled.num)
-    found: tuple[Hashable, ...] = (newest,) if newest else ()
-    return (*found, canary.id, canary.done) if canary else found
+    state: tuple[Hashable, ...] = (newest,) if newest else ()
+    return (*state, canary.id, canary.done) if canary else state
 
 
 def _stopped_early(run: CheckedRun) -> bool:

@@ -1,4 +1,4 @@
-"""Records of a run by sample, read ahead in order: for whoever goes through its dataset beside something else."""
+"""Records of a run by sample, read ahead in dataset order: for code that goes through another run of that dataset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RecordReader:
     """Reads records by sample: samples in dataset order are read ahead in chunks, others one by one.
 
     Args:
-        run: a run whose records are there already; one that is still being written may be given `add` as they come.
+        run: a run whose records are stored already; those of one that is still being written are passed to `add`.
     """
 
     def __init__(self, run: Run) -> None:
@@ -77,10 +77,10 @@ class OpenRunReader:
 def samples_of(runs: Iterable[Run]) -> list[Sample]:
     """The samples that all of the runs have, by id, as the first run holds them and in its order."""
     first, *rest = runs
-    others = [set(run.places()) for run in rest]
+    other_places = [set(run.places()) for run in rest]
     shared: dict[str, Sample] = {}
     for record in first.records():
         ident = record.sample.id
-        if ident not in shared and all(ident in places for places in others):
+        if ident not in shared and all(ident in places for places in other_places):
             shared[ident] = record.sample
     return list(shared.values())

@@ -1,6 +1,6 @@
 """Records to rows of the database and back, a chunk at a time.
 
-What is damaged is a failure of its record and hides no other.
+A damaged part becomes a failure of its record, and hides no other record.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CODE: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 _DENSE: Final = 2
 """Places that span less than this many times their number are read as one range, with what lies between them."""
 UNREADABLE: Final = (ValueError, TypeError, LookupError, AttributeError)
-"""What reading a body raises that passes its check sum and is not what was written, or is of another type."""
+"""Exceptions of reading a body whose checksum is right, but whose content is not what was written."""
 _REPLIES: Final = "SELECT key, body FROM reply WHERE key IN :keys"
 _WORDS: Final = "SELECT text, num FROM word WHERE text IN :texts"
 _SCORES: Final = """SELECT score.*, word.text FROM score JOIN word ON word.num = score.name
@@ -198,7 +198,7 @@ def score_row(batch: Batch, key: tuple[int, int, int, int], name: int, score: Sc
 def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
     """The number of each name; new names get the next free number."""
     if any(name not in batch.words for name in names):
-        # In order, so that two processes that add the same ones wait for each other and not both.
+        # Sorted, so that two processes that add the same names do not deadlock.
         rows = [{"text": name} for name in sorted(names)]
         batch.connection.executemany(schema.insert_or_skip(schema.word, ("text",)), rows)
         batch.words.update(batch.connection.execute(_WORDS, {"texts": names}).tuples())
@@ -220,12 +220,12 @@ def rows_of_samples(connection: Connection, run: int, samples: Collection[str]) 
 
 def rows_at(connection: Connection, run: int, places: Collection[tuple[int, int]]) -> list[Any]:
     """The same rows, of the records at these places (position of the sample, repeat)."""
-    wanted = set(places)
+    place_set = set(places)
     # By the position alone: for pairs of position and repeat SQLite goes through all records of the run.
     query = f"{RECORDS} AND record.no IN :numbers {IN_ORDER}"
     numbers = portions(sorted({no for no, _ in places}))
     rows = (row for portion in numbers for row in connection.execute(query, {"run": run, "numbers": portion}))
-    return [row for row in rows if (row.no, row.repeat) in wanted]
+    return [row for row in rows if (row.no, row.repeat) in place_set]
 
 
 def read_records(
@@ -274,11 +274,11 @@ def scores_at(connection: Connection, run: ReadableRun, rows: Sequence[Any]) -> 
     of_run = {"run": run.num, "layer": run.scoring_version}
     places = sorted({row.no for row in rows})
     if places[-1] - places[0] < _DENSE * len(places) or len(places) > MOST_IN_QUERY:
-        found = connection.execute(_SCORES_BETWEEN, {**of_run, "first": places[0], "last": places[-1]})
+        score_rows = connection.execute(_SCORES_BETWEEN, {**of_run, "first": places[0], "last": places[-1]})
     else:
-        found = connection.execute(_SCORES_AT, {**of_run, "places": places})
+        score_rows = connection.execute(_SCORES_AT, {**of_run, "places": places})
     by_place: dict[tuple[int, int], list[Any]] = {}
-    for row in found:
+    for row in score_rows:
         by_place.setdefault((row.no, row.repeat), []).append(row)
     order = run.score_order
     for of_record in by_place.values():

@@ -13,7 +13,7 @@ from steelyard.store.run import Run
 from steelyard.types import Label
 
 _MOST: Final = 20
-"""Runs of judges that are looked at, and runs of pairs that are named, the newest ones: a page has room for no more."""
+"""Runs of judges that are read, and runs of pairs that are listed, the newest ones: a page has room for no more."""
 
 
 def related_runs(run: Run) -> tuple[Run, ...]:
@@ -24,7 +24,7 @@ def related_runs(run: Run) -> tuple[Run, ...]:
     """
     if source := source_of(run):
         return (source,)
-    return tuple(sorted((*_of_judges(run), *_of_pairs(run)), key=lambda each: each.num))
+    return tuple(sorted((*_of_judges(run), *_of_pairs(run)), key=lambda related: related.num))
 
 
 def labels_of_sample(run: Run, sample: str) -> tuple[Label, ...]:
@@ -40,16 +40,16 @@ def _of_judges(run: Run) -> Iterator[Run]:
     with run.store.reading() as connection:
         rows = connection.execute(query, {"kind": JUDGES, "suite": f"{run.suite}: {JUDGES}"}).all()[:_MOST]
     judging = (Run(run.store, row) for row in rows)
-    return (each for each in judging if judged_run(each.manifest, each.kind) == run.id)
+    return (judge_run for judge_run in judging if judged_run(judge_run.manifest, judge_run.kind) == run.id)
 
 
 def _of_pairs(run: Run) -> Iterator[Run]:
     """The runs of both sides of a run of pairs, or the newest runs of pairs that this run is a side of."""
     if is_judging(run.manifest):
-        first, second = _sides(run)
+        first_side, second_side = _sides(run)
         query = """SELECT * FROM run WHERE num <> :num
             AND (id IN (:first, :second) OR evaluation = :of AND target IN (:first, :second)) ORDER BY num"""
-        yield from _runs(run, query, {"first": first, "second": second})
+        yield from _runs(run, query, {"first": first_side, "second": second_side})
         return
     # Whether a run judges pairs is in its manifest alone, so the database is asked for those that may name this one.
     query = """SELECT * FROM run WHERE num <> :num AND manifest LIKE :pairs

@@ -64,9 +64,9 @@ _RESULT_SCORES: Final = frozenset({"result", "execution_accuracy"})
 _CHUNK: Final = 500
 """Records that are read together: memory stays flat whatever the size of the run."""
 _LOOKED_THROUGH: Final = 5000
-"""Up to so many records a summary opens every body (0.2 s of CPU); of a larger run only where it met damage."""
+"""Up to so many records a summary opens every body (0.2 s of CPU); for a larger run only where it met damage."""
 _COUNTED_ANYWAY: Final = 20_000
-"""Up to so many records a summary is made of counts, whatever else was read: it is the same to the last digit then."""
+"""Up to so many records a summary is computed from counts, even if the rows are cached: it never differs in a digit."""
 
 
 class _Summarized(NamedTuple):
@@ -136,7 +136,7 @@ class Run:
     def manifest(self) -> Mapping[str, Any]:
         """What was run: target, scorers, samples, options, versions; secrets by name only.
 
-        Of a run that was scored again, the keys about scorers and scores are those of the newest scoring version.
+        For a run that was scored again, the keys about scorers and scores are those of the newest scoring version.
         """
         if not self.scoring_version:
             return self.first_manifest
@@ -147,8 +147,8 @@ class Run:
     @cached_property
     def first_manifest(self) -> Mapping[str, Any]:
         """The same as it was when the run was made, however often it was scored again."""
-        written = read_json(self._row.manifest, f"the manifest of run {self.id} ({self.target})")
-        return cast("Mapping[str, Any]", with_present_keys(written))
+        stored = read_json(self._row.manifest, f"the manifest of run {self.id} ({self.target})")
+        return cast("Mapping[str, Any]", with_present_keys(stored))
 
     @cached_property
     def score_infos(self) -> Mapping[str, ScoreInfo]:
@@ -182,7 +182,7 @@ class Run:
     def score_rows(self) -> Iterator[ScoreRow]:
         """Every score in order of samples and repeats; an `error` row per score that a failed record lacks.
 
-        Where a stopping rule ended the run, of the samples that its decision rests on.
+        Where a stopping rule ended the run, only those of the samples that its decision is based on.
         """
         with self._store.reading(self.id) as connection:
             yield from score_rows(connection, self, self._used)
@@ -193,12 +193,12 @@ class Run:
             return scored_names(connection, self)
 
     def examined_rows(self) -> Iterator[tuple[ScoreRow, Answered | None]]:
-        """The same rows, each of an exam score with the letters that were read and wanted; None beside any other."""
+        """The same rows, those of exam scores with the letters that were read and wanted, others with None."""
         with self._store.reading(self.id) as connection:
             yield from examined_rows(connection, self, self._used, self._names_where(lambda info: info.exam))
 
     def columns(self) -> tuple[ScoreColumns, RunUsage]:
-        """The same rows column by column, and what was asked, with the same numbers for samples.
+        """The same rows column by column, and the requests of the run, with the same numbers for samples.
 
         A finished run is read once.
         """
@@ -255,7 +255,7 @@ class Run:
             return changed_verdicts(connection, self.num, (before.scoring_version, self.scoring_version))
 
     def _from_counts(self) -> _Summarized | None:
-        """What a summary computes, from counts that the database makes; None where it takes the rows."""
+        """What a summary computes, from counts by the database; None where the rows are needed."""
         infos, manifest = self.score_infos, self.manifest
         if self._used is not None or manifest.get("crossed") or manifest.get("breakdowns") or self.kind == JUDGES:
             return None
@@ -299,7 +299,7 @@ class Run:
             exams(columns, scores, infos),
             contingency_tables(columns, infos, self.manifest.get("crossed", ())),
             by_metadata,
-            found if any(found := rater_findings(self, columns)) else None,
+            findings if any(findings := rater_findings(self, columns)) else None,
             damaged=DAMAGED_DETAIL in columns.details,
         )
 
@@ -315,14 +315,14 @@ class Run:
     def quick_summary(self) -> RunSummary:
         """The same in a quarter of the time, for lists of many runs: damage is found only where it is met.
 
-        Of a large run that does not change, the one that was stored when it was first computed.
+        For a large run that does not change, it is the summary that was stored when it was first computed.
         """
         from steelyard.store.stored_summary import read_summary
 
         return read_summary(self) or self._summary(opens_bodies=False)
 
     def _summary(self, *, opens_bodies: bool) -> RunSummary:
-        # Of a large run that is being compared the rows are there already, and counting them costs a query more.
+        # The rows of a large run that is being compared are cached already, and counting them costs one more query.
         has_rows = self.done > _COUNTED_ANYWAY and self._store.columns.has(self)
         computed = (None if has_rows else self._from_counts()) or self._from_rows()
         scores, groups = as_stopped(computed.scores, computed.groups, self.stopping)
@@ -383,10 +383,13 @@ class Run:
         """Score -> how its judge's replies were asked for -> records; empty where no judge asks for a JSON schema."""
         if not has_structured_judge(self.manifest):
             return {}
-        others = {*(outcome.replace("_", " ") for outcome in OUTCOMES), "damaged"}
+        outcome_texts = {*(outcome.replace("_", " ") for outcome in OUTCOMES), "damaged"}
         counts = {name: self._counted("asked_for", name=name) for name in self.score_order}
-        forms = {name: {form: n for form, n in of.items() if form not in others} for name, of in counts.items()}
-        return {name: of for name, of in forms.items() if of}
+        forms = {
+            name: {form: n for form, n in form_counts.items() if form not in outcome_texts}
+            for name, form_counts in counts.items()
+        }
+        return {name: form_counts for name, form_counts in forms.items() if form_counts}
 
     def _open_references(self) -> dict[str, int]:
         """Score -> records whose reference query has no unique result; only scores that compare results say so."""
@@ -456,11 +459,11 @@ class Run:
     def numbered_records(self) -> Iterator[tuple[int, Record]]:
         """(no, record) for every record; `no` is the sample's 0-based position in its dataset."""
         # By the last place that was read, not by OFFSET, which would go through all earlier rows again.
-        last = (-1, 0)
+        last_place = (-1, 0)
         with self._store.reading(self.id) as connection:
             unpacker = unpacker_of(connection)
-            while rows := self._chunk(connection, last):
-                last = (rows[-1].no, rows[-1].repeat)
+            while rows := self._chunk(connection, last_place):
+                last_place = (rows[-1].no, rows[-1].repeat)
                 yield from read_records(connection, unpacker, self, rows)
 
     def _chunk(self, connection: Connection, after: tuple[int, int]) -> Sequence[Any]:
@@ -528,7 +531,7 @@ class Run:
                 `before` name its sample, and a score or `seconds` is sorted by its mean over them.
 
         Raises:
-            ConfigError: a condition or order that cannot be meant, or the record that it was to follow is not there.
+            ConfigError: a condition or order that is not valid, or the record that the page was to follow is gone.
         """
         from steelyard.store.page_query import RecordOrder
         from steelyard.store.pages import PageRequest, as_condition, place_of, read_page, repeats_of, searched_page
@@ -575,11 +578,11 @@ class Run:
             return place_of_sample(connection, self.num, sample)
 
     def placed_verdicts(self, score: str) -> Iterator[PlacedVerdict]:
-        """What one score says of every record, by place, whatever a stopping rule made of the run."""
+        """The verdict of one score on every record, by place, whether or not a stopping rule used the record."""
         with self._store.reading(self.id) as connection:
             yield from placed_verdicts(connection, self, score)
 
     def placed_values(self, score: str) -> list[PlacedValue]:
-        """One score of every record by place, whatever a stopping rule made of the run."""
+        """The value of one score of every record, by place, whether or not a stopping rule used the record."""
         with self._store.reading(self.id) as connection:
             return list(placed_values(connection, self, score))

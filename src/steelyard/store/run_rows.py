@@ -73,10 +73,10 @@ class NewRun:
 
 
 def is_stored(connection: Connection, run: ReadableRun) -> bool:
-    """Whether a run is still there, for a transaction that is about to write rows about it.
+    """Whether a run still exists, for a transaction that is about to write rows about it.
 
-    Not a SELECT: of a run that another process is deleting, this waits for the end of that. By its id too, since SQLite
-    gives the number of a deleted run to the next one.
+    Not a SELECT: an UPDATE waits for a process that is deleting the run. By its id too, since SQLite gives the number
+    of a deleted run to the next one.
     """
     touched = "UPDATE run SET layer = layer WHERE num = :num AND id = :id"
     return bool(connection.execute(touched, {"num": run.num, "id": run.id}).changed)
@@ -113,7 +113,7 @@ def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequenc
 
 
 class NamedRun(Protocol):
-    """What changing a stored run needs: its number and id."""
+    """The parts of a stored run that `reopen` needs."""
 
     num: int
     id: str
@@ -134,8 +134,8 @@ def reopen(batch: Batch, run: NamedRun, manifest: Mapping[str, Any], planned: in
     values = {"planned": planned, "manifest": to_json(manifest).decode("utf-8", "replace")}
     if not batch.connection.execute(_REOPEN, {"num": run.num, **values}).changed:
         return False
-    named = {"id": run.id, "suite": run.suite, "kind": run.kind, "target": run.target}
-    set_head_checksum(batch.connection, run.num, head_digest({**named, **values}))
+    names = {"id": run.id, "suite": run.suite, "kind": run.kind, "target": run.target}
+    set_head_checksum(batch.connection, run.num, head_digest({**names, **values}))
     count_scores_again(batch, run.num)
     return True
 
@@ -172,14 +172,14 @@ def add_scoring_version(
     Args:
         batch: to write with.
         run: the run's number.
-        scoring: the keys of the manifest that are others for these scores.
+        scoring: the keys of the manifest that differ for these scores.
         scores: (no, repeat, scores) of every record.
     """
     # Two processes that score one run at the same moment get a version each.
     if batch.shared:
         batch.connection.execute("SELECT num FROM run WHERE num = :run FOR UPDATE", {"run": run})
-    last = batch.connection.execute("SELECT max(layer) FROM layer WHERE run = :run", {"run": run}).scalar()
-    number = (last or 0) + 1
+    newest = batch.connection.execute("SELECT max(layer) FROM layer WHERE run = :run", {"run": run}).scalar()
+    number = (newest or 0) + 1
     row = {"run": run, "layer": number, "created": time.time(), "scorers": to_json(scoring).decode()}
     batch.connection.execute(schema.insert_into(schema.layer), row)
     names = word_numbers(batch, sorted({score.name for _, _, of_record in scores for score in of_record}))
@@ -211,8 +211,8 @@ class InsertRecord:
         record: what to store.
         stages: names by number, the target first.
         replaces: whether the place holds a record already, which this one replaces.
-        held: the lease that allows it, of a run that several processes write; nothing is stored where another worker
-            has the range by now.
+        held: the lease that allows it, where several processes write the run; nothing is stored if another worker has
+            the range by now.
     """
 
     rank: ClassVar[int] = 2
@@ -264,12 +264,12 @@ def _allowed(batch: Batch, operations: Sequence[InsertRecord]) -> list[bool]:
     leases = {insert.held for insert in operations if insert.held is not None}
     if not leases:
         return [True] * len(operations)
-    held = still_held(batch.connection, leases)
-    return [insert.held is None or insert.held in held for insert in operations]
+    held_leases = still_held(batch.connection, leases)
+    return [insert.held is None or insert.held in held_leases for insert in operations]
 
 
 _ADDING_RECORDS: Final = "LOCK TABLE record IN ROW EXCLUSIVE MODE"
-"""Whoever deletes runs excludes this: a sample that is known now must still be there when its record is stored."""
+"""Excludes the deletion of runs: a sample that is found now must still be there when its record is stored."""
 _ADDING_SAMPLES: Final = "LOCK TABLE sample IN SHARE ROW EXCLUSIVE MODE"
 _AT_PLACE: Final = "WHERE run = :run AND no = :no AND repeat = :repeat"
 _RECORD_KEY = ("run", "no", "repeat")
@@ -282,16 +282,16 @@ def _insert_samples(batch: Batch, operations: Sequence[InsertRecord]) -> list[in
         batch.connection.execute(_ADDING_RECORDS)
     packed = [pack_sample(insert.record.sample) for insert in operations]
     hashes = [key for key, _ in packed]
-    known = _known_samples(batch, hashes)
-    fresh: dict[int, dict[str, Any]] = {}
+    numbers = _known_samples(batch, hashes)
+    new_rows: dict[int, dict[str, Any]] = {}
     for insert, (key, body) in zip(operations, packed, strict=True):
-        if key not in known and key not in fresh:
+        if key not in numbers and key not in new_rows:
             sample = insert.record.sample
-            named = {"hash": key, "id": sample.id, "grp": sample.group, "cluster": sample.cluster}
-            fresh[key] = {**named, "body": batch.packer.pack("sample", body)}
-    if fresh:
-        known |= _add_shared(batch, fresh) if batch.shared else _add_samples(batch, fresh)
-    return [known[key] for key in hashes]
+            row = {"hash": key, "id": sample.id, "grp": sample.group, "cluster": sample.cluster}
+            new_rows[key] = {**row, "body": batch.packer.pack("sample", body)}
+    if new_rows:
+        numbers |= _add_shared(batch, new_rows) if batch.shared else _add_samples(batch, new_rows)
+    return [numbers[key] for key in hashes]
 
 
 def _known_samples(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
@@ -299,24 +299,24 @@ def _known_samples(batch: Batch, hashes: Sequence[int]) -> dict[int, int]:
     return {row.hash: row.num for row in select_in(batch.connection, query, "hashes", hashes)}
 
 
-def _add_samples(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
+def _add_samples(batch: Batch, new_rows: Mapping[int, dict[str, Any]]) -> dict[int, int]:
     """Insert samples with numbers of our own, which saves reading them back."""
-    last = batch.connection.execute("SELECT max(num) FROM sample").scalar() or 0
-    numbers = {key: last + offset for offset, key in enumerate(fresh, start=1)}
-    rows = [{**row, "num": numbers[key]} for key, row in fresh.items()]
+    largest = batch.connection.execute("SELECT max(num) FROM sample").scalar() or 0
+    numbers = {key: largest + offset for offset, key in enumerate(new_rows, start=1)}
+    rows = [{**row, "num": numbers[key]} for key, row in new_rows.items()]
     batch.connection.executemany(schema.insert_into(schema.sample), rows)
     return numbers
 
 
-def _add_shared(batch: Batch, fresh: Mapping[int, dict[str, Any]]) -> dict[int, int]:
+def _add_shared(batch: Batch, new_rows: Mapping[int, dict[str, Any]]) -> dict[int, int]:
     """Insert samples numbered by the database, since other processes may insert the same ones concurrently.
 
-    One process at a time adds samples: two that add the same ones in different orders would wait for each other.
+    One process at a time adds samples: two that add the same ones in different orders would deadlock.
     """
     batch.connection.execute(_ADDING_SAMPLES)
     columns = tuple(name for name in schema.sample.names if name != "num")
-    batch.connection.executemany(schema.insert_or_skip(schema.sample, columns), list(fresh.values()))
-    return _known_samples(batch, list(fresh))
+    batch.connection.executemany(schema.insert_or_skip(schema.sample, columns), list(new_rows.values()))
+    return _known_samples(batch, list(new_rows))
 
 
 def _move_checksums(batch: Batch, digests: Sequence[tuple[int, Mapping[int, int]]]) -> None:
@@ -352,8 +352,8 @@ def _insert_records(
     for insert in operations:
         if insert.replaces:
             # The new record may have fewer scores than the one before it, of any version.
-            place = {"run": insert.run, "no": insert.no, "repeat": insert.record.repeat}
-            batch.connection.execute(f"DELETE FROM score {_AT_PLACE}", place)
+            key = {"run": insert.run, "no": insert.no, "repeat": insert.record.repeat}
+            batch.connection.execute(f"DELETE FROM score {_AT_PLACE}", key)
     return rows
 
 
@@ -371,7 +371,7 @@ def _insert_scores(batch: Batch, operations: Sequence[InsertRecord]) -> Sequence
 
 
 _Moves = dict[str, Counter[str]]
-"""Stage -> by how much its counters move; "" holds those of the run that no stage has, `OF_FRAMEWORK` as
+"""Stage -> changes of its counters; "" has those of the run that no stage has, with `OF_FRAMEWORK` as
 `framework_NAME`."""
 _MOVE_RUN: Final = f"UPDATE run SET {', '.join(f'{name} = {name} + :{name}' for name in OF_RUN)} WHERE num = :run"
 
@@ -435,9 +435,9 @@ def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
 
 
 def _counted_before(batch: Batch, operation: InsertRecord) -> _Moves:
-    """By how much the record that `operation` replaces had moved the counters."""
-    place = {"run": operation.run, "no": operation.no, "repeat": operation.record.repeat}
-    row = batch.connection.execute(f"SELECT failed, replies, body FROM record {_AT_PLACE}", place).first()
+    """What the record that `operation` replaces had added to the counters."""
+    place_key = {"run": operation.run, "no": operation.no, "repeat": operation.record.repeat}
+    row = batch.connection.execute(f"SELECT failed, replies, body FROM record {_AT_PLACE}", place_key).first()
     if row is None:
         return {}
     moves: _Moves = {"": Counter(done=1, errors=row.failed)}

@@ -7,7 +7,7 @@ samples the hash of their content, and a run the checksum of all its rows.
 
 SQLite ends a query where it meets a damaged page. Pages hold rows in the order of their keys, so the rows behind the
 page are reached by asking for larger keys: from the last key downwards, and then by halving what is left between. What
-stays unreachable is a gap between two keys, so that whoever reads on can say which rows may be missing.
+stays unreachable is a gap between two keys, which tells later which rows may be missing.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Gap(NamedTuple):
     before: Key | None
 
     def may_hold(self, prefix: Key) -> bool:
-        """Whether a row whose key begins so may be missing.
+        """Whether a row whose key begins with `prefix` may be missing.
 
         >>> Gap((1, 4), (1, 7)).may_hold((1, 5)), Gap((1, 4), None).may_hold((1, 3))
         (True, False)
@@ -77,7 +77,7 @@ class Salvaged:
 
     Attributes:
         store: the new store.
-        gaps: table -> between which keys rows may be missing.
+        gaps: table -> the gaps in which rows may be missing.
         placeholders: numbers of runs whose manifest cannot be read.
         lost_runs: those whose whole row cannot be read; they have the id `run-NUMBER`.
         lost_names: numbers of scores' names that cannot be read.
@@ -92,14 +92,14 @@ class Salvaged:
     notes: list[str] = field(default_factory=list)
 
     def records(self, run: Run) -> Iterator[Record]:
-        """The records of a run that could be read, each whole or with the failure `damaged` that says what is not."""
+        """The records of a run that could be read, complete or with the failure `damaged` that names the damage."""
         gaps = self.gaps.get("score", ())
-        lost = {f"score {number}" for number in self.lost_names}
+        lost_names = {f"score {number}" for number in self.lost_names}
         for no, record in run.numbered_records():
             missing = []
             if any(gap.may_hold((run.num, run.scoring_version, no, record.repeat)) for gap in gaps):
                 missing.append("some of its scores may be missing")
-            if lost & {score.name for score in record.scores}:
+            if lost_names & {score.name for score in record.scores}:
                 missing.append("a score's name cannot be read")
             if run.num in self.lost_runs:
                 missing.append("the row of its run cannot be read")
@@ -130,16 +130,16 @@ def salvage(where: Path, folder: Path) -> Salvaged:
     """
     if not where.is_file() or not where.stat().st_size:
         raise ConfigError(f"there is no store at {where}" + (": the file is empty" if where.is_file() else ""))
-    fresh = folder / "salvaged.db"
-    salvaged = Salvaged(Store(fresh, create_missing=True))
-    copy = _copied(where, folder, fresh, salvaged.notes)
-    with closing(sqlite3.connect(copy)) as damaged, closing(sqlite3.connect(fresh)) as new:
+    new_path = folder / "salvaged.db"
+    salvaged = Salvaged(Store(new_path, create_missing=True))
+    copy = _copied(where, folder, new_path, salvaged.notes)
+    with closing(sqlite3.connect(copy)) as damaged, closing(sqlite3.connect(new_path)) as new:
         damaged.text_factory = bytes
         damaged.execute("PRAGMA cell_size_check = ON")
         _check_version(damaged, where)
-        known = {str(name, "utf-8", "replace") for (name,) in damaged.execute("SELECT name FROM sqlite_master")}
+        table_names = {str(name, "utf-8", "replace") for (name,) in damaged.execute("SELECT name FROM sqlite_master")}
         for table in schema.TABLES:
-            copied = table.name != schema.about.name and table.name in known
+            copied = table.name != schema.about.name and table.name in table_names
             if copied and (gaps := _copy_rows(damaged, new, table)):
                 salvaged.gaps[table.name] = gaps
         if salvaged.notes and not new.total_changes:
@@ -150,7 +150,7 @@ def salvage(where: Path, folder: Path) -> Salvaged:
     return salvaged
 
 
-def _copied(where: Path, folder: Path, fresh: Path, notes: list[str]) -> Path:
+def _copied(where: Path, folder: Path, new_path: Path, notes: list[str]) -> Path:
     """A copy of the file and its log that SQLite opens."""
     copy = folder / "damaged.db"
     try:
@@ -167,8 +167,8 @@ def _copied(where: Path, folder: Path, fresh: Path, notes: list[str]) -> Path:
         if pages <= 2 * size // _PAGE_BYTES + 16:  # else the number itself is damaged, and would fill the disk
             file.truncate(max(pages * _PAGE_BYTES, size))  # a page that is cut off is then one that is damaged
     if not _opens(copy):
-        notes.append("the pages that say where the tables are cannot be read: those of a new store were used instead")
-        _give_schema(copy, fresh)
+        notes.append("the pages with the schema cannot be read: those of a new store were used instead")
+        _give_schema(copy, new_path)
         if not _opens(copy):
             raise _unreadable(where)
     return copy
@@ -178,24 +178,24 @@ def _unreadable(where: Path) -> StoreError:
     return StoreError(f"nothing of {where} can be read: it is not a SQLite file, or its head is lost")
 
 
-def _give_schema(copy: Path, fresh: Path) -> None:
+def _give_schema(copy: Path, new_path: Path) -> None:
     """Write the schema's pages of a new store over those of a copy: tables are made in one order, so they begin there.
 
     The first page is the head and the root of the schema's tree, whose children it names. Where an older version made
     the file its tables may begin elsewhere; what is read there then is refused by its checksums.
     """
-    sound = fresh.read_bytes()
-    first = bytearray(sound[:_PAGE_BYTES])
+    sound = new_path.read_bytes()
+    first_page = bytearray(sound[:_PAGE_BYTES])
     children = []
-    if first[_HEAD_BYTES] == _INTERIOR:
-        cells = int.from_bytes(first[103:105], "big")
-        starts = [int.from_bytes(first[112 + 2 * n : 114 + 2 * n], "big") for n in range(cells)]
-        children = [int.from_bytes(first[start : start + 4], "big") for start in (*starts, 108)]
+    if first_page[_HEAD_BYTES] == _INTERIOR:
+        cells = int.from_bytes(first_page[103:105], "big")
+        starts = [int.from_bytes(first_page[112 + 2 * n : 114 + 2 * n], "big") for n in range(cells)]
+        children = [int.from_bytes(first_page[start : start + 4], "big") for start in (*starts, 108)]
     pages = max(copy.stat().st_size // _PAGE_BYTES, *children, 1)
-    first[28:40] = pages.to_bytes(4, "big") + bytes(8)  # pages, and none that is free
-    first[92:96] = first[24:28]  # the number of pages counts only where these are equal
+    first_page[28:40] = pages.to_bytes(4, "big") + bytes(8)  # pages, and none that is free
+    first_page[92:96] = first_page[24:28]  # the number of pages counts only where these are equal
     with copy.open("r+b") as file:
-        file.write(first)
+        file.write(first_page)
         for page in children:
             file.seek((page - 1) * _PAGE_BYTES)
             file.write(sound[(page - 1) * _PAGE_BYTES : page * _PAGE_BYTES])
@@ -244,9 +244,11 @@ def _blank_altered_samples(new: sqlite3.Connection) -> None:
 
     unpacker = Unpacker(dictionary)
     altered = []
-    for num, known, ident, group, cluster, body in new.execute("SELECT num, hash, id, grp, cluster, body FROM sample"):
+    for num, stored_hash, ident, group, cluster, body in new.execute(
+        "SELECT num, hash, id, grp, cluster, body FROM sample"
+    ):
         try:
-            sound = sample_hash(ident, group, cluster, unpacker.unpack(body)) == known
+            sound = sample_hash(ident, group, cluster, unpacker.unpack(body)) == stored_hash
         except StoreError:
             sound = False
         if not sound:
@@ -256,11 +258,13 @@ def _blank_altered_samples(new: sqlite3.Connection) -> None:
 
 def _insert_placeholders(new: sqlite3.Connection, salvaged: Salvaged) -> None:
     """Replace lost rows that other rows refer to."""
-    lost = new.execute("SELECT DISTINCT name FROM score WHERE name NOT IN (SELECT num FROM word)").fetchall()
-    salvaged.lost_names = {name for (name,) in lost}
-    new.executemany("INSERT INTO word (num, text) VALUES (?, ?)", [(name, f"score {name}") for (name,) in lost])
-    gone = new.execute("SELECT DISTINCT sample FROM record WHERE sample NOT IN (SELECT num FROM sample)").fetchall()
-    rows = [(num, num, f"(sample number {num})", "", "", b"") for (num,) in gone]
+    lost_words = new.execute("SELECT DISTINCT name FROM score WHERE name NOT IN (SELECT num FROM word)").fetchall()
+    salvaged.lost_names = {name for (name,) in lost_words}
+    new.executemany("INSERT INTO word (num, text) VALUES (?, ?)", [(name, f"score {name}") for (name,) in lost_words])
+    lost_samples = new.execute(
+        "SELECT DISTINCT sample FROM record WHERE sample NOT IN (SELECT num FROM sample)"
+    ).fetchall()
+    rows = [(num, num, f"(sample number {num})", "", "", b"") for (num,) in lost_samples]
     new.executemany("INSERT OR IGNORE INTO sample (num, hash, id, grp, cluster, body) VALUES (?, ?, ?, ?, ?, ?)", rows)
     manifest = json.dumps(
         {"stages": ["target", *(f"stage {n}" for n in range(1, MOST_STAGES + 1))], "tags": {}, "scores": []}
@@ -291,9 +295,9 @@ def _is_manifest(text: str) -> bool:
 
 
 def _with_damage(record: Record, missing: list[str], run: str) -> Record:
-    known = record.failure.message if record.failure and record.failure.kind == DAMAGED else ""
+    damage = record.failure.message if record.failure and record.failure.kind == DAMAGED else ""
     repeat = f", repeat {record.repeat}" if record.repeat else ""
-    head = f"{known};" if known else f"run {run}, sample {record.sample.id}{repeat}:"
+    head = f"{damage};" if damage else f"run {run}, sample {record.sample.id}{repeat}:"
     return replace(record, failure=Failure("store", DAMAGED, f"{head} {'; '.join(missing)}"))
 
 
@@ -305,7 +309,7 @@ class RowWalk:
         table: one whose primary key is made of whole numbers.
 
     Attributes:
-        gaps: between which keys rows may be missing, once `rows` has come to its end.
+        gaps: in which rows may be missing; complete once `rows` has come to its end.
     """
 
     def __init__(self, connection: sqlite3.Connection, table: schema.StoredTable) -> None:
@@ -355,9 +359,9 @@ class RowWalk:
 
     def _between(self, after: Key, before: Key) -> Iterator[Row]:
         """Rows between two keys that are known, by halving what lies between."""
-        left = deque([(after, before)])
-        while left:
-            low, high = left.popleft()
+        intervals = deque([(after, before)])
+        while intervals:
+            low, high = intervals.popleft()
             middle = _middle(low, high)
             if middle is None or self._probes >= _MOST_PROBES:
                 self.gaps.append(Gap(low, high))
@@ -373,14 +377,14 @@ class RowWalk:
                 yield row
             done_down = self._reached_end()
             if not done_down:
-                left.append((low, down or middle))
+                intervals.append((low, down or middle))
             if not done_up:
-                left.append((up or middle, high))
+                intervals.append((up or middle, high))
 
     def _pass(
         self, order: Literal["ASC", "DESC"], after: Key | None, before: Key | None, *, included: bool = False
     ) -> Iterator[tuple[Key, Row]]:
-        """(key, row) between two keys in one order, up to what cannot be read; `_ended` says whether that was all."""
+        """(key, row) between two keys in one order, up to an unreadable page; `_ended` is whether there was none."""
         self._ended = False
         names = ", ".join(f'"{name}"' for name in self._keys)
         marks = ", ".join("?" * len(self._keys))
@@ -406,11 +410,11 @@ class RowWalk:
         self._ended = True
 
     def _reached_end(self) -> bool:
-        """Whether the last pass came to its end; a method, as a checker of types knows no change by a generator."""
+        """Whether the last pass came to its end; a method, as mypy does not see that a generator changes `_ended`."""
         return self._ended
 
     def _narrow(self, stored: Sequence[Any]) -> None:
-        """A row that is not what was written is a gap of its own, where its key can be read."""
+        """Narrow the last gap to one row that is damaged, where its key can be read."""
         key = tuple(stored[index] for index in self._key_columns)
         if all(type(part) is int for part in key):
             self.gaps[-1] = Gap(key, key)
@@ -442,11 +446,11 @@ def _middle(low: Key, high: Key) -> Key | None:
     >>> _middle((1, 5, 0), (1, 9, 0)), _middle((1, 5, 0), (2, 3, 0)), _middle((1, 5), (1, 6))
     ((1, 7, 0), (2, 0, 0), None)
     """
-    for index, (first, second) in enumerate(zip(low, high, strict=True)):
-        if second - first > 1 or (second - first == 1 and index < len(low) - 1):
-            middle = (*low[:index], first + (second - first + 1) // 2, *(0,) * (len(low) - index - 1))
+    for index, (low_part, high_part) in enumerate(zip(low, high, strict=True)):
+        if high_part - low_part > 1 or (high_part - low_part == 1 and index < len(low) - 1):
+            middle = (*low[:index], low_part + (high_part - low_part + 1) // 2, *(0,) * (len(low) - index - 1))
             return middle if low < middle < high else None
-        if second != first:
+        if high_part != low_part:
             break
     return None
 

@@ -1,4 +1,4 @@
-"""The tables of a store, as the newest version creates them; `migrations` says how they came about.
+"""The tables of a store, as the newest version creates them; `migrations` adds them to older stores.
 
 Numbers that summaries need are columns apart from the bodies, so that a list of runs or a table of rates unpacks no
 body. Bodies are JSON, compressed against a shared dictionary where that helps (see `codec`).
@@ -90,7 +90,7 @@ class StoredTable:
     Args:
         name: in the database.
         columns: in order.
-        index: beside that of the key.
+        index: in addition to that of the key.
         without_rowid: SQLite keeps the rows in the order of the key.
     """
 
@@ -114,7 +114,7 @@ class StoredTable:
         keys = ", ".join(column.name for column in self.columns if column.key)
         unique = [f"UNIQUE ({column.name})" for column in self.columns if column.unique]
         parts = [*(column.definition(dialect) for column in self.columns), f"PRIMARY KEY ({keys})", *unique]
-        # To the letter as ever: SQLite keeps the text, whose length decides on which page the next table begins, and
+        # This text must never change: SQLite stores it, its length decides on which page the next table begins, and
         # `salvage` reads a file without its first page by the pages of a new store.
         listed = ", \n\t".join(parts)
         rowid = "\n WITHOUT ROWID\n\n" if self.without_rowid and dialect == "sqlite" else ""

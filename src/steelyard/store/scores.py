@@ -1,6 +1,6 @@
-"""Scores of a run, read row by row without opening what need not be opened; columns are in `columns`.
+"""Scores of a run, read row by row, opening only the bodies that are needed; columns are in `columns`.
 
-Below the rows stands what a summary has next to its means and counts from the details of scores or from metadata.
+After the rows come the parts of a summary that are read from details of scores or from metadata.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 _KEYS: Final = re.compile(rb'"(letters|wanted|original|confidence|kind)":"([^"\\]*)"|"(options)":([0-9]+)', re.ASCII)
 _ESCAPED: Final = re.compile(rb'"(?:letters|wanted|original|confidence|kind)":"[^"\\]*\\')
 DAMAGED_DETAIL: Final = Answered(kind="damaged")
-"""In place of what a scorer kept, where the body cannot be read: its outcome and value stand outside of the body."""
+"""In place of what a scorer kept, where the body cannot be read; outcome and value are not in the body."""
 _PLACE: Final = "CAST(no AS BIGINT) * 1048576 + repeat"
 """Orders records by place."""
 _MOST_KEPT: Final = 20_000
-"""Different bodies that are remembered."""
+"""Different bodies that are cached."""
 
 
 class AnsweredReader:
-    """Reads letters and key from score bodies; equal bodies are parsed once, as summaries need them of every reply.
+    """Reads letters and key from score bodies, which summaries need for every reply.
 
-    Equal packed bodies are read once, and what they say is numbered: most say one of a few things.
+    Equal packed bodies are parsed once, and the distinct results are numbered: there are few of them.
     """
 
     __slots__ = ("_answers", "_bodies", "_numbers", "_unpacker")
@@ -63,7 +63,7 @@ class AnsweredReader:
     def number(self, body: bytes | None) -> int:
         """The number of the letters and the key in the body of a score.
 
-        Of `NOT_KEPT` where it has none, and of `DAMAGED_DETAIL` where it cannot be read.
+        It is that of `NOT_KEPT` where the body has none, and of `DAMAGED_DETAIL` where it cannot be read.
         """
         number = self._bodies.get(body)
         if number is None:
@@ -77,8 +77,8 @@ class AnsweredReader:
 
     def numbers(self, bodies: Sequence[bytes | None]) -> list[int]:
         """The same of several."""
-        known = list(map(self._bodies.get, bodies))
-        return [self.number(body) if number is None else number for body, number in zip(bodies, known, strict=True)]
+        cached = list(map(self._bodies.get, bodies))
+        return [self.number(body) if number is None else number for body, number in zip(bodies, cached, strict=True)]
 
     def read(self, body: bytes | memoryview) -> Answered:
         """The letters and the key in the body of a score; `DAMAGED_DETAIL` where it cannot be read."""
@@ -162,7 +162,7 @@ def scored_names(connection: Connection, run: ReadableRun) -> list[str]:
 def examined_rows(
     connection: Connection, run: ReadableRun, used: Container[int] | None, exams: Sequence[str]
 ) -> Iterator[tuple[ScoreRow, Answered | None]]:
-    """The same rows, each of an exam score with what its scorer kept of letters and key; None beside any other."""
+    """The same rows, those of exam scores with the letters and key that their scorer kept, others with None."""
     numbers = [number for number, name in words_of(connection).items() if name in exams]
     bodies = "CASE WHEN score.name IN :exams THEN score.body END"
     reader = AnsweredReader(unpacker_of(connection))
@@ -196,7 +196,7 @@ def judged_rows(
     """The rows of one score with their detail, in order of samples and repeats.
 
     A record that lacks it is an `error` where it failed, and is left out where it did not; one whose detail is damaged
-    is an `error` too, as nothing says which answer was preferred.
+    is an `error` too, as it is not known which answer was preferred.
     """
     unpack = unpacker_of(connection).unpack
     for row in _of_score(connection, run, score):
@@ -217,8 +217,8 @@ def placed_verdicts(connection: Connection, run: ReadableRun, score: str) -> Ite
 
     rows = _of_score(connection, run, score, "score.outcome, score.passed")
     for no, _, failed, ident, group, _, outcome, passed in rows.tuples():
-        named = None if outcome is None else OUTCOMES[outcome]
-        yield PlacedVerdict(no, ident, group, failed != 0, named, None if passed is None else passed != 0)
+        outcome_name = None if outcome is None else OUTCOMES[outcome]
+        yield PlacedVerdict(no, ident, group, failed != 0, outcome_name, None if passed is None else passed != 0)
 
 
 def placed_values(connection: Connection, run: ReadableRun, score: str) -> Iterator[PlacedValue]:
@@ -261,8 +261,8 @@ def counted_texts(
 ) -> dict[str, int]:
     """How many records have each text at `key` in the detail of such a score; most frequent first.
 
-    A score without one counts under its outcome, a damaged one as "damaged"; scores of one record that say the same
-    count once. Those that read the same reply by another tool's rule do not count.
+    A score without a text counts under its outcome, a damaged one as "damaged"; scores of one record with the same text
+    count once. Scores that read the same reply by another tool's rule do not count.
     """
     query = "SELECT no, repeat, body, outcome FROM score WHERE run = :run AND layer = :layer"
     values: dict[str, Any] = {"run": run.num, "layer": run.scoring_version}
@@ -323,7 +323,7 @@ def _rows(rows: Iterable[Any], names: Mapping[int, str], expected: Sequence[str]
     """Score rows with the last column, and for each failed record an error row per score that it lacks."""
     current: tuple[int, int] | None = None
     missing: list[ScoreRow] = []
-    for no, repeat, failed, ident, group, cluster, name, outcome, value, last in rows:
+    for no, repeat, failed, ident, group, cluster, name, outcome, value, extra in rows:
         if (no, repeat) != current:
             yield from ((lacked, None) for lacked in missing)
             current = (no, repeat)
@@ -331,15 +331,15 @@ def _rows(rows: Iterable[Any], names: Mapping[int, str], expected: Sequence[str]
             missing = [ScoreRow(ident, group, cluster, repeat, lacked, "error", None) for lacked in lacking]
         if name is not None:
             missing = [row for row in missing if row.name not in {names[name], ""}]
-            yield ScoreRow(ident, group, cluster, repeat, names[name], OUTCOMES[outcome], value), last
+            yield ScoreRow(ident, group, cluster, repeat, names[name], OUTCOMES[outcome], value), extra
     yield from ((lacked, None) for lacked in missing)
 
 
 def changed_verdicts(connection: Connection, run: int, versions: tuple[int, int]) -> dict[str, int]:
     """Score -> number of records whose result differs between two scoring versions.
 
-    A mean can stay the same while verdicts move both ways, so it is the records that are counted. A score that one of
-    the versions does not have is changed wherever the other has it.
+    A mean can stay the same while verdicts change in both directions, so records are counted. A score that one of the
+    versions does not have is changed wherever the other has it.
 
     Args:
         connection: to the store.
@@ -362,7 +362,7 @@ def _asks_repeatedly(scorers: Any) -> bool:
 
 
 def consistency(connection: Connection, run: int, version: int, *, scorers: Any) -> dict[str, Consistency]:
-    """Score -> how far its judge agreed with itself; damaged scores are left out.
+    """Score -> how consistently its judge repeated its verdicts; damaged scores are left out.
 
     Args:
         connection: of the store.
@@ -451,7 +451,7 @@ def _metadata(connection: Connection, run: int, keys: Sequence[str]) -> dict[str
 def not_compared(
     connection: Connection, run: ReadableRun, used: Container[int] | None, scores: Sequence[ScoreSummary]
 ) -> dict[str, int]:
-    """Per score the records whose results were too large to be compared, or took too long; see `matched`."""
+    """Score -> records whose results were too large to be compared, or took too long; arguments as for `matched`."""
     counts = {
         score.name: counted_texts(connection, run, used, key="label", outcome="not_applicable", name=score.name).get(
             NOT_COMPARED, 0
@@ -470,5 +470,5 @@ def turn_summaries(run: JudgingRun) -> tuple[TurnSummary, ...]:
     from steelyard.analysis.turns import turn_summary  # few runs are of conversations
 
     intervals = Intervals.of(run.manifest)
-    found = (turn_summary(run.judged_rows(name), info, intervals) for name, info in infos.items())
-    return tuple(summary for summary in found if summary is not None)
+    summaries = (turn_summary(run.judged_rows(name), info, intervals) for name, info in infos.items())
+    return tuple(summary for summary in summaries if summary is not None)

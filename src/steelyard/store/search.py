@@ -1,4 +1,4 @@
-"""Full-text search in the records of a run, by an index beside the store that is made on the first search.
+"""Full-text search in the records of a run, by an index next to the store that the first search makes.
 
 The index of a SQLite store is a file of its own, `NAME-search`: it can be deleted at any time, and the next search
 makes it again. Each run has a table of its own in it, which goes when the run is deleted; `server_search` is the same
@@ -26,7 +26,7 @@ from steelyard.store.search_text import has_terms, search_terms
 
 _SUFFIX: Final = "-search"
 _VERSION: Final = 1
-"""Of the index: a file of another one is made again."""
+"""Version of the index: a file of another version is made again."""
 _MOST_SCANNED: Final = 20_000
 """Records that a search without an index goes through, some seconds of CPU."""
 FIRST_SCANNED: Final = 2_000
@@ -86,7 +86,7 @@ def search_run(run: PagedRun, text: str | FoundPlaces, *, index: Path | None = N
 
 
 def scan_run(run: PagedRun, text: str) -> FoundPlaces:
-    """The same without an index, in the first 20,000 records.
+    """Search without an index, in the first 20,000 records.
 
     Args:
         run: as for `search_run`.
@@ -96,7 +96,7 @@ def scan_run(run: PagedRun, text: str) -> FoundPlaces:
 
 
 def search_first(run: PagedRun, text: str) -> FoundPlaces:
-    """What of a search the first records have, for a page that is shown while the index is being made.
+    """Search the first 2,000 records, for a page that is shown while the index is being made.
 
     Args:
         run: as for `search_run`.
@@ -110,7 +110,7 @@ def search_first(run: PagedRun, text: str) -> FoundPlaces:
 
 
 def is_indexed(run: PagedRun, index: Path | None = None) -> bool:
-    """Whether a search of a finished run finds its index made; nothing is written.
+    """Whether the index of a finished run exists; nothing is written.
 
     Args:
         run: as for `search_run`.
@@ -128,12 +128,12 @@ def is_indexed(run: PagedRun, index: Path | None = None) -> bool:
 
 
 def make_index(run: PagedRun, index: Path | None = None, *, stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Make the index of a finished run, so that no search has to; whether it is there now.
+    """Make the index of a finished run, so that no search has to; returns whether it exists now.
 
     Args:
         run: as for `search_run`.
         index: likewise.
-        stopped: asked after some hundred records each; where it is true, nothing is made.
+        stopped: called after every few hundred records; where it returns true, the index is not made.
     """
     if isinstance(run.store.path, Path):
         suppressed = contextlib.suppress(sqlite3.Error, OSError, _StoppedError)
@@ -160,7 +160,7 @@ def _places_among(run: PagedRun, terms: tuple[str, ...], most: int) -> array[int
 
 
 def drop_from_index(where: Path, runs: Iterable[str]) -> None:
-    """Delete what the index of a store holds of some runs, by their ids.
+    """Delete the tables of some runs from the index of a store, by the runs' ids.
 
     Raises:
         StoreError: it cannot be written; the file can be deleted instead.
@@ -232,8 +232,8 @@ class _SearchFile:
         table = _table_of(self._connection, run) or self._fill(run, lambda: False)
         # What was typed is in quotation marks, so that no letter of it is taken for FTS5's own syntax.
         match = " AND ".join(f'"{term[:-1]}"*' if term.endswith("*") else f'"{term}"' for term in terms)
-        place = f"rowid / {PLACE_STEP} AS no, rowid % {PLACE_STEP} AS repeat"
-        rows = f"SELECT {place} FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
+        columns = f"rowid / {PLACE_STEP} AS no, rowid % {PLACE_STEP} AS repeat"
+        rows = f"SELECT {columns} FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
         packed = self._connection.execute(f"SELECT {packed_pairs('no', 'repeat')} FROM ({rows})", (match,))
         places = unpacked_pairs(packed.fetchone()[0])
         return place_numbers(self._connection.execute(rows, (match,))) if places is None else places
@@ -256,9 +256,9 @@ class _SearchFile:
 
     def _fill(self, run: PagedRun, stopped: Callable[[], bool]) -> str:
         with self._writing():
-            if known := _table_of(self._connection, run):  # another process was first
-                return known
-            # Of an earlier scoring version, whose reasons are not shown any more.
+            if existing := _table_of(self._connection, run):  # another process was first
+                return existing
+            # Tables of an earlier scoring version, whose reasons are not shown any more.
             self._drop(self._connection.execute("SELECT name FROM indexed WHERE run = ?", (run.id,)).fetchall())
             self._connection.execute("DELETE FROM indexed WHERE run = ?", (run.id,))
             (number,) = self._connection.execute("SELECT COALESCE(MAX(rowid), 0) + 1 FROM indexed").fetchone()

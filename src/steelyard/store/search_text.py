@@ -21,7 +21,7 @@ _RUN: Final = re.compile(rf"([{_UNSPACED}]+)|([^\W{_UNSPACED}]+)")
 _ASCII_WORD: Final = re.compile(r"\w+", re.ASCII)
 _TERM: Final = re.compile(r'"([^"]*)"?|(\S+)')
 MOST_CHARACTERS: Final = 100_000
-"""Of one record; what stands behind them is not found."""
+"""Characters of one record that are indexed; text after them is not found."""
 _MOST_ASKED: Final = 1_000
 
 
@@ -50,7 +50,7 @@ def words_of_parts(parts: list[Any]) -> str:
 
 
 def _collect_texts(value: Any, texts: list[str]) -> None:
-    """Add the texts in a value of any shape, in order; names of keys are none."""
+    """Add the texts in a value of any shape, in order, without the names of keys."""
     # Not a generator: one for each level of each record took a third of the time of building an index.
     if isinstance(value, str):
         texts.append(value)
@@ -78,7 +78,7 @@ def words(text: str) -> str:
 
 
 def _cut(text: str, *, at_end: bool) -> Iterator[str]:
-    """The words; the last character of a run without blanks stands alone too, but at the end of a search."""
+    """The words; the last character of a run without blanks is a word too, except at the end of a search."""
     runs = list(_RUN.finditer(unicodedata.normalize("NFKC", text).casefold()))
     for run in runs:
         unspaced = run[1]
@@ -91,7 +91,7 @@ def _cut(text: str, *, at_end: bool) -> Iterator[str]:
 
 
 def search_terms(text: str) -> tuple[str, ...]:
-    """The lines of words that a record must have; what stands in quotation marks, or in one word, is one of them.
+    """The lines of words that a record must have, one for each word or text in quotation marks.
 
     A single character of a language without blanks ends with `*`: it may be the first of a pair.
 
@@ -109,16 +109,16 @@ def search_terms(text: str) -> tuple[str, ...]:
     terms = (
         " ".join(_cut(match[1] if match[1] is not None else match[2], at_end=False)) for match in _TERM.finditer(text)
     )
-    found = tuple(dict.fromkeys(f"{term}*" if _is_open(term) else term for term in terms if term))
-    if not found:
+    unique = tuple(dict.fromkeys(f"{term}*" if _is_open(term) else term for term in terms if term))
+    if not unique:
         raise ConfigError(f"there is nothing to search for in {text!r}: a search needs a letter or a digit")
-    return found
+    return unique
 
 
 def _is_open(term: str) -> bool:
-    last = term.rpartition(" ")[2]
-    run = _RUN.fullmatch(last)
-    return len(last) == 1 and run is not None and run[1] is not None
+    last_word = term.rpartition(" ")[2]
+    run = _RUN.fullmatch(last_word)
+    return len(last_word) == 1 and run is not None and run[1] is not None
 
 
 def has_terms(line: str, terms: tuple[str, ...]) -> bool:

@@ -1,7 +1,7 @@
 """Search on a PostgreSQL store: a table of words with an index of trigrams, where the extension pg_trgm is there.
 
 The table `search_words` is made by the first search in the store's schema, and may be dropped at any time. It holds a
-line of words per record, and a row at place -1 that says of which scores and how many records a run's lines are.
+line of words per record, and a row at place -1 with the scoring version and the number of records of a run's lines.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def found_on_server(run: PagedRun, terms: tuple[str, ...]) -> array[int] | None:
 
 
 def make_index_on_server(run: PagedRun) -> bool:
-    """Make the index of a finished run where there is none; whether it is there now.
+    """Make the index of a finished run where there is none; returns whether it exists now.
 
     Args:
         run: in a PostgreSQL store.
@@ -88,13 +88,13 @@ def _mark_of(run: PagedRun) -> str:
 def _matching(connection: Connection, run: PagedRun, terms: tuple[str, ...]) -> array[int]:
     values = {f"term_{at}": _pattern(term) for at, term in enumerate(terms)}
     likes = " AND ".join(f"words LIKE :{name}" for name in values)
-    place = f"CAST(place / {PLACE_STEP} AS INTEGER) AS no, CAST(place % {PLACE_STEP} AS INTEGER) AS repeat"
-    query = f"SELECT {place} FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes} ORDER BY place"
+    columns = f"CAST(place / {PLACE_STEP} AS INTEGER) AS no, CAST(place % {PLACE_STEP} AS INTEGER) AS repeat"
+    query = f"SELECT {columns} FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes} ORDER BY place"
     return read_places(connection, query, {"run": run.num, **values})
 
 
 def _pattern(term: str) -> str:
-    r"""What a line of words is like that has a term.
+    r"""The LIKE pattern of lines of words that have a term.
 
     >>> _pattern("snake_case"), _pattern("乾*")
     ('% snake\\_case %', '% 乾%')

@@ -97,10 +97,10 @@ def _settings(query: str) -> dict[str, str]:
     Raises:
         ValueError: another setting is given twice.
     """
-    given = parse_qsl(query)
-    settings = dict(given)
-    hosts = [value for key, value in given if key == "host"]
-    if len(settings) + max(0, len(hosts) - 1) != len(given):
+    pairs = parse_qsl(query)
+    settings = dict(pairs)
+    hosts = [value for key, value in pairs if key == "host"]
+    if len(settings) + max(0, len(hosts) - 1) != len(pairs):
         raise ValueError("a setting is given twice")
     if len(hosts) > 1:
         parts = [host.rpartition(":") if ":" in host else (host, "", "") for host in hosts]

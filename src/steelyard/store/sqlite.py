@@ -69,7 +69,7 @@ class SqliteFile:
             raise StoreError(f"{error.filename or self.where} cannot be created: {error.strerror}") from error
 
     def check(self, connection: Connection) -> None:
-        """Accept: the SQLite of every supported Python can do what is needed."""
+        """Do nothing: the SQLite of every supported Python can do what is needed."""
 
     def lock_schema(self, connection: Connection) -> None:
         """Do nothing: a transaction that writes excludes all others."""
@@ -83,7 +83,8 @@ class SqliteFile:
         numbers = count(2)
         while target.exists():
             target = target.with_stem(f"{self.where.stem}.before-upgrade-{next(numbers)}")
-        # Under its name stands a whole copy or none. What a killed process left may be overwritten: we alone write.
+        # Renamed when complete, so that no part of a copy has this name. What a killed process left may be overwritten:
+        # only this process writes.
         partial = target.with_name(f"{target.name}.partial")
         try:
             partial.unlink(missing_ok=True)
@@ -179,8 +180,8 @@ class SqliteConnection:
         writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
         immutable = path.is_file() and not writable and not path.with_name(f"{path.name}-wal").exists()
         # We cannot write it and nobody else has it open (there would be a log beside it), so no locking is needed;
-        # without this SQLite wants to create files beside it. By its plain name SQLite would make an empty file in the
-        # place of one that was moved away under an open store, which a page that is looked at must not do.
+        # without this SQLite wants to create files beside it. Opened by its plain name, a file that was moved away
+        # under an open store would be replaced by an empty one, which viewing a page must not do.
         file = f"file:{'//' if path.is_absolute() else ''}{quote(os.fsencode(path))}"
         database = f"{file}?{'immutable=1' if immutable else 'mode=rw'}"
         try:
@@ -297,9 +298,9 @@ def _expanded(statement: str, names: Sequence[str], values: Values) -> tuple[str
 
 @lru_cache(maxsize=512)
 def _with_lists(statement: str, sizes: tuple[int, ...]) -> str:
-    left = iter(sizes)
+    remaining = iter(sizes)
     return _LIST.sub(
-        lambda match: f"IN ({', '.join(f':{match[1]}_{number}' for number in range(next(left)))})", statement
+        lambda match: f"IN ({', '.join(f':{match[1]}_{number}' for number in range(next(remaining)))})", statement
     )
 
 
@@ -356,10 +357,10 @@ class RunLock:
 def _is_at(path: Path, handle: int) -> bool:
     """Whether the open file is the one that has the name `path` now."""
     try:
-        named, opened = path.stat(), os.fstat(handle)
+        at_path, opened = path.stat(), os.fstat(handle)
     except FileNotFoundError:
         return False
-    return (named.st_dev, named.st_ino) == (opened.st_dev, opened.st_ino)
+    return (at_path.st_dev, at_path.st_ino) == (opened.st_dev, opened.st_ino)
 
 
 def is_locked(store: Path, run: str) -> bool:
@@ -388,17 +389,17 @@ class ReserveFile:
     """
 
     def __init__(self, store: Path) -> None:
-        for left in store.parent.glob(f"{store.name}-reserve-*"):
-            _remove_unlocked(left)
+        for leftover in store.parent.glob(f"{store.name}-reserve-*"):
+            _remove_unlocked(leftover)
         self._path = store.parent / f"{store.name}-reserve-{os.getpid()}-{token_hex(4)}"
         self._handle = -1
         try:
             self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # Noise, since a file system that compresses keeps no space for zeros.
-            rest = memoryview(os.urandom(_RESERVE_BYTES))
-            while rest:
-                rest = rest[os.write(self._handle, rest) :]
+            unwritten = memoryview(os.urandom(_RESERVE_BYTES))
+            while unwritten:
+                unwritten = unwritten[os.write(self._handle, unwritten) :]
         except OSError as error:
             with contextlib.suppress(OSError):
                 self.release()

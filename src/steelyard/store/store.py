@@ -1,4 +1,4 @@
-"""The Store: runs are begun, reopened and found here, by the names that mean them."""
+"""The Store: begins, reopens and finds runs; names of runs, targets and suites are resolved here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from steelyard.store.usage import check_currency, read_spending, set_currency
 from steelyard.types import Score
 
 _ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
-"""No letter or digit that is read as another."""
+"""Without letters and digits that are easily confused."""
 _MOST_LISTED: Final = 12
 _NEWEST_FIRST: Final = "SELECT * FROM run ORDER BY num DESC"
 LATEST: Final = "latest"
@@ -58,7 +58,7 @@ class Store(OpenStore):
         self._seen = SeenKeys()
 
     def begin_evaluation(self, new: Sequence[NewRun]) -> tuple[int, list[RunWriter]]:
-        """Start and lock several runs at once: all or none, even if the process is killed.
+        """Create and lock several runs at once: all or none, even if the process is killed.
 
         Returns:
             The evaluation's number, and a writer per run.
@@ -103,7 +103,7 @@ class Store(OpenStore):
         return Spent(*self.spent(evaluation), money, millis)
 
     def consumption(self, evaluation: int) -> Consumption:
-        """What all runs of an evaluation have spent so far, and how often they had to ask again."""
+        """What all runs of an evaluation have spent so far, and how often they retried."""
         with self.reading() as connection:
             return consumption(connection, evaluation)
 
@@ -114,13 +114,13 @@ class Store(OpenStore):
     def reopen_run(
         self, run: Run, *, manifest: Mapping[str, Any], planned: int, beside_workers: bool = False
     ) -> RunWriter:
-        """Lock an unfinished run to write on.
+        """Lock an unfinished run to continue it.
 
         Args:
             run: which.
             manifest: of this sitting.
             planned: records that there are to be.
-            beside_workers: also where workers of an earlier sitting, whose first process has died, still write it.
+            beside_workers: lock it even while workers of an earlier sitting, whose first process has died, write it.
 
         Raises:
             StoreError: another process writes it.
@@ -150,7 +150,7 @@ class Store(OpenStore):
 
         Args:
             run: the run.
-            scoring: the keys of the manifest that are others for these scores.
+            scoring: the keys of the manifest that differ for these scores.
             scores: (no, repeat, scores) of every record.
         """
         # Before the writer's transaction: an error of a scorer there would end all writing.
@@ -177,13 +177,13 @@ class Store(OpenStore):
         A target's name means its newest run.
 
         Raises:
-            ConfigError: there is no such run, or several are meant: all are listed. A target's name means several
-                where several suites have it.
+            ConfigError: there is no such run, or the name is ambiguous: all matches are listed. A target's name is
+                ambiguous where several suites have it.
         """
         return self.runs_named([name])[0][0]
 
     def runs_named(self, names: Sequence[str], *, unique: bool = False) -> list[tuple[Run, str]]:
-        """The runs that several names mean together, each with a sentence that says which of several was taken.
+        """The runs of several names, each with a sentence that says which of several matches was taken.
 
         Targets' names mean runs that were started together, where there are such, and else the newest run of each.
 
@@ -213,7 +213,7 @@ def new_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class NamedRow:
-    """Find the row of a run by name.
+    """The row of the run that a name means.
 
     Args:
         name: as it was typed.
@@ -261,7 +261,7 @@ def named_together(names: Sequence[str], rows: Sequence[Any], *, unique: bool = 
         of_shared = [row for row in of_name if _suite(row) in shared] if len(shared) == 1 else of_name
         _refuse_unclear(name, of_shared or of_name, unique=unique)
         narrowed.append(of_shared or of_name)
-    # An id says which run is meant and draws no other name to its own evaluation: it may be last week's baseline.
+    # An id means one run only, and does not select the evaluation for the other names: it may be last week's baseline.
     evaluations = [
         {row.evaluation for row in of_name}
         for name, of_name in zip(names, narrowed, strict=True)
@@ -285,10 +285,10 @@ def _candidates(name: str, rows: Sequence[Any]) -> list[Any]:
         raise ConfigError(f"{name!r} is the beginning of several ids:\n{_listed(begins)}\ntype more of one")
     if begins:
         return begins
-    known = {row.id for row in rows} | {row.target for row in rows}
+    names = {row.id for row in rows} | {row.target for row in rows}
     if "/" in name:
-        known |= {_qualified(row) for row in rows}
-    raise ConfigError(f"there is no run {name!r}{did_you_mean(name, known)}" if rows else "the store holds no runs")
+        names |= {_qualified(row) for row in rows}
+    raise ConfigError(f"there is no run {name!r}{did_you_mean(name, names)}" if rows else "the store holds no runs")
 
 
 def _qualified(row: Any) -> str:
@@ -305,7 +305,7 @@ def _shared_suites(candidates: Iterable[Sequence[Any]]) -> set[tuple[str, str]]:
 
 
 def _refuse_unclear(name: str, rows: Sequence[Any], *, unique: bool) -> None:
-    """Refuse a name that runs of several suites have, or of several configurations that give a suite one title."""
+    """Refuse a name that runs of several suites have, or of several configurations with one title of the suite."""
     suites = {_suite(row) for row in rows}
     if len(suites) > 1:
         # A suite of another kind may have the same title, and then only ids tell the runs apart.
@@ -328,7 +328,7 @@ def _refuse_unclear(name: str, rows: Sequence[Any], *, unique: bool) -> None:
 
 
 def _configurations(rows: Sequence[Any]) -> set[str]:
-    """File names of the configurations that runs were started with, as far as they were started with one.
+    """File names of the configurations that runs were started with.
 
     Without their folders: a team has the same configuration at other paths.
     """

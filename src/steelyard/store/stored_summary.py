@@ -1,8 +1,8 @@
 """The summary of a large run, computed once and stored with it (see `computed`).
 
 A summary of 100,000 records takes 0.3 s of CPU from counts and twice that from rows, and every page of the run, every
-list and every comparison begins with one. Of a small run it is computed each time, which looks through its bodies for
-damage as well.
+list and every comparison begins with one. For a small run it is computed each time, which also looks for damage in its
+bodies.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ def read_summary(run: CountedRun) -> RunSummary | None:
     of = ComputedOf(_ABOUT, (run,))
     with run.store.reading() as connection:
         # A label moves no counter of the run, and a summary tells how judges agree with people.
-        plain = None if newest_label(connection, run.num) else read_computed(connection, {_ABOUT: of}).get(_ABOUT)
-    if plain is None:
+        stored = None if newest_label(connection, run.num) else read_computed(connection, {_ABOUT: of}).get(_ABOUT)
+    if stored is None:
         return None
     from steelyard.analysis.summary_json import unpacked_summary  # a tenth of a start, for large runs alone
 
     try:
-        return unpacked_summary(plain)
+        return unpacked_summary(stored)
     except (TypeError, ValueError, LookupError):
         return None  # it is computed
 
 
 def kept_summary(run: CountedRun) -> RunSummary:
-    """The summary of a run as `quick_summary` has it, stored for the next who asks.
+    """The summary of a run as `quick_summary` has it, stored for later readers.
 
     Args:
         run: of a store that may be written.
@@ -64,5 +64,5 @@ def kept_summary(run: CountedRun) -> RunSummary:
 
 
 def _may_be_stored(run: CountedRun) -> bool:
-    """Whether a summary tells of nothing but the run: one of judges tells of labels of the answers that they judge."""
+    """Whether a summary depends on its run alone: for a run of judges it also has labels of the answers they judge."""
     return run.done > FROM_RECORDS and run.kind != JUDGES

@@ -1,4 +1,4 @@
-"""Counts of a run's score rows that are alike, made by the database: what a summary of independent rows needs.
+"""Counts of equal score rows of a run, made by the database: all that a summary of independent rows needs.
 
 A run of 100,000 samples comes as a few hundred counts, in a fraction of the time and memory of its rows.
 """
@@ -17,7 +17,7 @@ from steelyard.store.scores import AnsweredReader
 from steelyard.types import OUTCOMES
 
 MOST_KINDS: Final = 20_000
-"""Different rows of a score up to which they are counted: of more, columns are faster."""
+"""Up to so many different rows are counted: with more, columns are faster."""
 _PLACE: Final = "CAST(r.no AS BIGINT) * 1048576 + r.repeat"
 _DEPENDENT: Final = """SELECT COUNT(*), MAX(r.repeat), MAX(CASE WHEN s.cluster <> '' THEN 1 ELSE 0 END),
     MAX(CASE WHEN s.id LIKE '%@%' THEN 1 ELSE 0 END) FROM record r JOIN sample s ON s.num = r.sample
@@ -41,8 +41,8 @@ def read_tallies(connection: Connection, run: ReadableRun) -> dict[str, list[Sco
         run: whose scores.
 
     Returns:
-        None where counts do not say all: there are repeats, clusters or rotations, hardly any two rows are alike, or
-        it is not known which scores a failed record lacks.
+        None where counts are not enough: there are repeats, clusters or rotations, hardly any two rows are equal, or it
+        is not known which scores a failed record lacks.
     """
     announced = [name for name in run.manifest.get("scores", ()) if name]
     values = {"run": run.num, "layer": run.scoring_version}
@@ -61,18 +61,18 @@ def read_tallies(connection: Connection, run: ReadableRun) -> dict[str, list[Sco
     if len(rows) > MOST_KINDS or any(row[1] not in words or not 0 <= row[2] < len(OUTCOMES) for row in rows):
         return None  # a damaged row is reported where columns are read
     reader = AnsweredReader(unpacker_of(connection))
-    counted = _Counted()
+    tallies = _Counted()
     for group, name, outcome, value, body, of_failed, n, first in rows:
         answered = None
         if name in exams:
             answered = NOT_KEPT if body is None else reader.read(body)
-        counted.add(words[name], ScoreTally(group, OUTCOMES[outcome], value, n, answered), first, of_failed * n)
+        tallies.add(words[name], ScoreTally(group, OUTCOMES[outcome], value, n, answered), first, of_failed * n)
     for name in announced if failed else ():
-        counted.add_failures(name, failed)
-    # Errors of a failed record stand in the order of the scorers, scores in that of their numbers.
+        tallies.add_failures(name, failed)
+    # Errors of a failed record are in the order of the scorers, scores in that of their numbers.
     first_failed = min((first for _, _, first in failed), default=-1)
     numbers = {text: num for num, text in words.items()}
-    return counted.in_order(lambda name, first: announced.index(name) if first == first_failed else numbers[name])
+    return tallies.in_order(lambda name, first: announced.index(name) if first == first_failed else numbers[name])
 
 
 class _Counted:

@@ -44,7 +44,7 @@ OF_STAGE_CACHE: Final = ("cached_tokens",)
 OF_FRAMEWORK: Final = ("records", "in_part", "input_tokens", "output_tokens")
 """Counters of the table `framework_usage`."""
 _ASKS_ITSELF: Final = frozenset({"function", "langchain", "llama_index"})
-"""Targets that are code of others, by their names in a manifest."""
+"""Targets that run code of users or frameworks, by their names in a manifest."""
 
 
 def add_spending(batch: Batch, evaluation: int, money: int, millis: int) -> None:
@@ -98,8 +98,8 @@ def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tupl
         stages: names by number, the target first.
 
     Returns:
-        Nothing where the stages do not add up to the run: an earlier version stored some of its records and counted
-        no stages, and a part would be taken for the whole.
+        Empty where the stages do not add up to the run: an earlier version stored some of its records and counted no
+        stages, and a part would be taken for the whole.
     """
     if not connection.has_table(schema.stage.name):
         return ()
@@ -133,9 +133,9 @@ def _stage_cache(connection: Connection, run: int) -> dict[int, int]:
 
 def _stage_cost(row: Any, name: str, cost: tuple[int, int], currency: str) -> StageCost:
     """The counters of a stage; money only if all its replies have a cost, since a partial sum would mislead."""
-    counted = StageCost(name, *(getattr(row, counter) for counter in OF_STAGE))
+    usage = StageCost(name, *(getattr(row, counter) for counter in OF_STAGE))
     priced, money = cost
-    return replace(counted, money=units(money), currency=currency) if priced and priced == row.calls else counted
+    return replace(usage, money=units(money), currency=currency) if priced and priced == row.calls else usage
 
 
 def reported_counts(output: Output | None, *, through_journal: bool) -> dict[str, int]:
@@ -201,7 +201,7 @@ class RunUsage:
         run: the run's number.
         stages: names of the stages that ask, the target first.
         samples: ids by number.
-        records: what the run's records asked, with the same numbers.
+        records: the run's records with their replies, with the same numbers of samples.
     """
 
     def __init__(
@@ -235,7 +235,7 @@ class RunUsage:
     def reply_keys(self) -> dict[str, frozenset[str]]:
         """Sample id -> the journal's keys of the last reply that the target got in each repeat, in hexadecimal digits.
 
-        Only of samples for which anything was asked.
+        Only for samples for which a model was called.
         """
         import numpy as np
 
@@ -255,11 +255,11 @@ class RunUsage:
 
         owner, keys = self._target_replies()
         # Replies come in the order of their records: the last of a record is followed by another record's.
-        last = np.diff(owner, append=-1) != 0
-        return self._records.sample[owner[last]], keys[last]
+        is_last = np.diff(owner, append=-1) != 0
+        return self._records.sample[owner[is_last]], keys[is_last]
 
     def costs(self, numbers: Array) -> dict[int, SampleCost]:
-        """Sample's number -> what it took; no entry for one of which each repeat failed or lost a reply.
+        """Sample's number -> its cost; no entry for a sample of which each repeat failed or lost a reply.
 
         Args:
             numbers: of the samples that are wanted.
@@ -318,7 +318,7 @@ class RunUsage:
                     yield unpack_sample(row.id, row.grp, row.cluster, unpack(bytes(row.body)))
 
     def _replies(self, keys: Collection[bytes]) -> dict[bytes, Reply]:
-        """Those that are in the journal and can be read."""
+        """Replies by key, those that are in the journal and can be read."""
         replies: dict[bytes, Reply] = {}
         with self._reading() as connection:
             unpack = unpacker_of(connection).unpack
@@ -356,7 +356,7 @@ def _mean(costs: Sequence[SampleCost]) -> SampleCost:
         return costs[0]
     n = len(costs)
     latencies = [cost.latency for cost in costs if cost.latency is not None]
-    first = [cost.ttft for cost in costs if cost.ttft is not None]
+    ttfts = [cost.ttft for cost in costs if cost.ttft is not None]
     return SampleCost(
         sum(cost.seconds for cost in costs) / n,
         sum(latencies) / len(latencies) if latencies else None,
@@ -364,5 +364,5 @@ def _mean(costs: Sequence[SampleCost]) -> SampleCost:
         sum(cost.input_tokens for cost in costs) / n,
         sum(cost.output_tokens for cost in costs) / n,
         any(cost.estimated for cost in costs),
-        sum(first) / len(first) if first else None,
+        sum(ttfts) / len(ttfts) if ttfts else None,
     )

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 _MOST_REMEMBERED: Final = 1000
 _OTHER_TYPES: Final = (ValueError, TypeError, LookupError, struct.error)
-"""What reading a column raises that holds another type than was written: SQLite lets any column hold any."""
+"""Exceptions of reading a column with a value of another type than was written: SQLite columns may hold any type."""
 _HASH_BYTES: Final = 10
-"""Of a reply's key; see `session.journal_key`."""
+"""Length of a reply's key; see `session.journal_key`."""
 _MOST_TWICE: Final = 10
 """Keys that are listed where several replies have the same one."""
 _CHUNK: Final = 500
@@ -62,8 +62,8 @@ class Damage:
     """One problem in a store.
 
     Args:
-        what: says it.
-        run: the run's id; "" where it is of none, or of several.
+        what: the problem, as a sentence.
+        run: the run's id; "" where it concerns none, or several.
         sample: the sample's id; likewise.
         repeat: of the sample.
     """
@@ -91,8 +91,8 @@ class Verification:
 
     Attributes:
         counts: what was checked -> how many.
-        damages: the first thousand things that are wrong.
-        found: how many there are in all.
+        damages: the first thousand problems.
+        found: the number of all problems.
         notes: what could not be checked, and why.
     """
 
@@ -107,14 +107,14 @@ class Verification:
         return not self.found
 
     def add(self, what: str, **location: Any) -> None:
-        """Count something that is wrong."""
+        """Add a problem."""
         self.found += 1
         if len(self.damages) < _MOST_REMEMBERED:
             self.damages.append(Damage(what, **location))
 
     @contextmanager
     def reading(self, what: str) -> Iterator[None]:
-        """Count it as damage where the database itself cannot read on."""
+        """Add a problem where the database itself cannot read on."""
         try:
             yield
         except (DatabaseError, StoreError, *_OTHER_TYPES) as error:
@@ -150,8 +150,8 @@ def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verif
     with result.reading("the tables"), store.reading() as connection:
         _check_tables(store.tables(connection), result)
     if run is None:
-        for what, check in (("samples", _check_samples), ("replies", _check_replies), ("words", _check_words)):
-            with result.reading(what), store.reading() as connection:
+        for name, check in (("samples", _check_samples), ("replies", _check_replies), ("words", _check_words)):
+            with result.reading(name), store.reading() as connection:
                 check(connection, result)
         for table in schema.RUN_TABLES:
             with result.reading(f"table {table.name}"), store.reading() as connection:
@@ -163,17 +163,17 @@ def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verif
     return result
 
 
-def _check_tables(known: set[str], result: Verification) -> None:
+def _check_tables(present: set[str], result: Verification) -> None:
     later = {table.name for table in ADDED_TABLES}
     for table in schema.TABLES:
-        if table.name not in known and table.name not in later:
+        if table.name not in present and table.name not in later:
             result.add(f"table {table.name} is missing")
-    if missing := sorted(later - known):
+    if missing := sorted(later - present):
         result.notes.append(f"an earlier version made this store; it has no table {', '.join(missing)} yet")
 
 
 def _check_samples(connection: Connection, result: Verification) -> None:
-    """Each sample unpacks to what its hash was made of."""
+    """Check that each sample matches its hash."""
     unpack = unpacker_of(connection).unpack
     for row in connection.stream("SELECT * FROM sample ORDER BY num"):
         result.counts["samples"] += 1
@@ -183,11 +183,11 @@ def _check_samples(connection: Connection, result: Verification) -> None:
             result.add(str(error), sample=row.id)
             continue
         if sample_hash(row.id, row.grp, row.cluster, body) != row.hash:
-            result.add("the sample is not what its hash was made of", sample=row.id)
+            result.add("the sample does not match its hash", sample=row.id)
 
 
 def _check_replies(connection: Connection, result: Verification) -> None:
-    """Each reply unpacks to a JSON list, and has a key of ten bytes that no other has."""
+    """Check that each reply unpacks to a JSON list, and has a unique key of ten bytes."""
     unpack = unpacker_of(connection).unpack
     for row in connection.stream("SELECT * FROM reply ORDER BY num"):
         result.counts["replies"] += 1
@@ -204,17 +204,17 @@ def _check_replies(connection: Connection, result: Verification) -> None:
     grouped = f"substr(key, 1, {2 * _HASH_BYTES})"
     twice = f"SELECT {grouped} FROM reply GROUP BY {grouped} HAVING count(*) > 1 LIMIT {_MOST_TWICE}"
     for key in connection.execute(twice).scalars():
-        result.add(f"reply {bytes(key).hex()} is there more than once")
+        result.add(f"reply {bytes(key).hex()} is stored more than once")
 
 
 def _check_words(connection: Connection, result: Verification) -> None:
-    """No name has two numbers, and no dictionary is empty."""
-    seen: dict[str, int] = {}
+    """Check that no name has two numbers, and no dictionary is empty."""
+    numbers: dict[str, int] = {}
     for row in connection.execute("SELECT * FROM word ORDER BY num"):
         result.counts["names"] += 1
-        if row.text in seen:
-            result.add(f"the name {row.text!r} has two numbers, {seen[row.text]} and {row.num}")
-        seen[row.text] = row.num
+        if row.text in numbers:
+            result.add(f"the name {row.text!r} has two numbers, {numbers[row.text]} and {row.num}")
+        numbers[row.text] = row.num
     for row in connection.execute("SELECT * FROM dictionary"):
         result.counts["dictionaries"] += 1
         if not row.data:
@@ -222,7 +222,7 @@ def _check_words(connection: Connection, result: Verification) -> None:
 
 
 def _check_owner(connection: Connection, table: schema.StoredTable, result: Verification) -> None:
-    """Every row belongs to a run that exists."""
+    """Check that every row belongs to a run that exists."""
     if not connection.has_table(table.name):
         return
     rows = f"""SELECT run, count(*) FROM {table.name} WHERE run NOT IN (SELECT num FROM run)
@@ -232,7 +232,7 @@ def _check_owner(connection: Connection, table: schema.StoredTable, result: Veri
 
 
 class RunCheck:
-    """Checks one run, on a connection all of whose reads see one moment.
+    """Checks one run, on a connection that reads one snapshot.
 
     Args:
         connection: to the store.
@@ -266,10 +266,10 @@ class RunCheck:
         self._names = words_of(self._connection)
         self._scoring_versions |= {row["layer"] for row in self._of_run("SELECT layer FROM layer WHERE run = :run")}
         self._check_scoring_versions(row["layer"])
-        last = (-1, 0)
-        while rows := self._chunk(last):
+        last_place = (-1, 0)
+        while rows := self._chunk(last_place):
             self._check_chunk(rows)
-            last = (rows[-1]["no"], rows[-1]["repeat"])
+            last_place = (rows[-1]["no"], rows[-1]["repeat"])
         self._check_counters(row)
         self._check_stages()
         self._check_reported()
@@ -329,8 +329,8 @@ class RunCheck:
             )
             for score in scores.pop((row["no"], row["repeat"]), ()):
                 self._check_score(score, sample_key)
-        for (no, repeat), left in scores.items():
-            self._add(f"place {no}, repeat {repeat} has {len(left)} scores and no record")
+        for (no, repeat), orphans in scores.items():
+            self._add(f"place {no}, repeat {repeat} has {len(orphans)} scores and no record")
 
     def _keys_of(self, row: Mapping[str, Any]) -> list[ReplyKey]:
         packed = bytes(row["replies"] or b"")
@@ -358,7 +358,7 @@ class RunCheck:
             self._add(f"its sample: {error}", *sample_key)
             return
         if sample_hash(row["id"], row["grp"], row["cluster"], body) != row["sample_hash"]:
-            self._add("the sample is not what its hash was made of", *sample_key)
+            self._add("the sample does not match its hash", *sample_key)
 
     def _reply(self, stored: ReplyKey, bodies: Mapping[bytes, Any], sample_key: tuple[str, int]) -> Reply | None:
         if stored.key not in bodies:
@@ -396,7 +396,7 @@ class RunCheck:
             return
         self._reported.update(reported_counts(output, through_journal=through_journal))
         if bool(row["failed"]) != (failure is not None):
-            self._add("it is counted as failed and holds no failure, or the other way round", *sample_key)
+            self._add("it is counted as failed but holds no failure, or the reverse", *sample_key)
 
     def _scores(self, rows: Sequence[Any]) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
         """The scores of these records, and of places between them."""
@@ -432,7 +432,7 @@ class RunCheck:
             self._add(f"it is finished with {row['done']} of {row['planned']} records")
 
     def _may_end_early(self, row: Mapping[str, Any]) -> bool:
-        """Whether a rule decided on the run, or on another one of its evaluation for which it answered."""
+        """Whether a stopping rule decided on the run, or may have on another run of its evaluation."""
         if self._has(schema.stopping) and list(self._of_run("SELECT run FROM stopping WHERE run = :run")):
             return True
         with suppress(ValueError, KeyError, TypeError, AttributeError):  # a manifest that is damaged
@@ -469,18 +469,18 @@ class RunCheck:
         stored = read_checksums(self._connection, self._run)
         for part, digest in stored.items():
             if part != HEAD and digest != self._checksums.get(part, 0):
-                what = "its records or scores" if part == ROWS else f"the scores of scoring version {part}"
-                self._add(f"its checksum is wrong: {what} are not those that were stored")
+                rows = "its records or scores" if part == ROWS else f"the scores of scoring version {part}"
+                self._add(f"its checksum is wrong: {rows} are not those that were stored")
 
     def _check_remarks(self) -> None:
-        """What was written about the run later: labels belong to its samples, and the stopping decision is JSON."""
-        known = {ident for ident, _ in self._samples}
+        """Check what was written about the run later: labels are of its samples, and the stopping decision is JSON."""
+        sample_ids = {ident for ident, _ in self._samples}
         if self._has(schema.label):
             for row in self._of_run("SELECT * FROM label WHERE run = :run"):
                 self._result.counts["labels"] += 1
-                if row["sample"] not in known:
+                if row["sample"] not in sample_ids:
                     self._add(
-                        f"label {row['name']!r} is of a sample that the run has not", row["sample"], row["repeat"]
+                        f"label {row['name']!r} is of a sample that the run does not have", row["sample"], row["repeat"]
                     )
                 self._parse(row["value"].encode("utf-8", "surrogatepass"), f"label {row['name']!r}", row["sample"])
         if self._has(schema.stopping):

@@ -1,6 +1,6 @@
-"""The tables that runs with workers have beside the store's own: made with the first such run, emptied behind each.
+"""Further tables of runs with workers: created with the first such run, and emptied after each.
 
-They are in PostgreSQL alone: leases need row locks that are passed over.
+They are in PostgreSQL alone: leases need `SKIP LOCKED`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TABLES: Final = (lease, planned_sample, worker, claim, put_off, part, pace, sen
 
 
 def create_worker_tables(store: OpenStore) -> None:
-    """Create the tables of leases where they are missing; of a PostgreSQL store."""
+    """Create the tables for workers where they are missing, in a PostgreSQL store."""
 
     def create(batch: Batch) -> None:
         batch.connection.execute("SELECT pg_advisory_xact_lock(hashtext('steelyard leases ' || current_schema()))")

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     import asyncio  # commands that only read are spared it
 
 _LATER_S: Final = 0.02
-"""How long records wait for company: their replies are in the journal already, and a record costs seven statements
-however many there are."""
+"""How long records wait for others to share a transaction: their replies are in the journal already, and a transaction
+takes seven statements whatever the number of records."""
 _LATER_MOST: Final = 100
 _MOST: Final = 2000
 """Operations in one transaction at most, so that it stays short."""
 _RETRIES: Final = 5
-"""Times that a transaction is done again which lost against another process's: one of two always gets through."""
+"""Repeats of a transaction that failed because of another process's: one of two always succeeds."""
 _WATCH_S: Final = 0.2
-"""How often an idle connection to a server is looked at, and a lost one is tried again."""
+"""Seconds between checks of an idle connection to a server, and between attempts to restore a lost one."""
 _RECONNECT_S: Final = 30.0
 """How long a server may take to come back for the replies that are on their way."""
 _APART_S: Final = 0.002
@@ -82,10 +82,10 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """How long operations wait for company.
+    """How long operations wait, so that several share a transaction.
 
     Args:
-        later_s: records, whose replies are in the journal already.
+        later_s: wait of records, whose replies are in the journal already.
         apart_s: between the beginnings of two transactions.
     """
 
@@ -94,9 +94,9 @@ class Gathering:
 
     @classmethod
     def of_processes(cls, n: int) -> Gathering:
-        """That of one of `n` processes that write to one store: all together begin no more transactions than one.
+        """The waits of one of `n` processes that write to one store, so that all begin no more transactions than one.
 
-        A reply still waits less than 10 ms, of the 50 ms after which it is kept at a kill.
+        A reply still waits less than 10 ms; the promise is that after 50 ms it survives a kill.
 
         >>> [round(Gathering.of_processes(n).apart_s, 3) for n in (1, 2, 64)]
         [0.002, 0.004, 0.01]
@@ -111,7 +111,7 @@ class Operation(Protocol):
         rank: types are done in this order within a batch.
         writes: whether it changes the store.
         urgent: whether it is done at once; else within 20 ms, and before anything of a higher rank.
-        outlives: whether it is done after the connection was lost too: it is about the journal, which all runs share,
+        outlives: whether it is done even after the connection was lost: it is about the journal, which all runs share,
             and needs no lock of a run.
         ticket: who waits for it; None where nobody does.
     """
@@ -159,7 +159,7 @@ class Writer:
         reserve: space to give back when the disk is full; None where there is no disk of ours.
 
     Attributes:
-        gathering: how long operations wait for company.
+        gathering: how long operations wait for others.
         alone: the journal was empty when this process opened it and no other process has written since, so it holds
             nothing but what this process put there.
     """
@@ -239,7 +239,7 @@ class Writer:
             if not self._later:
                 self._later_since = time.monotonic()
             self._later.append(operation)
-            # The first one wakes the thread, so that it waits so long and not for ever; the hundredth makes them due.
+            # The first one wakes the thread, so that it waits with a timeout; the hundredth makes them due.
             if 1 < len(self._later) < _LATER_MOST:
                 return
         if not self._wake.is_set():  # 0.1 µs; setting it takes a lock, 2.5 µs
@@ -282,13 +282,13 @@ class Writer:
                 self._wake.set()
             elif self._closing and not self._later:
                 break
-        # What was handed over between the last look and now: a ticket that nobody answers would hang its holder.
+        # Operations that arrived between the last look and now: a ticket that nobody answers would hang its holder.
         self._error = self._error or StoreError("the store is closed")
-        _wake_waiting([(left.ticket, None, self._error) for left in (*self._queue, *self._later)])
+        _wake_waiting([(operation.ticket, None, self._error) for operation in (*self._queue, *self._later)])
         self._let_go()
 
     def _gather(self) -> None:
-        """Wait for company where the last transaction has just begun: what is taken together shares one."""
+        """Wait a little where the last transaction has just begun, so that more operations share the next one."""
         wait_s = self._begun + self.gathering.apart_s - time.monotonic()
         if wait_s > 0 and self._queue and not self._closing:
             time.sleep(wait_s)
@@ -329,9 +329,9 @@ class Writer:
         return [(operation.ticket, None, self._error) for operation in operations]
 
     def _do_once_more(self, operations: Sequence[Operation], error: DatabaseError) -> list[_Result]:
-        """Repeat a failed batch: if it lost against another process, over a new connection, or with the reserve freed.
+        """Repeat a failed batch: after a conflict with others, over a new connection, or with the reserve freed.
 
-        In the last two cases, and where none of them helps, nothing more is sent.
+        In the last two cases, and where none of them helps, no more calls are sent.
         """
         for _ in range(_RETRIES):
             if not self._backend.is_transient(error):
