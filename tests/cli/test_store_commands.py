@@ -44,7 +44,7 @@ def test_a_damaged_store_is_told_place_by_place_up_to_twenty_and_exits_with_4(ty
     assert code == 4
     assert "DAMAGED" in out
     assert "and 70 more" in out
-    assert out.count("is not what its hash was made of") == 20
+    assert out.count("does not match its hash") == 20
     code, out, _ = typed("verify", "--json")
     found = json.loads(out)
     assert (code, found["sound"], found["found"]) == (4, False, 90)
