@@ -40,7 +40,7 @@ def change_grants(store: OpenStore, plan: str, granted: Mapping[int, Collection[
 
     Args:
         store: a PostgreSQL store.
-        plan: names the sitting.
+        plan: identifies the execution.
         granted: number of a run -> places of samples; those that are granted already stay as they are.
         closed: runs of which nothing more is begun; samples that a worker has taken are still stored.
     """

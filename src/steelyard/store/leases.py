@@ -1,13 +1,13 @@
 """Leases: which worker may write which samples of a run, for runs that several processes write at once.
 
 A run is cut into ranges of samples. A worker takes a range for some seconds and renews it while it lives; a range that
-was not renewed may be taken by another, with the next generation. Whoever stores a record of a range shows owner and
-generation in the same transaction, so that a worker that slept through its lease cannot write (a fencing token, after
-M. Kleppmann, "Designing Data-Intensive Applications", 2017, chapter 8). All times are the database's: clocks of workers
-may differ.
+was not renewed may be taken by another, with the next generation. A record is stored only if its worker's owner and
+generation match the lease in the same transaction, so that a worker whose lease has expired cannot write (a fencing
+token, after M. Kleppmann, "Designing Data-Intensive Applications", 2017, chapter 8). All times are the database's:
+clocks of workers may differ.
 
-Leases need row locks that are passed over (`SKIP LOCKED`), so the tables are made in PostgreSQL alone, with the first
-run that has workers.
+Leases need row locks that other transactions skip (`SKIP LOCKED`), so the tables exist in PostgreSQL only, from the
+first run that has workers.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ lease = StoredTable(
     StoredColumn("generation", "integer", default="0"),
     StoredColumn("until", "float", default="0"),
 )
-"""A range of samples that is not done: from `lo` to before `hi`. `plan` names the sitting that the ranges were cut for,
-`until` is in seconds since 1970 by the database's clock. A range that is done has no row any more."""
+"""A range of samples that is not done: from `lo` to before `hi`. `plan` identifies the execution of the run (a start or
+a resume) that cut the ranges; `until` is in seconds since 1970 by the database's clock. A finished range has no row."""
 
 planned_sample = StoredTable(
     "planned_sample",
@@ -44,7 +44,7 @@ planned_sample = StoredTable(
     StoredColumn("no", "integer", key=True),
     StoredColumn("sample", "big"),
 )
-"""The dataset of an evaluation with workers: which sample has which place. Rows are there while it runs."""
+"""The dataset of an evaluation with workers: the sample at each place. The rows exist while it runs."""
 
 worker = StoredTable(
     "worker",
@@ -58,8 +58,8 @@ worker = StoredTable(
     StoredColumn("taken_over", "integer", default="0"),
     StoredColumn("starts", "integer", default="1"),
 )
-"""The processes that work for an evaluation, one row for each slot: when it was last seen, the records it has stored,
-the leases it has taken over from another, and how often a process was started for the slot."""
+"""The worker processes of an evaluation, one row for each slot: when it was last seen, the records it has stored, the
+leases it has taken over from another, and how often a process was started for the slot."""
 
 claim = StoredTable(
     "claim",
@@ -71,9 +71,9 @@ claim = StoredTable(
 """A call that is sent once for all samples, by the journal's key of its reply, and which worker sends it."""
 
 LEASE_S: Final = 6.0
-"""How long a lease is good without being renewed."""
+"""How long a lease is valid without renewal, in seconds."""
 CLAIM_S: Final = 30.0
-"""How long others wait for the reply of a call that is sent once for all samples, before one of them sends it too."""
+"""How long, in seconds, others wait for the reply of a call that is sent once for all samples, before one sends it."""
 
 _NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
 _TAKE: Final = f"""UPDATE lease SET owner = :owner, generation = lease.generation + 1, until = {_NOW} + {LEASE_S}
@@ -90,8 +90,8 @@ _END: Final = "DELETE FROM lease WHERE run = :run AND lo = :lo AND owner = :owne
 _CUT: Final = """INSERT INTO lease (run, lo, hi, plan)
     SELECT :run, lo, least(lo + :size, :hi), :plan FROM generate_series(:lo, :hi - 1, :size) lo
     WHERE EXISTS (SELECT 1 FROM lease WHERE run = :run AND lo = :open) ON CONFLICT DO NOTHING"""
-"""Nothing where all leases of the run were made void meanwhile. A range that is done may be cut once more, where it is
-not known whether the first time was stored: whoever takes it finds its records."""
+"""Inserts nothing where all leases of the run have become void. A finished range may be inserted again, where it is not
+known whether the first insertion was stored: the worker that takes it finds its records."""
 _HOLD: Final = """INSERT INTO lease (run, lo, hi, plan, until)
     VALUES (:run, :open, :open, :plan, 'infinity') ON CONFLICT DO NOTHING"""
 _LEFT: Final = "SELECT count(*) FROM lease WHERE run = :run AND plan = :plan"
@@ -115,7 +115,7 @@ _CLAIM: Final = f"""INSERT INTO claim (key, evaluation, owner, until)
     SET owner = excluded.owner, until = excluded.until WHERE claim.until < {_NOW} OR claim.owner = excluded.owner
     RETURNING owner"""
 OPEN: Final = -1
-"""Place of the lease that nobody can take: it stands for leases that are still to come, and workers wait for it."""
+"""Place of a lease that no worker can take: while it exists, more leases will follow, and workers wait for them."""
 _PORTION: Final = 2000
 _MOST_SAMPLES: Final = 2**31 - 1
 
@@ -129,7 +129,7 @@ class Lease:
         lo: place of the first sample.
         hi: place after the last.
         owner: the worker.
-        generation: how often the range was taken in this sitting; a higher one excludes all lower ones.
+        generation: how often the range was taken in this execution; a higher one invalidates all lower ones.
         taken_over: whether another worker had it before and did not finish it.
     """
 
@@ -175,9 +175,9 @@ class WorkerRow:
 
 
 def plan_samples(store: OpenStore, evaluation: int, samples: Iterable[Sample]) -> Iterator[int]:
-    """Store the dataset of an evaluation, so that a worker can read any range of it; how many samples so far are there.
+    """Store the dataset of an evaluation, so that a worker can read any range of it; yields the samples stored so far.
 
-    What an earlier sitting stored is replaced. Samples that the store has are not stored again.
+    It replaces the dataset of an earlier execution. Samples that the store already has are not stored again.
     """
     forget_samples(store, evaluation)
     n = 0
@@ -188,43 +188,47 @@ def plan_samples(store: OpenStore, evaluation: int, samples: Iterable[Sample]) -
 
 
 def forget_samples(store: OpenStore, evaluation: int) -> None:
-    """Forget the dataset that an earlier sitting of an evaluation stored."""
+    """Delete the dataset that an earlier execution of an evaluation stored."""
     forget = "DELETE FROM planned_sample WHERE evaluation = :evaluation"
     store.writer.change(lambda batch: batch.connection.execute(forget, {"evaluation": evaluation}))
 
 
 def sample_portions(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    """As many samples at a time as are stored in one transaction."""
+    """The samples in portions, each stored in one transaction."""
     remaining = iter(samples)
     while portion := list(islice(remaining, _PORTION)):
         yield portion
 
 
 def plan_portion(store: OpenStore, evaluation: int, first: int, samples: Sequence[Sample]) -> None:
-    """Store a part of the dataset from place `first` on; those that are stored already stay as they are.
+    """Store a part of the dataset from place `first` on; samples that are already stored do not change.
 
     Raises:
-        StoreError: it may be stored or not; the same call then does the rest.
+        StoreError: it is unknown whether the part was stored; the same call may be repeated.
     """
     store.writer.change(partial(_plan_portion, evaluation=evaluation, first=first, samples=samples))
 
 
 def _plan_portion(batch: Batch, *, evaluation: int, first: int, samples: Sequence[Sample]) -> None:
-    batch.flush_at_commit()  # whoever plans does not come back to it
+    batch.flush_at_commit()  # the caller does not check later whether it was stored
     packed = [pack_sample(sample) for sample in samples]
     hashes = [key for key, _ in packed]
-    known = set(batch.connection.execute("SELECT hash FROM sample WHERE hash IN :hashes", {"hashes": hashes}).scalars())
-    # In order of the hash, so that two evaluations that add the same ones wait for each other and not both.
-    fresh = sorted(
-        {key: (sample, body) for sample, (key, body) in zip(samples, packed, strict=True) if key not in known}.items()
+    stored_hashes = set(
+        batch.connection.execute("SELECT hash FROM sample WHERE hash IN :hashes", {"hashes": hashes}).scalars()
     )
-    if fresh:
+    # In order of the hash: two evaluations that add the same samples in different orders would deadlock.
+    new_samples = sorted(
+        {
+            key: (sample, body) for sample, (key, body) in zip(samples, packed, strict=True) if key not in stored_hashes
+        }.items()
+    )
+    if new_samples:
         columns = {
-            "hashes": [key for key, _ in fresh],
-            "ids": [sample.id for _, (sample, _) in fresh],
-            "groups": [sample.group for _, (sample, _) in fresh],
-            "clusters": [sample.cluster for _, (sample, _) in fresh],
-            "bodies": [batch.packer.pack("sample", body) for _, (_, body) in fresh],
+            "hashes": [key for key, _ in new_samples],
+            "ids": [sample.id for _, (sample, _) in new_samples],
+            "groups": [sample.group for _, (sample, _) in new_samples],
+            "clusters": [sample.cluster for _, (sample, _) in new_samples],
+            "bodies": [batch.packer.pack("sample", body) for _, (_, body) in new_samples],
         }
         batch.connection.execute(_ADD_SAMPLES, columns)
     nos = list(range(first, first + len(samples)))
@@ -232,7 +236,7 @@ def _plan_portion(batch: Batch, *, evaluation: int, first: int, samples: Sequenc
 
 
 def open_leases(store: OpenStore, run: int, plan: str) -> None:
-    """Let workers wait for the leases of a run; those of an earlier sitting are void from then on."""
+    """Announce leases of a run, for which workers then wait; the leases of an earlier execution become void."""
 
     def reopen(batch: Batch) -> None:
         batch.connection.execute("DELETE FROM lease WHERE run = :run", {"run": run})
@@ -242,12 +246,12 @@ def open_leases(store: OpenStore, run: int, plan: str) -> None:
 
 
 def add_leases(store: OpenStore, runs: Collection[int], plan: str, places: range, size: int) -> None:
-    """Cut samples of runs into ranges that workers can take, where `open_leases` was called and they are not void.
+    """Cut samples of runs into ranges that workers can take, after `open_leases` and while its leases are valid.
 
     Args:
         store: a PostgreSQL store.
         runs: their numbers.
-        plan: names this sitting.
+        plan: identifies this execution.
         places: of the samples.
         size: samples of a range.
     """
@@ -262,7 +266,7 @@ def add_leases(store: OpenStore, runs: Collection[int], plan: str, places: range
 
 
 def close_leases(store: OpenStore, runs: Collection[int], plan: str) -> None:
-    """Say that no leases of these runs are to come."""
+    """Declare that no more leases of these runs will follow."""
     close = "DELETE FROM lease WHERE run IN :runs AND plan = :plan AND lo = :open"
 
     def end(batch: Batch) -> None:
@@ -273,18 +277,18 @@ def close_leases(store: OpenStore, runs: Collection[int], plan: str) -> None:
 
 
 def leases_left(connection: Connection, run: int, plan: str) -> int:
-    """Ranges of a run that are not done."""
+    """The number of ranges of a run that are not done."""
     return int(connection.execute(_LEFT, {"run": run, "plan": plan}).scalar())
 
 
 def is_taken_over(connection: Connection, run: int, plan: str) -> bool:
-    """Whether a later sitting has leases of a run: those of `plan` are void for ever."""
+    """Whether a later execution has leases of a run, so that those of `plan` are void for good."""
     query = "SELECT count(*) FROM lease WHERE run = :run AND plan <> :plan"
     return bool(connection.execute(query, {"run": run, "plan": plan}).scalar())
 
 
 def open_runs(connection: Connection, evaluation: int) -> set[int]:
-    """Numbers of the runs of an evaluation whose end is not stored: they run, or whoever led them was killed."""
+    """Numbers of the runs of an evaluation whose end is not stored: they run, or their main process was killed."""
     query = "SELECT num FROM run WHERE evaluation = :evaluation AND state = 'open'"
     return set(connection.execute(query, {"evaluation": evaluation}).scalars())
 
@@ -302,11 +306,11 @@ def workers_of(connection: Connection, evaluation: int) -> list[WorkerRow]:
     ]
 
 
-def planned_range(store: OpenStore, evaluation: int, held: Lease) -> list[tuple[int, Sample]]:
+def planned_range(store: OpenStore, evaluation: int, sample_range: Lease) -> list[tuple[int, Sample]]:
     """(place, sample) of each sample of a range."""
     with store.reading() as connection:
         unpacker = unpacker_of(connection)
-        values = {"evaluation": evaluation, "lo": held.lo, "hi": held.hi}
+        values = {"evaluation": evaluation, "lo": sample_range.lo, "hi": sample_range.hi}
         return [
             (no, unpack_sample(ident, group, cluster, unpacker.unpack(body)))
             for no, ident, group, cluster, body in connection.execute(_READ, values).tuples()
@@ -318,24 +322,26 @@ def planned_samples(store: OpenStore, evaluation: int) -> list[Sample]:
     return [sample for _, sample in planned_range(store, evaluation, Lease(0, 0, _MOST_SAMPLES, "", 0))]
 
 
-def done_in_range(store: OpenStore, held: Lease) -> dict[tuple[int, int], bool]:
+def done_in_range(store: OpenStore, sample_range: Lease) -> dict[tuple[int, int], bool]:
     """(place, repeat) of each stored record of a range -> whether it failed."""
     with store.reading() as connection:
-        rows = connection.execute(_DONE, {"run": held.run, "lo": held.lo, "hi": held.hi}).tuples()
+        rows = connection.execute(
+            _DONE, {"run": sample_range.run, "lo": sample_range.lo, "hi": sample_range.hi}
+        ).tuples()
         return {(no, repeat): bool(failed) for no, repeat, failed in rows}
 
 
 @dataclass(frozen=True, slots=True)
 class TakeLeases:
-    """Take up to `n` ranges that nobody holds; answered by a list of `Lease`.
+    """Take up to `n` ranges that no worker holds; the result is a list of `Lease`.
 
     Args:
         run: its number.
-        plan: of this sitting.
+        plan: of this execution.
         owner: the worker.
-        n: at most so many ranges.
-        share: at most one in so many of those that are free, but one at least. With twice the number of workers, the
-            portions shrink towards the end, so that all workers end at about the same time (guided self-scheduling,
+        n: the most ranges.
+        share: at most one in so many of the free ranges is taken, but at least one. With twice the number of workers,
+            the portions shrink towards the end, so that all workers end at about the same time (guided self-scheduling,
             C. D. Polychronopoulos and D. J. Kuck, IEEE Transactions on Computers C-36, 1987).
     """
 
@@ -360,13 +366,13 @@ class TakeLeases:
             leases = [
                 Lease(take.run, lo, hi, take.owner, generation, bool(before)) for lo, hi, generation, before in rows
             ]
-            taken.append(sorted(leases, key=lambda each: each.lo))
+            taken.append(sorted(leases, key=lambda taken_lease: taken_lease.lo))
         return taken
 
 
 @dataclass(frozen=True, slots=True)
 class RenewLeases:
-    """Renew ranges that one worker holds; answered by the beginnings of those that are still its own."""
+    """Renew ranges that one worker holds; the result is the first places of those that it still holds."""
 
     rank: ClassVar[int] = 5
     writes: ClassVar[bool] = True
@@ -381,14 +387,18 @@ class RenewLeases:
     def apply(cls, batch: Batch, operations: Sequence[RenewLeases]) -> Sequence[set[int]]:
         """One after the other."""
         return [
-            set(batch.connection.execute(_RENEW, {"run": one.run, "owner": one.owner, "los": one.los}).scalars())
-            for one in operations
+            set(
+                batch.connection.execute(
+                    _RENEW, {"run": renewal.run, "owner": renewal.owner, "los": renewal.los}
+                ).scalars()
+            )
+            for renewal in operations
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class EndLease:
-    """Say that all records of a range are stored. Handed over after them, so it is written with or after them."""
+    """Mark a range as finished. Handed over after the range's records, so it is written with or after them."""
 
     rank: ClassVar[int] = 3
     writes: ClassVar[bool] = True
@@ -399,7 +409,7 @@ class EndLease:
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[EndLease]) -> Sequence[None]:
-        """One after the other; nothing where another worker has the range by now."""
+        """One after the other; no effect where another worker holds the range by now."""
         for end in operations:
             held = end.held
             values = {"run": held.run, "lo": held.lo, "owner": held.owner, "generation": held.generation}
@@ -409,7 +419,7 @@ class EndLease:
 
 @dataclass(frozen=True, slots=True)
 class ClaimKey:
-    """Claim a call that is sent once for all samples; answered by whether this worker is to send it."""
+    """Claim a call that is sent once for all samples; the result is whether this worker is to send it."""
 
     rank: ClassVar[int] = 6
     writes: ClassVar[bool] = True
@@ -423,16 +433,16 @@ class ClaimKey:
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[ClaimKey]) -> Sequence[bool]:
         """One after the other, in order of the keys, so that two workers do not wait for each other."""
-        got: dict[bytes, bool] = {}
-        for each in sorted(operations, key=lambda one: one.key):
-            row = {"key": each.key, "evaluation": each.evaluation, "owner": each.owner}
-            got[each.key] = batch.connection.execute(_CLAIM, row).scalar() is not None
-        return [got[each.key] for each in operations]
+        sends_by_key: dict[bytes, bool] = {}
+        for operation in sorted(operations, key=lambda operation: operation.key):
+            row = {"key": operation.key, "evaluation": operation.evaluation, "owner": operation.owner}
+            sends_by_key[operation.key] = batch.connection.execute(_CLAIM, row).scalar() is not None
+        return [sends_by_key[operation.key] for claiming in operations]
 
 
 @dataclass(frozen=True, slots=True)
 class SeeWorker:
-    """Say that a worker lives, and what it has done since it said so last."""
+    """Report that a worker is alive, and its work since the last report."""
 
     rank: ClassVar[int] = 6
     writes: ClassVar[bool] = True
@@ -450,10 +460,10 @@ class SeeWorker:
 
 
 def still_held(connection: Connection, leases: Collection[Lease]) -> set[Lease]:
-    """Those of one or several workers' leases that are still theirs; they stay so until the transaction ends."""
+    """The leases that their workers still hold, locked until the transaction ends."""
     held: set[Lease] = set()
-    for run, owner in sorted({(each.run, each.owner) for each in leases}):
-        of_owner = {each.lo: each for each in leases if (each.run, each.owner) == (run, owner)}
+    for run, owner in sorted({(entry.run, entry.owner) for entry in leases}):
+        of_owner = {entry.lo: entry for entry in leases if (entry.run, entry.owner) == (run, owner)}
         rows = connection.execute(_HELD, {"run": run, "owner": owner, "los": sorted(of_owner)}).tuples()
         held |= {of_owner[lo] for lo, generation in rows if of_owner[lo].generation == generation}
     return held

@@ -85,7 +85,7 @@ def divide_equally(store: OpenStore, evaluation: int, whole: int, slots: int) ->
 
     Args:
         store: a PostgreSQL store.
-        evaluation: its number; what an earlier sitting divided is forgotten.
+        evaluation: its number; parts of an earlier execution are deleted.
         whole: samples in flight of all workers together.
         slots: of the workers, from 0.
     """

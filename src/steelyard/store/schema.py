@@ -209,7 +209,7 @@ spending = StoredTable(
     without_rowid=True,
 )
 """What an evaluation has spent beside the calls and tokens in its own row: billionths of its currency's unit, booked
-before sending, and milliseconds of all its sittings. It came later, like `stage`."""
+before sending, and milliseconds of all its executions. It came later, like `stage`."""
 
 stopping = StoredTable(
     "stopping",

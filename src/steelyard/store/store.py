@@ -118,9 +118,9 @@ class Store(OpenStore):
 
         Args:
             run: which.
-            manifest: of this sitting.
+            manifest: of this execution (a start or a resume).
             planned: records that there are to be.
-            beside_workers: lock it even while workers of an earlier sitting, whose first process has died, write it.
+            beside_workers: lock it even while workers of an earlier execution, whose main process has died, write it.
 
         Raises:
             StoreError: another process writes it.
