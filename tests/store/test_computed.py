@@ -114,10 +114,15 @@ def test_damage_of_a_stored_figure_is_noticed(pair, where):
     of = "FROM computed WHERE run = ? AND about = 'list'"
     ((body,),) = execute(where, f"SELECT body {of}", (run.num,))
     with Store(where) as store:
+        whole, noticed = found(store, figures_of_list(run)), 0
         for at in range(len(body)):
             damaged = bytes([*body[:at], body[at] ^ 4, *body[at + 1 :]])
             execute(where, "UPDATE computed SET body = ? WHERE run = ? AND about = 'list'", (damaged, run.num))
-            assert found(store, figures_of_list(store.run(run.id))) is None, at
+            read = found(store, figures_of_list(store.run(run.id)))
+            noticed += read is None
+            assert read in (None, whole), at
+    # The last bits of a deflated text may mean nothing.
+    assert noticed >= len(body) - 1
 
 
 def test_scores_of_a_later_version_have_figures_of_their_own(pair, where):

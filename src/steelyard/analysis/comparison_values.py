@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.costs import CostDifference
-from steelyard.analysis.notebook import ABSENT, interval_text, number_text, p_text, table_html
+from steelyard.analysis.notebook import ABSENT, interval_text, number_text, table_html
+from steelyard.analysis.numbers import p_text
 from steelyard.analysis.settings import SettingDifference
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import Over, RunSummary

@@ -46,11 +46,6 @@ def interval_text(interval: Interval | None, *, share: bool = False, difference:
     return " to ".join(number_text(end, share=share, difference=difference) for end in interval)
 
 
-def p_text(p: float | None) -> str:
-    """A p-value to three digits."""
-    return ABSENT if p is None else f"{p:.3g}"
-
-
 def _cells(texts: Sequence[str], tag: str) -> str:
     return "<tr>" + "".join(f"<{tag}>{_html(text)}</{tag}>" for text in texts) + "</tr>"
 

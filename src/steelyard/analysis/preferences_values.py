@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.notebook import interval_text, number_text, p_text, table_html
+from steelyard.analysis.notebook import interval_text, number_text, table_html
+from steelyard.analysis.numbers import p_text
 from steelyard.analysis.stopping import Stopping
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval

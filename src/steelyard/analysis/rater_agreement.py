@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 from steelyard.analysis.intervals import Mean, standard_error
+from steelyard.analysis.judge_agreement_values import RecordPlace
 from steelyard.analysis.rater_agreement_values import FEWEST, Agreement, Rater, RaterKind, RaterPair
 from steelyard.analysis.run_protocols import RatedRun
 from steelyard.analysis.score_columns import CODES, ScoreColumns
@@ -26,9 +27,6 @@ from steelyard.stats.intervals import mean_interval
 from steelyard.stats.rating_bootstrap import Coefficient
 from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.types import Label, ScoreInfo
-
-Place = tuple[str, int]
-"""Sample's id and repeat."""
 
 _LABEL_VALUES: Final[Mapping[str, float]] = {
     "pass": 1.0, "fail": 0.0, "yes": 1.0, "no": 0.0, "right": 1.0, "wrong": 0.0, "true": 1.0, "false": 0.0,
@@ -59,7 +57,7 @@ def agreement(*runs: RatedRun, scores: Sequence[str] = (), level: float = 0.95, 
         ConfigError: fewer than two raters, or a score that a run does not have.
     """
     raters: dict[str, _Ratings] = {}
-    clusters: dict[Place, str] = {}
+    clusters: dict[RecordPlace, str] = {}
     names = _run_names(runs)
     for name, run in zip(names, runs, strict=True):
         columns, _ = run.columns()
@@ -127,7 +125,7 @@ def label_agreement(rated: str, verdicts: Mapping[tuple[int, str, int], Mapping[
     if len(several) < FEWEST:
         return None
     raters: dict[str, _Ratings] = {}
-    cluster_of: dict[Place, str] = {}
+    cluster_of: dict[RecordPlace, str] = {}
     for (run, sample, repeat), values in several.items():
         record = (f"{run} {sample}", repeat)
         cluster_of[record] = sample
@@ -138,7 +136,7 @@ def label_agreement(rated: str, verdicts: Mapping[tuple[int, str, int], Mapping[
 
 
 def agreement_of_ratings(
-    rated: str, raters: Mapping[str, Mapping[Place, float]], cluster_of: Mapping[Place, str]
+    rated: str, raters: Mapping[str, Mapping[RecordPlace, float]], cluster_of: Mapping[RecordPlace, str]
 ) -> Agreement:
     """The agreement of two raters or more whose ratings are known as numbers.
 
@@ -154,7 +152,7 @@ class _Ratings(NamedTuple):
     """The ratings of one rater, and the limits of their scale where these are declared."""
 
     kind: RaterKind
-    values: dict[Place, Any]
+    values: dict[RecordPlace, Any]
     limits: tuple[float, float] | None = None
 
 
@@ -162,7 +160,7 @@ def _range(info: ScoreInfo | None) -> tuple[float, float] | None:
     return info.range if info else None
 
 
-def _score_ratings(columns: ScoreColumns, score: str) -> dict[Place, float]:
+def _score_ratings(columns: ScoreColumns, score: str) -> dict[RecordPlace, float]:
     """The values of a score by sample and repeat; what was not scored is missing."""
     import numpy as np
 
@@ -171,7 +169,7 @@ def _score_ratings(columns: ScoreColumns, score: str) -> dict[Place, float]:
     return {(columns.samples[sample], repeat): value for sample, repeat, value in zip(*parts, strict=True)}
 
 
-def clusters_of_records(columns: ScoreColumns) -> dict[Place, str]:
+def clusters_of_records(columns: ScoreColumns) -> dict[RecordPlace, str]:
     """Record -> its cluster: the one of its sample, else the sample, as repeats of a sample depend on each other."""
     names, codes = columns.clusters.names, columns.clusters.codes.tolist()
     records = zip(columns.sample.tolist(), columns.repeat.tolist(), codes, strict=True)
@@ -214,7 +212,12 @@ def label_number(value: Any) -> float | None:
 
 
 def _agreement(
-    rated: str, raters: Mapping[str, _Ratings], cluster_of: Mapping[Place, str], *, level: float = 0.95, seed: int = 0
+    rated: str,
+    raters: Mapping[str, _Ratings],
+    cluster_of: Mapping[RecordPlace, str],
+    *,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> Agreement:
     records = list(dict.fromkeys(record for rater in raters.values() for record in rater.values))
     clusters = [cluster_of.get(record, record[0]) for record in records]
@@ -256,7 +259,9 @@ def _pair(
     return RaterPair(*names, len(rated_by_both), rated_once, equal, tuple(coefficients))
 
 
-def _rater(name: str, rater: _Ratings, cluster_of: Mapping[Place, str], limits: tuple[float, float] | None) -> Rater:
+def _rater(
+    name: str, rater: _Ratings, cluster_of: Mapping[RecordPlace, str], limits: tuple[float, float] | None
+) -> Rater:
     values = list(rater.values.values())
     n = len(values)
     if not values or isinstance(values[0], str):

@@ -16,7 +16,7 @@ from steelyard.stats.intervals import (
     mean_interval,
     wilson_clustered,
 )
-from steelyard.stats.paired import sign_flip
+from steelyard.stats.paired import difference_reach, sign_flip
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -126,9 +126,5 @@ def _of_rates(first: tuple[Array, Array, Array], second: tuple[Array, Array, Arr
             n, alone = min(spread1.n, spread2.n), math.sqrt(p1 * (1 - p1) * p2 * (1 - p2))
             covariance = max(0.0, covariance - 1 / (2 * n * min(n, alone / errors)))
         phi = covariance / errors
-    low, high = _reach(p1 - l1, u2 - p2, phi), _reach(p2 - l2, u1 - p1, phi)
+    low, high = difference_reach(p1 - l1, u2 - p2, phi), difference_reach(p2 - l2, u1 - p1, phi)
     return Interval(max(-1.0, p1 - p2 - low), min(1.0, p1 - p2 + high))
-
-
-def _reach(reach1: float, reach2: float, phi: float) -> float:
-    return math.sqrt(max(0.0, reach1**2 - 2 * phi * reach1 * reach2 + reach2**2))

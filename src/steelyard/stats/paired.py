@@ -91,7 +91,7 @@ def newcombe_paired(both: int, only_first: int, only_second: int, neither: int, 
     p1, p2, phi = first / n, second / n, _phi(both, only_first, only_second, neither)
     (l1, u1), (l2, u2) = wilson(first, n, level), wilson(second, n, level)
     difference = (only_first - only_second) / n
-    down, up = _reach(p1 - l1, u2 - p2, phi), _reach(p2 - l2, u1 - p1, phi)
+    down, up = difference_reach(p1 - l1, u2 - p2, phi), difference_reach(p2 - l2, u1 - p1, phi)
     return Interval(max(-1.0, difference - down), min(1.0, difference + up))
 
 
@@ -139,8 +139,8 @@ def newcombe_clustered(first: ArrayLike, second: ArrayLike, *, clusters: ArrayLi
     if spread1.clusters < 2:
         return Interval(-1.0, 1.0)
     difference, phi = spread1.mean - spread2.mean, _clustered_phi(first, second, clusters)
-    low = _reach(spread1.mean - l1, u2 - spread2.mean, phi)
-    high = _reach(spread2.mean - l2, u1 - spread1.mean, phi)
+    low = difference_reach(spread1.mean - l1, u2 - spread2.mean, phi)
+    high = difference_reach(spread2.mean - l2, u1 - spread1.mean, phi)
     return Interval(max(-1.0, difference - low), min(1.0, difference + high))
 
 
@@ -158,7 +158,7 @@ def _clustered_phi(first: ArrayLike, second: ArrayLike, clusters: ArrayLike) -> 
     return covariance / errors
 
 
-def _reach(reach1: float, reach2: float, phi: float) -> float:
+def difference_reach(reach1: float, reach2: float, phi: float) -> float:
     """The distance of a limit from a difference, given the distances of the limits of its two rates."""
     return math.sqrt(max(0.0, reach1**2 - 2 * phi * reach1 * reach2 + reach2**2))
 

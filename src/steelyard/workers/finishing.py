@@ -59,7 +59,7 @@ def too_many_errors(suite: Suite, run: Run, before: int) -> ModelError | None:
     Args:
         suite: with the limit.
         run: as it is now.
-        before: errors that it had when this sitting began: they are asked again.
+        before: errors that it had when this execution began: they are asked again.
     """
     share = error_share(suite.targets[run.target], suite.options)
     most = max(most_errors(share, run.planned), _FEWEST_ERRORS - 1)

@@ -213,7 +213,7 @@ class LeasedRun:
         remaining = []
         for lease in leases:
             done = done_in_range(self._store, lease)
-            # Only the first to have the range in this sitting asks again what failed in an earlier one.
+            # Only the first to have the range in this execution asks again what failed in an earlier one.
             again = lease.generation == 1
             tasks = [
                 Task(no, repeat, sample, replaces=failed)

@@ -263,7 +263,7 @@ class Leader:
 
     @property
     def _errors_before(self) -> dict[str, int]:
-        """Id of each run -> errors that it had when this sitting began."""
+        """Id of each run -> errors that it had when this execution began."""
         return {writer.run.id: writer.run.errors for writer in self.begun.writers}
 
     @property

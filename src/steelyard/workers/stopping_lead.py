@@ -30,7 +30,7 @@ class StoppingLead:
         samples: the dataset, in order.
         runs: all runs of the evaluation.
         opened: ids of those that continue.
-        plan: names the sitting.
+        plan: names the execution.
 
     Attributes:
         scheduler: which knows the open decisions.
@@ -63,7 +63,7 @@ class StoppingLead:
             for num, places in self._granted.items():
                 if ended := places - granted.get(num, set()):
                     for record in stored_scores(connection, num, ended):
-                        # Of a sample with several repeats, some may have been stored in an earlier sitting.
+                        # Of a sample with several repeats, some may have been stored in an earlier execution.
                         if self._done[num].get((record.no, record.repeat)) is not False:
                             self.scheduler.note(self._open[num], *record)
                     places.difference_update(ended)

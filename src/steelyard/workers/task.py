@@ -33,11 +33,11 @@ class WorkerTask:
         where: the address of the store.
         evaluation: its number.
         runs: ids of its unfinished runs, in order.
-        plan: names the sitting for which leases were cut.
+        plan: names the execution for which leases were cut.
         slot: the worker's number, from 0.
         workers: how many there are.
         owner: a name that no other process has.
-        errors_before: id of each run -> errors that it had when this sitting began.
+        errors_before: id of each run -> errors that it had when this execution began.
         prices: of tokens.
         unsafe_sql: see `RunConfig`.
     """

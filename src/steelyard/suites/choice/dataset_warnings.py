@@ -41,7 +41,7 @@ class SimilarPair(NamedTuple):
         earlier: location of the other.
         similarity: as `similar_pairs` measures it.
         differ: how they differ. A number or a negation alone makes another question; other wording may not.
-        words: the words of each that the other does not have; empty for pairs beyond the first thousand.
+        words: the words of each, the later one first, that the other does not have; empty for pairs beyond the first thousand.
         same_key: whether the same texts are right in both, whatever their letters.
     """
 
@@ -148,7 +148,7 @@ def _first(places: Sequence[str]) -> str:
 def _pairs(questions: Sequence[QuestionText], places: Sequence[str], keys: Sequence[str]) -> Iterator[SimilarPair]:
     for count, match in enumerate(similar_pairs(questions)):
         question, later = questions[match.earlier], questions[match.place]
-        words = differing_words(question, later) if count < _COMPARED else ("", "")
+        words = differing_words(later, question) if count < _COMPARED else ("", "")
         yield SimilarPair(
             places[match.place],
             places[match.earlier],
