@@ -6,6 +6,7 @@ import gc
 import ipaddress
 import os
 import re
+import signal
 import socket
 import zlib
 
@@ -48,6 +49,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # A shell lets what it starts in the background ignore Ctrl-C, and the programs that tests stop would inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = getattr(config, "workerinput", None)
     if worker is not None and config.getoption("share"):
         config.pluginmanager.register(Share(int(worker["workerid"].removeprefix("gw")), worker["workercount"]))
