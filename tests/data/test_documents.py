@@ -333,7 +333,7 @@ class TestHtml:
 
     def test_a_page_without_text_is_refused(self, tmp_path):
         (tmp_path / "a.html").write_text("<body><div id=app></div><script>run()</script>")
-        with pytest.raises(DataError, match="holds no text"):
+        with pytest.raises(DataError, match="has no text"):
             read_document(tmp_path / "a.html")
 
 
@@ -346,7 +346,7 @@ class TestFiles:
 
     def test_another_kind_and_a_missing_file_are_the_users_mistake(self, tmp_path):
         (tmp_path / "a.docx").write_bytes(b"PK")
-        with pytest.raises(ConfigError, match=r"documents are read from \.pdf, .*not \.docx"):
+        with pytest.raises(ConfigError, match=r"a document ends in \.pdf, .*not \.docx"):
             read_document(tmp_path / "a.docx")
         with pytest.raises(ConfigError, match="there is no file"):
             read_documents(tmp_path / "b.md")
@@ -354,13 +354,13 @@ class TestFiles:
     @pytest.mark.parametrize("blank", [" \n\t\n", "\ufeff"])
     def test_a_file_without_text_is_refused(self, tmp_path, blank):
         (tmp_path / "a.md").write_text(blank, encoding="utf-8")
-        with pytest.raises(DataError, match=r"a\.md holds no text"):
+        with pytest.raises(DataError, match=r"a\.md has no text"):
             read_document(tmp_path / "a.md")
 
     def test_a_file_that_is_too_large_is_refused_unread(self, tmp_path, monkeypatch):
         monkeypatch.setattr(documents, "MAX_DOCUMENT_BYTES", 3)
         (tmp_path / "a.txt").write_text("four")
-        with pytest.raises(DataError, match=r"a\.txt has 4 bytes; a document may have 3"):
+        with pytest.raises(DataError, match=r"a\.txt has 4 bytes; a document may have at most 3"):
             read_document(tmp_path / "a.txt")
 
     def test_a_folder_gives_its_documents_sorted_and_once(self, tmp_path):
@@ -377,7 +377,7 @@ class TestFiles:
         assert [one.name for one in read_documents(tmp_path)] == ["x/en/a.md", "b.md", "y/en/a.md", "y/zh/a.md"]
 
     def test_nothing_to_read_is_the_users_mistake(self, tmp_path):
-        with pytest.raises(ConfigError, match="holds no document"):
+        with pytest.raises(ConfigError, match="has no document"):
             read_documents([tmp_path])
         with pytest.raises(ConfigError, match="there is no document to read"):
             read_documents([])

@@ -187,9 +187,9 @@ def test_a_missing_file_is_suggested_its_neighbour(tmp_path):
 def test_a_folder_without_data_and_an_unknown_kind_of_file_are_refused(tmp_path):
     (tmp_path / "a.pdf").touch()
     (tmp_path / "b.csv").mkdir()
-    with pytest.raises(ConfigError, match="samples are read from"):
+    with pytest.raises(ConfigError, match="a file of samples ends in"):
         read_tables(SampleFiles(tmp_path / "a.pdf"))
-    with pytest.raises(ConfigError, match=r"b\.csv holds no data files"):
+    with pytest.raises(ConfigError, match=r"b\.csv has no data files"):
         read_tables(SampleFiles(tmp_path / "b.csv"))
 
 

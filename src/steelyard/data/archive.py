@@ -1,15 +1,14 @@
-"""Workbooks that are zip archives, examined before they are read: size, shape and document types.
+"""Examines workbooks that are zip archives before they are read: size, shape and document types.
 
-The reader of sheets keeps a dense grid from the first to the last filled cell, so that one value at XFD1048576 asks
-for 17 thousand million cells, and a zip of a few kilobytes can hold gigabytes. Both are refused here in bounded
-memory: every part is unpacked once in pieces, and the addresses of cells are checked. That pass takes a tenth of
-the reader's time; only where addresses look too far out is the sheet parsed in full, and then only cells that hold
-something count.
+The sheet reader keeps a dense grid from the first to the last filled cell, so that one value at XFD1048576 needs
+17 thousand million cells, and a zip of a few kilobytes can hold gigabytes. Both are rejected here in bounded memory:
+every part is unpacked once in pieces, and the addresses of cells are checked. That pass takes a tenth of the reader's
+time; a sheet is parsed in full only if an address is too far out, and then only cells with content count.
 
-A cell may also refer to a text that the file holds once: a text of a megabyte that a hundred thousand cells refer to is
-a hundred gigabytes in the reader, out of a file of a few kilobytes. The reader also reserves room for as many texts as
-the file claims to have. Both are held to a limit in the same pass. Its figures are bounds: an exact count is made only
-where the longest text, if every cell named it, would be too much.
+A cell may also refer to a text that the file holds once: a text of a megabyte with a hundred thousand references takes
+a hundred gigabytes in the reader, from a file of a few kilobytes. The reader also reserves memory for as many texts as
+the file claims to have. Both are limited in the same pass. Its figures are upper bounds: an exact count is made only if
+the longest text would be too much in every cell.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from steelyard.errors import DataError
 
 MAX_UNPACKED_BYTES: Final = 200_000_000
 MAX_RATIO: Final = 200
-"""How much larger than the file its parts may be, once they pass 20 MB.
+"""Maximum ratio of the unpacked parts to the file, once they exceed 20 MB.
 
-Sheets of 300,000 cells that openpyxl wrote have 6 (numbers) to 26 (texts); Deflate reaches 1,032."""
+Sheets of 300,000 cells written by openpyxl have 6 (numbers) to 26 (texts); Deflate reaches 1,032."""
 MAX_PARTS: Final = 5_000
 MAX_COLUMNS: Final = 1_024
 MAX_CELLS: Final = 4_000_000
@@ -43,7 +42,7 @@ _PART_CHUNK: Final = 1 << 18
 _BLANKS: Final = b" \t\r\n"
 _FAR: Final = re.compile(rb"""r=["'](?:([A-Za-z]{2,})\d|[A-Za-z]?(\d{5,}))""")
 _FAR_AWAY: Final = 10**9
-"""Stands for every number that is longer; arithmetic on thousands of digits takes time."""
+"""Replaces every larger number; arithmetic on thousands of digits takes time."""
 _KINDS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "xl/workbook.bin": ("a binary workbook (.xlsb)", "save it as .xlsx"),
@@ -96,7 +95,7 @@ def walk_part(archive: zipfile.ZipFile, name: str, walk: Walk) -> None:
 
     what = f"{part_of(archive)}: the part {name}"
     parser = expat.ParserCreate()
-    # Otherwise a text comes in pieces, one per line and entity.
+    # Without this a text arrives in pieces, one per line and entity.
     parser.buffer_text = True
     parser.StartElementHandler = lambda tag, about: walk.start(tag.rpartition(":")[2], about)
     if walk.end:
@@ -104,7 +103,7 @@ def walk_part(archive: zipfile.ZipFile, name: str, walk: Walk) -> None:
         parser.EndElementHandler = lambda tag: end(tag.rpartition(":")[2])
     if walk.text:
         parser.CharacterDataHandler = walk.text
-    # A document type can define entities that expand without end.
+    # A document type can define entities that expand without limit.
     parser.StartDoctypeDeclHandler = lambda *_: _refuse(what)
     try:
         with archive.open(name) as stream:
@@ -120,10 +119,10 @@ def _refuse(what: str) -> NoReturn:
 
 
 def refuse_shared_sheets(archive: zipfile.ZipFile) -> None:
-    """Refuse a workbook of which two sheets are one part: a small file would be read as often as it has sheets.
+    """Reject a workbook in which two sheets are the same part: a small part could be read once for each of many sheets.
 
     Raises:
-        DataError: it is such a workbook, or its list of sheets is damaged.
+        DataError: two sheets are the same part, or the list of sheets is damaged.
     """
     targets = list(part_targets(archive, "worksheet").values())
     if len(set(targets)) < len(targets):
@@ -131,7 +130,7 @@ def refuse_shared_sheets(archive: zipfile.ZipFile) -> None:
 
 
 def part_targets(archive: zipfile.ZipFile, kind: str = "") -> dict[str, str]:
-    """Relationship -> part, of those that stay inside the file and whose type ends with `kind`."""
+    """Relationship id -> part, for relationships inside the file whose type ends with `kind`."""
     parts: dict[str, str] = {}
 
     def start(tag: str, about: Mapping[str, Any]) -> None:
@@ -149,7 +148,7 @@ def part_targets(archive: zipfile.ZipFile, kind: str = "") -> dict[str, str]:
 
 @dataclass(slots=True)
 class Extent:
-    """Growing bounding rectangle of filled cells: 1-based rows, 0-based columns; empty while last_row is 0."""
+    """Bounding rectangle of the filled cells so far: 1-based rows, 0-based columns; empty while last_row is 0."""
 
     first_row: int = 1 << 31
     first_column: int = 1 << 31
@@ -157,7 +156,7 @@ class Extent:
     last_column: int = -1
 
     def add(self, row: int, column: int) -> None:
-        """Grow to hold a cell."""
+        """Extend the rectangle to include a cell."""
         self.first_row, self.last_row = min(self.first_row, row), max(self.last_row, row)
         self.first_column, self.last_column = min(self.first_column, column), max(self.last_column, column)
 
@@ -165,7 +164,7 @@ class Extent:
         """Enforce the limits on columns and cells.
 
         Raises:
-            DataError: one is passed; the message names the last cell.
+            DataError: a limit is exceeded; the message names the last cell.
         """
         if not self.last_row:
             return
@@ -180,10 +179,11 @@ class Extent:
 
 
 def examine_archive(path: Path) -> None:
-    """Refuse a workbook that cannot be read in bounded memory and time.
+    """Reject a workbook that cannot be read in bounded memory and time.
 
     Raises:
-        DataError: it is damaged, encrypted, too large unpacked, declares a document type, or a sheet is too large.
+        DataError: it is damaged, encrypted, or too large when unpacked, declares a document type, or a sheet is too
+            large.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -194,9 +194,9 @@ def examine_archive(path: Path) -> None:
 
 def _examine_parts(path: Path, archive: zipfile.ZipFile) -> None:
     parts = archive.infolist()
-    # Of two parts with one name, the reader may take the one that was not examined.
+    # If two parts have the same name, the reader may use the one that was not examined.
     if len(parts) > MAX_PARTS or len({part.filename for part in parts}) < len(parts):
-        raise DataError(f"{path.name} is not a valid workbook: {len(parts)} parts, or two of one name")
+        raise DataError(f"{path.name} is not a valid workbook: {len(parts)} parts, or two with the same name")
     _refuse_other_kinds(path, {part.filename for part in parts})
     if any(part.flag_bits & 1 for part in parts):
         raise DataError(f"{path.name} is encrypted; save it without a password")
@@ -206,14 +206,14 @@ def _examine_parts(path: Path, archive: zipfile.ZipFile) -> None:
     unpacked, texts = 0, SharedTexts(path.name)
     for part in parts:
         if declared > limit or unpacked > limit:
-            raise DataError(f"{path.name} unpacks to more than {limit:,} bytes; a workbook this large is refused")
+            raise DataError(f"{path.name} unpacks to more than {limit:,} bytes, which is too large for a workbook")
         unpacked += _examine_part(archive, part, texts, limit - unpacked)
     texts.refuse_if_too_large(archive)
     refuse_shared_sheets(archive)
 
 
 def _refuse_other_kinds(path: Path, names: set[str]) -> None:
-    """Refuse zip archives of other kinds, each recognised by a part that only this kind has."""
+    """Reject zip archives of other kinds, each recognised by a part that only this kind has."""
     own = "content.xml" if path.suffix.lower() == ".ods" else "xl/workbook.xml"
     for part, (what, advice) in _KINDS.items():
         if part in names and own not in names:
@@ -221,7 +221,7 @@ def _refuse_other_kinds(path: Path, names: set[str]) -> None:
 
 
 def _examine_part(archive: zipfile.ZipFile, part: zipfile.ZipInfo, texts: SharedTexts, limit: int) -> int:
-    """Unpack one part in pieces and look at it; returns its true size."""
+    """Unpack one part in pieces and examine it; returns its true size."""
     size, columns, rows, tail = 0, 26, 9_999, b""
     is_text = part.filename.endswith((".xml", ".rels"))
     for chunk in texts.watch(part.filename, _unpack(archive, part, limit)):
@@ -243,7 +243,7 @@ def _refuse_types(what: str, text: bytes) -> None:
     if any(name in text for name in _TYPES):
         raise DataError(f"{what} declares a document type, which is not allowed")
     if b"\0" in text:
-        raise DataError(f"{what} is not XML in UTF-8: it holds a NUL byte; save the workbook again")
+        raise DataError(f"{what} is not XML in UTF-8: it contains a NUL byte; save the workbook again")
 
 
 def _column(letters: str) -> int:
@@ -260,10 +260,10 @@ def _number(digits: str) -> int:
 
 
 def _unpack(archive: zipfile.ZipFile, part: zipfile.ZipInfo, limit: int) -> Iterator[bytes]:
-    """The part's bytes as they are, whatever size its entry claims, up to just past `limit`."""
-    honest = copy(part)
-    honest.file_size = limit + 1
-    with archive.open(honest) as stream:
+    """The unpacked bytes of a part up to just past `limit`, whatever size its entry claims."""
+    entry = copy(part)
+    entry.file_size = limit + 1
+    with archive.open(entry) as stream:
         size = 0
         while chunk := stream.read(_CHUNK):
             yield chunk
@@ -273,7 +273,7 @@ def _unpack(archive: zipfile.ZipFile, part: zipfile.ZipInfo, limit: int) -> Iter
 
 
 def _examine_sheets(what: str, chunks: Iterator[bytes]) -> None:
-    """Parse a part and hold the limits for each sheet in it; other parts have no cells and pass."""
+    """Parse a part and enforce the limits for each sheet in it; other parts have no cells and pass."""
     from xml.parsers import expat
 
     walker = _ExtentWalker(what)
@@ -291,7 +291,7 @@ def _examine_sheets(what: str, chunks: Iterator[bytes]) -> None:
 
 
 class _ExtentWalker:
-    """Follows rows and cells of both formats as the reader does, implied positions and repeats included."""
+    """Follows rows and cells of both formats as the reader does, including implied positions and repeats."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -352,14 +352,14 @@ class _ExtentWalker:
 
 
 def _repeats(attributes: dict[str, Any], name: str) -> int:
-    """How often a part is repeated, by whatever prefix its namespace has."""
+    """How often a row, cell or character is repeated; the namespace prefix of the attribute is ignored."""
     counts = [value for key, value in attributes.items() if key.rpartition(":")[2] == name]
     return max((_number(count) for count in counts if count.isascii() and count.isdecimal()), default=1)
 
 
 @dataclass(slots=True)
 class SharedTexts:
-    """The shared texts of a workbook, and how often cells name one.
+    """The shared texts of a workbook, and the number of cells that refer to one.
 
     Args:
         what: the file's name.
@@ -372,7 +372,7 @@ class SharedTexts:
     _sheets: list[str] = field(default_factory=list)
 
     def watch(self, part: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield a part's bytes unchanged, and note its number and lengths of shared texts.
+        """Yield a part's bytes unchanged, and record the number and lengths of its shared texts.
 
         Raises:
             DataError: it claims more texts than it can hold.
@@ -392,14 +392,14 @@ class SharedTexts:
             self._table = part
 
     def count(self, part: str, text: bytes) -> None:
-        """Count cells that name a text, in a piece of a part from which blanks were taken."""
+        """Count the cells that refer to a text, in a piece of a part without white space."""
         named = text.count(b't="s"') + text.count(b"t='s'")
         self._named += named
         if named and part not in self._sheets:
             self._sheets.append(part)
 
     def _measure(self, chunk: bytes, before: int) -> int:
-        """Note the longest text; returns the length of the one that goes on behind the chunk."""
+        """Record the longest text; returns the length so far of the text that continues in the next chunk."""
         first, *others = map(len, chunk.split(_END))
         self._longest = max(self._longest, before + first, *others)
         return others[-1] if others else before + first
@@ -412,8 +412,8 @@ class SharedTexts:
         """
         if self._longest * self._named > MAX_TEXT_BYTES and self._exactly(archive) > MAX_TEXT_BYTES:
             raise DataError(
-                f"{self.what}: its cells hold more than {MAX_TEXT_BYTES:,} bytes of text, because many name the same "
-                "long text; save the rows as CSV"
+                f"{self.what}: its cells hold more than {MAX_TEXT_BYTES:,} bytes of text, because many refer to the "
+                "same long text; save the rows as CSV"
             )
 
     def _exactly(self, archive: zipfile.ZipFile) -> int:
@@ -425,7 +425,7 @@ class SharedTexts:
 
 
 class _TextCounts:
-    """Lengths of the shared texts, then the sum of those that cells name."""
+    """Lengths of the shared texts, then the sum of the lengths that cells refer to."""
 
     def __init__(self) -> None:
         self.total = 0

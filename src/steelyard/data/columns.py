@@ -1,13 +1,13 @@
-"""Which column plays which role: named by the user, found by its header, or by position.
+"""Assigns the columns of a table to roles: by the user's names, by header, or by position.
 
-1. Named under `columns:`; see `data.headers`.
-2. Found: the first ten rows are scored against the synonyms of `headers.json`; the header is the row that names the
-   most columns, at least two and the first required one among them, so that a title above it is not taken for it.
-3. By position, where there is no header: question, options, answer, group, in the order of the roles. What lies
-   between is the role that spans several columns; whether an optional last column is there is read off the cells of
-   the role that has a likeness. A leading column that only counts is left out.
+1. By name under `columns:`; see `data.headers`.
+2. By header: the first ten rows are scored against the synonyms of `headers.json`; the header is the row that names the
+   most columns, at least two including the first required one, so that a title above it is not taken for the header.
+3. By position, if there is no header: question, options, answer, group, in the order of the roles. The columns in
+   between belong to the role that spans several columns; whether an optional last column exists is decided by the cells
+   of the role that has a likeness. A leading column that only numbers the rows is left out.
 
-A suite declares which roles it needs; nothing here depends on what they are for.
+A suite declares which roles it needs; nothing here depends on what they are used for.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from steelyard.errors import ConfigError, did_you_mean
 HEAD_ROWS: Final = 10
 """Rows in which a header is looked for: titles and remarks may stand above it."""
 _LEAST_LIKENESS: Final = 0.4
-"""Below it no arrangement is believed: the user is asked for the columns, which is better than a wrong guess."""
+"""Below this likeness no arrangement is used: the error asks the user for the columns, to avoid a wrong guess."""
 _MOST_DIGITS: Final = 9
-"""Of a number that counts rows; Python converts no more than 4,300 of any."""
+"""Maximum digits of a row number; Python refuses to convert a text of more than 4,300 digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnLayout:
-    """Which columns of a table play which role.
+    """The columns of a table by role.
 
     Args:
         columns: role -> its columns.
-        header_row: number of the row that holds the headers; None where there is none. Samples begin after it.
-        width: cells of the header row, or of the widest of the first rows; 0 for JSON.
+        header_row: number of the header row; None without one. Samples begin after it.
+        width: number of cells of the header row, or of the widest of the first rows; 0 for JSON.
         headers: the texts of the header by column.
     """
 
@@ -63,12 +63,12 @@ class ColumnLayout:
         return (row for row in table if row.number > start) if start else iter(table)
 
     def column(self, role: str) -> Column | None:
-        """The column of a role, the first of several; None where it has none."""
+        """The column of a role, the first of several; None if it has no column."""
         columns = self.columns.get(role)
         return columns[0] if columns else None
 
     def describe(self) -> dict[str, str]:
-        """Role -> columns as a person names them.
+        """Role -> its columns, as shown to people.
 
         >>> ColumnLayout({"question": (0,), "options": (1, 2)}, 1, 3, {0: "题目", 1: "甲", 2: "乙"}).describe()
         {'question': 'A 题目', 'options': 'B 甲, C 乙'}
@@ -127,20 +127,20 @@ def _header(table: Table, head: Sequence[Row], roles: Sequence[Role], files: Sam
         if header is None:
             raise ConfigError(f"header: {table.title} has no row {files.header}")
         return header
-    # Letters ("A", "B:E") name columns of the sheet and say nothing about the texts of a header.
-    wanted = set() if only_letters(files.columns) else {normalized(name) for name in all_names(files.columns)}
-    best = max(head, key=lambda row: _header_score(row, roles, wanted), default=None)
-    return best if best and _header_score(best, roles, wanted) >= 2 else None
+    # Letters ("A", "B:E") name columns of the sheet, so they are not looked for in the texts of a header.
+    user_names = set() if only_letters(files.columns) else {normalized(name) for name in all_names(files.columns)}
+    best = max(head, key=lambda row: _header_score(row, roles, user_names), default=None)
+    return best if best and _header_score(best, roles, user_names) >= 2 else None
 
 
-def _header_score(row: Row, roles: Sequence[Role], wanted: set[str]) -> int:
-    """Columns that the row names; a name of the user's counts as two, so that one is enough."""
+def _header_score(row: Row, roles: Sequence[Role], user_names: set[str]) -> int:
+    """Number of columns that the row names; a name given by the user counts as two, so that one is enough."""
     texts = _texts(row)
     columns = by_header(texts, roles, {})
     first = next((role.name for role in roles if role.required and not role.several), "")
-    # Without the first required role the other matches are chance: a row "A B C D" may be options, or data.
+    # Without the first required role the other matches may be chance: a row "A B C D" may be options, or data.
     known = sum(map(len, columns.values())) if first in columns else 0
-    return known + 2 * len(wanted & {normalized(text) for text in texts.values() if text})
+    return known + 2 * len(user_names & {normalized(text) for text in texts.values() if text})
 
 
 def _texts(row: Row) -> dict[Column, str]:
@@ -153,7 +153,7 @@ def _by_position(body: Sequence[Row], roles: Sequence[Role]) -> Columns:
     # A first column that only numbers the rows plays no role.
     start, stop = int(_counts(body)), max(filled, default=-1) + 1
     optional = sum(not role.required for role in placed)
-    # Optional roles come last, so each arrangement that a sheet may have leaves some off the end.
+    # Optional roles come last, so the possible arrangements omit none, one or more of them from the end.
     arrangements = [_arrange(placed[: len(placed) - left_out], start, stop) for left_out in range(optional + 1)]
     scored = [(_likeness(body, roles, columns), columns) for columns in arrangements if columns]
     score, best = max(scored, key=lambda pair: pair[0], default=(0.0, {}))
@@ -161,7 +161,7 @@ def _by_position(body: Sequence[Row], roles: Sequence[Role]) -> Columns:
 
 
 def _arrange(roles: Sequence[Role], start: int, stop: int) -> dict[str, tuple[Column, ...]]:
-    """Columns start to stop - 1 dealt out in order; the role that spans several takes what the others leave."""
+    """Assign columns start to stop - 1 in order; the role that spans several gets those the others leave."""
     span = stop - start - sum(not role.several for role in roles)
     several = [role for role in roles if role.several]
     if len(several) > 1 or span < 2 * len(several):
@@ -175,21 +175,21 @@ def _arrange(roles: Sequence[Role], start: int, stop: int) -> dict[str, tuple[Co
 
 
 def _likeness(body: Sequence[Row], roles: Sequence[Role], columns: Columns) -> float:
-    """Mean likeness of the cells in columns whose role has one; 1 where none has."""
-    marks = [
+    """Mean likeness of the cells in columns whose role has a likeness; 1 if no role has one."""
+    values = [
         role.likeness(text)
         for role in roles
         if role.likeness and role.name in columns
         for row in body
         if (text := render(cell_at(row.cells, columns[role.name][0])))
     ]
-    if marks:
-        return fmean(marks)
+    if values:
+        return fmean(values)
     return float(not any(role.likeness for role in roles))
 
 
 def _counts(body: Sequence[Row]) -> bool:
-    """Whether the first column only counts the rows."""
+    """Whether the first column only numbers the rows."""
     texts = [render(cell_at(row.cells, 0)) for row in body]
     if len(texts) < 2 or not all(text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS for text in texts):
         return False
@@ -213,7 +213,7 @@ def _refuse_missing(table: Table, layout: ColumnLayout, roles: Sequence[Role]) -
 
 
 def _refuse_doubles(table: Table, layout: ColumnLayout, roles: Sequence[Role]) -> None:
-    """Refuse a header that occurs twice and that a role would use, since either column may be meant."""
+    """Reject a header that a role would use and that occurs twice, since either column may be meant."""
     for role in roles:
         for column in layout.columns.get(role.name, ()):
             other = same_name(layout.headers, column, role)
@@ -226,18 +226,20 @@ def _lacks(layout: ColumnLayout, role: Role) -> bool:
 
 
 def _example(roles: Sequence[Role]) -> str:
-    """How the columns of the required roles are named.
+    """An example of how to name the columns of the required roles.
 
     >>> _example([Role("question"), Role("options", several=True), Role("answer")])
     'question: A, options: "B:E", answer: F'
     """
-    named, start = [], 0
+    examples, start = [], 0
     for role in (role for role in roles if role.required):
         last = start + (3 if role.several else 0)
         letters = column_letter(start)
-        named.append(f'{role.name}: "{letters}:{column_letter(last)}"' if role.several else f"{role.name}: {letters}")
+        examples.append(
+            f'{role.name}: "{letters}:{column_letter(last)}"' if role.several else f"{role.name}: {letters}"
+        )
         start = last + 1
-    return ", ".join(named)
+    return ", ".join(examples)
 
 
 def _refuse_shared(table: Table, layout: ColumnLayout) -> None:
@@ -249,6 +251,6 @@ def _refuse_shared(table: Table, layout: ColumnLayout) -> None:
         if len(users) > 1:
             name = column if isinstance(column, str) else column_letter(column)
             raise ConfigError(
-                f"columns: {table.title}: column {name} is used for {' and '.join(users)}; names that are all letters "
-                "are spreadsheet letters, name one column by another header to use headers"
+                f"columns: {table.title}: column {name} is used for {' and '.join(users)}; if all names are letters, "
+                "they are spreadsheet letters; to name columns by headers, name at least one that is not a letter"
             )

@@ -12,7 +12,7 @@ from steelyard.data.packed_rows import DatasetRow
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A cell that differs, as texts; "" where a side has none."""
+    """A cell that differs, as texts; "" if a version does not have it."""
 
     column: str
     before: str
@@ -29,13 +29,13 @@ class RowDifference:
 
 @dataclass(frozen=True, slots=True)
 class DatasetDifference:
-    """The rows that two versions do not have alike.
+    """The rows in which two versions differ.
 
     Args:
-        added: only in the later one, each with its cells as texts by column.
-        changed: in both, in the order of the later one.
-        retired: only in the earlier one, as `added`.
-        same: rows that are alike.
+        added: rows only in the later version, each with its cells as texts by column.
+        changed: rows in both versions, in the order of the later one.
+        retired: rows only in the earlier version, as `added`.
+        same: number of equal rows.
     """
 
     added: tuple[RowDifference, ...]
@@ -45,7 +45,7 @@ class DatasetDifference:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many of each."""
+        """The number of added, changed and retired rows."""
         return {"added": len(self.added), "changed": len(self.changed), "retired": len(self.retired)}
 
     def to_json(self) -> dict[str, Any]:
@@ -63,31 +63,34 @@ class DatasetDifference:
 
 
 def dataset_difference(before: DatasetFile, after: DatasetFile) -> DatasetDifference:
-    """Compare two versions by ids, and their cells by the names of the columns; blank and missing are the same."""
-    places = {ident: place for place, ident in enumerate(before.ids)}
-    shared = [places[ident] for ident in after.ids if ident in places]
-    # Rows of a large file are unpacked block by block: in another order than theirs, each would take a block.
+    """Compare rows by id and cells by column name; an empty and a missing cell are equal."""
+    positions = {ident: position for position, ident in enumerate(before.ids)}
+    shared = [positions[ident] for ident in after.ids if ident in positions]
+    # Rows of a large file are packed in blocks: in another order, reading each row would unpack a whole block.
     earlier = before.rows if shared == sorted(shared) else tuple(before.rows)
     columns = [name for name in dict.fromkeys((*before.columns, *after.columns)) if name not in _ids(before, after)]
-    at = [{name: place for place, name in enumerate(file.columns)} for file in (before, after)]
+    column_indexes = [{name: position for position, name in enumerate(file.columns)} for file in (before, after)]
     added, changed = [], []
     for row in after.rows:
-        if row.id not in places:
+        if row.id not in positions:
             added.append(_whole(after, row, added=True))
             continue
-        old = earlier[places[row.id]]
+        old = earlier[positions[row.id]]
         if before.columns == after.columns and old.cells == row.cells:
             continue
         cells = tuple(
             CellChange(name, *texts)
             for name in columns
-            if (texts := (_text(before, old, at[0], name), _text(after, row, at[1], name)))[0] != texts[1]
+            if (texts := (_text(before, old, column_indexes[0], name), _text(after, row, column_indexes[1], name)))[0]
+            != texts[1]
         )
         if cells:
             changed.append(RowDifference(row.id, cells))
-    left = set(after.ids)
+    later_ids = set(after.ids)
     retired = tuple(
-        _whole(before, before.rows[place], added=False) for ident, place in places.items() if ident not in left
+        _whole(before, before.rows[position], added=False)
+        for ident, position in positions.items()
+        if ident not in later_ids
     )
     return DatasetDifference(tuple(added), tuple(changed), retired, len(shared) - len(changed))
 
@@ -96,8 +99,8 @@ def _ids(*files: DatasetFile) -> set[str]:
     return {file.id_column for file in files if file.id_column}
 
 
-def _text(file: DatasetFile, row: DatasetRow, at: Mapping[str, int], name: str) -> str:
-    return file.shown(row.cells[at[name]]) if name in at else ""
+def _text(file: DatasetFile, row: DatasetRow, column_index: Mapping[str, int], name: str) -> str:
+    return file.shown(row.cells[column_index[name]]) if name in column_index else ""
 
 
 def _whole(file: DatasetFile, row: DatasetRow, *, added: bool) -> RowDifference:

@@ -1,8 +1,7 @@
-"""One file of a dataset as rows with ids: what an editor shows, and what a new version of the file is written from.
+"""One file of a dataset as rows with ids, for showing, editing and writing a new version of it.
 
-A run names its file by a hash of the content. A file is opened only where it still has that content, so that nothing
-is shown or changed but what a run has really used; whoever can write a store but does not know a file can thus not
-have it shown either.
+A run names its file by a hash of the content. A file is opened only if it still has that content, so that only data
+that a run has really used is shown or changed; somebody who can write to the store cannot make it show other files.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ class DatasetFile:
 
     Args:
         path: the file.
-        digest: hash of its content, as manifests have it.
+        digest: hash of its content, as in manifests.
         columns: a name for each column, all different.
-        places: where each column is: its index in a grid, its key in an object.
+        places: the position of each column: its index in a grid, or its key in an object.
         roles: role -> the names of its columns, as the suite reads them.
         rows: in the order of the file.
-        head: of a grid, the rows down to the header.
+        head: for a grid, the rows down to the header.
         keyed: whether rows are objects (JSON) and not cells of a grid.
-        sheet: the sheet's name; "" where the format has none.
+        sheet: the sheet's name; "" if the format has no sheets.
     """
 
     path: Path
@@ -59,7 +58,7 @@ class DatasetFile:
 
     @property
     def id_column(self) -> str:
-        """The name of the column with the ids; "" where ids come from the rows' places."""
+        """The name of the column with the ids; "" if ids come from the positions of rows."""
         return next(iter(self.roles.get("id", ())), "")
 
     @property
@@ -68,7 +67,7 @@ class DatasetFile:
         return ids_of(self.rows)
 
     def shown(self, value: Any) -> str:
-        """A cell as a person edits it: a text as it is, anything else of an object as JSON.
+        """A cell as text for editing: a text unchanged, any other value of an object as JSON.
 
         >>> file = DatasetFile(Path("a.jsonl"), "", (), (), {}, ())
         >>> file.shown("a b"), file.shown(["a"]), file.shown(None)
@@ -81,16 +80,16 @@ class DatasetFile:
         return json.dumps(value, ensure_ascii=False) if self.keyed else render(value)
 
     def typed(self, text: str, column: str, before: Any, like: Any = None) -> Any:
-        """The cell that a person's text stands for.
+        """Convert an edited text back to a cell.
 
         Args:
             text: as a form sends it; line ends may be those of the browser.
             column: its name, for messages.
-            before: the cell as it was; returned as it is where the text says the same.
-            like: a cell of the same column, for a row that is new.
+            before: the cell before the edit; it is returned unchanged if the text is equal.
+            like: a cell of the same column, which gives the type for a new row.
 
         Raises:
-            ConfigError: the column holds JSON, and the text is none; or it holds what no file of samples may hold.
+            ConfigError: the column holds JSON and the text is not JSON, or no dataset file can hold the value.
         """
         return _storable(self._typed(text, column, before, like), column)
 
@@ -105,15 +104,15 @@ class DatasetFile:
 
 
 def _storable(cell: Any, column: str) -> Any:
-    """The cell, which is refused here and not only when the draft is saved, which may be days later.
+    """Return `cell` if a file can hold it; checked at once and not only when the draft is saved, maybe days later.
 
     Raises:
-        ConfigError: a text in it has a NUL character or half a character, or a number has too many digits.
+        ConfigError: a text in it has a NUL character or half a surrogate pair, or a number has too many digits.
     """
     try:
         plain_cell(cell)
     except ValueError as error:
-        raise ConfigError(f"{column}: {error}; a dataset cannot hold that") from error
+        raise ConfigError(f"{column}: {error}, which a dataset cannot hold") from error
     return cell
 
 
@@ -127,7 +126,7 @@ def _parsed(text: str, column: str) -> Any:
 
 
 def _number(text: str) -> Any:
-    """The number of a sheet's cell; a text that is none stays one."""
+    """The text as a number, for a cell of a sheet; any other text is returned unchanged."""
     try:
         return int(text) if text.strip().lstrip("-").isdecimal() else float(text)
     except ValueError:
@@ -135,10 +134,10 @@ def _number(text: str) -> Any:
 
 
 def digest_of_file(path: Path) -> str:
-    """The hash of a regular file's content, as manifests have it.
+    """The hash of a regular file's content, as in manifests.
 
     Raises:
-        ConfigError: it is gone, not a regular file (a symbolic link is none), too large, or cannot be read.
+        ConfigError: it does not exist, is not a regular file (or is a symbolic link), is too large, or cannot be read.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | _NO_LINK)
@@ -161,22 +160,22 @@ def digest_of_file(path: Path) -> str:
 
 
 def read_dataset_file(files: SampleFiles, roles: Sequence[Role], digest: str) -> DatasetFile:
-    """Read every row of a file whose content is known.
+    """Read every row of a file, if it still has the content that a run used.
 
     Args:
-        files: the one file, and how its columns are found.
-        roles: what the suite looks for.
-        digest: hash of the content; "" takes the file as it is.
+        files: the file, and how its columns are found.
+        roles: the roles that the suite needs.
+        digest: expected hash of the content; "" accepts any content.
 
     Raises:
-        ConfigError: the file is gone or has another content, holds several tables, or is too large.
-        DataError: it cannot be read, or two rows have one id.
+        ConfigError: the file does not exist, has other content, holds several tables, or is too large.
+        DataError: it cannot be read, or two rows have the same id.
     """
     path = files.paths[0]
-    now = digest_of_file(path)
-    if digest and now != digest:
+    actual = digest_of_file(path)
+    if digest and actual != digest:
         raise ConfigError(
-            f"{path.name} was changed on disk: its content has the hash {now[:8]}, and the run's dataset had "
+            f"{path.name} was changed on disk: its content has the hash {actual[:8]}, and the run's dataset had "
             f"{digest[:8]}. Put the file back as it was, or run it again as it is now"
         )
     tables, _ = open_tables(files, roles)
@@ -184,17 +183,17 @@ def read_dataset_file(files: SampleFiles, roles: Sequence[Role], digest: str) ->
         raise ConfigError(f"{path.name} holds {len(tables)} sheets with rows; a file with one can be edited")
     (opened,) = tables
     table, width = opened.table, 0
-    if not table.keyed:  # cells as their sheet shows them, of all columns: the suite's alone were looked at so far
+    if not table.keyed:  # read all columns as the sheet shows them; so far only those of the suite were read
         width = _width(opened)
         table = table.refined(range(width))
         opened = OpenTable(table, opened.layout, opened.prefix)
-    found = _Columns(opened, width)
-    rows = packed_rows(_rows(opened, found), lambda: len(found.places))
-    names, places = found.names(), tuple(found.places)
-    by_place = dict(zip(places, names, strict=True))
-    named = {role: tuple(by_place[at] for at in columns) for role, columns in opened.layout.columns.items()}
+    file_columns = _Columns(opened, width)
+    rows = packed_rows(_rows(opened, file_columns), lambda: len(file_columns.places))
+    names, places = file_columns.names(), tuple(file_columns.places)
+    name_at = dict(zip(places, names, strict=True))
+    role_names = {role: tuple(name_at[column] for column in columns) for role, columns in opened.layout.columns.items()}
     head = () if table.keyed else tuple(_head(table, opened.layout))
-    return DatasetFile(path, now, names, places, named, rows, head, table.keyed, table.sheet)
+    return DatasetFile(path, actual, names, places, role_names, rows, head, table.keyed, table.sheet)
 
 
 def _head(table: Table, layout: ColumnLayout) -> Iterator[tuple[Any, ...]]:
@@ -209,11 +208,11 @@ def _width(opened: OpenTable) -> int:
 
 
 class _Columns:
-    """The columns of a table as its rows are read: of a grid by place, of objects by key, in order of appearance.
+    """Collects the columns of a table while its rows are read: of a grid by index, of objects by key in order.
 
     Args:
         opened: the table.
-        width: columns of a grid that are known before.
+        width: number of columns of a grid that are known before reading.
     """
 
     def __init__(self, opened: OpenTable, width: int) -> None:
@@ -223,7 +222,7 @@ class _Columns:
         self.places: dict[Column, int] = {place: place for place in range(width)}
 
     def names(self) -> tuple[str, ...]:
-        """A name for each: its key, or its header, or its letter."""
+        """A name for each column: its key, its header or its letter."""
         if self._keyed:
             return tuple(map(str, self.places))
         names: list[str] = []
@@ -233,7 +232,7 @@ class _Columns:
         return tuple(names)
 
     def cells(self, row: Row) -> tuple[Any, ...]:
-        """The cells of a row in all columns that are known by now, its own among them."""
+        """The cells of a row in all columns known so far, including new ones of this row."""
         if isinstance(row.cells, Mapping):
             for key in row.cells:
                 self.places.setdefault(str(key), len(self.places))
@@ -258,7 +257,7 @@ def _rows(opened: OpenTable, columns: _Columns) -> Iterator[DatasetRow]:
             other = table.location(before)
             raise DataError(f"{table.location(row.number)}: the same id as {other}: {ident[:40]!r}")
         if len(numbers) > MOST_ROWS:
-            raise ConfigError(f"{table.name} has more than {MOST_ROWS:,} rows, which are too many to be edited here")
+            raise ConfigError(f"{table.name} has more than {MOST_ROWS:,} rows, too many for editing")
         yield DatasetRow(ident, columns.cells(row))
 
 

@@ -1,6 +1,6 @@
 """Documents of a knowledge base: PDF, HTML, Markdown and plain text, read whole.
 
-The offsets of passages and sources count characters of a document's text as it is read here.
+The offsets of passages and sources count characters of a document's text as returned here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from steelyard.errors import ConfigError, DataError
 
 MAX_DOCUMENT_BYTES: Final = 64_000_000
 MAX_DOCUMENTS: Final = 10_000
-"""Files of one knowledge base; a folder with more is likely the wrong one."""
+"""Maximum number of files of a knowledge base; a folder with more is probably the wrong one."""
 
 SUFFIXES: Final = (".pdf", ".md", ".markdown", ".txt", ".html", ".htm")
 _PAGES: Final = frozenset({".html", ".htm"})
@@ -28,7 +28,7 @@ _CHARSETS: Final = frozenset({
     "iso-8859-1", "iso-8859-2", "iso-8859-15", "latin1", "us-ascii", "windows-1250", "windows-1251", "windows-1252",
     "windows-1253", "windows-1254", "koi8-r", "shift_jis", "euc-jp", "euc-kr", "big5",
 })  # fmt: skip
-"""Charsets of pages that are read when a page declares them; UTF-8, UTF-16 and GB18030 are found without."""
+"""Charsets that are used if a page declares them; UTF-8, UTF-16 and GB18030 are detected without a declaration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Document:
     """The text of one document, and where its pages begin.
 
     Args:
-        name: its file's name; with the folders above it where several would be called the same.
-        text: its text, whose character offsets passages refer to.
-        pages: offset at which each page begins, ascending; empty where it has no pages.
+        name: its file's name, with parent folders if several files have the same name.
+        text: its text; passages refer to its character offsets.
+        pages: offset at which each page begins, ascending; empty without pages.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Document:
     pages: tuple[int, ...] = ()
 
     def page_at(self, offset: int) -> int | None:
-        r"""The 1-based page that holds a character, None where there are no pages.
+        r"""The 1-based page of a character; None without pages.
 
         >>> [Document("a.pdf", "One\n\nTwo", (0, 5)).page_at(offset) for offset in (0, 4, 5)]
         [1, 1, 2]
@@ -64,10 +64,10 @@ def read_document(path: Path) -> Document:
     require_file(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
-        raise ConfigError(f"{path.name}: documents are read from {', '.join(SUFFIXES)}, not {suffix or 'that'}")
+        raise ConfigError(f"{path.name}: a document ends in {', '.join(SUFFIXES)}{f', not {suffix}' if suffix else ''}")
     size = path.stat().st_size
     if size > MAX_DOCUMENT_BYTES:
-        raise DataError(f"{path.name} has {size:,} bytes; a document may have {MAX_DOCUMENT_BYTES:,}")
+        raise DataError(f"{path.name} has {size:,} bytes; a document may have at most {MAX_DOCUMENT_BYTES:,}")
     if suffix == ".pdf":
         from steelyard.data.documents_pdf import read_pdf
 
@@ -76,15 +76,15 @@ def read_document(path: Path) -> Document:
         return Document(path.name, _page_text(path))
     text = path.read_text(examine_text(path).encoding)
     if not text.strip():
-        raise DataError(f"{path.name} holds no text")
+        raise DataError(f"{path.name} has no text")
     return Document(path.name, text)
 
 
 def read_documents(paths: Path | Iterable[Path]) -> tuple[Document, ...]:
-    """Read files and folders: of a folder every document in it and below, sorted, hidden ones left out.
+    """Read files and folders; of a folder, every document in it and its subfolders, sorted, without hidden ones.
 
-    A document is called by its file's name; those that would be called the same, by as many of the folders above
-    them as tell them apart.
+    A document has its file's name; if several files have the same name, as many parent folders are added as make the
+    names different.
 
     Raises:
         ConfigError: there is no such path, no document in it, or more than `MAX_DOCUMENTS`.
@@ -95,7 +95,7 @@ def read_documents(paths: Path | Iterable[Path]) -> tuple[Document, ...]:
         for file in _files(Path(path)):
             files.setdefault(file.resolve(), file)
             if len(files) > MAX_DOCUMENTS:
-                raise ConfigError(f"{path} holds more than {MAX_DOCUMENTS:,} documents; name the folder that is meant")
+                raise ConfigError(f"{path} has more than {MAX_DOCUMENTS:,} documents; name a smaller folder")
     if not files:
         raise ConfigError(f"there is no document to read; documents are {', '.join(SUFFIXES)}")
     documents = [read_document(file) for file in files.values()]
@@ -118,17 +118,17 @@ def _files(path: Path) -> Iterator[Path]:
         and file.is_file()
     )
     if not documents:
-        raise ConfigError(f"the folder {path} holds no document ({', '.join(SUFFIXES)})")
+        raise ConfigError(f"the folder {path} has no document ({', '.join(SUFFIXES)})")
     yield from documents
 
 
 def _names(files: list[Path]) -> list[str]:
-    """The shortest ends of absolute paths that tell those of one file name apart."""
+    """The names of files, with as many parent folders as make equal names different."""
     groups = Counter(file.name for file in files)
-    return [file.name if groups[file.name] == 1 else _told_apart(file, files) for file in files]
+    return [file.name if groups[file.name] == 1 else _with_folders(file, files) for file in files]
 
 
-def _told_apart(file: Path, files: list[Path]) -> str:
+def _with_folders(file: Path, files: list[Path]) -> str:
     rivals = [other.parts for other in files if other.name == file.name]
     deepest = max(map(len, rivals))
     depth = next(depth for depth in range(2, 1 + deepest) if len({parts[-depth:] for parts in rivals}) == len(rivals))
@@ -140,12 +140,12 @@ def _page_text(path: Path) -> str:
 
     text = html_text(_decoded(path), path.name)
     if not text:
-        raise DataError(f"{path.name} holds no text; is it a page that a script fills in a browser?")
+        raise DataError(f"{path.name} has no text; is it a page that a script fills in a browser?")
     return text
 
 
 def _decoded(path: Path) -> str:
-    """A page in the charset that it declares, unless that can be recognised by the bytes."""
+    """Decode a page: in the charset that it declares, or else in the encoding that is detected from its bytes."""
     with path.open("rb") as stream:
         declared = _DECLARED.search(stream.read(4096))
     charset = declared[1].decode("ascii").lower() if declared else ""

@@ -1,10 +1,10 @@
-"""HTML as text: headings as `# ` lines, entries of lists as `- `, a row of a table on a line.
+"""Converts HTML to text: headings become `# ` lines, list entries `- ` lines, and a table row one line.
 
-Why a tokenizer of our own: only the text is wanted, in one pass and bounded memory. The parser of the standard library
-takes quadratic time for some malformed pages in versions of Python that we support (CVE-2025-6069), and libraries that
-build a tree need many times the page's size and do not mind how deep a hostile one is nested; this one keeps no tree.
-It follows the tokenizer of the HTML standard (WHATWG, "Parsing HTML documents") as far as text depends on it:
-comments, quoted attributes, character references, and elements whose content is not markup.
+It has its own tokenizer because only the text is needed, in one pass and bounded memory. The parser of the standard
+library takes quadratic time for some malformed pages in versions of Python that we support (CVE-2025-6069), and
+libraries that build a tree need many times the page's size and do not limit the nesting of a hostile page. It follows
+the tokenizer of the HTML standard (WHATWG, "Parsing HTML documents") as far as the text depends on it: comments, quoted
+attributes, character references, and elements whose content is not markup.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 from steelyard.errors import DataError
 
 MAX_TAGS: Final = 2_000_000
-"""The standard of HTML on one page, a very large one, has half a million; so many take about five seconds."""
+"""The HTML standard on one page, a very large page, has half a million tags; this many take about five seconds."""
 
 _TAG: Final = re.compile(r"<(?:(/?)([a-zA-Z][^\s/>]{0,40})|[!?/])")
 _REST: Final = re.compile(r"""[^"'>]*+(?:"[^"]*+"[^"'>]*+|'[^']*+'[^"'>]*+)*+>""")
@@ -40,7 +40,7 @@ _CELLS: Final = frozenset(("td", "th"))
 _CELL: Final = "\x1d"
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]+")
 _LONGEST_ROW: Final = 2_000
-"""Characters; pages used to be laid out by tables, and a column of such a page is not a cell."""
+"""Maximum characters of a table row; in a longer one the table is a page layout, and its columns are not cells."""
 _LONG_NUMBER: Final = re.compile(r"&#(?:[0-9]{8}|[xX][0-9a-fA-F]{7})[0-9a-fA-F]*;?")
 _BLANKS: Final = re.compile(r"[ \t\n\f\r\xa0]+")
 _TRAILING: Final = re.compile(r"[ \t]+\n")
@@ -63,7 +63,7 @@ def html_text(page: str, name: str = "the page") -> str:
     writer = _Writer()
     for tags, (tag, text) in enumerate(_tokens(page)):
         if tags > MAX_TAGS:
-            raise DataError(f"{name} has more than {MAX_TAGS:,} tags; a page this large is refused")
+            raise DataError(f"{name} has more than {MAX_TAGS:,} tags, which is too large for a page")
         if tag:
             writer.tag(tag)
         else:
@@ -72,7 +72,7 @@ def html_text(page: str, name: str = "the page") -> str:
 
 
 def _unescaped(text: str) -> str:
-    """Character references decoded; a number beyond all characters is none, however long it is."""
+    """Decode character references; a number that is too large for any character becomes U+FFFD."""
     plain = html.unescape(_LONG_NUMBER.sub("\ufffd", text)) if "&" in text else text
     return _CONTROL.sub("", plain)
 
@@ -88,11 +88,11 @@ def _tokens(page: str) -> Iterator[tuple[str, str]]:
         if not name:
             position = _behind_declaration(page, match.start())
             continue
-        rest = _REST.match(page, match.end()) if quotes else None
-        if rest is None:
-            # A quote that nothing closes: from here on quotes mean nothing, so that it is not looked for again.
+        attributes = _REST.match(page, match.end()) if quotes else None
+        if attributes is None:
+            # An unclosed quote: quotes are ignored from here on, so that its end is searched for only once.
             quotes = False
-        position = rest.end() if rest else _behind(page, ">", match.end())
+        position = attributes.end() if attributes else _behind(page, ">", match.end())
         if match[1]:
             yield f"/{name}", ""
         elif name in _DROPPED and page[position - 2 : position] != "/>":
@@ -108,20 +108,20 @@ def _behind(page: str, mark: str, start: int) -> int:
 
 
 def _behind_declaration(page: str, start: int) -> int:
-    """Behind a comment or a declaration; one that is not closed takes the rest of the page."""
+    """The offset after a comment or declaration; the end of the page if it is not closed."""
     if page.startswith("<!--", start):
         return start + 5 if page.startswith("<!-->", start) else _behind(page, "-->", start + 4)
     return _behind(page, "]]>" if page.startswith("<![CDATA[", start) else ">", start + 2)
 
 
 def _behind_element(page: str, name: str, start: int) -> int:
-    """Behind the closing tag of an element, the rest of the page where there is none."""
+    """The offset after the closing tag of an element; the end of the page if there is none."""
     closing = re.compile(rf"</{re.escape(name)}(?=[\s/>])", re.IGNORECASE).search(page, start)
     return _behind(page, ">", closing.end()) if closing else len(page)
 
 
 class _Writer:
-    """Puts pieces of text together; breaks are kept back until text follows, and a row until it ends."""
+    """Joins pieces of text; breaks are delayed until text follows, and a row until it ends."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -132,7 +132,7 @@ class _Writer:
         self._row: int | None = None
 
     def tag(self, tag: str) -> None:
-        """Begin or end what the element means: a paragraph, a line, a row, a cell."""
+        """Begin or end a paragraph, line, row or cell, depending on the element."""
         name = tag.removeprefix("/")
         opens = name is tag
         if name in {"table", "tr"}:
@@ -149,7 +149,7 @@ class _Writer:
             self._mark = _MARKS[name] if opens else ""
 
     def text(self, text: str) -> None:
-        """Add text, blanks folded outside of `pre`."""
+        """Add text; outside of `pre`, runs of white space become one space."""
         if self._in_pre:
             self._add(text)
             return
@@ -196,9 +196,9 @@ class _Writer:
 
 
 def _laid_out(row: str) -> str:
-    """A row as one line, or its cells as paragraphs where it is not a row of a table but columns of a page."""
-    before, _, rest = row.partition(_CELL)
-    cells = [cell.strip() for cell in rest.split(_CELL)]
+    """A table row as one line, or its cells as paragraphs if the table is the layout of a page."""
+    before, _, content = row.partition(_CELL)
+    cells = [cell.strip() for cell in content.split(_CELL)]
     if len(cells) == 1 or len(row) > _LONGEST_ROW or any(cell.count("\n\n") > 1 for cell in cells):
         return before + "\n\n".join(cell for cell in cells if cell)
     return before + " | ".join(" ".join(cell.split()) for cell in cells) if any(cells) else before

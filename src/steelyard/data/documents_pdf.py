@@ -1,19 +1,19 @@
-"""PDF files as text: read in a process of its own, within limits of time and memory.
+"""Converts PDF files to text; they are read in a separate process, within limits of time and memory.
 
 pypdfium2 reads a paper of twenty pages in half a second, twenty times as fast as a reader in pure Python, and leaves
-fewer broken words. What it costs is a library in C++: a file that crashes it or that never ends costs that process
-(`documents_pdf_process`). The process gives the lines of each page with their positions; here they become text, what a
-person would copy from the pages.
+fewer broken words. But it is a C++ library: a file may crash it or keep it busy without end, and then only the separate
+process is lost (`documents_pdf_process`). The process returns the lines of each page with their positions; here they
+become the text that a person would copy from the pages.
 
-A line is joined with the next one where the next one's first word would not have fitted behind it, at the same size
-and one line further down; a hyphen at its end goes unless the word is written with it elsewhere. Otherwise a line
-stays a line, and a larger distance or another size parts paragraphs. Doubtful cases stay apart: a line break too many
-costs a reader less than two entries of a list run into one. A row of a table is a line, its cells parted by tabs.
+A line is joined with the next one if that one has the same size, is one line further down, and its first word would not
+have fitted after this line; a hyphen at the end is removed unless the word is written with it elsewhere. Otherwise the
+line break stays, and a larger distance or another size separates paragraphs. Doubtful lines are not joined: an extra
+line break does less harm than two list entries in one line. A table row is one line, with its cells separated by tabs.
 
-Running heads, feet and page numbers are dropped: lines at the edge of three pages or more, at one height, that are
-equal up to their digits. Where the digits differ, they must count along with the pages or rise with them as those of
-chapters do, in type that is not larger than the page's: a row of figures, a sentence and a heading may recur up to
-their digits as well, and are not running heads.
+Running headers, footers and page numbers are dropped: lines at the edge of at least three pages, at the same height,
+that are equal except for their digits. If the digits differ, they must increase with the pages as page numbers do, or
+rise as chapter numbers do, in type that is not larger than the page's: a row of figures, a sentence or a heading may
+also recur with other digits, and is not a running header.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.errors import DataError
 
 PDF_SECONDS: Final = 300.0
-"""A page takes about 20 ms, so that the largest document that is read takes a third of this."""
+"""A page takes about 20 ms, so that the largest document allowed takes a third of this."""
 
 _MEMORY_BYTES: Final = 4 << 30
 _BOOT: Final = (
@@ -52,7 +52,7 @@ _LIGATURES: Final = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\xa0": " ", "\xad": ""}
 )
 _HYPHEN: Final = "\x02"
-"""What the reader puts for a hyphen at the end of a line, which it has joined with the next one then."""
+"""The reader's character for a hyphen at the end of a line, after which it has joined the next line."""
 _UNSEEN: Final = re.compile(r"[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ufeff\u200b]")
 _BLANKS: Final = re.compile(r" *\t[ \t]*| {2,}")
 _BROKEN: Final = re.compile(r"(\w+)\x02(\w*)")
@@ -66,13 +66,13 @@ _PAGE_NUMBER: Final = re.compile(
     r"^\W{0,3}(\d{1,5})\b|\b(\d{1,5})\W{0,3}$|\b(\d{1,5})(?=\s?(?:/|of|von|sur|页|頁|ページ))"
 )
 _EDGE: Final = 2
-"""Heights at the top and at the bottom of a page whose lines may be running heads and feet."""
+"""Number of heights at the top and at the bottom of a page whose lines may be running headers and footers."""
 _ROUNDS: Final = 2
-"""Running heads may have three lines: in the second round the line below the first two is an edge as well."""
+"""Running headers may have three lines: in the second round the line below the first two is at the edge as well."""
 _FEWEST: Final = 3
-"""Pages on which a line must occur to be a running head: two pages may begin alike by chance."""
+"""Minimum number of pages with a running header: two pages may begin with the same line by chance."""
 _LETTERS: Final = 3
-"""Letters that a line with a rising number must have: `7 mm` and `12 %` are figures."""
+"""Minimum number of letters in a line with a rising number: `7 mm` and `12 %` are figures."""
 _ROMAN: Final = re.compile(r"\W{0,3}((?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))\W{0,3}", re.IGNORECASE)
 _ROMAN_DIGITS: Final = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
@@ -85,10 +85,10 @@ class Line(NamedTuple):
         left: where it begins.
         top: height of its first character's baseline.
         right: where it ends.
-        bottom: height of its last character's baseline: another one where the reader joined two lines at a hyphen.
+        bottom: height of its last character's baseline; differs from `top` if the reader joined two lines at a hyphen.
         size: of its last character's font, in points; the first may be a bullet.
         word: width of its first word.
-        cells: of a table's row; 1 for prose.
+        cells: number of cells of a table row; 1 for prose.
     """
 
     text: str
@@ -105,20 +105,20 @@ def read_pdf(path: Path, *, timeout_s: float = PDF_SECONDS) -> tuple[str, tuple[
     """The text of a PDF and the offsets at which its pages begin.
 
     Args:
-        path: of a file that is there.
+        path: an existing file.
         timeout_s: limit in seconds.
 
     Raises:
-        DataError: it is encrypted, damaged, too large or too slow to read, or there is no text in it.
+        DataError: it is encrypted, damaged, too large or too slow to read, or has no text.
     """
     *pages, count = _output_of_reader(path, timeout_s)
     if count != len(pages):
-        raise DataError(f"{path.name} could not be read: {len(pages)} pages came of {count}")
+        raise DataError(f"{path.name} could not be read: only {len(pages)} of {count} pages arrived")
     text, starts = join_pages([[Line(*line) for line in page] for page in pages])
     if not text:
         raise DataError(
-            f"{path.name} has {count} page{'s' if count != 1 else ''} and no text: it holds images, as a scanner "
-            "makes them; run text recognition on it first"
+            f"{path.name} has {count} page{'s' if count != 1 else ''} and no text: it has only images, like a scan; "
+            "run text recognition on it first"
         )
     return text, starts
 
@@ -131,7 +131,7 @@ def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
     """
     paths = [str(Path(__file__).resolve().parents[2]), *(entry for entry in sys.path if entry)]
     # Isolated and without site-packages hooks: files in the working folder cannot replace a module of the reader.
-    # Its import path is this process's, handed over as arguments.
+    # It gets the import path of this process as arguments.
     command = [sys.executable, "-I", "-S", "-c", _BOOT, str(path.resolve()), str(_MEMORY_BYTES)]
     try:
         process = subprocess.run(  # noqa: S603 (our own interpreter and code, no shell)
@@ -156,7 +156,7 @@ def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
 def _reason_of_end(process: subprocess.CompletedProcess[bytes]) -> str:
     """Why the reader process ended early."""
     if process.returncode == -signal.SIGABRT:
-        return "the PDF reader gave up on it, as it does when it gets no more memory"
+        return "the PDF reader aborted, as it does when it runs out of memory"
     if process.returncode < 0:
         return f"the PDF reader crashed on it (signal {-process.returncode})"
     last_line = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -166,8 +166,8 @@ def _reason_of_end(process: subprocess.CompletedProcess[bytes]) -> str:
 def join_pages(pages: Sequence[Sequence[Line]]) -> tuple[str, tuple[int, ...]]:
     r"""The text of a document and the offset at which each of its pages begins.
 
-    Pages are parted by a blank line, or by a line break where a sentence runs on. A page without text begins where the
-    next one does.
+    Pages are separated by a blank line, or by a line break if a sentence continues on the next page. A page without
+    text has the offset of the next one.
 
     >>> join_pages([[Line("One", 0, 9, 9, 9, 9, 9)], [], [Line("Two", 0, 9, 9, 9, 9, 9)]])
     ('One\n\nTwo', (0, 5, 5))
@@ -197,7 +197,7 @@ def _cleaned(line: Line, compounds: set[str]) -> Line:
 
 
 def _mended(before: str, after: str, compounds: set[str]) -> str:
-    """The word that was broken at a line's end; a hyphen stays in one that is written so elsewhere, and in names."""
+    """The word that was broken at a line's end; the hyphen stays if the word has it elsewhere, and in names."""
     hyphenated = f"{before}-{after}"
     return (
         before + after if after[:1].islower() and not before.isdigit() and hyphenated not in compounds else hyphenated
@@ -216,7 +216,7 @@ def _body(lines: Sequence[Line]) -> str:
 
 
 class _Edges:
-    """The right edges of a page's columns, which no one states: the furthest line that begins nearby in that size."""
+    """The right edges of a page's columns, estimated from the widest line of the same size that begins nearby."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         columns: dict[int, dict[int, float]] = defaultdict(dict)
@@ -224,18 +224,18 @@ class _Edges:
             column = columns[round(line.size)]
             bucket = round(line.left / 8)
             column[bucket] = max(line.right, column.get(bucket, line.right))
-        self._found = {size: sorted(column.items()) for size, column in columns.items()}
+        self._columns = {size: sorted(column.items()) for size, column in columns.items()}
 
     def right(self, line: Line) -> float:
         """Where the column of `line` ends."""
-        column = self._found[round(line.size)]
+        column = self._columns[round(line.size)]
         bucket = round(line.left / 8)
         first = bisect_left(column, (bucket - 4, float("-inf")))
         return max(right for at, right in column[first : first + 9] if at <= bucket + 4)
 
 
 def _gap(above: Line, below: Line, edges: _Edges) -> str:
-    """The separator of two lines: a blank, nothing (Chinese), a line break or a blank line."""
+    """The separator of two lines: a space, nothing (Chinese), a line break or a blank line."""
     down = above.bottom - below.top
     size = max(above.size, 1.0)
     # On the same baseline: cells of a row, or a line that the reader has cut in two.
@@ -250,9 +250,9 @@ def _gap(above: Line, below: Line, edges: _Edges) -> str:
     if max(above.cells, below.cells) > 1:
         return "\n"
     blank = 0.0 if _seam(above.text, below.text) == "" else 0.25 * size
-    # The first word below would not have fitted above: the line was wrapped, and the paragraph goes on.
+    # The first word below would not have fitted above: the line was wrapped, and the paragraph continues.
     full = above.right + blank + below.word > edges.right(above) - 0.1 * size
-    # Lines after the first of a list entry are indented to its text; a larger indent in prose is another block.
+    # The later lines of a list entry are indented to its text; in prose a larger indent begins another block.
     hangs = 4.0 if _ENTRY.match(above.text) else 1.2
     if not full or _ENTRY.match(below.text) or below.left - above.left > hangs * size:
         return "\n"
@@ -260,58 +260,58 @@ def _gap(above: Line, below: Line, edges: _Edges) -> str:
 
 
 def _seam(before: str, after: str) -> str:
-    """A blank, or nothing next to a Chinese character or mark."""
+    """A space, or nothing next to a Chinese character or punctuation mark."""
     return "" if before[-1:] > "\u2e7f" or after[:1] > "\u2e7f" else " "
 
 
 def _runs_on(before: str, after: str) -> bool:
-    """Whether a sentence evidently goes on from one page or column to the next."""
+    """Whether a sentence evidently continues from one page or column to the next."""
     return not _FINAL.search(before[-8:]) and after[:1].islower()
 
 
 def _without_repeats(pages: Sequence[Sequence[Line]]) -> Sequence[Sequence[Line]]:
-    """The pages without running heads, feet and page numbers; all of the lines if no page would keep any."""
+    """The pages without running headers, footers and page numbers; unchanged if no lines would remain."""
     remaining = pages
     for _ in range(_ROUNDS):
         dropped = _repeats(remaining)
         remaining = [
-            [line for at, line in enumerate(page) if (no, at) not in dropped] for no, page in enumerate(remaining)
+            [line for index, line in enumerate(page) if (no, index) not in dropped] for no, page in enumerate(remaining)
         ]
     return remaining if any(remaining) else pages
 
 
 def _repeats(pages: Sequence[Sequence[Line]]) -> set[tuple[int, int]]:
-    """Page and line of what is dropped."""
+    """The lines to drop, as (page, line)."""
     seen: dict[tuple[str, int], dict[int, int]] = defaultdict(dict)
     for no, page in enumerate(pages):
-        for at in _edge_lines(page):
-            seen[_NUMBER.sub("#", _numbered(page[at].text)), round(page[at].top)][no] = at
+        for index in _edge_lines(page):
+            seen[_NUMBER.sub("#", _numbered(page[index].text)), round(page[index].top)][no] = index
     dropped: set[tuple[int, int]] = set()
-    for places in seen.values():
-        if len(places) >= _FEWEST:
-            dropped.update(_droppable(pages, places))
+    for line_of_page in seen.values():
+        if len(line_of_page) >= _FEWEST:
+            dropped.update(_droppable(pages, line_of_page))
     return dropped
 
 
 def _edge_lines(page: Sequence[Line]) -> Iterator[int]:
-    """The lines at the top and at the bottom of a page; those of one height are of one edge together."""
+    """The lines at the top and at the bottom of a page; lines at the same height belong to the same edge."""
     heights = sorted({round(line.top) for line in page})
     edges = {*heights[:_EDGE], *heights[-_EDGE:]}
-    return (at for at, line in enumerate(page) if round(line.top) in edges)
+    return (index for index, line in enumerate(page) if round(line.top) in edges)
 
 
-def _droppable(pages: Sequence[Sequence[Line]], places: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """All of them where their numbers go along with the pages, else those that are equal on enough pages."""
-    texts = {no: _numbered(pages[no][at].text) for no, at in places.items()}
-    if _goes_along(texts) and all(_is_small(pages[no], at) for no, at in places.items()):
-        yield from places.items()
+def _droppable(pages: Sequence[Sequence[Line]], line_of_page: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """All of the lines if their numbers increase with the pages, else those that are equal on enough pages."""
+    texts = {no: _numbered(pages[no][index].text) for no, index in line_of_page.items()}
+    if _goes_along(texts) and all(_is_small(pages[no], index) for no, index in line_of_page.items()):
+        yield from line_of_page.items()
         return
     counts = Counter(texts.values())
-    yield from ((no, at) for no, at in places.items() if counts[texts[no]] >= _FEWEST)
+    yield from ((no, index) for no, index in line_of_page.items() if counts[texts[no]] >= _FEWEST)
 
 
 def _goes_along(texts: Mapping[int, str]) -> bool:
-    """Whether a number counts the pages, or all rise with them in a line that is neither a sentence nor a figure."""
+    """Whether a number counts the pages, or all rise with them in lines that are neither sentences nor figures."""
     if set.intersection(*(_counts(text, no) for no, text in texts.items())):
         return True
     first = next(iter(texts.values()))
@@ -322,7 +322,7 @@ def _goes_along(texts: Mapping[int, str]) -> bool:
 
 
 def _numbered(text: str) -> str:
-    """A line, that of a Roman numeral alone in digits.
+    """The line; if it is only a Roman numeral, its value in digits.
 
     >>> _numbered("- xiv -"), _numbered("vivid")
     ('14', 'vivid')
@@ -330,15 +330,15 @@ def _numbered(text: str) -> str:
     match = _ROMAN.fullmatch(text)
     if not match or not match[1]:
         return text
-    values = [_ROMAN_DIGITS[mark] for mark in match[1].lower()]
+    values = [_ROMAN_DIGITS[digit] for digit in match[1].lower()]
     return str(sum(-value if value < after else value for value, after in zip(values, [*values[1:], 0], strict=True)))
 
 
 def _counts(text: str, no: int) -> set[int]:
-    """Offsets of the numbers at the usual places of page numbers from the 0-based page `no`."""
+    """The numbers where page numbers usually are, each minus the 0-based page `no`."""
     return {int(match[1] or match[2] or match[3]) - no for match in _PAGE_NUMBER.finditer(text)}
 
 
 def _is_small(page: Sequence[Line], at: int) -> bool:
-    """Whether a line is not larger than most of its page: a heading such as "Step 3" may count along as well."""
+    """Whether a line is not larger than most of its page: a heading such as "Step 3" may increase as well."""
     return page[at].size <= 1.05 * median(line.size for line in page)

@@ -1,6 +1,6 @@
-"""Reads the lines of a PDF in a process of its own, because hostile files can crash the C++ library.
+"""Reads the lines of a PDF in a separate process, because hostile files can crash the C++ library.
 
-It writes one JSON value a line: `[[text, left, top, right, bottom, size, word, cells], ...]` for each page, then the
+It writes one JSON value per line: `[[text, left, top, right, bottom, size, word, cells], ...]` for each page, then the
 number of pages; or `{"error": kind, "message": text}`. These are the fields of `documents_pdf.Line`.
 """
 
@@ -20,7 +20,7 @@ _BLANK: Final = 0x20
 _RETURN, _BREAK, _HYPHEN = 0x0D, 0x0A, 0x02
 _WIDE_FROM: Final = 0x2E80
 _GAP: Final = 1.5
-"""Font sizes between two cells at least; justified lines rarely have gaps of one."""
+"""Minimum gap between two cells, in font sizes; justified lines rarely have gaps of one."""
 _MARK: Final = re.compile(r"[\W\d]{1,8}|\w[.)]")
 _ENCRYPTED: Final = (4, 5)
 """FPDF_ERR_PASSWORD and FPDF_ERR_SECURITY of pdfium's fpdfview.h."""
@@ -57,7 +57,7 @@ def main(path: str, memory_bytes: int, cpu_s: int) -> None:
 def _limit(memory_bytes: int, cpu_s: int) -> None:
     try:
         import resource
-    except ImportError:  # Windows; the caller's time limit holds there too
+    except ImportError:  # Windows; the caller's time limit applies there too
         return
     for name, most in (
         (resource.RLIMIT_AS, memory_bytes),
@@ -76,7 +76,7 @@ def _write(value: Any) -> None:
 
 
 def _read(page: Any, most: int) -> list[list[Any]] | None:
-    """The lines of a page; None where it has more than `most` characters."""
+    """The lines of a page; None if it has more than `most` characters."""
     text = page.get_textpage()
     try:
         if text.count_chars() > most:
@@ -100,7 +100,7 @@ class _PageCharacters:
         self._box = [ctypes.c_double() for _ in range(4)]
 
     def lines(self) -> Iterator[tuple[int, int]]:
-        """Where each line begins and ends."""
+        """The start and end of each line."""
         start = 0
         for at, code in enumerate([*self._codes, _BREAK]):
             if code in {_RETURN, _BREAK} or (code == _BLANK and start < at and self._leaves_line(at)):
@@ -109,14 +109,14 @@ class _PageCharacters:
                 start = at + 1
 
     def _leaves_line(self, blank: int) -> bool:
-        """Whether what follows a blank is at another height: the library sometimes joins two lines."""
+        """Whether the text after a space is at another height: the library sometimes joins two lines."""
         if blank + 1 >= len(self._codes) or self._codes[blank + 1] <= _BLANK:
             return False
         size = float(self._raw.FPDFText_GetFontSize(self._text, blank + 1))
         return abs(self._origin(blank + 1)[1] - self._origin(blank - 1)[1]) > max(size, 1.0)
 
     def line(self, start: int, end: int) -> list[Any] | None:
-        """The fields of a line, or None where it is blank."""
+        """The fields of a line, or None if it is blank."""
         inked = [at for at in range(start, end) if self._codes[at] > _BLANK]
         if not inked:
             return None
@@ -134,7 +134,7 @@ class _PageCharacters:
         return code <= _BLANK or code >= _WIDE_FROM
 
     def _cells(self, start: int, end: int, size: float) -> list[str]:
-        """The texts of a line between gaps that are too wide for a blank: one of prose, several of a table's row."""
+        """The texts of a line, split at gaps too wide for a space: one for prose, several for a table row."""
         cells: list[str] = []
         begin = at = start
         while at < end:
@@ -149,16 +149,16 @@ class _PageCharacters:
         return [*cells, self._words(begin, end)]
 
     def _is_mark(self, start: int, end: int) -> bool:
-        """Whether a line begins with a bullet or a number, behind which a gap is usual."""
+        """Whether the text is a bullet or a number, which is usually followed by a gap."""
         return _MARK.fullmatch("".join(map(chr, self._codes[start:end]))) is not None
 
     def _words(self, start: int, end: int) -> str:
-        """The characters as text; one beyond 16 bits comes in two halves or whole."""
+        """The characters as text; the library returns those beyond 16 bits whole or as two surrogates."""
         text = "".join(chr(self._codes[at]) for at in range(start, end) if not self._is_spacing(at))
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
     def _is_spacing(self, at: int) -> bool:
-        """Whether a blank is only the distance between two Chinese characters of a justified line."""
+        """Whether a space is only the distance between two Chinese characters of a justified line."""
         if self._codes[at] != _BLANK or not 0 < at < len(self._codes) - 1:
             return False
         around = min(self._codes[at - 1], self._codes[at + 1])

@@ -1,9 +1,9 @@
-"""Text files as strings, line by line: which encoding, and what is refused.
+"""Reads text files line by line: detects their encoding, and rejects files that are not text.
 
-Order: a byte order mark, then strict UTF-8, then GB18030 (which covers GBK and GB2312). No guessing by frequency:
-this order was right for every file of a set of UTF-8, UTF-8 with mark, GBK, GB18030 and UTF-16. One trap is closed:
-damaged UTF-8 often is valid GB18030 and would be read as nonsense, so a file whose first eight non-ASCII characters
-are good UTF-8 is UTF-8 and damaged (GBK text passes that by chance less than once in a million).
+Order: a byte order mark, then strict UTF-8, then GB18030 (which includes GBK and GB2312). Frequencies are not used:
+this order was right for every file of a set of UTF-8, UTF-8 with mark, GBK, GB18030 and UTF-16. One trap is avoided:
+damaged UTF-8 is often valid GB18030 and would be read as nonsense, so a file whose first eight non-ASCII characters are
+valid UTF-8 counts as damaged UTF-8 (GBK text meets this condition by chance less than once in a million).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from steelyard.data.paths import require_file
 from steelyard.errors import DataError
 
 MAX_LINE: Final = 4_000_000
-"""Characters of one line; a longer one is not a row of a dataset but a damaged or hostile file."""
+"""Maximum characters of a line; a file with a longer one is not a dataset, but damaged or hostile."""
 
 _CHUNK: Final = 1 << 20
 _SURE: Final = 8
@@ -71,14 +71,14 @@ def kind_of(head: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text file whose encoding is known; `stamp` is its size and time, to notice that it changed."""
+    """A text file whose encoding is known; `stamp` is its size and time of change, to detect later changes."""
 
     path: Path
     encoding: str
     stamp: tuple[int, int]
 
     def lines(self, newline: str = "") -> Iterator[str]:
-        """Iterate over its lines with line ends; `newline` as for `open`.
+        """Iterate over its lines, including line ends; `newline` as for `open`.
 
         Raises:
             DataError: a line is longer than `MAX_LINE`, or the file changed since it was examined.
@@ -97,7 +97,7 @@ class TextFile:
         """The whole text.
 
         Raises:
-            DataError: it cannot be read any more.
+            DataError: it can no longer be read.
         """
         with readable(self.path):
             return self.path.read_text(self.encoding)
@@ -105,7 +105,7 @@ class TextFile:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Turn operating system errors into DataErrors that name the file.
+    """Convert errors of the operating system and of decoding to DataErrors that name the file.
 
     Raises:
         DataError: there is no permission, a disk failed, or the text is no longer in its encoding.
@@ -125,11 +125,11 @@ def stamp_of(path: Path) -> tuple[int, int]:
 
 
 def examine_text(path: Path) -> TextFile:
-    """Find the encoding of a whole file without holding it.
+    """Detect the encoding of a whole file without keeping it in memory.
 
     Raises:
         ConfigError: there is no such file.
-        DataError: it is empty, is not text, has NUL characters, or is in no encoding that is read here.
+        DataError: it is empty, is not text, has NUL characters, or has another encoding.
     """
     require_file(path)
     with readable(path):
@@ -137,11 +137,11 @@ def examine_text(path: Path) -> TextFile:
 
 
 def examine_rows(path: Path) -> TextFile:
-    """The same for a file of rows, which no page is.
+    """As `examine_text`, for a file of rows, which must not be HTML or XML.
 
     Raises:
         ConfigError: there is no such file.
-        DataError: the same, or it is HTML or XML.
+        DataError: as `examine_text`, or it is HTML or XML.
     """
     text = examine_text(path)
     with readable(path):
@@ -157,7 +157,7 @@ def _examine(path: Path, stamp: tuple[int, int]) -> TextFile:
         raise DataError(f"{path.name} is empty")
     what = kind_of(head)
     if what and what not in _PAGES:
-        raise DataError(f"{path.name} is named as text, but is {what}; give it the right extension")
+        raise DataError(f"{path.name} has the extension of a text file, but is {what}; give it the right extension")
     marked = next((name for mark, name in _MARKS if head.startswith(mark)), None)
     encoding = marked or "utf-8"
     damage = _damage(path, encoding)
@@ -176,7 +176,7 @@ def _head(path: Path) -> bytes:
 
 
 def _damage(path: Path, encoding: str) -> tuple[int, int] | None:
-    """Offset and value of the first byte that is not valid in `encoding`; None when all of it is."""
+    """Offset and value of the first byte that is not valid in `encoding`; None if all bytes are valid."""
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     offset = lines = 0
     with path.open("rb") as stream:
@@ -206,7 +206,7 @@ def _location(path: Path, offset: int) -> str:
 
 
 def _good_characters(path: Path, before: int) -> int:
-    """Non-ASCII characters in valid UTF-8 in front of an offset, counted up to `_SURE`."""
+    """Number of valid non-ASCII UTF-8 characters before an offset, counted up to `_SURE`."""
     decoder = codecs.getincrementaldecoder("utf-8")("strict")
     good = seen = 0
     with path.open("rb") as stream:

@@ -1,12 +1,12 @@
-"""Columns by name: found by the texts of headers, or named by the user.
+"""Finds columns by name: by the texts of headers, or by the names that the user gives.
 
 Headers are matched to roles by synonyms in Chinese and English (`headers.json`), and as lettered or numbered options.
 
 The user names a column by its header's text, a spreadsheet letter, a range of either, or a list of these. A letter can
-be a header too: sheets of questions often head their options A, B, C, D. When every name given is a letter or a range
-of letters, all of them are spreadsheet letters; otherwise each is looked for among the headers first. The two ends of a
-range are read the same way: in a sheet with the header `题目`, "A:D" are the columns headed A to D, and "B:E", where
-none is headed E, are letters.
+be a header too: sheets of questions often head their options A, B, C, D. If every name is a letter or a range of
+letters, all of them are spreadsheet letters; otherwise each is looked up among the headers first. The two ends of a
+range are read the same way: in a sheet with the header `题目`, "A:D" are the columns headed A to D, and "B:E", if none
+is headed E, are letters.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LETTERS: Final = re.compile(r"[A-Z]{1,3}")
 _RANGE: Final = re.compile(r"\s*(\S.*?)\s*[:：]\s*(\S.*?)\s*")
 _PUNCTUATION: Final = re.compile(r"[\W_]+")
 _REMARK: Final = re.compile(r"[(（【\[][^()（）【】\[\]]*[)）】\]]")
-"""A remark in brackets behind a header: `答案（请填字母）`, `question (en)`."""
+"""A remark in brackets after a header: `答案（请填字母）`, `question (en)`."""
 _PREFIX: Final = "option|choice|opt|op|answer|ans|ending|candidate|选项|备选项|备选答案|备选|候选项|候选答案|候选"
 _NUMERALS: Final = "一二三四五六七八九十"
 _STEMS: Final = "甲乙丙丁戊己庚辛壬癸"
@@ -37,7 +37,7 @@ _OPTION: Final = re.compile(
 
 
 Names = Mapping[str, str | list[str]]
-"""Role -> what the user names its columns by."""
+"""Role -> the names that the user gives for its columns."""
 Columns = Mapping[str, tuple[Column, ...]]
 """Role -> its columns, in order; one for each role that does not span several."""
 
@@ -48,14 +48,13 @@ class Role:
 
     Args:
         name: the key under `columns:`, and in `headers.json`.
-        required: whether a table without it is refused.
-        unless: another role; where that has a column, this one is not required.
-        several: whether it spans columns, as options do.
-        by_position: whether it has a place where there is no header.
-        words: the key of its synonyms in `headers.json` where it is not the name: what one suite calls an answer is a
-            query to another.
-        likeness: how much a cell looks like this role, in [0, 1]; decides how the columns are arranged
-            where there is no header.
+        required: whether a table without it is an error.
+        unless: another role; if that has a column, this one is not required.
+        several: whether it spans several columns, as options do.
+        by_position: whether it can be assigned by position if there is no header.
+        words: the key of its synonyms in `headers.json` if that is not the name: the answer of one suite is the query
+            of another.
+        likeness: how much a cell looks like this role, in [0, 1]; decides the arrangement of columns without a header.
     """
 
     name: str
@@ -68,7 +67,7 @@ class Role:
 
 
 def normalized(text: str) -> str:
-    """Normalize a header: half-width, lower case, no blanks or punctuation.
+    """Normalize a header: half-width, lower case, no spaces or punctuation.
 
     >>> normalized(" Correct_Answer："), normalized("选项 Ａ")
     ('correctanswer', '选项a')
@@ -77,7 +76,7 @@ def normalized(text: str) -> str:
 
 
 def by_header(headers: Mapping[Column, str], roles: Sequence[Role], taken: Columns) -> dict[str, tuple[Column, ...]]:
-    """Columns for the roles that are not `taken`; where several headers fit, the first synonym in the list wins.
+    """Columns for the roles that are not `taken`; if several headers fit, the first synonym in the list wins.
 
     >>> by_header({0: "题目", 1: "A", 2: "B", 3: "备注"}, [Role("question"), Role("options", several=True)], {})
     {'question': (0,), 'options': (1, 2)}
@@ -96,7 +95,7 @@ def by_header(headers: Mapping[Column, str], roles: Sequence[Role], taken: Colum
 
 
 def same_name(headers: Mapping[Column, str], column: Column, role: Role) -> Column | None:
-    """Another column whose header is the same name to a role as that of `column`; None where there is none.
+    """Another column whose header means the same to `role` as that of `column`; None if there is none.
 
     >>> headers = {0: "Question", 1: "A", 2: "question:"}
     >>> same_name(headers, 0, Role("question")), same_name(headers, 1, Role("options", several=True))
@@ -105,9 +104,9 @@ def same_name(headers: Mapping[Column, str], column: Column, role: Role) -> Colu
     text = normalized(headers.get(column, ""))
     known = text in _synonyms().get(role.words or role.name, {}) or (role.several and bool(_OPTION.fullmatch(text)))
     form = normalized if known else _without_remark
-    wanted = form(headers.get(column, ""))
-    others = (other for other, header in headers.items() if other != column and form(header) == wanted)
-    return next(others, None) if wanted else None
+    name = form(headers.get(column, ""))
+    others = (other for other, header in headers.items() if other != column and form(header) == name)
+    return next(others, None) if name else None
 
 
 def _columns(headers: Mapping[Column, str], role: Role, form: Callable[[str], str]) -> tuple[Column, ...]:
@@ -133,9 +132,9 @@ def _synonym(headers: Mapping[Column, str], role: str) -> tuple[Column, ...]:
 
 
 def _lettered(headers: Mapping[Column, str]) -> tuple[Column, ...]:
-    """Columns headed A, B, C ..., 甲, 乙 ... or 选项1, 选项二 ..., as far as they follow without a gap.
+    """Columns headed A, B, C ..., 甲, 乙 ... or 选项1, 选项二 ..., up to the first gap.
 
-    Numbers may begin at 0. A lone letter counts for more than one with other words around it.
+    Numbers may begin at 0. A header that is only a letter is preferred to one with other words around the letter.
     """
     kinds: tuple[dict[int, Column], ...] = ({}, {}, {})
     for column, text in sorted(headers.items(), key=lambda pair: len(pair[1])):
@@ -168,7 +167,7 @@ def _synonyms() -> Mapping[str, Mapping[str, int]]:
 
 
 def all_names(names: Names) -> list[str]:
-    """Every name given, those of ranges as their two ends.
+    """Every name that the user gave; a range counts as its two ends.
 
     >>> all_names({"question": "题目", "options": "B:E"})
     ['题目', 'B', 'E']
@@ -185,18 +184,18 @@ def only_letters(names: Names) -> bool:
 def find_named(
     table: Table, names: Names, headers: Mapping[Column, str], width: int, *, header_row: int | None = None
 ) -> dict[str, tuple[Column, ...]]:
-    """The columns behind the names.
+    """Find the columns that the user named.
 
     Args:
         table: for messages.
         names: role -> names, as the user gave them.
         headers: the texts of the header by column.
-        width: how many columns there are; 0 where there are no letters (JSON).
-        header_row: number of the row that holds the headers; None where there is none.
+        width: number of columns; 0 if they have no letters (JSON).
+        header_row: number of the header row; None without one.
 
     Raises:
-        ConfigError: there is no such column, and the message suggests one and lists those found; or a header that was
-            named occurs twice.
+        ConfigError: there is no such column, and the message suggests one and lists the known ones; or a named header
+            occurs twice.
     """
     finder = _Finder(table, headers, width, width > 0 and only_letters(names), header_row)
     return {
@@ -210,7 +209,7 @@ def find_named(
 def refuse_same_name(
     table: Table, headers: Mapping[Column, str], role: str, columns: Sequence[Column], header_row: int | None
 ) -> NoReturn:
-    """Refuse two columns of the same name, naming both cells.
+    """Reject two columns with the same name; the message names both cells.
 
     Raises:
         ConfigError: always.
@@ -221,11 +220,12 @@ def refuse_same_name(
             f"columns: {table.title}: the keys {first!r} and {second!r} have the same name, so either may be the "
             f"{role}. Rename one, or name the key that is meant: columns: {{{role}: {first}}}"
         )
-    places = [table.location(header_row or 1, column) for column in (first, second)]
+    locations = [table.location(header_row or 1, column) for column in (first, second)]
     letters = [column_letter(column) for column in (first, second) if isinstance(column, int)]
     raise ConfigError(
-        f"columns: the header {headers[first]!r:.60} occurs twice, in {places[0]} and in {places[1]}, so either column "
-        f"may be the {role}. Rename one, or name all columns by their letters, the {role} as {' or '.join(letters)}"
+        f"columns: the header {headers[first]!r:.60} occurs twice, in {locations[0]} and in {locations[1]}, so either "
+        f"column may be the {role}. Rename one, or name all columns by their letters, the {role} as "
+        f"{' or '.join(letters)}"
     )
 
 
@@ -257,13 +257,13 @@ class _Finder:
         known = [text for text in self.headers.values() if text] or [
             column_letter(index) for index in range(self.width)
         ]
-        near = did_you_mean(name, known)
-        hint = near if near.startswith(":") else ""
+        suggestion = did_you_mean(name, known)
+        hint = suggestion if suggestion.startswith(":") else ""
         listed = f"{hint} Found: " if hint else "; found: "  # the hint ends in a question mark
         raise ConfigError(f"columns: {self.table.title} has no column {name!r}{listed}{', '.join(known)}")
 
     def _refuse_double(self, role: str, name: str, column: Column | None) -> None:
-        """Refuse a name that was looked up among the headers and occurs there twice."""
+        """Reject a name that was found among the headers if it occurs there twice."""
         if column is None or (self.letters_first and column == self._by_letter(name)):
             return
         namesakes = [column for column, text in self.headers.items() if text == name] or [
@@ -273,7 +273,7 @@ class _Finder:
             refuse_same_name(self.table, self.headers, role, namesakes[:2], self.header_row)
 
     def _ends(self, name: str) -> Sequence[Column | None]:
-        """The columns of a range's ends: by letter both, or by header both, or whatever each of them is."""
+        """The columns of a range's ends: both by letter or both by header if possible, else each by itself."""
         ends = _ends(name)
         headers, letters = [self._by_header(end) for end in ends], [self._by_letter(end) for end in ends]
         for columns in (letters, headers) if self.letters_first else (headers, letters):

@@ -1,8 +1,8 @@
-"""Datasets of the Hugging Face hub, and those that `datasets` saved to disk (extra `hf`).
+"""Reads datasets of the Hugging Face hub, and those that `datasets` saved to disk (extra `hf`).
 
 A dataset of the hub is downloaded once into the cache of `datasets`, by that library and with its settings
-(HF_HUB_OFFLINE, HF_TOKEN); nothing else here downloads anything. No code of a dataset ever runs: scripts are refused by
-every version of the library that the extra allows.
+(HF_HUB_OFFLINE, HF_TOKEN); nothing else here downloads anything. No code of a dataset ever runs: every version of the
+library that the extra allows rejects scripts.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ def is_saved(folder: Path) -> bool:
 
 
 def read_saved(folder: Path, split: str) -> Table:
-    """A folder that `save_to_disk` wrote, memory-mapped.
+    """Read a folder that `save_to_disk` wrote; it is memory-mapped.
 
     Args:
-        folder: of a dataset, or of one with splits.
-        split: needed where it has several.
+        folder: the folder of a dataset, with or without splits.
+        split: required if the dataset has several splits.
 
     Raises:
         ConfigError: `datasets` is not installed, or the split is missing or unknown.
@@ -45,13 +45,13 @@ def read_saved(folder: Path, split: str) -> Table:
 
 
 def read_hub(name: str, *, subset: str = "", split: str = "", revision: str = "") -> Table:
-    """A dataset of the hub, from the cache of `datasets` or downloaded into it.
+    """Read a dataset of the hub from the cache of `datasets`; it is downloaded into the cache first if missing.
 
     Args:
         name: `owner/name`.
-        subset: its configuration; needed where it has several.
-        split: needed where it has several.
-        revision: a commit, tag or branch; empty is the newest of the main branch.
+        subset: its configuration; required if the dataset has several.
+        split: required if the dataset has several splits.
+        revision: a commit, tag or branch; empty is the newest commit of the main branch.
 
     Raises:
         ConfigError: `datasets` is not installed; or the subset or split is missing or unknown.
@@ -68,10 +68,10 @@ def read_hub(name: str, *, subset: str = "", split: str = "", revision: str = ""
 
 
 def dataset_table(dataset: Any, name: str) -> Table:
-    """A `datasets.Dataset` as a table; the numbers of class labels become `ClassName`s.
+    """Convert a `datasets.Dataset` to a table; the numbers of class labels become `ClassName`s.
 
     Raises:
-        ConfigError: it has several splits, or is one that only streams.
+        ConfigError: it has several splits, or is a streaming dataset.
     """
     if isinstance(dataset, Mapping):
         raise ConfigError(f"samples: {name} has the splits {', '.join(dataset)}; give one of them")
@@ -100,10 +100,10 @@ def _one_split(loaded: Any, name: str, split: str) -> Table:
 
 
 def chosen_split(name: str, splits: Sequence[str], split: str) -> str:
-    """The split that is meant: the one that is named, or the only one.
+    """The named split, or the only one.
 
     Raises:
-        ConfigError: there is no such split, or there are several and none is named.
+        ConfigError: there is no such split, or there are several and no name is given.
 
     >>> chosen_split("exam", ["test"], "")
     'test'
@@ -113,8 +113,8 @@ def chosen_split(name: str, splits: Sequence[str], split: str) -> str:
     if not split and len(splits) == 1:
         return splits[0]
     if split:
-        near = did_you_mean(split, splits)
-        raise ConfigError(f"split: {name} has no split {split!r}{near}")
+        suggestion = did_you_mean(split, splits)
+        raise ConfigError(f"split: {name} has no split {split!r}{suggestion}")
     raise ConfigError(f"split: {name} has the splits {', '.join(splits)}; name one, as split: {splits[-1]}")
 
 
@@ -127,7 +127,7 @@ def _library(name: str) -> Any:
 
 
 def _failures() -> tuple[type[Exception], ...]:
-    """Errors of loading that are the dataset's or the network's fault."""
+    """Errors of loading that are caused by the dataset or the network."""
     import pyarrow as pa
     from datasets.exceptions import DatasetsError
 
@@ -135,7 +135,7 @@ def _failures() -> tuple[type[Exception], ...]:
 
 
 def _whole_message(error: Exception) -> str:
-    """The library's message about a subset or split, which lists those there are, on one line."""
+    """The library's message about a subset or split, on one line; it lists the existing ones."""
     return " ".join(str(error).split())[:600]
 
 

@@ -1,4 +1,4 @@
-"""Tables from the keys under `samples:`: which reader each file, folder, dataset or frame goes to."""
+"""Reads the tables that the keys under `samples:` name, and chooses the reader for each file, folder or dataset."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ _IN_FOLDERS: Final = frozenset({*_WORKBOOKS, ".csv", ".tsv", ".jsonl", ".json", 
 _ABOUT: Final = frozenset({"dataset_info.json", "dataset_infos.json", "state.json", "dataset_dict.json"})
 """Files that describe a dataset, next to its data."""
 
-Found = tuple[tuple[Table, ...], tuple[str, ...]]
+TablesAndNotes = tuple[tuple[Table, ...], tuple[str, ...]]
 
 
-def read_tables(files: SampleFiles) -> Found:
-    """Every table of every source in order, and notes for a person (hidden sheets, an encoding other than UTF-8).
+def read_tables(files: SampleFiles) -> TablesAndNotes:
+    """Read every table of every source in order, with notes for people (hidden sheets, an encoding other than UTF-8).
 
     Raises:
-        ConfigError: a source, sheet or split does not exist, is of a kind that is not read, needs a package that is not
-            installed, or has the name of another.
+        ConfigError: a source, sheet or split does not exist, has an unknown format, needs a package that is not
+            installed, or has the same name as another.
         DataError: a source cannot be read.
     """
     tables: list[Table] = []
     notes: list[str] = []
     names: set[str] = set()
-    for of_source, about in _sources(files):
-        tables.extend(of_source)
-        notes.extend([*about, *(note for table in of_source for note in table.notes)])
-        new = {table.name for table in of_source}
-        if names & new:
-            raise ConfigError(f"samples: {min(names & new)} is named twice")
-        names |= new
+    for source_tables, source_notes in _sources(files):
+        tables.extend(source_tables)
+        notes.extend([*source_notes, *(note for table in source_tables for note in table.notes)])
+        source_names = {table.name for table in source_tables}
+        if names & source_names:
+            raise ConfigError(f"samples: {min(names & source_names)} is named twice")
+        names |= source_names
     return _with_origins(tables), tuple(notes)
 
 
 def _with_origins(tables: Sequence[Table]) -> tuple[Table, ...]:
-    """The tables, each with its file and sheet in the metadata of its samples where the dataset has several."""
+    """The tables; if there are several, their samples get the file and the sheet as metadata."""
     files = {table.name for table in tables}
     if len(tables) < 2:
         return tuple(tables)
@@ -59,7 +59,7 @@ def _with_origins(tables: Sequence[Table]) -> tuple[Table, ...]:
         replace(
             table,
             origin=({SOURCE: table.name} if len(files) > 1 else {})
-            # Two files may each have a sheet of one name.
+            # Two files may each have a sheet with the same name.
             | ({SHEET: table.title if len(files) > 1 else table.sheet} if has_sheets and table.sheet else {}),
         )
         for table in tables
@@ -67,12 +67,12 @@ def _with_origins(tables: Sequence[Table]) -> tuple[Table, ...]:
 
 
 def id_prefixes(files: SampleFiles, tables: Sequence[Table]) -> list[str]:
-    """The prefix of generated ids for each table: its name where there are several files, else empty."""
+    """The prefix of generated ids for each table: its name if there are several files, else empty."""
     several = len(files.paths) > 1 or len({table.name for table in tables}) > 1
     return [f"{table.name} " if several else "" for table in tables]
 
 
-def _sources(files: SampleFiles) -> Iterator[Found]:
+def _sources(files: SampleFiles) -> Iterator[TablesAndNotes]:
     if files.frame is not None:
         yield (files.frame.table(),), ()
     elif files.is_on_hub:
@@ -90,7 +90,7 @@ def _sources(files: SampleFiles) -> Iterator[Found]:
             yield (tables if name == path.name else tuple(replace(table, name=name) for table in tables)), notes
 
 
-def _folder(folder: Path, files: SampleFiles) -> Iterator[Found]:
+def _folder(folder: Path, files: SampleFiles) -> Iterator[TablesAndNotes]:
     saved = folder / files.subset if files.subset else folder
     if is_saved(saved):
         yield (read_saved(saved, files.split),), ()
@@ -101,7 +101,7 @@ def _folder(folder: Path, files: SampleFiles) -> Iterator[Found]:
             yield tuple(replace(table, name=path.relative_to(folder).as_posix()) for table in tables), notes
 
 
-def _read(path: Path, files: SampleFiles) -> Found:
+def _read(path: Path, files: SampleFiles) -> TablesAndNotes:
     suffix = path.suffix.lower()
     if suffix in _WORKBOOKS:
         from steelyard.data.workbook import read_workbook  # five modules for files of other programs
@@ -112,4 +112,4 @@ def _read(path: Path, files: SampleFiles) -> Found:
             raise ConfigError(f"sheets: {path.name} has no sheets")
         return (_READERS[suffix](path),), ()
     require_file(path)
-    raise ConfigError(f"{path.name}: samples are read from {', '.join([*_WORKBOOKS, *_READERS])}")
+    raise ConfigError(f"{path.name}: a file of samples ends in {', '.join([*_WORKBOOKS, *_READERS])}")

@@ -1,7 +1,7 @@
-"""Rows that are mappings of column to value: what each cell becomes, whichever library held it.
+"""Tables of rows that are mappings of column to value, with cells converted to plain Python values.
 
-Frames, Parquet files, datasets of Hugging Face and lists of mappings all come through here, so that a cell is the same
-Python value whatever it came from, and a text that no file could hold is refused in each of them.
+Frames, Parquet files, datasets of Hugging Face and lists of mappings all pass through here, so that equal cells become
+the same Python value from any source, and a text that no file could hold is rejected in each of them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from steelyard.data.table import Row, Table
 from steelyard.errors import DataError
 
 _MOST_BITS: Final = 14_000
-"""Of a whole number: Python writes none of more than 4,300 digits as a text."""
+"""Maximum bits of a whole number: Python does not convert one of more than 4,300 digits to text."""
 _MISSING: Final = frozenset({"NAType", "NaTType"})
-"""The types of pandas' two marks for a cell without a value."""
+"""The types of pandas' two markers of a missing value."""
 
 
 def keyed_table(name: str, rows: Callable[[], Iterable[Mapping[Any, Any]]], notes: tuple[str, ...] = ()) -> Table:
-    """A table of mappings; texts that no file may hold are refused while it is read.
+    """A table of mappings; texts that no file may hold are rejected while it is read.
 
     Args:
         name: for addresses.
@@ -40,17 +40,17 @@ def keyed_table(name: str, rows: Callable[[], Iterable[Mapping[Any, Any]]], note
         try:
             yield from starmap(row, enumerate(rows(), start=1))
         except (ValueError, OverflowError) as error:
-            # Libraries turn whole blocks of rows into Python's values, so nobody knows which row it was.
+            # Libraries convert whole blocks of rows to Python values, so the row with the error is not known.
             raise DataError(f"{name}: a value that Python cannot hold, such as a date: {error!s:.200}") from error
 
     return Table(name, source, "entry", keyed=True, notes=notes)
 
 
 def refuse_doubles(name: str, columns: Sequence[str]) -> None:
-    """Refuse two columns of the same name, since the keys of a row are unique.
+    """Reject two columns with the same name, since the keys of a row are unique.
 
     Raises:
-        DataError: two columns have one name.
+        DataError: two columns have the same name.
     """
     doubled = next((column for index, column in enumerate(columns) if column in columns[:index]), None)
     if doubled is not None:
@@ -58,10 +58,10 @@ def refuse_doubles(name: str, columns: Sequence[str]) -> None:
 
 
 def plain_cell(value: Any) -> Any:
-    """A cell as Python itself would hold it: what is missing is None, an array is a list.
+    """A cell as a plain Python value: a missing one becomes None, an array a list.
 
     Raises:
-        ValueError: a text with a NUL character or half a character, or a whole number that cannot be written.
+        ValueError: a text with a NUL character or half a surrogate pair, or a whole number with too many digits.
 
     >>> plain_cell({"text": ("天", float("nan"))})
     {'text': ['天', None]}
@@ -81,7 +81,7 @@ def plain_cell(value: Any) -> Any:
 
 
 def _foreign(value: Any) -> Any:
-    """A cell of a library's own type."""
+    """A cell of a type that a library defines."""
     if type(value).__name__ in _MISSING:
         return None
     if isinstance(value, bytes):

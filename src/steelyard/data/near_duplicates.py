@@ -1,11 +1,11 @@
-"""Questions that are nearly the same: MinHash over 3-grams, with time that grows with the text and not its square.
+"""Finds near-duplicate questions by MinHash over 3-grams, in time linear in the text.
 
-A question is the set of the 3-character pieces of its text and, apart, of each of its options, so that their order
-does not count; width, case, blanks and the punctuation of sentences are left out before. Two questions are alike as far
-as their sets are: |A ∩ B| / |A ∪ B| (Jaccard). Pairs are found by 64 minima of permutations in 16 bands of 4, which
-misses 1.2 % of pairs at 0.7 and 0.02 % at 0.8 (1 - s^4)^16. In a band, a question is held against the first and the
-latest one before it with the same minima, and of those it keeps the one that agrees in most minima; that pair is then
-measured exactly. A thousand questions of one mould so give a thousand pairs, not a million.
+A question is the set of the 3-character pieces of its text and, separately, of each of its options, so that their order
+does not count; width, case, white space and sentence punctuation are removed first. The similarity of two questions is
+that of their sets: |A ∩ B| / |A ∪ B| (Jaccard). Pairs are found by 64 minima of permutations in 16 bands of 4, which
+misses 1.2 % of pairs at 0.7 and 0.02 % at 0.8 (1 - s^4)^16. In a band, a question is compared with the first and the
+latest earlier question with the same minima, and the one that agrees in most minima is kept; the similarity of that
+pair is then computed exactly. A thousand questions from the same template thus give a thousand pairs, not a million.
 
 Source: A. Broder, "On the resemblance and containment of documents", 1997; bands: J. Leskovec, A. Rajaraman and
 J. Ullman, "Mining of Massive Datasets", section 3.4.
@@ -29,7 +29,7 @@ _CHUNK_ROWS: Final = 4_096
 _SEED: Final = 20_240_229
 _PUNCTUATION: Final = {ord(mark): None for mark in "，。？！、；：“”‘’「」『』《》…—·,.?!;:'\"`_ \t\r\n\u3000"}
 _END: Final = "\x01"
-"""Stands around each text, so that short options have pieces too and no piece spans two texts."""
+"""Put around each text, so that short options have pieces too and no piece spans two texts."""
 
 
 class SimilarPlaces(NamedTuple):
@@ -44,7 +44,7 @@ def similar_pairs(questions: Sequence[tuple[str, Sequence[str]]]) -> list[Simila
     """For each question the most similar earlier one, if their similarity is at least `LEAST_SIMILARITY`.
 
     Args:
-        questions: (text, options); about 600 bytes are held for each while it works.
+        questions: (text, options); each takes about 600 bytes of memory during the search.
 
     >>> first = ("Which trigram stands for heaven in the Book of Changes?", ["Qian", "Kun", "Zhen"])
     >>> again = ("which trigram stands for heaven, in the book of changes", ["Zhen", "Kun", "Qian"])
@@ -63,7 +63,7 @@ def similar_pairs(questions: Sequence[tuple[str, Sequence[str]]]) -> list[Simila
 
 
 def bare(text: str) -> str:
-    """Normalise a text: without case, character width, blanks and punctuation; arithmetic signs are kept.
+    """Normalise a text: case, character width, white space and punctuation are removed; arithmetic signs are kept.
 
     >>> bare("乾卦，象征　什么？"), bare("7 - 5 = X")
     ('乾卦象征什么', '7-5=x')
@@ -83,8 +83,8 @@ def _pieces(question: tuple[str, Sequence[str]]) -> set[str]:
 
 def _jaccard(question: tuple[str, Sequence[str]], other: tuple[str, Sequence[str]]) -> float:
     first, second = _pieces(question), _pieces(other)
-    both = len(first & second)
-    return both / (len(first) + len(second) - both)
+    shared = len(first & second)
+    return shared / (len(first) + len(second) - shared)
 
 
 def _minima(questions: Sequence[tuple[str, Sequence[str]]]) -> NDArray[np.uint32]:

@@ -1,8 +1,8 @@
-"""Writes a new version of a dataset's file beside the old one, under a name that is made here, and never over a file.
+"""Writes a new version of a dataset's file next to the old one, under the next free name; no file is overwritten.
 
-The new file has the same format, columns and ids. It is written under a hidden name, read back, and only then given its
-own: who finds it finds it whole. Cells are written exactly as they are, also those that begin with `=`: loaders, which
-read the file, know no formulas.
+The new file has the same format, columns and ids. It is written under a hidden name, read back, and only then renamed,
+so that a file with the final name is always complete. Cells are written unchanged, even those that begin with `=`: the
+loaders that read the file do not evaluate formulas.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from steelyard.errors import ConfigError, DataError
 
 _ID: Final = "id"
 _MOST_NAMES: Final = 1_000
-"""Names that are tried; others may save at the same time."""
+"""Maximum number of names that are tried; other people may save at the same time."""
 _LONGEST_CELL: Final = 32_767
-"""Characters of a cell of a workbook."""
+"""Maximum characters of a cell of a workbook."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class RowEdit:
 
     Args:
         kind: `changed`, `added` or `retired`.
-        cells: column -> its new value; of a row that is added, all that are not empty.
+        cells: column -> its new value; for an added row, all cells that are not empty.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class RowEdit:
 
 
 def unwritable(path: Path) -> str:
-    """Why no new version of a file can be written, whatever is changed in it; "" where one can.
+    """The reason why no new version of a file can be written; "" if it can.
 
     >>> unwritable(Path("a.csv")), unwritable(Path("a.parquet"))[:38]
     ('', 'a new version of a .parquet file canno')
@@ -56,55 +56,59 @@ def unwritable(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix not in _WRITERS:
         return (
-            f"a new version of a {suffix or 'such'} file cannot be written here; "
+            f"a new version of a {suffix or 'such'} file cannot be written; "
             f"{', '.join(sorted(_WRITERS))} can: convert the file, and run it once"
         )
     if suffix == ".xlsx":
         try:
-            import openpyxl  # noqa: F401  # only whether it is there
+            import openpyxl  # noqa: F401  # only checks whether it is installed
         except ImportError:
             return 'writing .xlsx needs openpyxl: pip install "steelyard[xlsx]"'
     return ""
 
 
 def edited_rows(file: DatasetFile, edits: Mapping[str, RowEdit]) -> Sequence[DatasetRow]:
-    """The rows of a file after a draft: changed in their place, added ones at the end, retired ones left out."""
-    at = {name: place for place, name in enumerate(file.columns)}
+    """The rows of a file with a draft applied: changed rows in place, added ones at the end, without retired ones."""
+    column_index = {name: position for position, name in enumerate(file.columns)}
     changed: dict[int, DatasetRow | None] = {}
-    for place, ident in enumerate(file.ids):
+    for position, ident in enumerate(file.ids):
         if (edit := edits.get(ident)) is not None:
-            cells = None if edit.kind == "retired" else _with(file.rows[place].cells, at, edit.cells)
-            changed[place] = None if cells is None else DatasetRow(ident, cells)
+            cells = None if edit.kind == "retired" else _with(file.rows[position].cells, column_index, edit.cells)
+            changed[position] = None if cells is None else DatasetRow(ident, cells)
     empty: tuple[Any, ...] = (None,) * len(file.columns)
-    added = [DatasetRow(ident, _with(empty, at, edit.cells)) for ident, edit in edits.items() if edit.kind == "added"]
+    added = [
+        DatasetRow(ident, _with(empty, column_index, edit.cells))
+        for ident, edit in edits.items()
+        if edit.kind == "added"
+    ]
     rows = EditedRows(file.rows, changed, added)
     return rows if isinstance(file.rows, PackedRows) else tuple(rows)
 
 
-def _with(cells: tuple[Any, ...], at: Mapping[str, int], new: Mapping[str, Any]) -> tuple[Any, ...]:
+def _with(cells: tuple[Any, ...], column_index: Mapping[str, int], new_values: Mapping[str, Any]) -> tuple[Any, ...]:
     changed = list(cells)
-    for name, value in new.items():
-        if name in at:
-            changed[at[name]] = value
+    for name, value in new_values.items():
+        if name in column_index:
+            changed[column_index[name]] = value
     return tuple(changed)
 
 
 def write_new_version(
     file: DatasetFile, rows: Sequence[DatasetRow], check: Callable[[Path], DatasetFile]
 ) -> tuple[Path, str]:
-    """Write rows beside the file they come from, under the next free name.
+    """Write rows next to the file they come from, under the next free name.
 
     Args:
-        file: what the rows are a version of; it has just been read.
+        file: the file of which the rows are a new version; it has just been read.
         rows: all rows of the new file.
-        check: reads the new file as the suite would, and refuses it by an error.
+        check: reads the new file as the suite would, and raises an error if it is not valid.
 
     Returns:
         The new file and the hash of its content.
 
     Raises:
-        ConfigError: there is nothing to write, the format cannot be written, the folder cannot be written to, or what
-            would be read back is not what was meant.
+        ConfigError: there is nothing to write, the format cannot be written, the folder is not writable, or reading
+            the new file does not give the same rows.
     """
     if reason := unwritable(file.path):
         raise ConfigError(reason)
@@ -118,19 +122,19 @@ def write_new_version(
             _write_new(unfinished, _WRITERS[suffix.lower()](whole))
             _compare(whole, check(unfinished))
             digest = digest_of_file(unfinished)
-            return _named(unfinished, file.path), digest
+            return _renamed(unfinished, file.path), digest
         except OSError as error:
             raise ConfigError(f"{folder} cannot be written to: {error.strerror}") from error
-        except DataError as error:  # what the loader says of a file whose name nobody knows
+        except DataError as error:  # the loader's message names the hidden file
             raise DataError(str(error).replace(unfinished.name, "the new file")) from error
         except UnicodeEncodeError as error:
-            raise ConfigError(f"a text holds a character that the file's encoding lacks: {error}") from error
+            raise ConfigError(f"a text has a character that the file's encoding lacks: {error}") from error
     finally:
         unfinished.unlink(missing_ok=True)
 
 
 def _with_ids(file: DatasetFile, rows: Sequence[DatasetRow]) -> DatasetFile:
-    """The rows with their ids in a column: ids from the places of rows would be others when a row is left out."""
+    """The file with its ids in a column: ids from the positions of rows would change when a row is left out."""
     columns, places, roles, head = file.columns, file.places, file.roles, file.head
     if not file.id_column:
         if not file.keyed and not head:
@@ -144,31 +148,33 @@ def _with_ids(file: DatasetFile, rows: Sequence[DatasetRow]) -> DatasetFile:
         head = tuple((*line, *([MISSING] * (width - 1 - len(line))), MISSING) for line in head)
         head = (*head[:-1], (*head[-1][:-1], _ID)) if head else ()
         rows = [DatasetRow(row.id, (*row.cells, row.id)) for row in rows]
-    at = columns.index(roles["id"][0])
-    named = tuple(
-        row if row.cells[at] not in (None, "") else DatasetRow(row.id, (*row.cells[:at], row.id, *row.cells[at + 1 :]))
+    id_index = columns.index(roles["id"][0])
+    rows_with_ids = tuple(
+        row
+        if row.cells[id_index] not in (None, "")
+        else DatasetRow(row.id, (*row.cells[:id_index], row.id, *row.cells[id_index + 1 :]))
         for row in rows
     )
-    return replace(file, columns=columns, places=places, roles=roles, head=head, rows=named)
+    return replace(file, columns=columns, places=places, roles=roles, head=head, rows=rows_with_ids)
 
 
-def _compare(meant: DatasetFile, read: DatasetFile) -> None:
-    """Refuse a file that does not say what was meant, such as a cell that its format cannot hold."""
-    if [row.id for row in read.rows] != [row.id for row in meant.rows]:
+def _compare(intended: DatasetFile, read: DatasetFile) -> None:
+    """Reject a written file that is read back with other rows, for example because its format cannot hold a cell."""
+    if [row.id for row in read.rows] != [row.id for row in intended.rows]:
         raise ConfigError("the new file would not have the same ids when it is read; nothing was saved")
-    at = {name: place for place, name in enumerate(read.columns)}
-    for row, again in zip(meant.rows, read.rows, strict=True):
-        for name, value in zip(meant.columns, row.cells, strict=True):
-            found = again.cells[at[name]] if name in at else None
-            if value != found and meant.shown(value) != read.shown(found):
+    column_index = {name: place for place, name in enumerate(read.columns)}
+    for row, read_row in zip(intended.rows, read.rows, strict=True):
+        for name, value in zip(intended.columns, row.cells, strict=True):
+            read_value = read_row.cells[column_index[name]] if name in column_index else None
+            if value != read_value and intended.shown(value) != read.shown(read_value):
                 raise ConfigError(
-                    f"row {row.id}: the cell {name} would be read as another text from a {meant.path.suffix} file: "
-                    f"{meant.shown(value)[:80]!r} as {read.shown(found)[:80]!r}; nothing was saved"
+                    f"row {row.id}: the cell {name} would be read as another text from a {intended.path.suffix} file: "
+                    f"{intended.shown(value)[:80]!r} as {read.shown(read_value)[:80]!r}; nothing was saved"
                 )
 
 
 def _write_new(path: Path, content: bytes) -> None:
-    """Write a file that is not there yet; one that could not be written whole is removed."""
+    """Write a file that does not exist yet; it is removed if it cannot be written completely."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, 0o666), "wb") as stream:
         try:
@@ -180,8 +186,8 @@ def _write_new(path: Path, content: bytes) -> None:
             raise
 
 
-def _named(unfinished: Path, parent: Path) -> Path:
-    """Give a whole file the next free name; a name that somebody else takes meanwhile is left to them."""
+def _renamed(unfinished: Path, parent: Path) -> Path:
+    """Give a complete file the next free name; if somebody else takes that name first, the one after it is used."""
     stem, _ = base_name(parent.name)
     taken = [base_name(path.name)[1] for path in parent.parent.iterdir() if base_name(path.name)[0] == stem]
     number = max([1, *taken]) + 1
@@ -197,20 +203,20 @@ def _named(unfinished: Path, parent: Path) -> Path:
             except FileExistsError:
                 continue
         return path
-    raise ConfigError(f"{parent.parent} holds too many versions of {stem}")
+    raise ConfigError(f"{parent.parent} has too many versions of {stem}")
 
 
 def _csv(file: DatasetFile) -> bytes:
     text = examine_rows(file.path)
-    written = io.StringIO(newline="")
-    writer = csv.writer(written, delimiter=delimiter_of(text), lineterminator="\n")
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, delimiter=delimiter_of(text), lineterminator="\n")
     writer.writerows(file.head)
     writer.writerows([file.shown(cell) for cell in row.cells] for row in file.rows)
-    return written.getvalue().encode(text.encoding)
+    return buffer.getvalue().encode(text.encoding)
 
 
 def _objects(file: DatasetFile) -> Iterator[dict[str, Any]]:
-    """Each row as an object; keys that it does not have are left out."""
+    """Each row as an object; keys without a value are left out."""
     for row in file.rows:
         yield {name: value for name, value in zip(file.columns, row.cells, strict=True) if value is not None}
 
@@ -220,19 +226,19 @@ def _json_lines(file: DatasetFile) -> bytes:
 
 
 def _json_list(file: DatasetFile) -> bytes:
-    """The list of objects; where it stands in an object with other keys, they stay."""
-    held = json.loads(file.path.read_text(examine_rows(file.path).encoding))
+    """The list of objects; if it is in an object with other keys, they are kept."""
+    original = json.loads(file.path.read_text(examine_rows(file.path).encoding))
     entries: Any = list(_objects(file))
-    if isinstance(held, dict):
+    if isinstance(original, dict):
         key = next(
-            key for key, value in held.items() if isinstance(value, list) and value and isinstance(value[0], dict)
+            key for key, value in original.items() if isinstance(value, list) and value and isinstance(value[0], dict)
         )
-        entries = {**held, key: entries}
+        entries = {**original, key: entries}
     return (json.dumps(entries, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def _workbook(file: DatasetFile) -> bytes:
-    """One sheet with every text as a text; its other sheets, merged cells and colours are not kept."""
+    """One sheet with every text as a text; other sheets, merged cells and colours are not kept."""
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
 
@@ -249,13 +255,13 @@ def _workbook(file: DatasetFile) -> bytes:
                 sheet.close()
                 raise DataError(f"a cell of a workbook has at most {_LONGEST_CELL:,} characters, not {len(text):,}")
             cell = WriteOnlyCell(sheet, "")
-            # Set past the cell's own guess: a text that begins with "=" would become a formula.
+            # Set directly, because openpyxl would turn a text that begins with "=" into a formula.
             cell._value, cell.data_type = text, "s"  # noqa: SLF001
             line.append(cell)
         sheet.append(line)
-    written = io.BytesIO()
-    book.save(written)
-    return written.getvalue()
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
 
 
 _WRITERS: Final[Mapping[str, Callable[[DatasetFile], bytes]]] = MappingProxyType(

@@ -1,7 +1,7 @@
-"""The rows of a large dataset in little memory: 100,000 rows of seven short texts take 59 MB as objects, and 11 here.
+"""Keeps the rows of a large dataset in little memory: 100,000 rows of seven short texts take 11 MB instead of 59 MB.
 
-Blocks of rows are held as deflated JSON, ids as they are, since rows are looked for by them. A block with a cell that
-JSON would not give back equal, such as a date of a spreadsheet, stays as it is.
+Blocks of rows are stored as compressed JSON; ids are not compressed, because rows are looked up by them. A block with a
+cell that JSON would not return equal, such as a date of a spreadsheet, is not compressed either.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from typing import Any, Final, overload
 import orjson
 
 _BLOCK: Final = 200
-"""Rows of a block: to read one of them takes a third of a millisecond."""
+"""Rows of a block: reading one row takes a third of a millisecond."""
 _LEVEL: Final = 1
 _FEW: Final = 2_000
-"""Rows up to which they are held as they are."""
+"""Maximum number of rows that are not packed."""
 _Cells = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class DatasetRow:
-    """A row: the id of its sample, and a cell for each column of the file; None where it has none."""
+    """A row: the id of its sample, and a cell for each column of the file; None for a missing cell."""
 
     id: str
     cells: tuple[Any, ...]
 
 
 class PackedRows(Sequence[DatasetRow]):
-    """Rows that are read block by block; a block is unpacked for each.
+    """Rows packed in blocks; reading a row unpacks its block, and the last unpacked block is kept.
 
     Args:
-        rows: whose cells may be fewer than there are columns.
-        width: called when all rows were read: how many cells each is to have; the missing ones are None.
+        rows: the rows; they may have fewer cells than there are columns.
+        width: called after all rows are read; returns the number of cells of each row. Missing cells become None.
 
     Attributes:
-        ids: of the rows.
+        ids: the ids of the rows.
     """
 
     def __init__(self, rows: Iterable[DatasetRow], width: Callable[[], int]) -> None:
         self.ids: list[str] = []
         self._blocks: list[bytes | list[_Cells]] = []
         self._last: tuple[int, list[_Cells]] = (-1, [])
-        left = iter(rows)
-        while block := list(islice(left, _BLOCK)):
+        remaining = iter(rows)
+        while block := list(islice(remaining, _BLOCK)):
             self.ids += [row.id for row in block]
             self._blocks.append(_packed([row.cells for row in block]))
         self._width = width()
@@ -75,7 +75,7 @@ class PackedRows(Sequence[DatasetRow]):
         if last != number:
             packed = self._blocks[number]
             cells = orjson.loads(zlib.decompress(packed)) if isinstance(packed, bytes) else packed
-            self._last = number, cells  # at once: several threads read
+            self._last = number, cells  # in one assignment, because several threads read
         return cells
 
     def _whole(self, cells: Sequence[Any]) -> _Cells:
@@ -83,11 +83,11 @@ class PackedRows(Sequence[DatasetRow]):
 
 
 class EditedRows(Sequence[DatasetRow]):
-    """Rows with a few others in their place, some left out, and some behind them.
+    """A view of rows with some replaced, some left out, and some added at the end.
 
     Args:
-        rows: as they were.
-        changed: place -> the row that stands there now; None where it is left out.
+        rows: the original rows.
+        changed: position -> the new row; None leaves the row out.
         added: rows at the end.
     """
 
@@ -98,7 +98,7 @@ class EditedRows(Sequence[DatasetRow]):
         self._changed = {place: row for place, row in changed.items() if row is not None}
         self._added = added
         gone = sorted(place for place, row in changed.items() if row is None)
-        # The place of a row among those that are left is its own less the number of those before it that are gone.
+        # The new position of a remaining row is its old one minus the number of removed rows before it.
         self._gone = [place - before for before, place in enumerate(gone)]
         self._kept = len(rows) - len(gone)
 
@@ -107,7 +107,7 @@ class EditedRows(Sequence[DatasetRow]):
 
     @property
     def ids(self) -> list[str]:
-        """Of the rows."""
+        """The ids of the rows."""
         places = map(self._place, range(self._kept))
         ids = ids_of(self._rows)
         return [*(ids[place] for place in places), *(row.id for row in self._added)]
@@ -130,18 +130,18 @@ class EditedRows(Sequence[DatasetRow]):
 
 
 def ids_of(rows: Sequence[DatasetRow]) -> Sequence[str]:
-    """The ids of rows, without reading their cells where that is possible."""
+    """The ids of rows; cells of packed rows are not read."""
     return rows.ids if isinstance(rows, PackedRows | EditedRows) else [row.id for row in rows]
 
 
 def packed_rows(rows: Iterable[DatasetRow], width: Callable[[], int]) -> Sequence[DatasetRow]:
-    """Rows in little memory where they are many; arguments as for `PackedRows`."""
-    left = iter(rows)
-    first = list(islice(left, _FEW + 1))
+    """The rows, packed if there are more than a few thousand; arguments as for `PackedRows`."""
+    remaining = iter(rows)
+    first = list(islice(remaining, _FEW + 1))
     if len(first) <= _FEW:
         n = width()
         return tuple(DatasetRow(row.id, (*row.cells, *(None,) * (n - len(row.cells)))) for row in first)
-    return PackedRows((row for part in (first, left) for row in part), width)
+    return PackedRows((row for part in (first, remaining) for row in part), width)
 
 
 def _packed(cells: list[_Cells]) -> bytes | list[_Cells]:
@@ -155,5 +155,5 @@ def _packed(cells: list[_Cells]) -> bytes | list[_Cells]:
 
 
 def _same(read: list[list[Any]], cells: list[_Cells]) -> bool:
-    """Whether cells came back equal."""
-    return all(one == list(other) for one, other in zip(read, cells, strict=True))
+    """Whether cells read back are equal to the original ones."""
+    return all(row == list(original) for row, original in zip(read, cells, strict=True))

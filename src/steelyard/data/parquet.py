@@ -1,7 +1,7 @@
-"""Parquet through pyarrow (extra `parquet`), and what it shares with other Arrow data: class labels, columns of bytes.
+"""Reads Parquet files with pyarrow (extra `parquet`); class labels and columns of bytes as in other Arrow data.
 
-Rows come in batches, so that no row group is held whole as Python objects. A dataset with class labels stores 2, and
-notes in its schema that class 2 is called "C".
+Rows are read in batches, so that no row group is in memory as Python objects as a whole. A dataset with class labels
+stores the number 2, and its schema says that class 2 is called "C".
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from steelyard.errors import ConfigError, DataError
 
 MAX_ROWS: Final = 20_000_000
 MAX_GROUP_BYTES: Final = 1_000_000_000
-"""Of one row group's columns that are read, unpacked: the largest piece that the reader may have to hold."""
+"""Maximum unpacked size of the columns that are read in one row group, which the reader may keep in memory."""
 
 _BATCH_ROWS: Final = 1_024
 
 
 def read_parquet(path: Path) -> Table:
-    """A .parquet file; lists and structs keep their shape, columns of bytes (images) are left out.
+    """Read a .parquet file; lists and structs keep their structure, columns of bytes (images) are left out.
 
     Raises:
         ConfigError: there is no such file, or pyarrow is not installed.
-        DataError: it is damaged or passes a limit; also while iterating.
+        DataError: it is damaged or exceeds a limit; also raised while iterating.
     """
     require_file(path)
     try:
@@ -66,7 +66,7 @@ def read_parquet(path: Path) -> Table:
 
 
 def holds_bytes(kind: Any) -> bool:
-    """Whether an Arrow type is of bytes, or a struct or list with some, as those of images and sounds are."""
+    """Whether an Arrow type is bytes, or a struct or list that contains bytes, as for images and sounds."""
     from pyarrow import types
 
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
@@ -75,7 +75,7 @@ def holds_bytes(kind: Any) -> bool:
 
 
 def about_bytes(name: str, left_out: list[str]) -> tuple[str, ...]:
-    """The note on columns that were left out."""
+    """The note on columns of bytes that were left out; empty if there are none."""
     return (f"{name}: {', '.join(left_out)} left out, as bytes are not text",) if left_out else ()
 
 
@@ -102,7 +102,7 @@ def _first_line(error: BaseException) -> str:
 
 
 class ClassName(str):
-    """The name of a class, which is all that most readers want, with its 0-based `number`.
+    """The name of a class as a text, with its 0-based `number` as an attribute.
 
     >>> ClassName.of(2, ["A", "B", "C"]), ClassName.of(2, ["A", "B", "C"]).number
     ('C', 2)
@@ -113,7 +113,7 @@ class ClassName(str):
 
     @classmethod
     def of(cls, value: Any, names: Sequence[str]) -> Any:
-        """The name of class `value`; None for a number that is none (-1 marks rows without a label).
+        """The name of class `value`; None for a number without a class, such as -1, which marks a missing label.
 
         A value that is not a number is returned unchanged.
         """
@@ -127,17 +127,17 @@ class ClassName(str):
 
 
 def named(cells: Mapping[str, Any], classes: Mapping[str, Sequence[str]]) -> Mapping[str, Any]:
-    """Cells with the names of classes in place of their numbers."""
+    """The cells with the names of classes instead of their numbers."""
     if not classes:
         return cells
     return {key: ClassName.of(value, classes[key]) if key in classes else value for key, value in cells.items()}
 
 
 def classes_in(metadata: Mapping[bytes, bytes] | None) -> dict[str, tuple[str, ...]]:
-    """Column -> names of its classes, from what `datasets` writes next to the schema of an Arrow or Parquet file."""
+    """Column -> names of its classes, from the metadata that `datasets` adds to an Arrow or Parquet schema."""
     try:
         features = json.loads((metadata or {})[b"huggingface"])["info"]["features"]
         labels = {name: feature["names"] for name, feature in features.items() if feature.get("_type") == "ClassLabel"}
         return {name: tuple(map(str, names)) for name, names in labels.items()}
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
-        return {}  # files of other writers have no such note, or another one under its name
+        return {}  # files of other programs have no such metadata, or other content under its key

@@ -1,8 +1,7 @@
-"""A folder of data files, as a dataset is often copied: `test/biology.csv`, `data/test-00000-of-00002.parquet`.
+"""Finds the data files in a folder of a dataset: `test/biology.csv`, `data/test-00000-of-00002.parquet`.
 
-The part that a file belongs to is the last word of its path that names one (train, dev, validation, test ...), as the
-Hugging Face hub has it; a file without such a word belongs to the only part. A subset is a folder inside, or the
-beginning of files' names.
+The split of a file is the last word in its path that names one (train, dev, validation, test ...), as on the Hugging
+Face hub; a file without such a word belongs to the only split. A subset is a subfolder, or the beginning of file names.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from steelyard.errors import ConfigError, did_you_mean
 
 MOST_FILES: Final = 10_000
 MOST_ENTRIES: Final = 100_000
-"""Files and folders of any kind; a folder with more is refused, as a part of a dataset must not pass for the whole."""
+"""Maximum number of files and folders of any kind; a larger folder is an error, so that no dataset is read in part."""
 
 _PARTS: Final[Mapping[str, str]] = MappingProxyType(
     {"train": "train", "training": "train"}
@@ -34,25 +33,25 @@ def files_in(folder: Path, suffixes: Collection[str], *, split: str = "", subset
     """List the data files of a folder for one split, sorted by path, without hidden files.
 
     Args:
-        folder: searched with the folders in it.
-        suffixes: of the files that are data.
-        split: a part, by any of its names; needed where there are several.
-        subset: needed where files of one part lie in several folders.
+        folder: the folder; its subfolders are searched too.
+        suffixes: suffixes of data files.
+        split: the split, by any of its names; required if there are several.
+        subset: required if files of one split are in several folders.
 
     Raises:
-        ConfigError: there is none, or several and none is named.
+        ConfigError: there are no data files, or several splits or subsets and none is named.
     """
     walked = list(islice(folder.rglob("*"), MOST_ENTRIES + 1))
     if len(walked) > MOST_ENTRIES:
         raise ConfigError(
-            f"samples: {folder} holds more than {MOST_ENTRIES:,} files; name a folder that holds only the data"
+            f"samples: {folder} has more than {MOST_ENTRIES:,} files; name a folder that has only the data"
         )
-    of_kind = (path.relative_to(folder) for path in walked if path.suffix.lower() in suffixes and path.is_file())
-    data_files = sorted(path for path in of_kind if not any(part.startswith((".", "_")) for part in path.parts))
+    candidates = (path.relative_to(folder) for path in walked if path.suffix.lower() in suffixes and path.is_file())
+    data_files = sorted(path for path in candidates if not any(part.startswith((".", "_")) for part in path.parts))
     if not data_files:
-        raise ConfigError(f"samples: {folder} holds no data files ({', '.join(sorted(suffixes))})")
+        raise ConfigError(f"samples: {folder} has no data files ({', '.join(sorted(suffixes))})")
     if len(data_files) > MOST_FILES:
-        raise ConfigError(f"samples: {folder} holds {len(data_files):,} data files; at most {MOST_FILES:,} are read")
+        raise ConfigError(f"samples: {folder} has {len(data_files):,} data files; at most {MOST_FILES:,} are read")
     chosen = _of_split(folder, _of_subset(folder, data_files, subset), split)
     return [folder / path for path in chosen]
 
@@ -80,36 +79,38 @@ def _of_subset(folder: Path, data_files: Sequence[Path], subset: str) -> Sequenc
         return chosen
     tops = {next((part for part in path.parts[:-1] if part.lower() not in _PARTS), "") for path in data_files}
     if len(tops) > 1:
-        named = ", ".join(sorted(top for top in tops if top))
-        raise ConfigError(f"subset: the data of {folder} is in several folders ({named}); name one")
+        names = ", ".join(sorted(top for top in tops if top))
+        raise ConfigError(f"subset: the data of {folder} is in several folders ({names}); name one")
     return data_files
 
 
 def _of_split(folder: Path, data_files: Sequence[Path], split: str) -> Sequence[Path]:
     parts = {path: part_of(path) for path in data_files}
     known = sorted({part for part in parts.values() if part})
-    wanted = _PARTS.get(split.lower(), split)
-    if not wanted and len(known) > 1:
+    requested = _PARTS.get(split.lower(), split)
+    if not requested and len(known) > 1:
         raise ConfigError(f"split: {folder} has the splits {', '.join(known)}; name one, as split: {known[0]}")
-    if not wanted:
+    if not requested:
         return data_files
-    chosen = [path for path in data_files if parts[path] == wanted or (parts[path] == "" and wanted in path.as_posix())]
+    chosen = [
+        path for path in data_files if parts[path] == requested or (parts[path] == "" and requested in path.as_posix())
+    ]
     if not chosen:
         raise ConfigError(f"split: {folder} has no split {split!r}{did_you_mean(split, known)}")
     return chosen
 
 
 def distinct_names(paths: Sequence[PurePath]) -> list[str]:
-    """Shortest distinct names of several files: file names, preceded by as many folders as needed.
+    """The shortest distinct names of files: the file name, preceded by as many folders as needed.
 
     >>> distinct_names([PurePath("a/2022/exam.xlsx"), PurePath("a/2023/exam.xlsx"), PurePath("a/law.csv")])
     ['2022/exam.xlsx', '2023/exam.xlsx', 'law.csv']
     """
-    several = list(dict.fromkeys(paths))
-    names = {path: path.name for path in several}
-    for depth in range(2, max((len(path.parts) for path in several), default=0) + 1):
+    unique_paths = list(dict.fromkeys(paths))
+    names = {path: path.name for path in unique_paths}
+    for depth in range(2, max((len(path.parts) for path in unique_paths), default=0) + 1):
         counts = Counter(names.values())
-        names |= {path: "/".join(path.parts[-depth:]) for path in several if counts[names[path]] > 1}
+        names |= {path: "/".join(path.parts[-depth:]) for path in unique_paths if counts[names[path]] > 1}
     return [names[path] for path in paths]
 
 
@@ -122,7 +123,7 @@ def is_folder(path: Path) -> bool:
 
 
 def require_file(path: Path) -> None:
-    """Refuse anything but a regular file: opening a pipe or device could block forever.
+    """Reject anything but a regular file: opening a pipe or device could block forever.
 
     Raises:
         ConfigError: there is no such file; the message suggests one in the same folder.
@@ -140,7 +141,7 @@ def require_file(path: Path) -> None:
 
 
 def base_name(name: str) -> tuple[str, int]:
-    """A file's name without its end and its version, and the number of the version.
+    """A file's name without suffix and version, and the number of the version.
 
     >>> base_name("questions.jsonl"), base_name("questions.v3.jsonl")
     (('questions', 1), ('questions', 3))

@@ -1,4 +1,4 @@
-"""Rows of tables whose columns are known: the cell of a role, its address, and the samples of a whole dataset."""
+"""Reads rows of tables whose columns are known: the cell of a role, its address, and the samples of a whole dataset."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class OpenTable:
     prefix: str
 
     def rows(self) -> Iterator[Row]:
-        """Rows below the header; blank ones of a sheet are left out, an object is never a blank row."""
+        """Rows below the header, without blank rows of a sheet; an object never counts as blank."""
         if self.table.keyed:
             return iter(self.table)
         return (row for row in self.layout.rows(self.table) if row.number in self.table.faults or not is_blank(row))
 
     def cell(self, row: Row, role: str) -> Any:
-        """The cell in the column of a role; None where it has none."""
+        """The cell in the column of a role; None if the role has no column."""
         column = self.layout.column(role)
         return None if column is None else cell_at(row.cells, column)
 
@@ -51,30 +51,30 @@ class OpenTable:
                 defects.append(self.defect("blank question", row, "question", flaw))
             return messages
         if isinstance(value, list | dict):
-            wrong = "the question is neither a text nor a list of messages, each with its role"
-            defects.append(self.defect("bad question", row, "question", wrong))
+            message = "the question is neither a text nor a list of messages, each with its role"
+            defects.append(self.defect("bad question", row, "question", message))
             return ""
         return self.text(row, "question")
 
     def answers(self, row: Row, role: str, defects: list[Defect]) -> str | list[str] | None:
-        """A text, a list of texts where several are right, or None for a blank cell.
+        """A text, a list of texts if several answers are right, or None for a blank cell.
 
-        A sheet holds a list as a text; one that holds more than texts is taken as it is written. In JSON anything else
-        than a text or a list of texts is a defect.
+        In a sheet a list is written as a text; if it contains anything but texts, the cell is taken as one text. In
+        JSON anything but a text or a list of texts is a defect.
         """
         value = self.cell(row, role)
-        several = list_in(value) if isinstance(value, str) else value
-        if several and isinstance(several, list) and all(isinstance(text, str) and text.strip() for text in several):
-            return [text.strip() for text in several]
+        texts = list_in(value) if isinstance(value, str) else value
+        if texts and isinstance(texts, list) and all(isinstance(text, str) and text.strip() for text in texts):
+            return [text.strip() for text in texts]
         if isinstance(value, list | dict):
-            wrong = f"the {role} is neither a text nor a list of texts"
-            defects.append(self.defect(f"bad {role}", row, role, wrong))
+            message = f"the {role} is neither a text nor a list of texts"
+            defects.append(self.defect(f"bad {role}", row, role, message))
             return None
         return self.text(row, role) or None
 
     def faults(self, row: Row) -> list[Defect]:
         """Errors that the spreadsheet itself shows in the cells that are read."""
-        columns = (column for several in self.layout.columns.values() for column in several)
+        columns = (column for role_columns in self.layout.columns.values() for column in role_columns)
         return list(faults_of(self.table, row.number, columns))
 
     def location(self, row: Row, role: str = "") -> str:
@@ -82,16 +82,16 @@ class OpenTable:
         return self.table.location(row.number, self.layout.column(role) if role else None)
 
     def defect(self, kind: str, row: Row, role: str, message: str) -> Defect:
-        """A defect in the cell of a role, or in the row where the role has no column."""
+        """A defect in the cell of a role, or in the row if the role has no column."""
         return Defect(kind, self.location(row, role), message)
 
     def id_of(self, row: Row, seen: dict[str, str], defects: list[Defect]) -> str:
-        """The row's id, else one generated from its position; a duplicate of `seen` is a defect.
+        """The row's id, else one generated from its position; a duplicate id is a defect.
 
         Args:
-            row: of this table.
-            seen: id -> its address; added to.
-            defects: added to.
+            row: a row of this table.
+            seen: id -> its address; the row's id is added.
+            defects: a duplicate id is added as a defect.
         """
         own = self.text(row, "id")
         name = own or self.prefix + self.table.row_id(row.number)
@@ -103,7 +103,7 @@ class OpenTable:
 
 
 def long_row(table: Table, layout: ColumnLayout, row: Row) -> Defect | None:
-    """The defect of a row with filled cells behind the last column: usually a comma that is not in quotes."""
+    """The defect of a row with filled cells after the last column; usually a comma is not in quotes."""
     width = layout.width
     if isinstance(row.cells, Mapping) or len(row.cells) <= width or not any(map(render, row.cells[width:])):
         return None
@@ -112,7 +112,7 @@ def long_row(table: Table, layout: ColumnLayout, row: Row) -> Defect | None:
 
 
 def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTable, ...], tuple[str, ...]]:
-    """Every table of every file with its columns, and notes for a person.
+    """Every table of every file with its columns, and notes for people.
 
     Raises:
         ConfigError: a file, sheet or column does not exist, or a file is named twice.
@@ -131,15 +131,15 @@ def _opened(table: Table, roles: Sequence[Role], files: SampleFiles, prefix: str
 
 
 def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:
-    """Select samples as `first`, `last` or `random` ask, after refusing or skipping defects.
+    """Select samples by `first`, `last` or `random`, after rejecting the dataset or skipping rows for defects.
 
     Raises:
-        DataError: rows have defects and `skip_bad` is off, or no sound row is left.
+        DataError: rows have defects and `skip_bad` is off, or no valid row is left.
     """
     if defects and not files.skip_bad:
         refuse(defects)
     if not samples:
-        # `skip_bad` is on, so the usual list of defects, which recommends it, would mislead.
+        # `skip_bad` is on, so the usual list of defects, which recommends it, would be misleading.
         first = f"; the first defect: {defects[0]}" if defects else ""
         raise DataError(f"{files.names}: there is no valid row{first}")
     chosen = files.selected(len(samples))
@@ -148,13 +148,13 @@ def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequen
 
 @dataclass(frozen=True, slots=True)
 class RowDataset:
-    """A dataset of which each row is a sample, read and checked whole.
+    """A dataset in which each row is a sample, completely read and checked.
 
     Args:
-        samples: those of the sound rows that were chosen, in order. `metadata` has `position`: the row's, counted from
-            0 over all files, rows that are left out included.
+        samples: the selected valid rows, in order. `metadata` has `position`: the row's position, counted from 0 over
+            all files, including rows that are left out.
         defects: of the rows that are left out; empty unless `skip_bad`.
-        mapping: role -> column of the first table, as a person names it.
+        mapping: role -> column of the first table, as shown to people.
         notes: rows left out, hidden sheets, an unusual encoding, fewer samples than requested.
     """
 
@@ -165,29 +165,31 @@ class RowDataset:
 
 
 SampleOf = Callable[[OpenTable, Row, int, tuple[dict[str, str], list[Defect]]], Sample | None]
-"""A row, its place over all files, and what was noted so far: ids that were seen, and defects. None adds defects."""
+"""Makes a sample from a row and its position over all files; the last argument collects ids and defects.
+
+It returns None after adding a defect."""
 
 
 def read_rows(files: SampleFiles, roles: Sequence[Role], sample_of: SampleOf) -> RowDataset:
-    """Read and check a dataset whole, where each row is a sample of its own.
+    """Read and check a complete dataset in which each row is a sample.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
-        DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
+        DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no valid row is left.
     """
     tables, notes = open_tables(files, roles)
     defects: list[Defect] = []
-    noted: tuple[dict[str, str], list[Defect]] = ({}, defects)
+    collected: tuple[dict[str, str], list[Defect]] = ({}, defects)
     positions = count()
-    sound: list[Sample] = []
+    valid: list[Sample] = []
     for table in tables:
         for row, position in zip(table.rows(), positions, strict=False):
             if faults := table.faults(row):
                 defects.extend(faults)
-            elif (sample := sample_of(table, row, position, noted)) is not None:
+            elif (sample := sample_of(table, row, position, collected)) is not None:
                 origin = table.table.origin
-                sound.append(replace(sample, metadata={**sample.metadata, **origin}) if origin else sample)
-    samples = sound_samples(files, sound, defects)
+                valid.append(replace(sample, metadata={**sample.metadata, **origin}) if origin else sample)
+    samples = sound_samples(files, valid, defects)
     about = (*notes, *about_selection(files, len(samples), len(defects)))
     return RowDataset(samples, tuple(defects), tables[0].layout.describe(), about)
 

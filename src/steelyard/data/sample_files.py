@@ -1,4 +1,4 @@
-"""Which rows of which files are a dataset: the keys under `samples:` in a configuration."""
+"""The keys under `samples:` in a configuration: which rows of which files are the dataset."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _KINDS: Final = "a pandas, polars or pyarrow frame, a dataset of `datasets`, or 
 
 
 class HeldFrame:
-    """A data frame with a name; only Python can pass one.
+    """A data frame with a name; only Python code can pass one.
 
     Args:
-        frame: one of the kinds in `_KINDS`.
-        name: for addresses.
+        frame: a frame of pandas, polars or pyarrow, a dataset of `datasets`, or a list of mappings.
+        name: for addresses in messages.
 
     Raises:
-        ConfigError: it is none of these.
+        ConfigError: it has another type.
     """
 
     __slots__ = ("_table", "name", "what")
@@ -43,7 +43,7 @@ class HeldFrame:
 
 
 def _opened(frame: Any, name: str) -> tuple[Table, str]:
-    """The table, and what it was made of, for the manifest."""
+    """The table, and a description of its source for the manifest."""
     if type(frame).__module__.partition(".")[0] == "datasets":
         return dataset_table(frame, name), f"a {type(frame).__name__}"
     if isinstance(frame, str | bytes | Mapping):
@@ -60,13 +60,13 @@ def _narwhals_table(frame: Any, name: str) -> tuple[Table, str]:
     import narwhals as nw
 
     try:
-        known = nw.from_native(frame)
-        collected = known.collect() if isinstance(known, nw.LazyFrame) else known
+        native_frame = nw.from_native(frame)
+        collected = native_frame.collect() if isinstance(native_frame, nw.LazyFrame) else native_frame
         refuse_doubles(name, collected.columns)
     except TypeError as error:
         raise ConfigError(f"samples: expected {_KINDS}, but got a {type(frame).__name__}") from error
     except nw.exceptions.DuplicateError as error:
-        raise DataError(f"{name}: two columns have one name: {' '.join(str(error).split())[:200]}") from error
+        raise DataError(f"{name}: two columns have the same name: {' '.join(str(error).split())[:200]}") from error
     what = (
         f"a frame of {collected.implementation.name.lower()}, {collected.shape[0]} rows, {collected.shape[1]} columns"
     )
@@ -82,28 +82,28 @@ class SampleFiles:
     Args:
         file: one path or several: .xlsx, .xls, .ods, .csv, .tsv, .jsonl, .json or .parquet; or a folder of such files,
             or one that `datasets` saved to disk.
-        dataset: a dataset of the Hugging Face hub, as `owner/name`, the one source that is ever downloaded; or a
-            folder, as under `file`.
-        split: which part of a dataset or folder; needed where it has several.
-        subset: which configuration of a dataset, or which folder inside a folder.
+        dataset: a dataset of the Hugging Face hub, as `owner/name`, the only source that is downloaded; or a folder, as
+            under `file`.
+        split: which split of a dataset or folder; required if it has several.
+        subset: which configuration of a dataset, or which subfolder of a folder.
         revision: of a dataset on the hub: a commit, tag or branch.
         sheets: one sheet's name or several; empty means every visible one.
         columns: role -> column, as a header's text, a letter ("A"), a range ("B:E", "选项A:选项D") or a list of these.
-            When every name given is a letter or a range, all are letters; otherwise a name is looked for among the
+            If every name is a letter or a range of letters, all are letters; otherwise a name is looked up among the
             headers first. Rows with keys (JSON, Parquet, datasets, frames) have no letters. A role that is not named is
             found by its header. Empty: all are found, see `data.columns`.
-        header: `auto` looks for the header among the first ten rows, `none` means there is none, a number is its
-            1-based row. Rows with keys ignore this.
+        header: `auto` looks for the header among the first ten rows, `none` means that there is no header, a number is
+            its 1-based row. Rows with keys ignore this.
         first: only so many samples from the start.
         last: only so many samples from the end.
         random: only so many samples, drawn without replacement and kept in the order of the dataset.
         seed: for `random`.
-        skip_bad: leave out rows with a defect, and count them, instead of refusing the dataset.
+        skip_bad: leave out rows with a defect, and count them, instead of rejecting the dataset.
         frame: rows in memory; see `of`.
 
     Raises:
-        ConfigError: not exactly one source; a key that belongs to another; more than one of first, last and random; a
-            number below 1.
+        ConfigError: not exactly one source; a key that belongs to another source; more than one of first, last and
+            random; a number below 1.
     """
 
     file: Path | tuple[Path, ...] = ()
@@ -124,17 +124,17 @@ class SampleFiles:
     def __post_init__(self) -> None:
         self._refuse_sources()
         limits = {name: getattr(self, name) for name in ("first", "last", "random")}
-        given = {name: value for name, value in limits.items() if value is not None}
-        if len(given) > 1:
-            raise ConfigError(f"samples: give one of first, last and random, not {' and '.join(given)}")
-        for name, value in given.items():
+        set_limits = {name: value for name, value in limits.items() if value is not None}
+        if len(set_limits) > 1:
+            raise ConfigError(f"samples: give one of first, last and random, not {' and '.join(set_limits)}")
+        for name, value in set_limits.items():
             if value < 1:
                 raise ConfigError(f"samples: {name} is {value}; expected a number of samples, 1 or more")
         if not isinstance(self.header, str) and self.header < 1:
             raise ConfigError(f"samples: header is {self.header}; rows count from 1")
 
     def _refuse_sources(self) -> None:
-        sources = [name for name, given in (("dataset", self.dataset), ("frame", self.frame)) if given]
+        sources = [name for name, source in (("dataset", self.dataset), ("frame", self.frame)) if source]
         sources = (["file"] if self.paths else []) + sources
         if len(sources) > 1:
             raise ConfigError(f"samples: give one of file and dataset, not {' and '.join(sources)}")
@@ -148,13 +148,13 @@ class SampleFiles:
         """Samples from a data frame.
 
         Args:
-            frame: of pandas, polars (lazy ones are collected) or pyarrow; a dataset of `datasets`; or a list of
-                mappings, one a row.
-            name: comes in addresses before the number of the row, and is the name of a suite that has none.
+            frame: a frame of pandas, polars (lazy ones are collected) or pyarrow; a dataset of `datasets`; or a list of
+                mappings, one per row.
+            name: stands before the row number in addresses, and is the name of a suite without one.
             keys: any other field: `columns`, `first`, `skip_bad` ...
 
         Raises:
-            ConfigError: it is none of these, or the fields contradict each other.
+            ConfigError: it has another type, or the fields contradict each other.
 
         >>> SampleFiles.of([{"question": "1 + 1?", "options": ["1", "2"], "answer": "B"}], first=1).title
         'frame'
@@ -163,14 +163,14 @@ class SampleFiles:
 
     @property
     def is_on_hub(self) -> bool:
-        """Whether the rows are those of a dataset of the Hugging Face hub, and no folder."""
+        """Whether `dataset` names a dataset of the Hugging Face hub, and not a folder."""
         return bool(self.dataset) and isinstance(self.dataset, str) and not is_folder(Path(self.dataset))
 
     @property
     def title(self) -> str:
-        """The name of a suite without one: the first file's name without its end and version, or the dataset's.
+        """The default name of the suite: the first file's name without suffix and version, or the dataset's name.
 
-        `questions.v2.jsonl` is a later version of `questions.jsonl`, and runs of both are of one suite.
+        `questions.v2.jsonl` is a later version of `questions.jsonl`, and runs of both belong to the same suite.
         """
         if self.frame is not None:
             return self.frame.name
@@ -183,7 +183,7 @@ class SampleFiles:
 
     @property
     def named_sheets(self) -> tuple[str, ...]:
-        """The sheets that were named, in a text or in a list."""
+        """The names in `sheets`, which may be a text or a list."""
         return ((self.sheets,) if self.sheets else ()) if isinstance(self.sheets, str) else tuple(self.sheets)
 
     @property
@@ -192,7 +192,7 @@ class SampleFiles:
         return tuple(Path(path) for path in (self.file if isinstance(self.file, tuple | list) else (self.file,)))
 
     def selected(self, available: int) -> Container[int]:
-        """0-based positions among `available` sound rows that are selected; all where no limit is given.
+        """0-based positions of the selected rows among `available` valid rows; all if no limit is set.
 
         >>> 3 in SampleFiles(Path("a.csv"), last=2).selected(5), 2 in SampleFiles(Path("a.csv"), last=2).selected(5)
         (True, False)
@@ -202,6 +202,6 @@ class SampleFiles:
         if self.last is not None:
             return range(max(0, available - self.last), available)
         if self.random is not None and self.random < available:
-            draw = randomness.Random(self.seed)  # noqa: S311 - a subset is drawn, nothing is kept secret
+            draw = randomness.Random(self.seed)  # noqa: S311 - a subset is drawn, nothing has to be secret
             return frozenset(draw.sample(range(available), self.random))
         return range(available)

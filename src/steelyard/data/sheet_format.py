@@ -1,9 +1,9 @@
-"""Numbers as a sheet shows them: 0.5 under the format `0%` is "50%", 7 under `000` is "007".
+"""Formats numbers as a sheet shows them: 0.5 with the format `0%` is "50%", 7 with `000` is "007".
 
-An option means what its author saw on the screen, so a number goes through the format of its cell. Covered are
-digits (0 # ?), the decimal point, thousands and their scaling, percent, E notation, fractions, texts in quotes or
-behind a backslash, colours, conditions and sections by sign. Dates are not: readers give them as dates, and ISO 8601
-is the same in every language. A format that is not understood leaves the number as it is stored.
+An option must be the text that its author saw on the screen, so a number is formatted with the format of its cell.
+Supported are digits (0 # ?), the decimal point, thousands and their scaling, percent, E notation, fractions, texts in
+quotes or after a backslash, colours, conditions and sections by sign. Dates are not: readers return them as dates, and
+ISO 8601 is the same in every language. A number with an unknown format is shown as it is stored.
 
 Source: ECMA-376 part 1, 18.8.30 (numFmt) and 18.8.31 (numFmts).
 """
@@ -26,10 +26,10 @@ BUILT_IN: Final[Mapping[int, str]] = MappingProxyType(
     | {37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)"}
     | {48: "##0.0E+0"}
 )
-"""Formats that a file names by number alone; the others among these are General, text and dates."""
+"""Formats that a file refers to only by number; the built-in numbers that are missing are General, text and dates."""
 
 MAX_FORMAT: Final = 255
-"""Characters; spreadsheet programs take no longer one."""
+"""Maximum characters of a format; spreadsheet programs do not accept longer ones."""
 
 _TOKEN: Final = re.compile(
     r"""
@@ -51,7 +51,7 @@ class _FormatToken(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def shown_as(value: float, code: str) -> str:
-    """The text of a number under a format code.
+    """The text of a number with a format code.
 
     >>> [shown_as(0.5, "0%"), shown_as(7, "000"), shown_as(1234567.891, "#,##0.00"), shown_as(3.5, '0.00"元"')]
     ['50%', '007', '1,234,567.89', '3.50元']
@@ -71,12 +71,12 @@ def shown_as(value: float, code: str) -> str:
         return render(value)
     if not text:
         return render(value)
-    # What is rounded to zero is shown without a sign.
-    return f"-{text}" if negative and any(mark in "123456789" for mark in text) else text
+    # A number that is rounded to zero is shown without a sign.
+    return f"-{text}" if negative and any(character in "123456789" for character in text) else text
 
 
 def is_plain(code: str) -> bool:
-    """Whether a number under this format is shown as it is stored, or as a date that a reader gives as one."""
+    """Whether this format shows a number as it is stored, or as a date, which the reader returns as a date."""
     return len(code) > MAX_FORMAT or all(_plain_section(tokens) for tokens in _sections(code)[:3])
 
 
@@ -102,7 +102,7 @@ def _sections(code: str) -> tuple[tuple[_FormatToken, ...], ...]:
 def _section(
     value: float, sections: tuple[tuple[_FormatToken, ...], ...]
 ) -> tuple[tuple[_FormatToken, ...], bool] | None:
-    """The section for a number, and whether its minus sign is ours to write; None where it is not a number's format."""
+    """The section for a number, and whether to write its minus sign; None if the section does not format numbers."""
     conditions = [_condition(tokens) for tokens in sections[:3]]
     if any(conditions):
         fits = [
@@ -146,7 +146,7 @@ def _is_date(tokens: tuple[_FormatToken, ...]) -> bool:
 
 
 def _filled(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str | None:
-    """The section with the digits in place; None where it is none of the known shapes."""
+    """The text of a section with the digits filled in; None if its structure is unknown."""
     marks = [token.text for token in tokens if token.kind == "mark"]
     percents = marks.count("%")
     number *= Decimal(100) ** percents
@@ -163,28 +163,28 @@ def _filled(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str | None:
 
 def _decimal(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str:
     integer, part, (start, last) = _places(tokens)
-    behind = 0
-    while last + 1 + behind < len(tokens) and tokens[last + 1 + behind] == ("mark", ","):
-        behind += 1
-    number /= Decimal(1000) ** behind
+    thousands = 0
+    while last + 1 + thousands < len(tokens) and tokens[last + 1 + thousands] == ("mark", ","):
+        thousands += 1
+    number /= Decimal(1000) ** thousands
     if len(integer) > 1 and not part:
         return _around(tokens, _grouped(number, tokens, integer))
-    written = _written(number, *("".join(tokens[index].text for index in places) for places in (integer, part)))
-    return _around(tokens, {start: written}, range(start, last + 1 + behind))
+    digits = _written(number, *("".join(tokens[index].text for index in places) for places in (integer, part)))
+    return _around(tokens, {start: digits}, range(start, last + 1 + thousands))
 
 
 def _grouped(number: Decimal, tokens: tuple[_FormatToken, ...], places: list[int]) -> dict[int, str]:
-    """Digits dealt out from the right to groups with texts between them, as in 000-0000."""
-    left = _written(number, "".join(tokens[index].text for index in places).replace(",", ""), "")
+    """Distribute the digits from the right to groups with texts between them, as in 000-0000."""
+    digits = _written(number, "".join(tokens[index].text for index in places).replace(",", ""), "")
     groups = {}
     for index in reversed(places[1:]):
         size = len(tokens[index].text)
-        groups[index], left = left[-size:], left[:-size]
-    return {**groups, places[0]: left}
+        groups[index], digits = digits[-size:], digits[:-size]
+    return {**groups, places[0]: digits}
 
 
 def _places(tokens: tuple[_FormatToken, ...]) -> tuple[list[int], list[int], tuple[int, int]]:
-    """Places of the digits in front of and behind the point, and the first and last place of the number."""
+    """Indices of the digits before and after the point, and the first and last index of the number."""
     points = [index for index, token in enumerate(tokens) if token == ("mark", ".")][:1]
     point = points[0] if points else len(tokens)
     digits = [index for index, token in enumerate(tokens) if token.kind == "digits"]
@@ -193,7 +193,7 @@ def _places(tokens: tuple[_FormatToken, ...]) -> tuple[list[int], list[int], tup
 
 
 def _written(number: Decimal, digits: str, decimals: str) -> str:
-    """A number by the digits wanted in front of and behind the point."""
+    """A number with the digits that the format requires before and after the point."""
     rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
     front, _, back = format(rounded, "f").partition(".")
     least = digits.count("0")
@@ -223,18 +223,22 @@ def _scientific(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str:
 def _fraction(number: Decimal, tokens: tuple[_FormatToken, ...]) -> str | None:
     slash = next(index for index, token in enumerate(tokens) if token == ("mark", "/"))
     before = [index for index, token in enumerate(tokens[:slash]) if token.kind == "digits"]
-    behind = next((index for index in range(slash + 1, len(tokens)) if tokens[index].kind in {"digits", "other"}), None)
-    if not before or behind is None:
+    denominator_index = next(
+        (index for index in range(slash + 1, len(tokens)) if tokens[index].kind in {"digits", "other"}), None
+    )
+    if not before or denominator_index is None:
         return None
-    below = "".join(token.text for token in tokens[behind:] if token.kind in {"digits", "other"}).strip()
+    denominator = "".join(
+        token.text for token in tokens[denominator_index:] if token.kind in {"digits", "other"}
+    ).strip()
     mixed, integer = len(before) > 1, int(number)
-    rest = Fraction(number) - (integer if mixed else 0)
-    if below.isdigit() and int(below):
-        part = Fraction(round(rest * int(below)), 1)
-        top, bottom = int(part), int(below)
+    remainder = Fraction(number) - (integer if mixed else 0)
+    if denominator.isdigit() and int(denominator):
+        part = Fraction(round(remainder * int(denominator)), 1)
+        top, bottom = int(part), int(denominator)
     else:
-        near = rest.limit_denominator(10 ** min(len(below), 4) - 1)
-        top, bottom = near.numerator, near.denominator
+        nearest = remainder.limit_denominator(10 ** min(len(denominator), 4) - 1)
+        top, bottom = nearest.numerator, nearest.denominator
     if mixed and top == bottom:
         integer, top = integer + 1, 0
     front = str(integer) if mixed and (integer or not top) else ""
@@ -246,7 +250,7 @@ def _first(tokens: tuple[_FormatToken, ...], kind: str) -> int:
 
 
 def _around(tokens: tuple[_FormatToken, ...], numbers: Mapping[int, str], inside: range = range(0)) -> str:
-    """The texts of a section with the number put in its place; what stood in its range is part of it."""
+    """The texts of a section with the number in its place; tokens in the range `inside` belong to the number."""
     pieces = [
         numbers.get(index, "") if index in numbers or index in inside else _literal(token)
         for index, token in enumerate(tokens)

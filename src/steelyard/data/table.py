@@ -1,6 +1,6 @@
 """The table that every reader returns: rows that can be read repeatedly, cells with an address for messages.
 
-Also the defects of rows: a dataset is read whole, and all of its defects are reported before any sample is sent.
+Also the defects of rows: a dataset is read completely, and all defects are reported before any sample is sent.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Column = int | str
 SHOWN_DEFECTS: Final = 20
 MISSING: Final = ""
 SOURCE: Final = "source"
-"""The key of a sample's metadata that names its file, where a dataset has several."""
+"""The key of a sample's metadata that names its file, if a dataset has several files."""
 SHEET: Final = "sheet"
-"""Likewise its sheet."""
+"""The key of a sample's metadata that names its sheet, if a dataset has several sheets."""
 _PRINTED_TEXT: Final = r"""(?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")"""
 _PRINTED_LIST: Final = re.compile(rf"\[{_PRINTED_TEXT}(?:, {_PRINTED_TEXT})*\]")
-"""A flat list of texts as Python prints it, and nothing else that Python could read."""
+"""A flat list of texts as Python prints it; no other Python expression matches."""
 
 
 class Row(NamedTuple):
@@ -47,22 +47,21 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A sheet, or a file that has none.
+    """A sheet, or a file of a format without sheets.
 
     Args:
         name: the file's name, for addresses.
-        source: starts a new pass over the rows; a file that streams is read again.
+        source: starts a new pass over the rows; a streamed file is read again.
         unit: what a row's number counts: a sheet's `row`, a file's `line`, a list's `entry`.
-        sheet: the sheet's name, empty where the format has none.
-        keyed: whether cells go by key (JSON) and not by position.
-        merged: merged areas, which hold their value in the first cell only.
-        notes: what a person should know about how it was read.
-        refine: gives the table with the cells of some columns as their sheet shows them; None where there is nothing to
-            recover. Called through `refined`.
+        sheet: the sheet's name; empty if the format has no sheets.
+        keyed: whether cells are found by key (JSON) and not by position.
+        merged: merged areas, which have their value only in the first cell.
+        notes: for people, on how the table was read.
+        refine: returns the table with the cells of some columns as their sheet shows them; None if the format keeps
+            them. Called through `refined`.
         faults: row number -> column -> what is wrong with the cell (an error value, a formula that was never
-            computed); such a cell is empty among the rows, and no blank one. Known of refined columns only.
-        origin: where the dataset has several, the metadata that say of which file (`source`) and which sheet (`sheet`)
-            a sample is.
+            computed). Such a cell is empty in the rows, but does not count as blank. Known only for refined columns.
+        origin: metadata for each sample that name its file (`source`) and sheet (`sheet`), if the dataset has several.
     """
 
     name: str
@@ -79,8 +78,8 @@ class Table:
     def refined(self, columns: Collection[Column]) -> Table:
         """The table with the cells of these columns as their sheet shows them ("50%", "007"), and its `faults`.
 
-        A reader of spreadsheets gives numbers without their form, and nothing for a cell that holds an error. Getting
-        both back costs a second look at the file, so it is had for the columns that a suite reads, once they are known.
+        The reader of spreadsheets returns numbers without their format, and nothing for a cell with an error. Getting
+        them requires a second pass over the file, so it is made only for the columns that a suite reads.
 
         Raises:
             DataError: the file changed or is damaged.
@@ -95,7 +94,7 @@ class Table:
 
     @property
     def title(self) -> str:
-        """`exam.xlsx 题库`, or the file's name alone."""
+        """`exam.xlsx 题库`, or only the file's name."""
         return f"{self.name} {self.sheet}".rstrip()
 
     def location(self, number: int, column: Column | None = None) -> str:
@@ -127,7 +126,7 @@ class Table:
 
 
 def origin_keys(named: Iterable[str]) -> tuple[str, ...]:
-    """The metadata keys among `keys` that name a sample's file and sheet, in order.
+    """The metadata keys among `named` that name a sample's file and sheet, in order.
 
     >>> origin_keys({"position": 1, "sheet": "1995", "source": "a.xlsx"})
     ('source', 'sheet')
@@ -145,8 +144,8 @@ def column_letter(index: int) -> str:
     letters = ""
     index += 1
     while index:
-        index, rest = divmod(index - 1, 26)
-        letters = chr(65 + rest) + letters
+        index, digit = divmod(index - 1, 26)
+        letters = chr(65 + digit) + letters
     return letters
 
 
@@ -157,13 +156,13 @@ def column_index(letter: str) -> int:
     (0, 26, 16383)
     """
     index = 0
-    for mark in letter.upper():
-        index = index * 26 + ord(mark) - 64
+    for character in letter.upper():
+        index = index * 26 + ord(character) - 64
     return index - 1
 
 
 def cell_at(cells: Sequence[Any] | Mapping[str, Any], column: Column) -> Any:
-    """The cell, or None where the row is too short or has no such key."""
+    """The cell, or None if the row is too short or has no such key."""
     try:
         return cells[column]  # type: ignore[index]
     except (IndexError, KeyError):
@@ -173,8 +172,8 @@ def cell_at(cells: Sequence[Any] | Mapping[str, Any], column: Column) -> Any:
 def render(value: Any) -> str:
     """A cell as the sheet shows it, stripped.
 
-    Whole numbers that were stored as floats lose their ".0", others are shown to 15 digits as spreadsheets do, truth
-    values are TRUE and FALSE, dates and times are ISO 8601 with a blank between them, an empty cell is "".
+    Whole numbers that were stored as floats lose their ".0", others are shown to 15 digits as spreadsheets do, booleans
+    are TRUE and FALSE, dates and times are ISO 8601 with a space between them, an empty cell is "".
 
     >>> [render(cell) for cell in (1.0, 0.1 + 0.2, True, None, " 乾 ")]
     ['1', '0.3', 'TRUE', '', '乾']
@@ -191,9 +190,9 @@ def render(value: Any) -> str:
 
 
 def list_in(cell: str) -> list[Any] | None:
-    """The list that a cell holds as JSON, or as Python prints a list of texts; None where it holds none.
+    """The list in a cell, written as JSON or as Python prints a list of texts; None if it is not a list.
 
-    The second is what pandas writes into a CSV file, so the sets of most Python tools have it.
+    pandas writes the second form into CSV files, so it occurs in datasets of most Python tools.
 
     >>> list_in('["Ann", 1]'), list_in("['Ann', 'Bob']"), list_in("[sic] Ann")
     (['Ann', 1], ['Ann', 'Bob'], None)
@@ -208,20 +207,20 @@ def list_in(cell: str) -> list[Any] | None:
             return None
         try:
             value = ast.literal_eval(text)
-        except (ValueError, SyntaxError):  # such as an escape that there is not
+        except (ValueError, SyntaxError):  # for example an unknown escape
             return None
     return value if isinstance(value, list) else None
 
 
 def is_blank(row: Row) -> bool:
-    """Whether the row holds nothing but blanks."""
+    """Whether all cells of the row are empty or white space."""
     cells = row.cells.values() if isinstance(row.cells, Mapping) else row.cells
     return not any(cell is not None and cell != "" and render(cell) for cell in cells)
 
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """A mistake in a row that keeps it from being a sample: `kind` is for a program, the rest for a person."""
+    """A mistake in a row, so that it cannot be a sample; `kind` is for programs, the other fields for people."""
 
     kind: str
     location: str
@@ -240,7 +239,7 @@ def faults_of(table: Table, number: int, columns: Iterable[Column]) -> Iterator[
 
 
 def refuse(defects: Sequence[Defect]) -> NoReturn:
-    """Refuse a dataset for its defects, of which the first `SHOWN_DEFECTS` are listed.
+    """Reject a dataset for its defects; the message lists the first `SHOWN_DEFECTS`.
 
     Raises:
         DataError: always.

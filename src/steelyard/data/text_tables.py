@@ -1,7 +1,7 @@
-"""Text files of rows: CSV and TSV, JSON lines, JSON lists, and SQL files with one statement a line.
+"""Reads text files of rows: CSV and TSV, JSON lines, JSON lists, and SQL files with one statement per line.
 
-All but JSON lists stream: each pass reads the file again. The cells of CSV go by position, all others by key. A line of
-SQL may name the database that it is for behind a tab, as gold.sql and the predictions of other tools do.
+All but JSON lists are streamed: each pass reads the file again. CSV cells are found by position, all others by key. A
+line of SQL may name its database after a tab, as gold.sql and the predictions of other tools do.
 
 Source: the shape of Spider's `dev_gold.sql` and of the predictions its evaluators read (T. Yu et al., "Spider: A
 Large-Scale Human-Labeled Dataset for Complex and Cross-Domain Semantic Parsing and Text-to-SQL Task", EMNLP 2018).
@@ -25,19 +25,19 @@ from steelyard.data.table import Row, Table
 from steelyard.errors import DataError
 
 MAX_LIST_BYTES: Final = 60_000_000
-"""A JSON list is held in memory whole, at up to four bytes for each of its own; a larger one is for JSON lines."""
+"""A JSON list is read into memory as a whole, with up to four bytes for each byte; larger data must be JSON lines."""
 MAX_LIST_MARKS: Final = 2_000_000
-"""Commas and opening brackets of a list, as a bound of the values in it, each of which takes up to 200 bytes."""
+"""Commas and opening brackets of a list, an upper bound of its values, each of which takes up to 200 bytes."""
 MAX_DIGITS: Final = 4_000
-"""Digits of a whole number."""
+"""Maximum digits of a whole number."""
 MAX_KEYS: Final = 16_384
-"""Keys of one object: as many as a sheet has columns."""
+"""Maximum keys of an object: the number of columns of a sheet."""
 MAX_COLUMNS: Final = 16_384
-"""Cells of one row, as many as a sheet of a workbook has."""
+"""Maximum cells of a row: the number of columns of a sheet."""
 
 _DELIMITERS: Final = (",", ";", "\t")
 _SNIFFED: Final = 20_000
-"""Characters of a line in which its delimiter is searched."""
+"""Number of characters of a line that are used to detect its delimiter."""
 BIRD_MARK: Final = "\t----- bird -----\t"
 """The separator of statement and database in the predictions that BIRD's evaluator reads."""
 
@@ -46,24 +46,24 @@ _NO_DATABASE: Final = re.compile(r"select|from|where|and|or|as|asc|desc|end|null
 
 
 def read_json_lines(path: Path) -> Table:
-    """A .jsonl file: one object a line; blank lines are skipped.
+    """Read a .jsonl file: one object per line; blank lines are skipped.
 
     Raises:
-        DataError: an encoding that cannot be read; while iterating, a line that is not an object or not well-formed.
+        DataError: the encoding is unknown; while iterating, a line is not valid JSON or not an object.
     """
     text = examine_rows(path)
     return Table(path.name, lambda: _objects(text), "line", keyed=True)
 
 
 def read_json_list(path: Path) -> Table:
-    """A .json file: one list of objects, or an object in which one key alone holds such a list (`examples`, `data`).
+    """Read a .json file: a list of objects, or an object in which exactly one key holds such a list (`data`, ...).
 
     Raises:
-        DataError: it is larger than `MAX_LIST_BYTES`, not well-formed, or no list of objects.
+        DataError: it is larger than `MAX_LIST_BYTES`, not valid JSON, or not a list of objects.
     """
     text = examine_rows(path)
     if text.stamp[0] > MAX_LIST_BYTES:
-        raise DataError(f"{path.name} has {text.stamp[0]:,} bytes; a list this long is read as JSON lines (.jsonl)")
+        raise DataError(f"{path.name} has {text.stamp[0]:,} bytes; save so long a list as JSON lines (.jsonl)")
     content = text.read_all()
     if sum(map(content.count, ",[{")) > MAX_LIST_MARKS:
         raise DataError(f"{path.name} may hold more than {MAX_LIST_MARKS:,} values; save it as JSON lines (.jsonl)")
@@ -120,15 +120,15 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         raise ValueError(f"an object of {len(pairs):,} keys; at most {MAX_KEYS:,} are read")
     entry = dict(pairs)
     if len(entry) < len(pairs):
-        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise ValueError(f"the key {twice[:40]!r} occurs twice in one object")
+        duplicate = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise ValueError(f"the key {duplicate[:40]!r} occurs twice in one object")
     return entry
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if not isfinite(number):
-        raise ValueError(f"the number {digits[:20]} is too large for a number; write it as a text")
+        raise ValueError(f"the number {digits[:20]} is too large; write it as a text")
     return number
 
 
@@ -143,7 +143,7 @@ def _no_constant(name: str) -> Any:
 
 
 def _refuse_broken_characters(value: Any) -> None:
-    """Escapes can write what no text may hold: half a character, or NUL."""
+    """Reject escapes of characters that no text may contain: half a surrogate pair, or NUL."""
     text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode()
@@ -160,10 +160,10 @@ def _kind(value: Any) -> str:
 
 
 def read_delimited(path: Path) -> Table:
-    """A .csv or .tsv file; the delimiter of a .csv is a comma, unless its first ten rows have more cells with ; or tab.
+    """Read a .csv or .tsv file; a .csv is split at commas, unless ; or tab gives more cells in its first ten lines.
 
     Raises:
-        DataError: an encoding or a line that cannot be read; while iterating, quotes that do not match.
+        DataError: the encoding is unknown or a line is too long; while iterating, a quote is not closed.
     """
     text = examine_rows(path)
     delimiter = delimiter_of(text)
@@ -205,7 +205,7 @@ def _explain(message: str) -> str:
 
 
 def _sniff(text: TextFile) -> str:
-    """The delimiter that cuts the first ten lines into the most cells; a comma where it makes no difference."""
+    """The delimiter that splits the first ten lines into the most cells; a comma if several give the same number."""
     lines = [line[:_SNIFFED] for line in islice(text.lines(), 10)]
     widths = {delimiter: _width(lines, delimiter) for delimiter in _DELIMITERS}
     return max(_DELIMITERS, key=lambda delimiter: widths[delimiter])
@@ -215,29 +215,29 @@ def _width(lines: list[str], delimiter: str) -> float:
     try:
         return median([len(cells) for cells in csv.reader(lines, delimiter=delimiter) if cells] or [0])
     except csv.Error:
-        return 0  # the first pass over the rows reports it with its line
+        return 0  # reading the rows reports the error with its line
 
 
 class SqlLine(NamedTuple):
-    """One statement, and the database that it names; "" where it names none."""
+    """One statement, and the database that its line names; "" if it names none."""
 
     sql: str
     db_id: str
 
 
 def read_sql_lines(path: Path) -> Table:
-    """A file with one statement a line, each row with the keys `sql` and `db_id`; blank lines are blank rows.
+    """Read a file with one statement per line; each row has the keys `sql` and `db_id`, blank lines are blank rows.
 
     Raises:
         ConfigError: there is no such file.
-        DataError: an encoding that cannot be read.
+        DataError: the encoding is unknown.
     """
     text = examine_text(path)
     return Table(path.name, lambda: _statements(text), "line", keyed=True)
 
 
 def split_line(line: str) -> SqlLine:
-    r"""The statement of a line and the database behind its last tab, if that is a name and nothing else.
+    r"""The statement of a line, and the database after its last tab if the text there is a single name.
 
     >>> split_line("SELECT a FROM t\tconcert_singer\n"), split_line("SELECT a\tFROM t")
     (SqlLine(sql='SELECT a FROM t', db_id='concert_singer'), SqlLine(sql='SELECT a\tFROM t', db_id=''))

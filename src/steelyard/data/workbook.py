@@ -1,8 +1,8 @@
-"""Spreadsheets through python-calamine: .xlsx, .xlsm, .xls and .ods as one table a sheet.
+"""Reads spreadsheets with python-calamine: .xlsx, .xlsm, .xls and .ods, one table per sheet.
 
-The reader gives values without their form: 0.5 for a cell that shows 50%, and an empty text both for an error value and
-for a formula that no program has computed. Once it is known which columns a suite reads, `Table.refined` gets these
-back from the file by a second pass, one module for each format (`workbook_xlsx`, `workbook_ods`, `workbook_xls`).
+The reader returns values without their format: 0.5 for a cell that shows 50%, and an empty text both for an error value
+and for a formula that no program has computed. When the columns that a suite reads are known, `Table.refined` restores
+these cells in a second pass, with one module for each format (`workbook_xlsx`, `workbook_ods`, `workbook_xls`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from steelyard.data.workbook_xlsx import SheetCells, read_parts, read_xlsx_cells
 from steelyard.errors import ConfigError, DataError, did_you_mean
 
 MAX_SHEETS: Final = 1_000
-"""Sheets of one workbook that are read where none is named."""
+"""Maximum number of sheets that are read from a workbook if none is named."""
 
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -41,7 +41,7 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
 
     Raises:
         ConfigError: there is no such file or sheet.
-        DataError: the file is not of the kind that its extension names, is damaged or encrypted, or passes a limit of
+        DataError: the file has another format than its extension, is damaged or encrypted, or exceeds a limit of
             `data.archive`.
     """
     require_file(path)
@@ -50,7 +50,7 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
     except (ConfigError, DataError):
         raise
     except BaseException as error:
-        # A reader that stops on a bug of its own raises PanicException, which is not an Exception.
+        # On a bug of its own the reader raises PanicException, which is not a subclass of Exception.
         if isinstance(error, Exception) or type(error).__name__ == "PanicException":
             advice = "; open it in a spreadsheet program and save it again"
             raise DataError(f"{path.name} cannot be read as a workbook ({error}){advice}") from error
@@ -58,7 +58,7 @@ def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, 
 
 
 def _examined(path: Path) -> Any:
-    """The source for the reader: the path, or an old workbook in a new container."""
+    """Examine a workbook; returns the reader's source: the path, or an old workbook in a new container."""
     with readable(path), path.open("rb") as stream:
         head = stream.read(512)
     old = path.suffix.lower() == ".xls"
@@ -101,7 +101,7 @@ def _about_hidden(path: Path, hidden: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _WorkbookFile:
-    """A workbook on disk, as it was when its sheets were read."""
+    """A workbook on disk; its stamp shows whether it has changed since its sheets were read."""
 
     path: Path
     stamp: tuple[int, int]
@@ -114,7 +114,7 @@ class _WorkbookFile:
 
 
 def _tables(file: _WorkbookFile, book: Any, names: Sequence[str]) -> Iterator[Table]:
-    """One table a sheet; all of them together may have so many cells, since they may share one part."""
+    """One table per sheet; the limit on cells applies to all sheets together, since they may share one part."""
     cells = 0
     for name in names:
         sheet = book.get_sheet_by_name(name)
@@ -143,7 +143,7 @@ def _table(file: _WorkbookFile, name: str, sheet: Any) -> Table:
 
 
 def _merges(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], last_row: int) -> Iterator[Merge]:
-    """Merged areas as far as there are rows; of those that overlap in their first column the first counts."""
+    """Merged areas, cut at the last row; if areas overlap in their first column, only the first is used."""
     before: Merge | None = None
     for (top, left), (bottom, right) in sorted(ranges, key=lambda corners: (corners[0][1], corners[0][0])):
         if before and left == before.first_column and top < before.last_row:
@@ -155,7 +155,7 @@ def _merges(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], last_row:
 
 
 def _with_shown_cells(path: Path, table: Table, columns: frozenset[int]) -> Table:
-    """The same table with those cells; the file is opened only where one of these columns is not all text.
+    """The table with these columns as the sheet shows them; the file is opened only if one is not all text.
 
     Raises:
         DataError: a part of the file is damaged.
@@ -173,7 +173,7 @@ def _is_needed(table: Table, columns: frozenset[int]) -> bool:
 
 
 def _is_mixed(rows: Sequence[Any], column: int) -> bool:
-    """Whether not every cell of a column is a text; compares types in sets, since a loop over cells is slower."""
+    """Whether a column has a cell that is not a text, or is empty; sets of types are faster than a loop over cells."""
     try:
         cells = [row[column] for row in rows]
     except IndexError:
@@ -212,7 +212,7 @@ def _with(cells: Any, texts: Mapping[int, str]) -> Sequence[Any]:
 
 
 def _time(value: dt.time | dt.timedelta | dt.datetime) -> str:
-    """ISO 8601 to the second, where a sheet keeps fractions of a day; hours of a duration go beyond 24.
+    """ISO 8601, rounded to the second because a sheet stores fractions of a day; a duration may exceed 24 hours.
 
     >>> _time(dt.timedelta(hours=30, minutes=5)), _time(dt.time(8, 29, 59, 999_000))
     ('30:05:00', '08:30:00')
@@ -224,5 +224,5 @@ def _time(value: dt.time | dt.timedelta | dt.datetime) -> str:
     if isinstance(value, dt.time):
         seconds = round(value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) % 86_400
         return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    up = value + dt.timedelta(microseconds=500_000) if value.year < dt.MAXYEAR else value
-    return up.replace(microsecond=0).isoformat(" ")
+    rounded = value + dt.timedelta(microseconds=500_000) if value.year < dt.MAXYEAR else value
+    return rounded.replace(microsecond=0).isoformat(" ")

@@ -1,4 +1,4 @@
-"""Restores what the reader of workbooks loses of an .ods: there a cell holds the text that it shows next to its value.
+"""Restores what the workbook reader loses of an .ods file, in which a cell has the text it shows next to its value.
 
 Source: OpenDocument 1.3 part 3, 9.1 (tables, repeats), 19.385 (office:value-type); LibreOffice marks errors with
 calcext:value-type.
@@ -20,7 +20,7 @@ _ERRORS: Final = ("#N/A", "#REF!", "#NAME?", "#VALUE!", "#DIV/0!", "#NUM!", "#NU
 
 
 def read_ods_cells(archive: zipfile.ZipFile, sheet: str, columns: Container[int]) -> SheetCells:
-    """Numbers as they are shown, error values and formulas without a value in some columns of a sheet.
+    """Find numbers as they are shown, error values and formulas without a value in some columns of a sheet.
 
     Raises:
         DataError: the content is damaged, or declares a document type.
@@ -31,7 +31,7 @@ def read_ods_cells(archive: zipfile.ZipFile, sheet: str, columns: Container[int]
 
 
 class _OdsCells:
-    """Follows the rows and cells of one sheet with their repeats; of two sheets with one name the first counts."""
+    """Follows the rows and cells of one sheet with their repeats; of two sheets with the same name, the first."""
 
     def __init__(self, sheet: str, columns: Container[int]) -> None:
         self.cells = SheetCells()
@@ -79,15 +79,15 @@ class _OdsCells:
         elif kind in _NUMBERS and text:
             self._note(self.cells.shown, text, width)
 
-    def _note(self, where: dict[int, dict[int, str]], text: str, width: int) -> None:
+    def _note(self, texts: dict[int, dict[int, str]], text: str, width: int) -> None:
         for column in range(self._column, self._column + width):
             if column in self._columns:
                 for row in range(self._row, self._row + self._rows):
-                    where.setdefault(row, {})[column] = text
+                    texts.setdefault(row, {})[column] = text
 
 
 def _plain(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes without prefixes; of two with one name the first counts."""
+    """Attributes without prefixes; if two have the same name, the first is used."""
     attributes: dict[str, Any] = {}
     for name, value in about.items():
         attributes.setdefault(name.rpartition(":")[2], value)

@@ -1,9 +1,9 @@
-"""Old Excel workbooks (.xls): examined and repacked before the reader sees them; what the reader loses of their cells.
+"""Examines and repacks old Excel workbooks (.xls) for the reader, and restores what the reader loses of their cells.
 
-A compound file holds a stream of records; those of cells begin with their row and column. The reader follows a
-file's tables of sectors and its counts without doubt: a loop, a far sector or a large count ends the process for want
-of memory, where no error can be caught. So the stream is taken out here, its records are checked in the way the reader
-walks them, and the reader is given the stream in a new container. The limits are those of `data.archive`.
+A compound file contains a stream of records; those of cells begin with their row and column. The reader trusts a file's
+sector tables and counts: a loop, a far sector or a large count makes the process run out of memory, where no error can
+be caught. So the stream is extracted here, its records are checked in the order in which the reader walks them, and the
+reader gets the stream in a new container. The limits are those of `data.archive`.
 
 Sources: [MS-CFB] sections 2.2 to 2.6; [MS-XLS] 2.4.28 (BoundSheet8), 2.4.90 (Dimensions), 2.4.126 (Format), 2.4.353
 (XF), 2.4.24 (BoolErr), 2.4.127 (Formula, 2.5.133 FormulaValue), 2.4.180 (Number), 2.4.220 (RK), 2.4.175 (MulRk),
@@ -49,14 +49,14 @@ _ERRORS: Final[Mapping[int, str]] = MappingProxyType(
 
 
 def repack_xls(path: Path) -> bytes:
-    """The workbook of an .xls in a container that is sound.
+    """The workbook of an .xls file in a new, valid container.
 
     Raises:
-        DataError: it is damaged or too large, or the filled cells of a sheet span too much.
+        DataError: it is damaged or too large, or the filled cells of a sheet span too large an area.
     """
     size = path.stat().st_size
     if size > MAX_OLD_BYTES:
-        raise DataError(f"{path.name} has {size:,} bytes; an .xls may have {MAX_OLD_BYTES:,}")
+        raise DataError(f"{path.name} has {size:,} bytes; an .xls file may have at most {MAX_OLD_BYTES:,}")
     try:
         stream = workbook_stream(path.read_bytes())
         _examine_records(path.name, stream)
@@ -66,7 +66,7 @@ def repack_xls(path: Path) -> bytes:
 
 
 def _examine_records(name: str, stream: bytes) -> None:
-    """Walk the records of the workbook, then those of each sheet from the place that the workbook gives."""
+    """Walk the records of the workbook, then those of each sheet from the offset that the workbook gives."""
     offsets: list[int] = []
     texts: list[bytes] = []
     before = 0
@@ -89,32 +89,32 @@ def _examine_records(name: str, stream: bytes) -> None:
 
 
 def _named(stream: bytes, offset: int) -> Iterator[int]:
-    """Numbers of the shared texts that the cells of a sheet name."""
+    """Numbers of the shared texts that the cells of a sheet refer to."""
     return (struct.unpack_from("<I", body, 6)[0] for kind, body in records_of(stream, offset) if kind == _NAMES_TEXT)
 
 
 def _lengths(pieces: Sequence[bytes]) -> Iterator[int]:
-    """Characters of each shared text; a text goes on in the next piece behind a new byte of flags."""
-    at, offset = 0, 8
-    while at < len(pieces):
-        if offset + 3 > len(pieces[at]):
-            at, offset = at + 1, 0
+    """The length of each shared text in characters; a text continues in the next piece after a new byte of flags."""
+    piece, offset = 0, 8
+    while piece < len(pieces):
+        if offset + 3 > len(pieces[piece]):
+            piece, offset = piece + 1, 0
             continue
-        count, flags = struct.unpack_from("<HB", pieces[at], offset)
-        runs = struct.unpack_from("<H", pieces[at], offset + 3)[0] if flags & 8 else 0
-        more = struct.unpack_from("<I", pieces[at], offset + 3 + 2 * bool(flags & 8))[0] if flags & 4 else 0
+        count, flags = struct.unpack_from("<HB", pieces[piece], offset)
+        runs = struct.unpack_from("<H", pieces[piece], offset + 3)[0] if flags & 8 else 0
+        more = struct.unpack_from("<I", pieces[piece], offset + 3 + 2 * bool(flags & 8))[0] if flags & 4 else 0
         offset += 3 + 2 * bool(flags & 8) + 4 * bool(flags & 4)
         yield count
-        left, wide = count, flags & 1
-        while at < len(pieces) and left > (room := (len(pieces[at]) - offset) >> wide):
-            at, offset, left = at + 1, 1, left - room
-            wide = pieces[at][0] & 1 if at < len(pieces) and pieces[at] else 0
-        offset += left << wide
-        behind = 4 * runs + more
-        while at < len(pieces) and offset + behind > len(pieces[at]):
-            behind -= max(0, len(pieces[at]) - offset)
-            at, offset = at + 1, 0
-        offset += behind
+        remaining, wide = count, flags & 1
+        while piece < len(pieces) and remaining > (room := (len(pieces[piece]) - offset) >> wide):
+            piece, offset, remaining = piece + 1, 1, remaining - room
+            wide = pieces[piece][0] & 1 if piece < len(pieces) and pieces[piece] else 0
+        offset += remaining << wide
+        extra_bytes = 4 * runs + more
+        while piece < len(pieces) and offset + extra_bytes > len(pieces[piece]):
+            extra_bytes -= max(0, len(pieces[piece]) - offset)
+            piece, offset = piece + 1, 0
+        offset += extra_bytes
 
 
 def _extent(stream: bytes, offset: int) -> Extent:
@@ -131,14 +131,14 @@ def _extent(stream: bytes, offset: int) -> Extent:
 
 
 def _refuse_claims(first_row: int, last_row: int, first_column: int, last_column: int) -> None:
-    """The reader sets aside memory for what a sheet claims to have; ends are exclusive."""
+    """Reject a sheet that claims too many cells, since the reader reserves memory for them; ends are exclusive."""
     sound = first_row <= last_row <= MAX_OLD_ROWS and first_column <= last_column <= MAX_OLD_COLUMNS
     if not sound:
         raise ValueError("a sheet claims more cells than the format has")
 
 
 def records_of(stream: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
-    """Kind and body of the records from a place to the end of their part."""
+    """Kind and body of the records from an offset to the end of their part."""
     while offset + 4 <= len(stream):
         kind, size = struct.unpack_from("<HH", stream, offset)
         if kind == _END:
@@ -148,7 +148,7 @@ def records_of(stream: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _packed(stream: bytes) -> bytes:
-    """A compound file that holds one stream: header, table of sectors, directory, stream."""
+    """A compound file with one stream: header, table of sectors, directory, stream."""
     count = -(-len(stream) // _SECTOR)
     tables = 1
     while tables * (_SECTOR // 4) < tables + 1 + count:
@@ -172,7 +172,7 @@ def _entry(name: str, kind: int, start: int, size: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Sectors:
-    """A compound file cut into sectors, and the table that chains them."""
+    """A compound file divided into sectors, and the table that chains them."""
 
     data: bytes
     size: int
@@ -195,24 +195,24 @@ def workbook_stream(data: bytes) -> bytes:
     """The stream of records in a compound file.
 
     Raises:
-        ValueError: its sectors form a loop, are of an odd size, or end too early; it holds no workbook.
-        LookupError: a sector lies behind the end.
+        ValueError: its sectors form a loop, have an invalid size, or end too early; it contains no workbook.
+        LookupError: a sector is beyond the end of the file.
     """
     power = struct.unpack_from("<H", data, 30)[0]
     if power not in {9, 12}:
-        raise ValueError(f"sectors of two to the {power} bytes")
+        raise ValueError(f"sectors of 2**{power} bytes")
     size = 1 << power
     directory, _, _, small_table, _, extra, extras = struct.unpack_from("<7I", data, 48)
-    places = [sector for sector in struct.unpack_from("<109I", data, 76) if sector < 0xFFFFFFFC]
+    table_sectors = [sector for sector in struct.unpack_from("<109I", data, 76) if sector < 0xFFFFFFFC]
     for _ in range(min(extras, len(data) // size)):
-        *more, extra = struct.unpack_from(f"<{size // 4}I", data, (extra + 1) * size)
-        places += [sector for sector in more if sector < 0xFFFFFFFC]
-    raw = b"".join(data[(sector + 1) * size : (sector + 2) * size] for sector in places)
+        *numbers, extra = struct.unpack_from(f"<{size // 4}I", data, (extra + 1) * size)
+        table_sectors += [sector for sector in numbers if sector < 0xFFFFFFFC]
+    raw = b"".join(data[(sector + 1) * size : (sector + 2) * size] for sector in table_sectors)
     sectors = _Sectors(data, size, size, struct.unpack(f"<{len(raw) // 4}I", raw[: len(raw) // 4 * 4]))
     entries = _entries(sectors.chain(directory))
     start, length = next((entries[name] for name in ("Workbook", "Book") if name in entries), (None, 0))
     if start is None:
-        raise ValueError("it holds no workbook")
+        raise ValueError("it contains no workbook")
     if length < _SMALL:
         table = sectors.chain(small_table)
         root = sectors.chain(entries["Root Entry"][0])
@@ -234,7 +234,7 @@ def _entries(directory: bytes) -> dict[str, tuple[int, int]]:
 
 
 def read_xls_cells(path: Path, sheet: str, columns: Container[int]) -> SheetCells:
-    """Numbers as they are shown and error values in some columns of a sheet.
+    """Find numbers as they are shown, and error values, in some columns of a sheet.
 
     Raises:
         DataError: a record is damaged.
@@ -253,7 +253,7 @@ def read_xls_cells(path: Path, sheet: str, columns: Container[int]) -> SheetCell
 
 
 def _book(stream: bytes, sheet: str) -> tuple[int | None, dict[int, str]]:
-    """Where the records of a sheet begin, and style -> format code where a number is not shown as it is stored."""
+    """The offset of a sheet's records, and style -> format code for styles that change how a number is shown."""
     codes, styles, offset = dict(BUILT_IN), list[int](), None
     for kind, body in records_of(stream, 0):
         if kind == _FORMAT:
@@ -267,14 +267,16 @@ def _book(stream: bytes, sheet: str) -> tuple[int | None, dict[int, str]]:
 
 
 def _text(flagged: bytes, count: int) -> str:
-    """A text behind a byte of flags, in one byte or two for each character."""
+    """Decode a text after a byte of flags, with one or two bytes per character."""
     if flagged[0] & 1:
         return flagged[1 : 1 + 2 * count].decode("utf-16-le", "replace")
     return flagged[1 : 1 + count].decode("latin-1")
 
 
-def _note(cells: SheetCells, kind: int, body: bytes, wanted: tuple[Container[int], Mapping[int, str]]) -> None:
-    columns, formats = wanted
+def _note(
+    cells: SheetCells, kind: int, body: bytes, columns_and_formats: tuple[Container[int], Mapping[int, str]]
+) -> None:
+    columns, formats = columns_and_formats
     for row, column, style, value in _cells(kind, body):
         if column not in columns:
             continue
@@ -303,7 +305,7 @@ def _cells(kind: int, body: bytes) -> Iterator[tuple[int, int, int, float | str]
 
 
 def _unpacked(packed: int) -> float:
-    """A number in 30 bits: whole, or the upper part of a float; perhaps hundredths.
+    """Decode a 30-bit number: an integer or the upper part of a float, possibly to be divided by 100.
 
     >>> _unpacked(10 << 2 | 2), _unpacked(150 << 2 | 3)
     (10.0, 1.5)

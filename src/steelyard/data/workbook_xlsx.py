@@ -1,9 +1,8 @@
-"""Restores what the reader of workbooks loses of an .xlsx: number formats, error values, formulas without a value.
+"""Restores what the workbook reader loses of an .xlsx file: number formats, error values, formulas without a value.
 
-The reader gives 0.5 for a cell that shows 50%, and an empty text both for an error value and for a formula that no
-program has computed. This pass finds the cells of the wanted columns that hold such a thing, in one stream through the
-sheet's XML, and only if a quick search through its bytes finds a sign of one: an error's or a formula's mark, or a
-style whose numbers are shown otherwise than they are stored.
+The reader returns 0.5 for a cell that shows 50%, and an empty text both for an error value and for a formula that no
+program has computed. This pass finds such cells in the requested columns, in one stream through the sheet's XML. It
+runs only if a quick search through the bytes finds an error, a formula, or a style that changes how numbers are shown.
 
 Source: ECMA-376 part 1, 18.2.20 (sheets), 18.3.1.4 (c), 18.3.1.40 (f), 18.8.10 (cellXfs), 18.8.31 (numFmts), 18.18.11
 (ST_CellType); part 2, 9.3 (relationships).
@@ -30,7 +29,7 @@ _STYLE: Final = re.compile(rb"""\ss\s*=\s*["'](\d{1,9})["']""")
 _ADDRESS: Final = re.compile(r"([A-Za-z]{1,3})(\d{1,7})")
 
 _TEXTS: Final = frozenset({"s", "inlineStr"})
-"""Kinds of cells that the reader gives as they are."""
+"""Kinds of cells that the reader returns as they are shown."""
 
 UNCOMPUTED: Final = (
     "a formula without a value: no program has computed it; open the file once in a spreadsheet program and save it"
@@ -39,13 +38,13 @@ UNCOMPUTED: Final = (
 
 @dataclass(slots=True)
 class BookParts:
-    """Where the sheets of a workbook are, and how its numbers are shown.
+    """The parts of a workbook's sheets, and its number formats.
 
     Args:
         sheets: name of a sheet -> name of its part.
-        formats: number of a style -> code of its number format, where a number is shown otherwise than it is stored.
-        recalculates: whether the workbook asks to be computed when it is opened: a program wrote it that computes
-            nothing, and the zeros next to its formulas are not results.
+        formats: number of a style -> code of its number format, if that changes how a number is shown.
+        recalculates: whether the workbook must be computed when it is opened: the program that wrote it does not
+            compute, and the zeros next to its formulas are not results.
     """
 
     sheets: dict[str, str] = field(default_factory=dict)
@@ -54,7 +53,7 @@ class BookParts:
 
 
 def read_parts(archive: zipfile.ZipFile) -> BookParts:
-    """Look at the workbook, its relationships and its styles.
+    """Read the workbook's sheets, relationships and styles.
 
     Raises:
         DataError: one of them is damaged.
@@ -97,14 +96,14 @@ def _formats(archive: zipfile.ZipFile) -> dict[int, str]:
 
 @dataclass(slots=True)
 class SheetCells:
-    """Findings of a second pass over a sheet, by row number and 0-based column: texts as shown, and faults of cells."""
+    """Cells found by the second pass over a sheet: row number -> 0-based column -> the text shown, or the fault."""
 
     shown: dict[int, dict[int, str]] = field(default_factory=dict)
     faults: dict[int, dict[int, str]] = field(default_factory=dict)
 
 
 def read_xlsx_cells(archive: zipfile.ZipFile, part: str, book: BookParts, columns: Container[int]) -> SheetCells:
-    """Number formats, error values and formulas without a value in some columns of a sheet.
+    """Find numbers as they are shown, error values and formulas without a value in some columns of a sheet.
 
     Raises:
         DataError: the part is damaged, or declares a document type.
@@ -117,24 +116,24 @@ def read_xlsx_cells(archive: zipfile.ZipFile, part: str, book: BookParts, column
 
 
 def error_value(text: str) -> str:
-    """The fault of a cell that holds an error."""
+    """The message about a cell that holds an error."""
     return f"the cell holds the error {text.strip()[:20] or 'of a formula'}; correct its formula, or write the value"
 
 
 def _has_sign(archive: zipfile.ZipFile, part: str, formats: Mapping[int, str]) -> bool:
-    wanted = {str(style).encode() for style in formats}
+    styles = {str(style).encode() for style in formats}
     tail = b""
     with archive.open(part) as stream:
         while chunk := stream.read(_CHUNK):
             chunk = tail + chunk
-            if _MARK.search(chunk) or (wanted and not wanted.isdisjoint(_STYLE.findall(chunk))):
+            if _MARK.search(chunk) or (styles and not styles.isdisjoint(_STYLE.findall(chunk))):
                 return True
             tail = chunk[-_KEPT:]
     return False
 
 
 class _XlsxCells:
-    """Follows rows and cells, implied addresses included."""
+    """Follows rows and cells, including implied addresses."""
 
     def __init__(self, book: BookParts, columns: Container[int]) -> None:
         self.cells = SheetCells()
@@ -165,8 +164,8 @@ class _XlsxCells:
             self._row, self._column = int(address[2]), column_index(address[1])
         else:
             self._column += 1
-        wanted = self._column in self._columns and about.get("t") not in _TEXTS
-        self._cell = about if wanted else None
+        is_relevant = self._column in self._columns and about.get("t") not in _TEXTS
+        self._cell = about if is_relevant else None
         self._formula = self._value = self._reading = False
         self._pieces = []
 
@@ -203,8 +202,8 @@ class _XlsxCells:
         try:
             number = float(value)
         except ValueError:
-            return  # the reader gives it as the text that it is
+            return  # the reader returns it as a text
         self._note(self.cells.shown, shown_as(number, code))
 
-    def _note(self, where: dict[int, dict[int, str]], text: str) -> None:
-        where.setdefault(self._row, {})[self._column] = text
+    def _note(self, texts: dict[int, dict[int, str]], text: str) -> None:
+        texts.setdefault(self._row, {})[self._column] = text
