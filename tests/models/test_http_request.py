@@ -114,7 +114,7 @@ def test_the_registered_model_is_this_one():
         ({"response": ResponseMap(text="a[")}, r"response\.text: 'a\[' is not a JMESPath"),
         ({"response": ResponseMap(text="a", usage="||")}, r"response\.usage"),
         ({"body": {"q": "{{promt}}"}}, r"did you mean 'prompt'"),
-        ({"body": {"q": "{{question}}"}}, "nothing is called"),
+        ({"body": {"q": "{{question}}"}}, "unknown placeholder"),
         ({"timeout_s": 0.0}, "0.001 or more"),
     ],
 )

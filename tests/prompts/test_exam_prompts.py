@@ -116,5 +116,5 @@ def test_what_examples_say_is_not_filled_again():
 def test_without_a_draw_a_place_for_examples_is_an_error_not_a_blank():
     text = "{{examples}} {{question}}"
     assert wants_examples(text)
-    with pytest.raises(ConfigError, match="has no value here, and a blank"):
+    with pytest.raises(ConfigError, match="has no value here, and leaving it empty"):
         render(text, values_with_examples(exam(2), text, None))

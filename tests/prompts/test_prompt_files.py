@@ -77,7 +77,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path):
 
 def test_the_reference_cannot_be_asked_for():
     assert "reference" not in sample_values(SAMPLE)
-    with pytest.raises(ConfigError, match="nothing is called"):
+    with pytest.raises(ConfigError, match="unknown placeholder"):
         check_placeholders("the key is {{reference}}")
 
 

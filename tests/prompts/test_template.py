@@ -73,7 +73,7 @@ def test_a_dot_steps_into_mappings_only():
     values = {"metadata": {"author": "朱熹", "year": {"first": 1188}}, "text": "abc"}
     assert render("{{metadata.author}} {{metadata.year.first}}", values) == "朱熹 1188"
     for name in ("text.upper", "metadata.__class__", "text.__len__", "metadata.year.first.real"):
-        with pytest.raises(ConfigError, match="nothing is called"):
+        with pytest.raises(ConfigError, match="unknown placeholder"):
             render(f"{{{{{name}}}}}", values)
 
 

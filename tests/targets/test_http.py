@@ -132,7 +132,7 @@ def test_the_body_may_use_the_sample_itself():
     [
         ({"template": "{{qestion}}"}, r"did you mean 'question'"),
         ({"template": "zh/four_option"}, "did you mean 'zh/four_options'"),
-        ({"body": {"q": "{{reference}}"}}, "nothing is called"),
+        ({"body": {"q": "{{reference}}"}}, "unknown placeholder"),
         ({"url": ""}, "url"),
     ],
 )

@@ -78,7 +78,7 @@ def test_the_manifest_holds_the_text_of_a_file(tmp_path):
         ("{{qestion}}", "did you mean 'question'"),
         ("zh/four_option", "did you mean 'zh/four_options'"),
         (Path("no/such.txt"), r"no/such\.txt' is neither a prompt nor a text file"),
-        ("{{reference}}", "nothing is called {{reference}}"),
+        ("{{reference}}", "unknown placeholder {{reference}}"),
     ],
 )
 def test_a_mistake_is_found_before_anything_is_sent(template, said_so):

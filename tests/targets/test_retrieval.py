@@ -129,7 +129,7 @@ def test_nothing_found_is_asked_without_passages_and_says_so(folder):
         ({"embeddings": Embeddings("e")}, "embeddings are for search: vectors"),
         ({"template": "{{question}}"}, r"the template lacks \{\{contexts\}\}"),
         ({"template": "{{context}} {{question}}"}, "did you mean 'contexts'"),
-        ({"system": "{{nobody}}"}, "nothing is called {{nobody}}"),
+        ({"system": "{{nobody}}"}, "unknown placeholder {{nobody}}"),
         ({"parameters": {"api_key": "sk-1234567890abcdefghij"}}, "holds a key"),
     ],
 )

@@ -1,8 +1,7 @@
-"""What an agent did on its way to an answer: its messages, its tool calls and the tokens that it reports.
+"""Converts an agent's messages, tool calls and reported tokens from any framework to one common form.
 
-Frameworks write these in shapes of their own; here they become one: mappings as OpenAI's chat completions have them,
-with the fields of a tool call beside each other (`id`, `name`, `arguments`). Objects are known by their attributes, so
-no framework is imported.
+The common form is that of OpenAI's chat completions, but with the fields of a tool call on one level (`id`, `name`,
+`arguments`). Objects are recognised by their attributes, so no framework is imported.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ MESSAGES: Final = "messages"
 USAGE: Final = "usage"
 LEFT_OUT: Final = "messages_left_out"
 CONTEXTS: Final = "contexts"
-"""Key of what is kept of a conversation: for each turn the places of its passages among those of the output."""
+"""Key under which a conversation keeps, for each turn, the positions of its passages among those of the output."""
 CONVERSATION: Final = "conversation"
 """Keys of an output's metadata."""
 
 _MOST_MESSAGES: Final = 1_000
 _MOST_OF_TEXT: Final = 20_000
 _MOST_IN_ALL: Final = 200_000
-"""Characters of one text, and of all messages of an output."""
+"""Maximum characters of one text, and of all messages of an output."""
 _ROLES: Final = {
     "human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "model": "assistant", "chatbot": "assistant",
     "function": "tool", "developer": "system",
@@ -47,9 +46,9 @@ _CACHED: Final = (
 def conversation_output(value: Any, question: Any = None) -> Output | None:
     """The output of a function that returned its conversation; None for any other value.
 
-    A conversation is a list of chat messages with one of the assistant among them, or a mapping with such a list under
+    A conversation is a list of chat messages with at least one of the assistant, or a mapping with such a list under
     `messages`. The answer is the mapping's `output`, `answer`, `result` or `text`, else the last message of the
-    assistant. `usage` and texts under `contexts` are taken over, other keys become metadata.
+    assistant. `usage` and the texts of `contexts` are used as they are, other keys become metadata.
 
     Args:
         value: what was returned.
@@ -59,16 +58,16 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
     >>> conversation_output(messages, "1 + 1?").value
     '2'
     """
-    given = value if isinstance(value, Mapping) else {MESSAGES: value}
-    messages = given.get(MESSAGES)
+    returned = value if isinstance(value, Mapping) else {MESSAGES: value}
+    messages = returned.get(MESSAGES)
     if not is_answered_conversation(messages):
         return None
     plain = own_messages(messages, question)
-    answer = next((given[key] for key in _ANSWERS if given.get(key) is not None), None)
-    usage = given.get(USAGE)
-    others = {key: item for key, item in given.items() if key not in {MESSAGES, USAGE, "contexts", *_ANSWERS}}
+    answer = next((returned[key] for key in _ANSWERS if returned.get(key) is not None), None)
+    usage = returned.get(USAGE)
+    others = {key: item for key, item in returned.items() if key not in {MESSAGES, USAGE, "contexts", *_ANSWERS}}
     metadata = others | agent_metadata(plain, [usage] if usage else answers_among(messages, len(plain)))
-    contexts = given.get("contexts") or ()
+    contexts = returned.get("contexts") or ()
     return Output(last_answer(messages) if answer is None else answer, contexts, metadata)
 
 
@@ -78,7 +77,7 @@ def with_plain_conversation(output: Output, question: Any = None) -> Output:
     plain: list[dict[str, Any]] = []
     calls = [] if usage is None else [usage]
     if is_answered_conversation(messages):
-        # Of a conversation with a simulated user all messages are shown and scored, those of the user among them.
+        # In a conversation with a simulated user all messages are shown and scored, including those of the user.
         whole = isinstance(output.metadata.get(CONVERSATION), Mapping)
         plain = list(map(plain_message, messages)) if whole else own_messages(messages, question)
         calls = calls or answers_among(messages, len(plain))
@@ -88,17 +87,17 @@ def with_plain_conversation(output: Output, question: Any = None) -> Output:
 
 
 def steps_of_reply(reply: Reply) -> dict[str, Any]:
-    """The metadata of an output that say what a model, or an agent behind an endpoint, did for its reply.
+    """The metadata of an output that record what a model, or an agent behind an endpoint, did for its reply.
 
     Args:
-        reply: with `tool_calls`, or all `messages` of an agent, in its metadata; the text is the last of them where it
-            is not among them.
+        reply: with `tool_calls`, or all `messages` of an agent, in its metadata; if its text is not the last answer
+            among them, it is added as the last message.
 
     >>> steps_of_reply(Reply("", "At 6.", metadata={"messages": []}))["messages"]
     [{'role': 'assistant', 'content': 'At 6.'}]
     """
-    given = reply.metadata.get(MESSAGES, [])
-    messages: Any = [given] if isinstance(given, Mapping) else given
+    stored = reply.metadata.get(MESSAGES, [])
+    messages: Any = [stored] if isinstance(stored, Mapping) else stored
     if isinstance(messages, list):
         answered = is_answered_conversation(messages)
         if not answered or (reply.text.strip() and last_answer(messages).strip() != reply.text.strip()):
@@ -119,17 +118,16 @@ def reported_usage(output: Output | None, *, through_journal: bool) -> Mapping[s
 
     Args:
         output: of a target.
-        through_journal: whether the target asked its models through the journal: their tokens are counted there
-            already.
+        through_journal: whether the target called its models through the journal, where their tokens are counted.
     """
     return None if output is None or through_journal else tokens_in(output.metadata.get(USAGE))
 
 
 def is_answered_conversation(value: Any) -> TypeGuard[Sequence[Any]]:
-    """Whether a value is what an agent returned: chat messages, one of them the assistant's.
+    """Whether a value is a list of chat messages with at least one of the assistant, as agents return it.
 
-    Unlike `conversation.is_messages`, which is for inputs: messages may be a framework's own objects, and the roles
-    must be those of a chat, since any list of mappings could be a target's output.
+    It differs from `conversation.is_messages`, which is for inputs: messages may be a framework's own objects, and the
+    roles must be those of a chat, since any list of mappings could be a target's output.
     """
     return (
         isinstance(value, list | tuple)
@@ -156,8 +154,8 @@ def last_answer(messages: Sequence[Any]) -> str:
 def own_messages(messages: Sequence[Any], question: Any = None) -> list[dict[str, Any]]:
     """The messages in the common form, without those that repeat the input.
 
-    Frameworks return the whole conversation. What belongs to the input ends with the last message that was asked; where
-    that is not found word for word, as a template stands around it, with the messages in front of the first answer.
+    Frameworks return the whole conversation. The input ends with the last message of the question; if a template has
+    changed that message, so that it is not found word for word, the input ends before the first answer.
 
     Args:
         messages: of one conversation, in order.
@@ -166,15 +164,17 @@ def own_messages(messages: Sequence[Any], question: Any = None) -> list[dict[str
     plain = [plain_message(message) for message in messages]
     turns = [plain_message(message) for message in question] if isinstance(question, list | tuple) and question else []
     last = turns[-1]["content"] if turns else question
-    for at in range(max(len(turns) - 1, 0), len(plain)):
-        if plain[at]["role"] == "user" and plain[at]["content"] == last:
-            return plain[at + 1 :]
-    first = next((at for at, message in enumerate(plain) if message["role"] not in {"system", "user"}), len(plain))
+    for index in range(max(len(turns) - 1, 0), len(plain)):
+        if plain[index]["role"] == "user" and plain[index]["content"] == last:
+            return plain[index + 1 :]
+    first = next(
+        (index for index, message in enumerate(plain) if message["role"] not in {"system", "user"}), len(plain)
+    )
     return plain[first:]
 
 
 def plain_message(message: Any) -> dict[str, Any]:
-    """One message: `role`, `content`, and where it has them `tool_calls`, `tool_call_id`, `name`, `status`.
+    """A message in the common form: `role`, `content`, and optionally `tool_calls`, `tool_call_id`, `name`, `status`.
 
     >>> call = {"id": "c1", "function": {"name": "add", "arguments": '{"a": 1}'}}
     >>> plain_message({"role": "assistant", "content": None, "tool_calls": [call]})["tool_calls"]
@@ -195,7 +195,7 @@ def plain_message(message: Any) -> dict[str, Any]:
 
 
 def tool_call(call: Any) -> dict[str, Any]:
-    """A tool call: `id`, `name` and `arguments`, a mapping where they are one."""
+    """A tool call in the common form: `id`, `name` and `arguments`, which are a mapping if they can be read as one."""
     function = _field(call, "function") or call
     arguments: Any = next(
         (value for key in ("arguments", "args", "tool_kwargs", "tool_input") if (value := _field(function, key))), {}
@@ -214,8 +214,8 @@ def agent_metadata(messages: Sequence[Mapping[str, Any]], usages: Iterable[Any])
     """The metadata of an agent's output: `messages` and `usage`, if there are any.
 
     Args:
-        messages: in one form; long texts are cut, and so is a long list, which is said.
-        usages: one per call of a model: anything that `tokens_in` reads; None where the framework does not say.
+        messages: in the common form; long texts are cut, and so is a long list, with the number of missing messages.
+        usages: one per call of a model: anything that `tokens_in` reads; None if the framework reports nothing.
     """
     metadata: dict[str, Any] = {}
     if messages:
@@ -228,9 +228,9 @@ def agent_metadata(messages: Sequence[Mapping[str, Any]], usages: Iterable[Any])
 
 
 def summed_usage(usages: Iterable[Mapping[str, int] | None]) -> dict[str, int] | None:
-    """The sum of the tokens of several calls; None if no call reports any: they are unknown then, not 0.
+    """The sum of the tokens of several calls; None if no call reports tokens, as they are then unknown and not 0.
 
-    `calls` counts them all, `calls_without_tokens` those that say nothing, so that the sum is of a part.
+    `calls` counts all calls, `calls_without_tokens` those that report no tokens and are missing from the sum.
 
     >>> summed_usage([{"input_tokens": 9, "output_tokens": 2}, None])
     {'input_tokens': 9, 'output_tokens': 2, 'calls': 2, 'calls_without_tokens': 1}
@@ -252,7 +252,7 @@ def summed_usage(usages: Iterable[Mapping[str, int] | None]) -> dict[str, int] |
 def tokens_in(value: Any) -> dict[str, int] | None:
     """The token counts in a reply, a message or a usage block; None if there are none.
 
-    Read are `usage_metadata` and `response_metadata` (LangChain), `usage` (OpenAI), `raw` and `additional_kwargs`
+    It reads `usage_metadata` and `response_metadata` (LangChain), `usage` (OpenAI), `raw` and `additional_kwargs`
     (LlamaIndex), and the counts themselves.
 
     >>> tokens_in({"usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}})
@@ -291,7 +291,7 @@ def _is_count(value: Any) -> bool:
 
 
 def answers_among(messages: Sequence[Any], own: int) -> list[Any]:
-    """The assistant's messages among the last `own`: each is the reply of a model, which may say its tokens."""
+    """The assistant's messages among the last `own` ones; each is the reply of a model, which may report tokens."""
     return [message for message in messages[len(messages) - own :] if _role(message) == "assistant"]
 
 
@@ -315,7 +315,7 @@ def _text(content: Any) -> str:
 
 
 def _plain_part(part: Any) -> Any:
-    """A part as `shown_content` takes it; None for tool calls and reasoning, which are shown elsewhere."""
+    """A part in a form that `shown_content` accepts; None for tool calls and reasoning, which are shown elsewhere."""
     text = part if isinstance(part, str) else _field(part, "text")
     if isinstance(text, str):
         return text
@@ -326,14 +326,14 @@ def _plain_part(part: Any) -> Any:
 
 
 def _bounded(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The first messages, their texts cut to the limits on each of them and on all."""
-    kept = messages[:_MOST_MESSAGES]
-    calls = [call for message in kept for call in message.get("tool_calls", ())]
-    given = [json.dumps(call["arguments"], ensure_ascii=False, default=described) for call in calls]
-    most = _most_of_each([len(text) for text in (*(message["content"] for message in kept), *given)])
-    texts = iter(given)
+    """The first messages, with their texts cut to the limits for one text and for all texts."""
+    first_messages = messages[:_MOST_MESSAGES]
+    calls = [call for message in first_messages for call in message.get("tool_calls", ())]
+    argument_texts = [json.dumps(call["arguments"], ensure_ascii=False, default=described) for call in calls]
+    most = _most_of_each([len(text) for text in (*(message["content"] for message in first_messages), *argument_texts)])
+    texts = iter(argument_texts)
     bounded = []
-    for original in kept:
+    for original in first_messages:
         message = {**original, "content": _cut(original["content"], most)}
         if "tool_calls" in original:
             message["tool_calls"] = [_with_cut_arguments(call, next(texts), most) for call in original["tool_calls"]]
@@ -342,23 +342,23 @@ def _bounded(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _most_of_each(lengths: Sequence[int]) -> int:
-    """The length to which each text is cut so that all together keep to their limit.
+    """The length to which each text is cut so that all together stay within their limit.
 
-    Short texts stay whole and long ones are cut alike, wherever they stand: cutting what comes last would take the end
-    of a long way, by which it is told whether a goal was reached.
+    Short texts stay whole and long ones are cut to the same length, at any position: cutting only the last ones would
+    remove the end of a long run, which shows whether a goal was reached.
     """
-    left = _MOST_IN_ALL
+    remaining = _MOST_IN_ALL
     ordered = sorted(min(length, _MOST_OF_TEXT) for length in lengths)
     for no, length in enumerate(ordered):
-        most = left // (len(ordered) - no)
+        most = remaining // (len(ordered) - no)
         if length > most:
             return most
-        left -= length
+        remaining -= length
     return _MOST_OF_TEXT
 
 
 def _with_cut_arguments(call: Mapping[str, Any], text: str, most: int) -> dict[str, Any]:
-    """A call; arguments that are too long are the beginning of their JSON text."""
+    """A call; arguments that are too long are replaced by the beginning of their JSON text."""
     return {**call, "arguments": call["arguments"] if len(text) <= most else _cut(text, most)}
 
 

@@ -1,8 +1,8 @@
-"""Messages of an agent or a conversation as one numbered text, within a budget of tokens by a rule that is stated.
+"""Formats messages of an agent or a conversation as one numbered text, within a budget of tokens.
 
-What does not fit is left out in the middle: how it began and how it ended say most about whether a goal was reached.
-A single long text is shortened in its middle likewise. What was left out is said outside the text itself, since what a
-tool or a user wrote could imitate such a note.
+What does not fit is left out in the middle, because the beginning and the end show best whether a goal was reached. A
+single long text is also shortened in the middle. A note says what was left out; it is not part of the text, since a
+tool or a user could write an imitation of it there.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _SHORTENED: Final[Mapping[Language, str]] = {
 _OPENING_SHARE: Final = 4
 """A quarter of the budget is for the beginning, the rest for the end."""
 _INDENT: Final = "\n    "
-"""Between the lines of a message."""
+"""Separator of the lines of a message."""
 _MESSAGE_SHARE: Final = 4
-"""No message takes more than a quarter of the budget."""
+"""No message gets more than a quarter of the budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class WindowedTranscript:
-    """A transcript as it is shown.
+    """A transcript within a budget.
 
     Args:
         text: the messages that are shown, numbered from 1.
         shown: their 0-based positions.
-        total: how many messages there are.
-        left_out: first and last number of those left out; None where all are shown.
-        shortened: how many of those shown are shortened.
+        total: number of all messages.
+        left_out: first and last number of the messages left out; None if all are shown.
+        shortened: number of shown messages that are shortened.
         note: what is left out, in words.
     """
 
@@ -59,7 +59,7 @@ class WindowedTranscript:
     note: str
 
     def to_json(self) -> dict[str, Any]:
-        """For a score's detail."""
+        """The counts as plain JSON, for a score's detail."""
         more = {"left_out": list(self.left_out)} if self.left_out else {}
         return {"messages": self.total, "shown": len(self.shown), "shortened": self.shortened, **more}
 
@@ -69,30 +69,30 @@ def windowed_transcript(messages: Sequence[Mapping[str, Any]], tokens: int, lang
 
     Args:
         messages: in the common form of `agent_messages`.
-        tokens: estimated tokens of the text at most (see `steelyard.types`), the notes in it included roughly.
+        tokens: maximum estimated tokens of the text (see `steelyard.types`); the marks for omissions count roughly.
         language: of the words around the messages.
 
-    >>> said = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
-    >>> print(windowed_transcript(said, 100, "en").text)
+    >>> messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    >>> print(windowed_transcript(messages, 100, "en").text)
     [1] User: Hi
     [2] Assistant: Hello
     """
     budget = tokens / _MESSAGE_SHARE
     lines = [_line(no, message, budget, language) for no, message in enumerate(messages, start=1)]
     weights = [token_weight(line) for line, _ in lines]
-    opening, ending = _kept(weights, tokens)
+    opening, ending = _window(weights, tokens)
     shown = (*range(opening), *range(ending, len(lines)))
     left_out = (opening + 1, ending) if opening < ending else None
-    texts = [lines[at][0] for at in shown]
+    texts = [lines[index][0] for index in shown]
     if left_out:
         texts.insert(opening, "[...]")
-    shortened = sum(lines[at][1] for at in shown)
+    shortened = sum(lines[index][1] for index in shown)
     note = _note(messages, left_out, shortened, language)
     return WindowedTranscript("\n".join(texts), shown, len(lines), left_out, shortened, note)
 
 
-def _kept(weights: Sequence[float], tokens: int) -> tuple[int, int]:
-    """How many messages are shown from the beginning, and where those shown at the end begin."""
+def _window(weights: Sequence[float], tokens: int) -> tuple[int, int]:
+    """The number of messages shown at the beginning, and the index of the first one shown at the end."""
     if sum(weights) <= tokens:
         return len(weights), len(weights)
     opening, used = 1, weights[0]
@@ -126,25 +126,25 @@ def _line(number: int, message: Mapping[str, Any], budget: float, language: Lang
     status = " (error)" if message.get("status") == "error" else ""
     texts = [message["content"]] if message["content"] else []
     texts += [f"{_CALLS[language]} {call_text(call)}" for call in message.get("tool_calls", ())]
-    # What a tool wrote may look like further messages: only a real one begins at the margin.
+    # A tool's text may imitate further messages, so its lines are indented: only real messages begin at the margin.
     text = _INDENT.join("\n".join(texts).splitlines())
     short = shorten(text, budget)
     return f"[{number}] {role}{name}{status}: {short}", short != text
 
 
 def call_text(call: Mapping[str, Any]) -> str:
-    """A call of a tool in one line.
+    """A tool call on one line.
 
     >>> call_text({"name": "add", "arguments": {"a": 1}})
     'add({"a": 1})'
     """
     arguments = call["arguments"]
-    given = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=described)
-    return f"{call['name']}({given})"
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=described)
+    return f"{call['name']}({text})"
 
 
 def shorten(text: str, tokens: float) -> str:
-    """A text within a budget, its middle left out.
+    """A text shortened in its middle to a budget of tokens.
 
     >>> shorten("a" * 400, 20)
     'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa [... 320 characters ...] aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'

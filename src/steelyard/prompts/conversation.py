@@ -1,9 +1,9 @@
-"""Inputs that are conversations: their turns as messages for a model, and as a transcript for whoever takes a text.
+"""Inputs that are conversations: their turns as messages for a model, or as a transcript for readers of one text.
 
-A model is sent the messages as they are. A judge, an engine that takes one text, and a person are shown a transcript
-with every turn in it. Parts that are not text (images, sound, files) go to the model unchanged; everywhere else a
-placeholder stands for them with the first digits of their SHA-256, so that two pictures can be told apart and
-megabytes of base64 are never part of a judge's prompt or of a page.
+A model is sent the messages unchanged. A judge, an engine that takes one text, and a person get a transcript with every
+turn. Parts that are not text (images, sound, files) go to the model unchanged; everywhere else a placeholder with the
+first digits of their SHA-256 replaces them, so that two pictures can be distinguished and megabytes of base64 are never
+part of a judge's prompt or of a page.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _COLON: Final = {"en": ": ", "zh": "："}
 _HUMAN: Final = frozenset({"user", "human"})
 _INSTRUCTS: Final = frozenset({"system", "developer"})
 _MOST_PRINTED: Final = 1_000_000
-"""Characters of a list as Python prints it; a longer one is not read."""
+"""Maximum characters of a list in Python syntax; a longer one is not read."""
 _MOST_NESTED: Final = 2_000
-"""Its opening brackets, as a bound of what reading it takes."""
+"""Maximum number of its opening brackets, which limits the time and memory for reading it."""
 
 
 def is_messages(value: Any) -> bool:
@@ -39,9 +39,9 @@ def is_messages(value: Any) -> bool:
 
 
 def messages_in(cell: Any) -> list[Message] | None:
-    """The messages that a cell of a dataset holds, as a list or the JSON text of one; None where it holds none.
+    """The messages in a cell of a dataset, which is a list or the JSON text of one; None if it has no messages.
 
-    An object with the key `messages` is read as what stands there.
+    Of an object with the key `messages`, the value of that key is read.
 
     >>> messages_in('[{"role": "user", "content": "Why?"}]'), messages_in("[sic] Why?")
     ([{'role': 'user', 'content': 'Why?'}], None)
@@ -53,7 +53,7 @@ def messages_in(cell: Any) -> list[Message] | None:
 
 
 def _read(text: str) -> Any:
-    """The list or object that a text is; as JSON, or as Python prints it, which is how pandas writes one to a file."""
+    """Parse a text as a list or object, in JSON or in Python syntax, which pandas writes to files; None if neither."""
     if not text.startswith(("[", "{")) or not any(f"{mark}role{mark}" in text for mark in "\"'"):
         return None
     try:
@@ -68,7 +68,7 @@ def _read(text: str) -> Any:
 
 
 def flaw_in(messages: Sequence[Message]) -> str:
-    """Why messages hold no question; "" if they do.
+    """The reason why messages have no question; "" if they have one.
 
     >>> flaw_in([{"role": "system", "content": "Be brief."}])
     'there is no message of the user'
@@ -81,14 +81,14 @@ def flaw_in(messages: Sequence[Message]) -> str:
 
 def last_user_turn(messages: Sequence[Message]) -> int | None:
     """The position of the user's last message; None if there is none."""
-    for no in range(len(messages) - 1, -1, -1):
-        if messages[no]["role"].lower() in _HUMAN:
-            return no
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index]["role"].lower() in _HUMAN:
+            return index
     return None
 
 
 def question_of(value: Any) -> str:
-    """The question in a sample's input: of a conversation the text of the user's last message.
+    """The question in a sample's input; for a conversation, the text of the user's last message.
 
     >>> question_of([{"role": "user", "content": "first"}, {"role": "assistant", "content": "and?"}])
     'first'
@@ -113,7 +113,7 @@ def content_text(content: Any) -> str:
 def transcript_of(value: Any) -> str:
     r"""An input as one text: a text unchanged, a conversation with all its turns, any other value as JSON.
 
-    A single message of the user is its text alone.
+    For a conversation of a single user message, the result is only its text.
 
     >>> print(transcript_of([{"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Ann."}]))
     User: Who?
@@ -134,7 +134,7 @@ def transcript_of(value: Any) -> str:
 
 
 def input_text(value: Any) -> str:
-    r"""A sample's input as a person is shown it, as one text; messages one after the other, each with its role.
+    r"""A sample's input as one text for people; messages follow each other, each with its role.
 
     >>> input_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}])
     'System: Be brief.\n\nUser: Why?'
@@ -143,9 +143,9 @@ def input_text(value: Any) -> str:
 
 
 def search_text(value: Any) -> str:
-    """The query text for retrieval: of a conversation the text of all turns without instructions.
+    """The query text for retrieval; for a conversation, the text of all turns except system instructions.
 
-    A last question such as "When?" names nothing; what it is about stands in the turns before it.
+    A last question such as "When?" does not name its subject; the turns before it do.
 
     >>> search_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}])
     'Who?'
@@ -157,9 +157,9 @@ def search_text(value: Any) -> str:
 
 
 def asked_with(value: Sequence[Message], text: str) -> list[Message]:
-    """The messages of a conversation with `text` in place of the words of the user's last one.
+    """The messages of a conversation with `text` instead of the text of the user's last message.
 
-    Parts of that message that are not text stay behind the words.
+    Parts of that message that are not text are kept after the text.
 
     >>> asked_with([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Why?"}], "Q: Why?")
     [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'Q: Why?'}]
@@ -184,7 +184,7 @@ def conversation_asked(value: Any, text: str, *, has_transcript: bool) -> list[M
     Args:
         value: the input of the sample.
         text: the filled template.
-        has_transcript: whether the template has a place for the whole conversation, so that `text` holds it already.
+        has_transcript: whether the template has a placeholder for the whole conversation, so that `text` contains it.
     """
     if has_transcript or not is_messages(value):
         return [{"role": "user", "content": text}]
@@ -192,7 +192,7 @@ def conversation_asked(value: Any, text: str, *, has_transcript: bool) -> list[M
 
 
 def with_system(system: str, messages: Sequence[Message]) -> list[Message]:
-    r"""The messages after a system message; an existing one is joined to it, since many servers accept only one.
+    r"""Put a system message first; an existing one is appended to it, since many servers accept only one.
 
     >>> with_system("Be brief.", [{"role": "system", "content": "In French."}, {"role": "user", "content": "Why?"}])
     [{'role': 'system', 'content': 'Be brief.\n\nIn French.'}, {'role': 'user', 'content': 'Why?'}]
@@ -213,7 +213,7 @@ def _texts(content: Any) -> Iterator[str]:
 
 
 def _turn_text(message: Message) -> str:
-    """The content of a message, and the calls of tools that it makes."""
+    """The content of a message, and its tool calls."""
     calls = message.get("tool_calls")
     texts = [shown_content(message.get("content"))]
     if isinstance(calls, list | tuple):
@@ -225,8 +225,8 @@ def _call_text(call: Mapping[str, Any]) -> str:
     from steelyard.prompts.agent_messages import tool_call
 
     plain = tool_call(call)
-    given = without_files(plain["arguments"])
-    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False, default=str)
+    arguments = without_files(plain["arguments"])
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
     return f"[calls {plain['name']} {text}]"
 
 

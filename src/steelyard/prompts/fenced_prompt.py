@@ -1,9 +1,9 @@
-"""Prompts that show other people's text: our own files or the user's, with that text fenced by marks it cannot know.
+"""Prompts that show untrusted text, such as answers to judge, between marks that the text cannot contain.
 
-What is shown never has the last word: an instruction stands behind it. What all samples share stands before it, so that
-endpoints that keep the beginnings of prompts in a cache need not read it again for each sample. Marks are taken from a
-digest of everything that is sent with them: a text cannot hold its own digest, so no text can end its own fence; equal
-calls have equal marks (so the journal answers them), and no other call has the same.
+A prompt never ends with untrusted text: an instruction follows it. What all samples share comes before it, so that
+endpoints that cache the beginnings of prompts need not read it again for each sample. Marks are computed from a digest
+of everything that is sent with them: a text cannot contain its own digest, so no text can end its own fence; equal
+calls have equal marks (so the journal answers them), and different calls have different marks.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from steelyard.types import Message
 
 _MARK: Final = "mark"
 _LEAST_WORDS: Final = 40
-"""Characters before the first value below which a template is said to begin with it: a heading such as "Question:"."""
+"""Minimum characters before the first value; with fewer, such as a heading "Question:", a template begins with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FencedPrompt:
-    """A packaged prompt in each language, or the user's own for all languages.
+    """A packaged prompt in each language, or the user's own prompt for all languages.
 
     Args:
         name: of the packaged prompt: `judge_correctness` is `en/judge_correctness` and `zh/judge_correctness`.
-        own: the user's template (a packaged prompt, a file, or the text itself); empty takes the packaged one.
-        fenced: names of values that are other people's text, put between marks; none where nothing is shown.
+        own: the user's template (a packaged prompt, a file, or the text itself); empty uses the packaged one.
+        fenced: names of values that are untrusted text and put between marks; empty if no such text is shown.
         plain: names of values that are the user's own words or ours: criteria, a scale, a number.
         needed: names that a template must have; empty: one of `fenced`.
-        earlier: packaged prompt (`en/judge_correctness`) -> the text that a stored run was sent, where this version
-            has another.
-        shared: those of `fenced` that are the same for all samples. Their marks depend on them alone, so that what
-            stands before the first value of a sample stays the same.
+        earlier: packaged prompt (`en/judge_correctness`) -> the text that a stored run used, if this version has
+            another one.
+        shared: those of `fenced` that are the same for all samples. Their marks depend only on them, so that the
+            prompt is the same up to the first value of a sample.
     """
 
     name: str
@@ -49,11 +49,11 @@ class FencedPrompt:
     shared: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Read the templates and refuse one that lacks a value or ends with other people's text.
+        """Read the templates and reject one that lacks a value or ends with untrusted text.
 
         Raises:
-            ConfigError: there is no such file; it names an unknown value, or lacks one that is needed; or it
-                ends with other people's text, so that this would have the last word.
+            ConfigError: there is no such file; it names an unknown value, or lacks a needed one; or no instruction
+                follows the untrusted text.
         """
         for language in get_args(Language):
             text = self.text(language)
@@ -64,12 +64,14 @@ class FencedPrompt:
                 raise ConfigError(f"the prompt does not name {{{{{missing}}}}}")
             shown = [name for name in positions if name in self.fenced]
             if self.fenced and not shown:
-                raise ConfigError(f"the prompt shows none of {', '.join(self.fenced)}, so it shows nothing to judge")
+                raise ConfigError(
+                    f"the prompt has no placeholder for {', '.join(self.fenced)}: it shows nothing to judge"
+                )
             last = max(shown, key=lambda name: positions[name], default="")
             if last and not text[text.index("}}", positions[last]) + 2 :].strip():
                 raise ConfigError(
-                    f"the prompt ends with {{{{{last}}}}}: an instruction stands behind other people's text, or that "
-                    "has the last word"
+                    f"the prompt ends with {{{{{last}}}}}: add an instruction after it, so that text written by others "
+                    "does not have the last word"
                 )
 
     def text(self, language: Language) -> str:
@@ -82,7 +84,7 @@ class FencedPrompt:
         return self.own or f"{language}/{self.name}"
 
     def manifest(self) -> dict[str, Any]:
-        """Text and hash of the prompt, by language."""
+        """The manifest entry: text and hash of the prompt, by language."""
         texts = {key: self.text(language) for key, language in self._languages().items()}
         return {
             key: {"hash": blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(), "text": text}
@@ -90,26 +92,26 @@ class FencedPrompt:
         }
 
     def earlier_texts(self, manifest: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-        """Packaged prompt -> its text in a stored manifest of this prompt; empty for a template of the user's own.
+        """Packaged prompt -> its text in a stored manifest of this prompt; empty for the user's own template.
 
         Args:
-            manifest: as `manifest` gave it, in this version or an earlier one.
+            manifest: a result of `manifest`, from this version or an earlier one.
         """
         sources = {key: self._source(language) for key, language in self._languages().items() if key in manifest}
         packaged = {key: source for key, source in sources.items() if source in packaged_prompts()}
         return {str(source): manifest[key]["text"] for key, source in packaged.items()}
 
     def _languages(self) -> dict[str, Language]:
-        """Key of the manifest -> a language whose text it has: the user's own template serves all of them."""
+        """Key of the manifest -> a language whose text it has; the user's own template is used for all languages."""
         languages: tuple[Language, ...] = get_args(Language)
         return {"own": languages[0]} if self.own else {language: language for language in languages}
 
     def messages(self, language: Language, values: Mapping[str, str]) -> list[Message]:
-        """The messages to send; every fenced value stands between its marks.
+        """The messages to send; every fenced value is between its marks.
 
         Args:
             language: of the packaged prompt.
-            values: all of `fenced` and `plain` that the prompt may name.
+            values: values for all names of `fenced` and `plain` that the prompt may have.
         """
         mark = mark_for(values)
         shown = {name: self._fenced(name, text, mark) for name, text in values.items()}
@@ -121,9 +123,9 @@ class FencedPrompt:
         return fence(name, text, mark_for({name: text}) if name in self.shared else mark)
 
     def varies_early(self) -> str:
-        """The value of a sample that a template of the user's own begins with; empty where words stand before it.
+        """The value of a sample with which the user's template begins; empty if other text comes first.
 
-        Such a prompt is not an error, but none of it can be served from an endpoint's cache of prompts.
+        Such a prompt is not an error, but an endpoint's prompt cache cannot be used for any part of it.
 
         >>> FencedPrompt("judge_relevance", "{{answer}}: is it polite?", ("question", "answer")).varies_early()
         'answer'
@@ -131,18 +133,20 @@ class FencedPrompt:
         if not self.own:
             return ""
         text = self.text("en")
-        varying = [(at, name) for name, at in placeholders(text) if name in self.fenced and name not in self.shared]
-        at, name = min(varying, default=(len(text), ""))
-        return "" if len(text[:at].strip()) >= _LEAST_WORDS else name
+        varying = [
+            (offset, name) for name, offset in placeholders(text) if name in self.fenced and name not in self.shared
+        ]
+        offset, name = min(varying, default=(len(text), ""))
+        return "" if len(text[:offset].strip()) >= _LEAST_WORDS else name
 
 
 def prompts_manifest(**prompts: FencedPrompt) -> dict[str, Any]:
-    """The manifest entry of whatever sends prompts: the text and hash of each, by its name and language."""
+    """The manifest entry of a scorer or generator that sends prompts: text and hash of each, by name and language."""
     return {"prompts": {name: prompt.manifest() for name, prompt in prompts.items()}}
 
 
 def mark_for(values: Mapping[str, str]) -> str:
-    """12 hexadecimal digits that no text among `values` holds.
+    """12 hexadecimal digits that no text among `values` contains.
 
     >>> mark_for({"answer": "Paris"}) == mark_for({"answer": "Paris"}) != mark_for({"answer": "Rome"})
     True
@@ -156,7 +160,7 @@ def mark_for(values: Mapping[str, str]) -> str:
 
 
 def fence(name: str, text: str, mark: str) -> str:
-    r"""A text between marks that name it.
+    r"""A text between an opening and a closing mark with its name.
 
     >>> fence("answer", "Paris", "0f")
     '<answer 0f>\nParis\n</answer 0f>'

@@ -1,4 +1,4 @@
-"""Which of the languages of the packaged prompts a text is written in."""
+"""Detects the language of a text among those of the packaged prompts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final, Literal, get_args
 from steelyard.errors import ConfigError, did_you_mean
 
 Language = Literal["en", "zh"]
-"""Those that packaged prompts are written in."""
+"""The languages of the packaged prompts."""
 LanguageSetting = Literal["auto", "en", "zh"]
-"""A language, or `auto`: that of the texts which are sent."""
+"""A language, or `auto`: the language of the texts that are sent."""
 
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _LETTER: Final = re.compile(r"[^\W\d_]")
@@ -18,18 +18,18 @@ _LETTERS_PER_HAN: Final = 5
 
 
 def check_language(setting: str) -> None:
-    """Refuse a language that no packaged prompt is written in.
+    """Reject a language without packaged prompts.
 
     Raises:
-        ConfigError: with the nearest known one.
+        ConfigError: the message suggests the nearest known language.
     """
     known = get_args(LanguageSetting)
     if setting not in known:
-        raise ConfigError(f"language: there is no {setting!r}{did_you_mean(str(setting), known)}")
+        raise ConfigError(f"language: unknown language {setting!r}{did_you_mean(str(setting), known)}")
 
 
 def prompt_language(setting: LanguageSetting, *texts: str) -> Language:
-    """The language of a prompt: the one that is set, or with `auto` that of the texts it shows.
+    """The language of a prompt: the setting, or with `auto` the language of the texts that it shows.
 
     >>> prompt_language("auto", "雨量筒多高？"), prompt_language("en", "雨量筒多高？")
     ('zh', 'en')
@@ -38,10 +38,10 @@ def prompt_language(setting: LanguageSetting, *texts: str) -> Language:
 
 
 def language_of(*texts: str) -> Language:
-    """`zh` where at least a fifth of the letters of all `texts` are Han characters, else `en`.
+    """`zh` if at least a fifth of the letters of all `texts` are Han characters, else `en`.
 
-    A fifth, because Chinese texts about technical subjects are full of Latin names, while English ones hold a Chinese
-    word or two at most. Digits, marks and blanks are not letters; texts without any letter are `en`.
+    A fifth, because Chinese texts about technical subjects contain many Latin names, while English ones contain at most
+    one or two Chinese words. Digits, punctuation and spaces are not letters; texts without any letter are `en`.
 
     >>> language_of("用 SQLite 查询"), language_of("the word 卦 (gua) means trigram"), language_of("42")
     ('zh', 'en', 'en')

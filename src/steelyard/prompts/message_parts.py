@@ -1,9 +1,9 @@
 """Parts of a message's content that are not text, and the placeholders that are shown for them.
 
-Images, sound and files go to models unchanged. Everywhere else a placeholder stands for them with the first digits of
-their SHA-256, so that two pictures can be told apart and megabytes of base64 are never part of a judge's prompt or of a
-page. The forms of OpenAI (`image_url`, `input_image`, `input_audio`, `file`), of Anthropic (`image`, `document` with a
-`source`) and of Gemini (`inline_data`) are known by what they hold, not by a list.
+Images, sound and files go to models unchanged. Everywhere else a placeholder with the first digits of their SHA-256
+replaces them, so that two pictures can be distinguished and megabytes of base64 are never part of a judge's prompt or
+of a page. The forms of OpenAI (`image_url`, `input_image`, `input_audio`, `file`), of Anthropic (`image`, `document`
+with a `source`) and of Gemini (`inline_data`) are recognised by their content, without a list of forms.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}", re.ASCII)
 _KINDS: Final = ("image", "audio", "video", "file", "document")
 _SUFFIX_OF_MEDIA: Final = {"jpeg": "jpg", "svg+xml": "svg", "mpeg": "mp3", "x-wav": "wav", "plain": "txt"}
 _LONGEST: Final = 256
-"""Characters of base64 that are shown as they are: a hash or an id is shorter, a file is longer."""
+"""Maximum characters of base64 that are shown: a hash or an id is shorter, a file is longer."""
 _LONGEST_ADDRESS: Final = 80
 
 
@@ -85,7 +85,7 @@ def part_placeholder(part: Any) -> str:
 
 
 def without_files(value: Any) -> Any:
-    """A plain value in which a placeholder stands for every text that is a file as base64.
+    """A plain value in which every text that is a base64 file is replaced by a placeholder.
 
     >>> without_files({"q": "What?", "image": "data:image/png;base64," + "AAEC" * 100})
     {'q': 'What?', 'image': '[image png 300 B sha256:c08ccfa22383]'}
@@ -104,7 +104,7 @@ def without_files(value: Any) -> Any:
 
 
 def _is_file(text: str) -> bool:
-    """Whether a text is a file as bare base64: long, and of all kinds of letters, as no word or sequence is."""
+    """Whether a text is a file as plain base64: long, with lower case, upper case and digits, unlike other texts."""
     kinds = (str.islower, str.isupper, str.isdigit)
     return (
         len(text) > 4 * _LONGEST
@@ -131,7 +131,7 @@ def _placeholder(kind: str, payload: _Payload) -> str:
 
 
 def _payload_of(part: Mapping[str, Any]) -> _Payload:
-    """The longest text of a part is its file or the address of it; what stands beside it says its format and name."""
+    """The file of a part: its longest text is the file or its address; other fields give format and name."""
     media = name = longest = ""
     for key, text in _named_texts(part):
         if key in {"media_type", "mime_type", "mimeType", "format"}:
@@ -174,7 +174,7 @@ def _payload(text: str, media: str) -> _Payload:
 
 
 def _address(text: str) -> str:
-    """An address without its query, which may hold a key; long ones are cut."""
+    """An address without its query, which may contain a key; long ones are cut."""
     parts = urlsplit(text) if "://" in text else None
     shown = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if parts else text
     return shown if len(shown) <= _LONGEST_ADDRESS else f"{shown[: _LONGEST_ADDRESS - 1]}…"

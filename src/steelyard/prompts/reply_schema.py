@@ -1,4 +1,4 @@
-"""The JSON schema that a reply is to follow: packaged by name, a file, or written out."""
+"""Loads the JSON schema that a reply must follow: a packaged one by name, a file, or the schema itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steelyard.errors import ConfigError, did_you_mean
 
 _LONGEST_NAME: Final = 64
 _LETTERS: Final = "{{letters}}"
-"""In place of the values of an `enum`: the letters of the sample's own options."""
+"""Placeholder for the values of an `enum`: the letters of the sample's options."""
 
 
 def packaged_replies() -> tuple[str, ...]:
@@ -28,13 +28,13 @@ def packaged_replies() -> tuple[str, ...]:
 
 
 def load_reply_schema(given: Path | str | Mapping[str, Any]) -> Mapping[str, Any]:
-    """A JSON schema.
+    """Load a JSON schema.
 
     Args:
         given: a packaged name (`choice`, `sql` ...), the path of a .json file, or the schema itself.
 
     Raises:
-        ConfigError: there is no such name and no such file, or it holds no schema of an object.
+        ConfigError: there is no such name and no such file, or it is not a schema of an object.
     """
     if isinstance(given, Mapping):
         return _checked(given, "reply")
@@ -50,17 +50,17 @@ def load_reply_schema(given: Path | str | Mapping[str, Any]) -> Mapping[str, Any
 
 
 def response_format(given: Path | str | Mapping[str, Any], letters: Sequence[str] = ()) -> dict[str, Any]:
-    """The `response_format` of a chat-completions request that holds a reply to a schema.
+    """The `response_format` of a chat-completions request, which makes the reply follow a schema.
 
-    `strict` is asked for where the schema is closed (`additionalProperties: false`): endpoints refuse it otherwise.
+    `strict` is set if the schema is closed (`additionalProperties: false`): endpoints reject it otherwise.
     Source: OpenAI API reference, "Structured outputs".
 
     Args:
         given: as `load_reply_schema` takes it.
-        letters: of the sample's options; they stand where the schema says `"enum": "{{letters}}"`.
+        letters: of the sample's options; they replace `"{{letters}}"` in `"enum": "{{letters}}"`.
 
     Raises:
-        ConfigError: as `load_reply_schema`; or the schema wants letters, and there are none.
+        ConfigError: as `load_reply_schema`; or the schema needs letters, and the sample has no options.
 
     >>> response_format("sql")["json_schema"]["name"]
     'sql'

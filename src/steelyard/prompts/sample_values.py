@@ -1,8 +1,8 @@
-r"""What a template shows of a sample: its values, and the solved questions (few-shot examples) before it.
+r"""The values of a sample that a template can use, and solved questions (few-shot examples).
 
-Examples stand in the prompt's own text, where `{{examples}}` is, and not as turns of a conversation: endpoints that
-take a single text (a knowledge base, a completions endpoint) can then be asked the same way as any chat model, and a
-person sees in one file what is sent.
+Examples are part of the prompt's text, at `{{examples}}`, and not turns of a conversation: endpoints that take a single
+text (a knowledge base, a completions endpoint) then get the same prompt as any chat model, and one file shows what is
+sent.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from steelyard.types import Sample
 SAMPLE_NAMES: Final = (
     *("question", "transcript", "options", "choices", "letters", "contexts", "id", "group", "metadata"),
 )
-"""What `sample_values` gives; the reference is not among them, so that no prompt can give the answer away."""
+"""The names of `sample_values`; the reference is not among them, so that no prompt can reveal the answer."""
 EXAMPLES: Final = "examples"
-"""The placeholder for solved examples, which a suite draws; a sample alone has none."""
+"""The placeholder for solved examples, which a suite draws; without a suite there are none."""
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SUITE_KEYS: Final = frozenset({"schema", "db_id", "evidence", "dialect", "position", "document", "sources"})
-"""What suites put into the metadata of samples beside the question: none of it is what is asked."""
+"""Metadata that suites add to samples; none of it is the question."""
 Form = Literal["letters", "choice", "choice_reasoned", "choices", "text"]
-"""How an example's answer is written: its letters, a JSON reply of that name, or the option's own text."""
+"""How an example's answer is written: as letters, as a JSON reply of that schema, or as the text of the option."""
 _WORDS: Final[dict[Language, tuple[str, str, str]]] = {
     "en": ("Question: ", "Options:", "Answer: "),
     "zh": ("题目：", "选项：", "答案："),
@@ -35,30 +35,30 @@ _WORDS: Final[dict[Language, tuple[str, str, str]]] = {
 
 
 class Example(NamedTuple):
-    """A solved question; `rationale` leads to its answer, empty where there is none."""
+    """A solved question; `rationale` explains its answer and may be empty."""
 
     sample: Sample
     rationale: str = ""
 
 
 Draw = Callable[[Sample], Sequence[Example]]
-"""The examples for a sample, in the order they are shown."""
+"""Returns the examples for a sample, in the order in which they are shown."""
 
 
 def check_placeholders(template: str) -> None:
-    """Refuse a template with a placeholder that no sample and no suite fills.
+    """Reject a template with a placeholder that neither a sample nor a suite fills.
 
     Raises:
-        ConfigError: with the nearest name.
+        ConfigError: the message suggests the nearest name.
     """
     check_names(template, (*SAMPLE_NAMES, EXAMPLES))
 
 
 def asks_the_question(*texts: str) -> bool:
-    """Whether one of the texts has a place for what a sample asks.
+    """Whether one of the texts has a placeholder for the question of a sample.
 
-    That is `{{question}}` or `{{transcript}}`, or a key of the samples' metadata other than those that suites put there
-    themselves: a dataset from Python may hold whole prompts.
+    That is `{{question}}` or `{{transcript}}`, or a key of the samples' metadata other than those that suites add: a
+    dataset from Python may contain whole prompts there.
 
     >>> asks_the_question("{{options}}"), asks_the_question("", "{{question}}"), asks_the_question("{{metadata.ask}}")
     (False, True, True)
@@ -72,17 +72,17 @@ def asks_the_question(*texts: str) -> bool:
 
 
 def has_transcript(*texts: str) -> bool:
-    """Whether one of the texts has a place for the whole conversation, so that no turn need be sent beside it."""
+    """Whether one of the texts has a placeholder for the whole conversation, so that no turn is sent separately."""
     return any(name == "transcript" for text in texts for name, _ in placeholders(text))
 
 
 def shows_metadata(key: str, *texts: str) -> bool:
-    """Whether one of the texts has a place for a key of the samples' metadata."""
+    """Whether one of the texts has a placeholder for a key of the samples' metadata."""
     return any(name in {"metadata", f"metadata.{key}"} for text in texts for name, _ in placeholders(text))
 
 
 def wants_examples(template: str) -> bool:
-    """Whether a template has a place for examples.
+    """Whether a template has a placeholder for examples.
 
     >>> wants_examples("{{examples}} {{question}}"), wants_examples("{{question}}")
     (True, False)
@@ -93,21 +93,21 @@ def wants_examples(template: str) -> bool:
 def sample_values(sample: Sample, template: str = "") -> dict[str, Any]:
     r"""The values of a sample that a template can use.
 
-    `question` is the input (of messages the text of the user's last one; any other JSON value as JSON), `transcript`
+    `question` is the input (for messages, the text of the user's last one; any other JSON value as JSON), `transcript`
     the input with every turn of a conversation, `options` one line per option as "A. text", `choices` their texts,
-    `letters` the options' letters in words, `contexts` the passages with a blank line between; `id`, `group` and
-    `metadata` are the sample's own.
+    `letters` the options' letters in words, `contexts` the passages separated by blank lines; `id`, `group` and
+    `metadata` are those of the sample.
 
     Args:
-        sample: what is asked.
-        template: whose language `letters` is in; of one without words of its own, the question's.
+        sample: the sample.
+        template: the template, whose language is used for `letters`; without words of its own, the question's language.
 
     >>> sample_values(Sample("1", "乾?", choices=("天", "地")))["options"]
     'A. 天\nB. 地'
     """
     question = question_of(sample.input)
     letters = ""
-    if sample.choices:  # else the language is not looked for, which takes longer than all the rest
+    if sample.choices:  # only then is the language needed; detecting it takes longer than everything else here
         letters = letters_text(len(sample.choices), template_language(template) or language_of(question))
     return {
         "question": question,
@@ -126,10 +126,10 @@ def values_with_examples(sample: Sample, template: str, draw: Draw | None, form:
     """The values of `sample_values`, and `examples`; None without a `draw`.
 
     Args:
-        sample: what is asked.
-        template: its language is that of the examples.
-        draw: gives the examples.
-        form: of their answers.
+        sample: the sample.
+        template: the examples are written in its language.
+        draw: returns the examples.
+        form: of the examples' answers.
     """
     values = sample_values(sample, template)
     values[EXAMPLES] = None
@@ -150,7 +150,7 @@ def options_text(choices: Sequence[str]) -> str:
 
 
 def letters_text(options: int, language: Language) -> str:
-    """The letters of so many options, in words.
+    """The letters of a number of options, in words.
 
     >>> letters_text(4, "en"), letters_text(2, "zh"), letters_text(0, "en")
     ('A, B, C or D', 'A 或 B', '')
@@ -158,8 +158,8 @@ def letters_text(options: int, language: Language) -> str:
     labels = list(map(option_label, range(options)))
     if len(labels) < 2:
         return "".join(labels)
-    between, last = ("、", " 或 ") if language == "zh" else (", ", " or ")
-    return f"{between.join(labels[:-1])}{last}{labels[-1]}"
+    separator, last_separator = ("、", " 或 ") if language == "zh" else (", ", " or ")
+    return f"{separator.join(labels[:-1])}{last_separator}{labels[-1]}"
 
 
 @lru_cache(maxsize=64)
@@ -174,7 +174,7 @@ def template_language(template: str) -> Language | None:
 
 
 def option_label(no: int) -> str:
-    """The label of the option at the 0-based place `no`: a letter for the first 26, then AA, AB ... as sheets count.
+    """The label of the 0-based option `no`: a letter for the first 26, then AA, AB ... like columns of a sheet.
 
     >>> [option_label(no) for no in (0, 25, 26)]
     ['A', 'Z', 'AA']
@@ -183,10 +183,10 @@ def option_label(no: int) -> str:
 
 
 def examples_text(examples: Sequence[Example], language: Language, form: Form = "letters") -> str:
-    """All examples, a blank line between them.
+    """All examples, separated by blank lines.
 
-    >>> one = Example(Sample("1", "2 + 2?", "B", ("3", "4")))
-    >>> print(examples_text([one], "en"))
+    >>> example = Example(Sample("1", "2 + 2?", "B", ("3", "4")))
+    >>> print(examples_text([example], "en"))
     Question: 2 + 2?
     Options:
     A. 3

@@ -1,16 +1,15 @@
-r"""Templates: text with `{{name}}` in it, where it comes from, and how it is filled from values.
+r"""Templates: texts with placeholders such as `{{name}}`, how they are loaded, and how they are filled from values.
 
-    {{question}}            the value of that name; blanks inside the braces are allowed
+    {{question}}            the value of that name; spaces inside the braces are allowed
     {{metadata.author}}     a value inside a mapping (never an attribute of an object)
-    {"a": 1} \frac{1}{2}    single braces are text, and so are double ones that hold no name
+    {"a": 1} \frac{1}{2}    single braces are text, and so are double ones without a name in them
     {{{{question}}}}        four braces around a name are the text {{question}}
 
-Data only: no expression, no attribute, no code. What is filled in is data as well: braces that come with a value are
-never looked at again.
+There are no expressions, attributes or code. Values are data too: braces in a value are never read as placeholders.
 
-The text of a template is packaged, a file, or written out. A file that is not there must not be sent as its name, and
-short words must not be taken for a file. So a text is taken for a name by its form alone, and one that is taken so in
-error is refused and never sent.
+The text of a template is packaged, in a file, or written directly. The name of a missing file must not be sent as a
+prompt, and a short prompt must not be taken for a file. So only the form of a text decides whether it is a name, and
+a text that looks like the name of a missing file is an error.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.types import Json
 
 _TEXT_SUFFIXES: Final = frozenset(
-    f".{one}"
-    for one in (
+    f".{suffix}"
+    for suffix in (
         *("txt", "text", "md", "markdown", "mdx", "rst", "tex", "log", "docx", "pdf", "html", "htm", "xml"),
         *("prompt", "prompty", "system", "j2", "jinja", "jinja2", "tmpl", "tpl", "template", "mustache", "hbs"),
         "liquid",
@@ -37,7 +36,7 @@ _TEXT_SUFFIXES: Final = frozenset(
 _SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,9}")
 _LONGEST_NAME: Final = 255
 _MOST_WORDS: Final = 3
-"""Words of a file's name with blanks in it: what is longer and ends in `.txt` may be a sentence without its stop."""
+"""Maximum words of a file name with spaces: a longer text that ends in `.txt` may be a sentence without a full stop."""
 _NAME: Final = r"[ \t]*+(?P<{}>\w[\w.\- \t]*+)"
 _PLACEHOLDER: Final = re.compile(
     r"\{\{\{\{" + _NAME.format("literal") + r"\}\}\}\}|\{\{" + _NAME.format("name") + r"\}\}"
@@ -48,8 +47,8 @@ def load_template(given: Path | str) -> str:
     """The text of a template.
 
     Args:
-        given: a path is a UTF-8 text file. A text with a line break or `{{` in it is the template itself; else it is a
-            packaged prompt (`zh/four_options`), else the path of a file.
+        given: a path is a UTF-8 text file. A text with a line break or `{{` in it is the template itself; any other
+            text is the name of a packaged prompt (`zh/four_options`) or else the path of a file.
 
     Raises:
         ConfigError: there is no such prompt and no such file.
@@ -64,9 +63,9 @@ def load_template(given: Path | str) -> str:
     except (OSError, ValueError) as error:
         hint = "" if isinstance(given, Path) else did_you_mean(given, packaged_prompts())
         if Path(given).suffix and hint.startswith("; known"):
-            hint = ""  # meant as a file: the names of all prompts would hide the reason
+            hint = ""  # a file was meant: the names of all prompts would hide the reason
         what = f"{str(given)!r} is neither a prompt nor a text file ({getattr(error, 'strerror', None) or error})"
-        raise ConfigError(f"{what}; a template written out holds {{{{question}}}}{hint}") from error
+        raise ConfigError(f"{what}; a template written directly contains {{{{question}}}}{hint}") from error
 
 
 @lru_cache(maxsize=1)
@@ -93,16 +92,17 @@ def _packaged(name: str) -> str:
 
 
 def load_words(given: Path | str, what: str, *, files: bool = True) -> str:
-    """The words of a prompt that stand in a configuration themselves, or in a file.
+    """The words of a prompt, which are written in a configuration directly or in a file.
 
     Args:
-        given: a path is a UTF-8 text file, and so is a text that is written like a file's name; any other text is the
-            words themselves.
+        given: a path is a UTF-8 text file, and so is a text that looks like a file name; any other text is the words
+            themselves.
         what: the key, for messages.
-        files: whether it may be a file at all.
+        files: whether the key may name a file.
 
     Raises:
-        ConfigError: it looks like a file's name, and there is none or none is taken; or the file is empty.
+        ConfigError: it looks like a file name, and there is no such file or the key takes no file; or the file is
+            empty.
 
     >>> load_words("Be brief.", "system")
     'Be brief.'
@@ -111,7 +111,7 @@ def load_words(given: Path | str, what: str, *, files: bool = True) -> str:
         return given
     if not files:
         raise ConfigError(
-            f"{what}: {str(given)!r} looks like the name of a file, but the words themselves are to stand here; if "
+            f"{what}: {str(given)!r} looks like the name of a file, but this key takes only the words themselves; if "
             "these are the words, end them with a full stop"
         )
     try:
@@ -124,13 +124,13 @@ def load_words(given: Path | str, what: str, *, files: bool = True) -> str:
 
 
 def refuse_file_names(**words: Any) -> None:
-    """Refuse words that look like the name of a file where only the words themselves are taken.
+    """Reject words that look like the name of a file, for keys that take only the words themselves.
 
     Args:
-        words: by their key: a text, a list of texts, or a mapping to texts; anything else is left alone.
+        words: by their key: a text, a list of texts, or a mapping to texts; anything else is ignored.
 
     Raises:
-        ConfigError: which key.
+        ConfigError: the message names the key.
     """
     for key, given in words.items():
         texts = given.values() if isinstance(given, Mapping) else [given] if isinstance(given, str) else given
@@ -140,13 +140,13 @@ def refuse_file_names(**words: Any) -> None:
 
 
 def words_of_file(given: Path | str, what: str) -> dict[str, str]:
-    """The manifest entry of words that come from a file: the words under their key; empty for words written out."""
+    """The manifest entry of words from a file: the words under their key; empty for words that are written directly."""
     words = load_words(given, what)
     return {} if words == given else {what: words}
 
 
 def no_such_file(what: str, given: str, reason: str = "No such file or directory") -> str:
-    """The message for a text that is written like the name of a file that does not exist."""
+    """The message for a text that looks like the name of a file that does not exist."""
     return (
         f"{what}: {given!r} looks like the name of a file, and cannot be read as one ({reason}). Correct the name "
         "(paths count from the configuration's folder); if these are the words to send, end them with a full stop"
@@ -154,15 +154,15 @@ def no_such_file(what: str, given: str, reason: str = "No such file or directory
 
 
 def looks_like_file(text: str) -> bool:
-    """Whether a text is written like the name of a file and not like words for a model.
+    """Whether a text looks like the name of a file and not like words for a model.
 
-    It is on one line, without placeholders, and without blanks; it ends in the suffix of a text file, or is a path
-    with any suffix, or begins with `./`, `../` or `~/`. With blanks it ends in the suffix of a text file and is at most
-    three words, or a path whose first folder has no blank.
+    Such a text is one line without placeholders. Without spaces, it ends in the suffix of a text file, or is a path
+    with any suffix, or begins with `./`, `../` or `~/`. With spaces, it ends in the suffix of a text file and has at
+    most three words, or is a path whose first folder has no space.
 
-    >>> [looks_like_file(one) for one in ("v1.txt", "prompts/v2.md", "my prompts/system v2.txt", "system v2.txt")]
+    >>> [looks_like_file(text) for text in ("v1.txt", "prompts/v2.md", "my prompts/system v2.txt", "system v2.txt")]
     [True, True, True, True]
-    >>> [looks_like_file(one) for one in ("Be brief.", "Answer in C/C++.", "/no_think", "Write it to a.txt")]
+    >>> [looks_like_file(text) for text in ("Be brief.", "Answer in C/C++.", "/no_think", "Write it to a.txt")]
     [False, False, False, False]
     """
     name = text.strip()
@@ -172,17 +172,17 @@ def looks_like_file(text: str) -> bool:
     suffix = base[base.rfind(".") :] if "." in base[1:] else ""
     is_path = len(base) < len(name)
     is_text = suffix.lower() in _TEXT_SUFFIXES
-    if any(one.isspace() for one in name):
+    if any(character.isspace() for character in name):
         first = re.split(r"[/\\]", name)[0]
         is_short = len(name.split()) <= _MOST_WORDS
-        return is_text and (is_short or (is_path and not any(one.isspace() for one in first)))
+        return is_text and (is_short or (is_path and not any(character.isspace() for character in first)))
     if name.startswith(("./", "../", "~/", ".\\", "..\\")):
         return True
     return is_text or (is_path and _SUFFIX.fullmatch(suffix) is not None)
 
 
 def text_of_file(path: Path) -> str:
-    """The text of a UTF-8 file, without line ends behind it.
+    """The text of a UTF-8 file, without line ends at its end.
 
     Raises:
         OSError: it cannot be read.
@@ -203,11 +203,11 @@ def render(template: str, values: Mapping[str, Any]) -> str:
 
     Args:
         template: any text.
-        values: a text is filled in as it is; numbers, truth values, lists and mappings as compact JSON.
+        values: a text is filled in unchanged; numbers, booleans, lists and mappings as compact JSON.
 
     Raises:
-        ConfigError: no value has that name (the nearest one is suggested), or the value is None: a blank that nobody
-            meant would change the question.
+        ConfigError: no value has that name (the nearest one is suggested), or the value is None: an unintended gap
+            would change the question.
 
     >>> render(r"\boxed{{{n}}} {{ meta.by }}", {"n": 3, "meta": {"by": "Zhu Xi {{n}}"}})
     '\\boxed{3} Zhu Xi {{n}}'
@@ -233,7 +233,7 @@ def placeholders(template: str) -> tuple[tuple[str, int], ...]:
 
 
 def bare(template: str) -> str:
-    """`template` without its placeholders: the words that are its own.
+    """The template's own words, without its placeholders.
 
     >>> bare("Q: {{question}} {{{{x}}}}")
     'Q:  {{{{x}}}}'
@@ -242,10 +242,10 @@ def bare(template: str) -> str:
 
 
 def fill(value: Json, values: Mapping[str, Any]) -> Json:
-    """Fill the placeholders of every string in a JSON value; keys are left as they are.
+    """Fill the placeholders of every string in a JSON value; keys are not changed.
 
-    A string that is nothing but one placeholder becomes the value itself and so keeps its JSON type (None included);
-    any other string is rendered.
+    A string that is only a placeholder becomes the value itself and so keeps its JSON type (including None); any other
+    string is rendered.
 
     >>> fill({"k": "{{k}}", "ask": ["Q: {{q}}"]}, {"k": 5, "q": "why?"})
     {'k': 5, 'ask': ['Q: why?']}
@@ -264,7 +264,7 @@ def fill(value: Json, values: Mapping[str, Any]) -> Json:
 
 
 def names_in(value: Json) -> Iterator[str]:
-    """The name of every placeholder in the strings of `value`, as `fill` will look it up."""
+    """The name of every placeholder in the strings of `value`, as `fill` looks it up."""
     if isinstance(value, str):
         yield from (name for name, _ in placeholders(value))
     elif isinstance(value, Mapping):
@@ -276,14 +276,14 @@ def names_in(value: Json) -> Iterator[str]:
 
 
 def check_names(value: Json, known: Collection[str]) -> None:
-    """Refuse a template with a placeholder that will have no value.
+    """Reject a template with a placeholder that will have no value.
 
     Args:
         value: a template, or a JSON value with templates in it.
-        known: the names that will have a value; of a dotted name the first part is enough.
+        known: the names that will have a value; for a dotted name the first part is enough.
 
     Raises:
-        ConfigError: with the nearest known name.
+        ConfigError: the message suggests the nearest known name.
     """
     for name in names_in(value):
         if name not in known and name.partition(".")[0] not in known:
@@ -291,10 +291,10 @@ def check_names(value: Json, known: Collection[str]) -> None:
 
 
 def value_at(name: str, values: Mapping[str, Any]) -> Any:
-    """The value called `name`; a dot steps into a mapping.
+    """The value called `name`; a dot leads into a mapping.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is no such value.
     """
     if name in values:
         return values[name]
@@ -313,12 +313,12 @@ def _as_text(name: str, values: Mapping[str, Any]) -> str:
     if isinstance(value, str):
         return value
     if value is None:
-        raise ConfigError(f"{{{{{name}}}}} has no value here, and a blank would change the question")
+        raise ConfigError(f"{{{{{name}}}}} has no value here, and leaving it empty would change the question")
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _unknown(name: str, known: Collection[str]) -> ConfigError:
-    itself = f"{{{{{{{{{name}}}}}}}}}"
+    escaped = f"{{{{{{{{{name}}}}}}}}}"
     return ConfigError(
-        f"nothing is called {{{{{name}}}}} here (the text itself is {itself}){did_you_mean(name, known)}"
+        f"unknown placeholder {{{{{name}}}}} (write {escaped} for the text itself){did_you_mean(name, known)}"
     )

@@ -1,8 +1,8 @@
-"""A trajectory: the messages of an agent on the way to its answer, and the tools that it called with their results.
+"""A trajectory: the messages that an agent produced for its answer, and its tool calls with their results.
 
-One shape serves all scorers of agents, whatever the framework. An output keeps its messages under
-`metadata["messages"]` (see `agent_messages`): targets convert those of OpenAI's chat completions, LangChain, LangGraph
-and LlamaIndex when an output arrives. Here calls are joined to their results.
+All scorers of agents use this form, for any framework. An output has its messages under `metadata["messages"]` (see
+`agent_messages`): targets convert those of OpenAI's chat completions, LangChain, LangGraph and LlamaIndex when an
+output arrives. Here calls are matched with their results.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_con
 from steelyard.types import Output
 
 TURNS: Final = "turns"
-"""Key of a score's detail: outcome and value of each turn of the conversation that it is of."""
+"""Key of a score's detail: outcome and value of each turn of the scored conversation."""
 
 _CUT: Final = " characters cut]"
 """The end of a text that was cut when the output was stored."""
@@ -29,9 +29,9 @@ class ToolUse:
 
     Args:
         name: of the tool.
-        arguments: a mapping, or the text that the model wrote where that is not a JSON object.
+        arguments: a mapping, or the text that the model wrote if that is not a JSON object.
         message: 0-based position of the message that makes the call.
-        result: what the tool returned, as text; None where no result follows.
+        result: what the tool returned, as text; None if no result follows.
         is_error: whether the framework marked the result as an error.
         was_cut: whether the stored arguments are not complete.
     """
@@ -45,18 +45,18 @@ class ToolUse:
 
     @property
     def shown_name(self) -> str:
-        """The name for a person; a model may call a tool without naming one."""
+        """The name as shown to people; a model may call a tool without a name."""
         return self.name or "(no name)"
 
     @property
     def key(self) -> str:
-        """Equal for calls of the same tool with equal arguments, whatever their order."""
+        """A text that is equal for calls of the same tool with equal arguments in any order."""
         return f"{self.name}\0{json.dumps(self.arguments, sort_keys=True, ensure_ascii=False, default=described)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """What an agent did for one sample.
+    """The messages and tool calls of an agent for one sample.
 
     Args:
         messages: in the common form, without those of the sample's input.
@@ -73,7 +73,7 @@ class Trajectory:
 
 
 def read_trajectory(output: Output) -> Trajectory | str:
-    """The trajectory that an output keeps, or the reason why there is none to read.
+    """The trajectory in an output, or the reason why there is none.
 
     >>> call = {"id": "c1", "function": {"name": "add", "arguments": '{"a": 1}'}}
     >>> result = {"role": "tool", "tool_call_id": "c1", "content": "2"}
@@ -83,37 +83,39 @@ def read_trajectory(output: Output) -> Trajectory | str:
     >>> read_trajectory(Output("2"))
     'the output keeps no messages of an agent'
     """
-    given = output.metadata.get(MESSAGES)
-    if given is None:
+    stored = output.metadata.get(MESSAGES)
+    if stored is None:
         return "the output keeps no messages of an agent"
-    if not is_answered_conversation(given):
+    if not is_answered_conversation(stored):
         return "the output's messages are not a list of chat messages with one of the assistant"
     if left_out := output.metadata.get(LEFT_OUT):
         return f"{left_out} messages of the agent were too many to be stored"
     try:
-        messages = tuple(map(plain_message, given))
+        messages = tuple(map(plain_message, stored))
         calls = _tool_uses(messages)
         for call in calls:
-            call.key  # noqa: B018  # a cycle among the arguments is found here and not in a scorer
+            call.key  # noqa: B018  # finds a cycle in the arguments here instead of in a scorer
     except (TypeError, ValueError, RecursionError, AttributeError) as error:
         return f"the messages of the agent cannot be read: {type(error).__name__}: {error}"[:200]
     return Trajectory(messages, calls)
 
 
 def _tool_uses(messages: Sequence[Mapping[str, Any]]) -> tuple[ToolUse, ...]:
-    """Every call with its result, found by the call's id, else by the order of calls of that tool."""
-    waiting = {at: message for at, message in enumerate(messages) if message["role"] == "tool"}
+    """Every call with its result, matched by the call's id, else by the order of calls of that tool."""
+    waiting = {position: message for position, message in enumerate(messages) if message["role"] == "tool"}
     uses: list[ToolUse] = []
-    for at, message in enumerate(messages):
+    for position, message in enumerate(messages):
         for call in message.get("tool_calls", ()):
-            place = next((no for no, result in waiting.items() if no > at and _answers(result, call)), None)
-            result = waiting.pop(place) if place is not None else None
+            result_position = next(
+                (index for index, result in waiting.items() if index > position and _answers(result, call)), None
+            )
+            result = waiting.pop(result_position) if result_position is not None else None
             arguments = call["arguments"]
             uses.append(
                 ToolUse(
                     call["name"],
                     arguments,
-                    at,
+                    position,
                     None if result is None else result["content"],
                     result is not None and result.get("status") == "error",
                     isinstance(arguments, str) and arguments.endswith(_CUT),

@@ -1,1 +1,1 @@
-"""Chunks of documents and the index that finds them again."""
+"""Splits documents into chunks and searches them."""

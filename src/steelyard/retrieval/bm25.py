@@ -1,16 +1,16 @@
-"""BM25 in two engines, and the terms that they are queried with.
+"""BM25 in two engines, and the terms with which they are queried.
 
-`BM25` is exact, in memory and without a dependency. Plain dictionaries are used and not arrays: at 10,000 passages a
-query takes 1 to 2 ms, half of what an array library takes, because a query touches few passages.
+`BM25` is exact, in memory and without a dependency. It uses plain dictionaries instead of arrays: at 10,000 passages a
+query takes 1 to 2 ms, half of what an array library takes, because a query reads few passages.
 
-`FullText` is SQLite's full-text index FTS5 over our own tokens. FTS5 is given the tokens of `retrieval.tokens` with
-blanks between them and its tokenizer `ascii`, which parts at ASCII marks and blanks alone and takes every other
-character for a part of a token: it finds exactly those tokens, Chinese ones among them. Its ranking is fixed: BM25 with
-k1 = 1.2 and b = 0.75 as in `BM25`, but
+`FullText` is SQLite's full-text index FTS5 over our own tokens. FTS5 gets the tokens of `retrieval.tokens` separated by
+spaces, and its tokenizer `ascii`, which splits only at ASCII punctuation and spaces and keeps every other character in
+a token: it finds exactly those tokens, including Chinese ones. Its ranking is fixed: BM25 with k1 = 1.2 and b = 0.75 as
+in `BM25`, but
 
     idf(t) = max(1e-6, ln((N - n + 0.5) / (n + 0.5)))
 
-so that a token in at least half of the chunks counts for next to nothing. Source: SQLite documentation, "SQLite FTS5
+so that a token in at least half of the chunks has almost no weight. Source: SQLite documentation, "SQLite FTS5
 Extension", section "The bm25() function".
 """
 
@@ -36,13 +36,13 @@ class BM25:
         score(d, q) = sum over tokens t of q: idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * |d| / mean |d|))
         idf(t) = ln(1 + (N - n + 0.5) / (n + 0.5))
 
-    A token that stands twice in the query counts twice. Source: S. Robertson, H. Zaragoza, "The Probabilistic
+    A token that occurs twice in the query counts twice. Source: S. Robertson, H. Zaragoza, "The Probabilistic
     Relevance Framework: BM25 and Beyond", Foundations and Trends in Information Retrieval 2009, section 3.2;
     deviation: 1 is added inside the logarithm, so that a token in more than half of the passages does not count
     against them (as Lucene does, whose k1 = 1.2 and b = 0.75 are used).
 
     Args:
-        postings: token -> (index of a passage, its share of a score) of the passages that have it, by index.
+        postings: token -> (index of a passage, the token's share of its score) for the passages with it, by index.
         size: number of passages.
     """
 
@@ -58,14 +58,14 @@ class BM25:
         b: float = 0.75,
         idf: Callable[[int, int], float] | None = None,
     ) -> BM25:
-        """Index the passages; their positions are what `search` returns.
+        """Index passages; `search` returns their positions.
 
         Args:
             passages: their texts.
-            k1: how fast repeats of a token stop to matter, 0 or more.
-            b: how far long passages are marked down, in [0, 1].
-            idf: the weight of a token by the number of passages and that of those which have it; None is the one
-                above.
+            k1: how much repeats of a token add, 0 or more; with 0 only the first counts.
+            b: how much a passage loses by its length, in [0, 1].
+            idf: the weight of a token, from the number of passages and the number of passages with it; None is the
+                formula above.
         """
         bags = [Counter(tokens(passage)) for passage in passages]
         lengths = [sum(bag.values()) for bag in bags]
@@ -82,7 +82,7 @@ class BM25:
         )
 
     def scores(self, query: Iterable[str]) -> dict[int, float]:
-        """Index -> score of every passage that has a token of `query`, a sequence of tokens."""
+        """Index -> score of every passage with a token of `query`, which is already split into tokens."""
         totals: dict[int, float] = defaultdict(float)
         for token in query:
             for index, share in self.postings.get(token, ()):
@@ -94,16 +94,16 @@ class BM25:
         return {index for token in query for index, _ in self.postings.get(token, ())}
 
     def search(self, query: str, k: int = 5) -> list[tuple[int, float]]:
-        """The best `k` passages with their scores; equal scores by index, passages without any token left out.
+        """The best `k` passages with their scores, without those that have no token; equal scores in order of index.
 
         >>> index = BM25.of(["heaven over heaven", "earth", "thunder over water"])
-        >>> [(place, round(score, 3)) for place, score in index.search("heaven water", 2)]
+        >>> [(position, round(score, 3)) for position, score in index.search("heaven water", 2)]
         [(0, 1.248), (2, 0.878)]
         """
         return self.best(tokens(query), k)
 
     def best(self, query: Iterable[str], k: int) -> list[tuple[int, float]]:
-        """Like `search`, for a query that is split into tokens already."""
+        """Like `search`, for a query that is already split into tokens."""
         scores = self.scores(query)
         return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[: max(0, k)]
 
@@ -117,17 +117,17 @@ def _weighted(entries: Sequence[tuple[int, float]], idf: float) -> tuple[tuple[i
 
 
 MOST_TERMS: Final = 256
-"""Full-text search takes 0.7 ms for so many terms that occur nowhere, and 47 ms for 5,000."""
+"""Maximum terms of a query: full-text search takes 0.7 ms for so many unknown terms, and 47 ms for 5,000."""
 MOST_POSTINGS: Final = 3_000
-"""Entries of the index that a query reads: about 2 ms, whatever its words are."""
+"""Maximum entries of the index that a query reads, which takes about 2 ms for any words."""
 
 _PLAIN: Final = re.compile(r"[a-z0-9]+")
 
 
 def joined_terms(text: str) -> str:
-    """The tokens of a text joined by blanks; no token contains a blank.
+    """The tokens of a text joined by spaces; no token contains a space.
 
-    ASCII is what `tokens` makes of it in a tenth of the time.
+    For ASCII the result is that of `tokens`, in a tenth of the time.
 
     >>> joined_terms("Rain, 12 mm"), joined_terms("雨量")
     ('rain 12 mm', '雨 量 雨量')
@@ -138,23 +138,25 @@ def joined_terms(text: str) -> str:
 def query_terms(query: str, frequency: Callable[[str], int]) -> list[str]:
     """The distinct tokens of a query to search for, the rarest first.
 
-    Function words are left out where anything else remains, and then the commonest tokens as soon as those before
-    them have `MOST_POSTINGS` places together: what stands nearly everywhere changes no order and costs most of the
-    time. At most `MOST_TERMS` are looked for.
+    Function words are left out if other words remain, and so are the most common tokens once the rarer ones have
+    `MOST_POSTINGS` entries together: tokens that occur nearly everywhere do not change the order, but take most of the
+    time. At most `MOST_TERMS` tokens are returned.
 
     Args:
         query: any text.
-        frequency: in how many chunks a token stands, or a number that it does not exceed.
+        frequency: returns the number of chunks with a token, or an upper bound of it.
 
     >>> query_terms("What is the amount of rain?", {"amount": 3, "rain": 2}.__getitem__)
     ['rain', 'amount']
     """
     terms = dict.fromkeys(joined_terms(query).split(" ") if query else ())
     terms.pop("", None)
-    telling = [term for term in terms if not is_stop(term)] or list(terms)
+    content_terms = [term for term in terms if not is_stop(term)] or list(terms)
     chosen: list[str] = []
     postings = 0
-    for count, term in sorted(((frequency(term), term) for term in telling), key=lambda pair: pair[0])[:MOST_TERMS]:
+    for count, term in sorted(((frequency(term), term) for term in content_terms), key=lambda pair: pair[0])[
+        :MOST_TERMS
+    ]:
         postings += count
         if chosen and postings > MOST_POSTINGS:
             break
@@ -163,11 +165,11 @@ def query_terms(query: str, frequency: Callable[[str], int]) -> list[str]:
 
 
 _COMMON: Final = 100
-"""Tokens in more than one of so many chunks have their number of chunks kept."""
+"""The number of chunks is stored for tokens that are in more than one of so many chunks; rarer tokens count alike."""
 
 
 def has_fulltext() -> bool:
-    """Whether this SQLite has FTS5 and can load a database from memory; nearly all can."""
+    """Whether this SQLite has FTS5 and can load a database from memory, as nearly all versions can."""
     if not hasattr(sqlite3.Connection, "deserialize"):
         return False
     connection = sqlite3.connect(":memory:")
@@ -181,7 +183,7 @@ def has_fulltext() -> bool:
 
 
 def fulltext_idf(size: int, count: int) -> float:
-    """The weight of a token as FTS5 has it.
+    """The weight of a token in FTS5.
 
     >>> round(fulltext_idf(10, 1), 4), fulltext_idf(10, 5)
     (1.8458, 1e-06)
@@ -195,11 +197,11 @@ def rare_below(size: int) -> int:
 
 
 def build_fulltext(texts: Iterable[str]) -> bytes:
-    """The database of an index, as the bytes of its file; a text is found again by its position."""
+    """Build the database of an index, as the bytes of its file; texts are identified by their positions."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         connection.execute("CREATE VIRTUAL TABLE found USING fts5(terms, content='', tokenize='ascii')")
-        # Segments of 4 MiB stay in the processor's cache; they are merged once, at the end, and not again and again.
+        # Segments of 4 MiB fit in the processor's cache; they are merged only once, at the end.
         for option, value in (("hashsize", 1 << 22), ("automerge", 0), ("crisismerge", 1_000)):
             connection.execute("INSERT INTO found(found, rank) VALUES (?, ?)", (option, value))
         connection.execute("BEGIN")
@@ -219,7 +221,7 @@ def build_fulltext(texts: Iterable[str]) -> bytes:
 
 
 class FullText:
-    """An index in memory, made of the bytes of `build_fulltext`; may be used from several threads.
+    """An index in memory, from the bytes of `build_fulltext`; it may be used from several threads.
 
     Args:
         body: the database.

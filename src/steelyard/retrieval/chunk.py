@@ -1,7 +1,7 @@
-"""Pieces of a document: whole sentences, up to a budget of tokens, with the places they stand at.
+"""Splits documents into pieces of whole sentences, up to a budget of tokens, with their offsets.
 
-A `Passage` never crosses a heading and is small: single facts are looked up in it. A `Chunk` is what a model is given
-to read: it crosses headings where its budget has room, may overlap its neighbour, and knows its page.
+A `Passage` never crosses a heading and is small, for looking up single facts. A `Chunk` is text for a model to read: it
+crosses headings if its budget has room, may overlap its neighbour, and knows its page.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _FENCE_OR_HEADING: Final = re.compile(r"^ {0,3}(?:(#{1,6})[ \t]+(\S.*)|(`{3,}|~{
 
 CHUNK_TOKENS: Final = 1024
 OVERLAP_TOKENS: Final = 128
-"""An eighth of a chunk, some five sentences: an answer that needs two neighbouring sentences stands whole in one of
-two chunks, and a model that reads several of them reads little twice."""
+"""An eighth of a chunk, about five sentences: an answer that needs two neighbouring sentences is complete in one of two
+chunks, and a model that reads several chunks reads little twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +37,25 @@ class Passage:
 
     @property
     def indexed(self) -> str:
-        """What is searched: the headings belong to it, since a section often names its subject nowhere else."""
+        """The text that is searched; it includes the headings, as a section often does not name its subject itself."""
         return f"{self.heading}\n{self.text}" if self.heading else self.text
 
 
 def split_passages(text: str, *, budget: int = 160, overlap: int = 0) -> tuple[Passage, ...]:
-    r"""Split a Markdown or plain text.
+    r"""Split a Markdown or plain text into passages.
 
-    Sentences are never cut, unless one alone is over the budget; then it is cut between clauses, and a clause over
-    the budget at characters. No passage crosses a heading.
+    A sentence is cut only if it exceeds the budget: between clauses, and a clause that exceeds the budget between
+    characters. No passage crosses a heading.
 
     Args:
         text: the document.
-        budget: estimated tokens of a passage, 1 or more; an ASCII character is a quarter, any other one is one.
-        overlap: estimated tokens of whole sentences at the end of a passage that begin the next one; below `budget`.
+        budget: maximum estimated tokens of a passage, 1 or more; an ASCII character is a quarter, any other one is one.
+        overlap: estimated tokens of whole sentences at the end of a passage that also begin the next; below `budget`.
 
     Raises:
         ValueError: the budget is below 1, or the overlap negative or not below the budget.
 
-    >>> [(one.heading, one.text) for one in split_passages("# 乾\n乾为天。自强不息。\n# 坤\n坤为地。", budget=5)]
+    >>> [(part.heading, part.text) for part in split_passages("# 乾\n乾为天。自强不息。\n# 坤\n坤为地。", budget=5)]
     [('乾', '乾为天。'), ('乾', '自强不息。'), ('坤', '坤为地。')]
     """
     if budget < 1 or not 0 <= overlap < budget:
@@ -87,7 +87,7 @@ def _title(text: str) -> str:
 
 
 def _pieces(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int, int]]:
-    """Sentences without surrounding blanks; one over the budget is split."""
+    """Sentences without surrounding white space; one that exceeds the budget is split."""
     for match in _SENTENCE.finditer(text, start, stop):
         begin, end = trimmed(text, *match.span())
         if begin == end:
@@ -101,21 +101,21 @@ def _pieces(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int
 
 def _gather(text: str, pieces: Iterator[tuple[int, int]], budget: int, overlap: int) -> Iterator[tuple[int, int]]:
     """Runs of pieces within the budget."""
-    held: list[tuple[int, int]] = []
+    run: list[tuple[int, int]] = []
     for piece in pieces:
-        if held and token_weight(text[held[0][0] : piece[1]]) > budget:
-            yield held[0][0], held[-1][1]
-            held = _tail(text, held, overlap)
-            while held and token_weight(text[held[0][0] : piece[1]]) > budget:
-                held = held[1:]
-        held.append(piece)
-    if held:
-        yield held[0][0], held[-1][1]
+        if run and token_weight(text[run[0][0] : piece[1]]) > budget:
+            yield run[0][0], run[-1][1]
+            run = _tail(text, run, overlap)
+            while run and token_weight(text[run[0][0] : piece[1]]) > budget:
+                run = run[1:]
+        run.append(piece)
+    if run:
+        yield run[0][0], run[-1][1]
 
 
-def _tail(text: str, held: Sequence[tuple[int, int]], overlap: int) -> list[tuple[int, int]]:
+def _tail(text: str, run: Sequence[tuple[int, int]], overlap: int) -> list[tuple[int, int]]:
     """The last pieces within the overlap, which the next chunk repeats; never all of them."""
-    return [piece for piece in held[1:] if token_weight(text[piece[0] : held[-1][1]]) <= overlap]
+    return [piece for piece in run[1:] if token_weight(text[piece[0] : run[-1][1]]) <= overlap]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +123,13 @@ class Chunk:
     """A piece of a document that is indexed, retrieved and given to a model.
 
     Args:
-        id: 16 hexadecimal digits that stand for the document's name, the place and the text.
+        id: 16 hexadecimal digits, a digest of the document's name, the position and the text.
         document: the document's name.
-        text: `document[start:end]` of the document's text.
+        text: the document's text from `start` to `end`.
         start: offset of its first character.
-        end: offset behind its last one.
-        page: 1-based page that it begins on; None where the document has none.
-        heading: the headings in force at its start, joined by " > "; one that it begins with is among them.
+        end: offset after its last character.
+        page: 1-based page on which it begins; None if the document has no pages.
+        heading: the headings above its start, joined by " > ", including a heading with which it begins.
     """
 
     id: str
@@ -142,7 +142,7 @@ class Chunk:
 
     @property
     def indexed(self) -> str:
-        """What is searched: the headings belong to it, since a section often names its subject nowhere else."""
+        """The text that is searched; it includes the headings, as a section often does not name its subject itself."""
         return f"{self.heading}\n{self.text}" if self.heading else self.text
 
     @property
@@ -160,24 +160,24 @@ def split_chunks(
     pages: Sequence[int] = (),
     span: tuple[int, int] | None = None,
 ) -> tuple[Chunk, ...]:
-    r"""Split a document into chunks of whole sentences; a sentence over the budget is cut as in `split_passages`.
+    r"""Split a document into chunks of whole sentences; too long a sentence is cut as in `split_passages`.
 
-    A chunk that is more than half full ends before a heading, and then nothing is repeated: what stands before a
-    heading belongs to another section. No chunk ends with a heading if it can begin the next one.
+    A chunk that is more than half full ends before a heading, and then nothing is repeated, because the text before a
+    heading belongs to another section. No chunk ends with a heading if the heading can begin the next one.
 
     Args:
         text: the document's text.
         document: its name.
-        tokens: estimated tokens of a chunk at most, 1 or more; an ASCII character is a quarter, any other one is one.
+        tokens: maximum estimated tokens of a chunk, 1 or more; an ASCII character is a quarter, any other one is one.
         overlap: estimated tokens of whole sentences that a chunk may share with the one before, at most half of
             `tokens`.
-        pages: offsets at which pages begin, ascending; empty where there are none.
-        span: only the sentences that begin in this part of the text, from its start to before its end; None is all.
+        pages: offsets at which pages begin, ascending; empty without pages.
+        span: start and end of a part of the text; only sentences that begin in it are used; None is all.
 
     Raises:
         ValueError: the budget is below 1, or the overlap negative or above half of it.
 
-    >>> [(one.start, one.end, one.text) for one in split_chunks("One two. Three. Four.", tokens=4, overlap=2)]
+    >>> [(part.start, part.end, part.text) for part in split_chunks("One two. Three. Four.", tokens=4, overlap=2)]
     [(0, 15, 'One two. Three.'), (9, 21, 'Three. Four.')]
     """
     if tokens < 1 or not 0 <= 2 * overlap <= tokens:
@@ -202,7 +202,7 @@ def identity_of(document: str, start: int, end: int, text: str) -> str:
 
 
 class Heading(NamedTuple):
-    """Where a heading line begins, and the path of headings that holds from there on."""
+    """The offset of a heading line, and the path of headings from there on."""
 
     start: int
     path: str
@@ -258,35 +258,35 @@ def _within(text: str, start: int, end: int, budget: int) -> Iterator[tuple[int,
 
 def _gathered(pieces: Iterator[_Piece], budget: int, overlap: int) -> Iterator[tuple[int, int]]:
     """Start and end of runs of pieces within the budget."""
-    held: list[_Piece] = []
+    run: list[_Piece] = []
     for piece in pieces:
-        full = bool(held) and piece.after - held[0].before > budget
+        full = bool(run) and piece.after - run[0].before > budget
         # A heading begins a new chunk only if the current one is half full; else short sections become tiny chunks.
-        parts = bool(held) and piece.is_heading and 2 * (held[-1].after - held[0].before) > budget
-        if full or parts:
-            keep, again = _parted(held, piece.after - budget, 0 if parts else overlap)
-            yield held[0].start, held[keep - 1].end
-            held = held[again:]
-        held.append(piece)
-    if held:
-        yield held[0].start, held[-1].end
+        splits_at_heading = bool(run) and piece.is_heading and 2 * (run[-1].after - run[0].before) > budget
+        if full or splits_at_heading:
+            count, next_start = _split_run(run, piece.after - budget, 0 if splits_at_heading else overlap)
+            yield run[0].start, run[count - 1].end
+            run = run[next_start:]
+        run.append(piece)
+    if run:
+        yield run[0].start, run[-1].end
 
 
-def _parted(held: Sequence[_Piece], floor: float, overlap: int) -> tuple[int, int]:
-    """How many of the pieces a chunk keeps, and from which on they begin the next one.
+def _split_run(run: Sequence[_Piece], floor: float, overlap: int) -> tuple[int, int]:
+    """The number of pieces that a chunk keeps, and the index of the piece with which the next one begins.
 
     Args:
-        held: the pieces, not empty.
-        floor: the next chunk has room only for what begins at this weight or behind it.
-        overlap: weight of what may stand in both.
+        run: the pieces, not empty.
+        floor: the next chunk has room only for pieces that begin at this weight or after it.
+        overlap: maximum weight of the pieces that are in both chunks.
     """
-    count = len(held)
-    body = next((at for at in range(count, 0, -1) if not held[at - 1].is_heading), 0)
+    count = len(run)
+    body = next((index for index in range(count, 0, -1) if not run[index - 1].is_heading), 0)
     # Headings at the end go with the text below them.
-    if 0 < body < count and held[body].before >= floor:
+    if 0 < body < count and run[body].before >= floor:
         return body, body
-    floor = max(floor, held[-1].after - overlap)
-    again = count
-    while again > 1 and held[again - 1].before >= floor:
-        again -= 1
-    return count, again
+    floor = max(floor, run[-1].after - overlap)
+    next_start = count
+    while next_start > 1 and run[next_start - 1].before >= floor:
+        next_start -= 1
+    return count, next_start

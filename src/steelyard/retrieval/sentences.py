@@ -1,13 +1,14 @@
-"""Where sentences begin and end, in English and Chinese, without a dictionary or a model.
+"""Splits English and Chinese text into sentences, without a dictionary or a model.
 
-A sentence ends at 。！？ with whatever closes behind it, at . ! ? before a blank, and where a block ends: at a
-blank line, around a heading, a list entry or a row of a table. A full stop does not end a sentence in "Dr. Wu",
-"e.g. this", "Fig. 3", "1. first" and "J. Smith"; in "the U.S." and "etc." only before a word that begins sentences.
-A single line break ends one unless the line looks wrapped: it is long, and the next goes on like a sentence.
+A sentence ends at 。！？ and the closing quotes and brackets after it, at . ! ? before white space, and where a block
+ends: at a blank line, around a heading, a list entry or a table row. A full stop does not end a sentence in "Dr. Wu",
+"e.g. this", "Fig. 3", "1. first" and "J. Smith"; in "the U.S." and "etc." it does only before a word that begins
+sentences. A single line break ends a sentence unless the line looks wrapped: it is long, and the next line continues
+like a sentence.
 
-One pass, in time that grows with the text alone, whatever stands in it.
+It takes one pass, in time linear in the length of any text.
 
-`cut` splits a sentence that is over a budget of tokens between clauses, and a clause that is still over it at
+`cut` splits a sentence that exceeds a budget of tokens between clauses, and a clause that still exceeds it between
 characters.
 """
 
@@ -35,16 +36,16 @@ _ROW: Final = re.compile(r"[^\S\n]*\S[^\n]*?(?:\t| \| )")
 _ENUMERATED: Final = re.compile(r"[ \t]*(?:\d{1,4}|[A-Za-z]|[ivx]{1,5})$")
 _WORD_BEFORE: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]$|[^\W_]+$")
 _LONGEST_WORD: Final = 24
-"""Characters before and after a full stop that are examined, so that long lines do not take quadratic time."""
+"""Number of characters examined before and after a full stop; the limit avoids quadratic time for long lines."""
 _WRAPPED: Final = 40
-"""Columns from which a line may have been wrapped; Chinese characters take two."""
+"""Width in columns from which a line may have been wrapped; Chinese characters take two."""
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    r"""Start and end of each sentence, without the blanks around it.
+    r"""Start and end of each sentence, without the white space around it.
 
-    Every character that is not a blank is in exactly one. A closing quote and a note mark such as [3] belong to the
-    sentence before them.
+    Every character except white space is in exactly one sentence. A closing quote and a note mark such as [3] belong to
+    the sentence before them.
 
     >>> text = "Dr. Wu paid 3.14. “Really?” 他说：“好。”走了\n\n# End"
     >>> [text[start:end] for start, end in sentences(text)]
@@ -72,7 +73,7 @@ def _trimmed(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def _ends_line(text: str, line: int, at: int) -> bool:
-    """Whether the line break at `at` ends a sentence; `line` is where its line begins."""
+    """Whether the line break at `at` ends a sentence; `line` is the offset of its line."""
     after = text[at + 1 : at + 2]
     if text[at] != "\n" or not after or after in _BREAKS:
         return True
@@ -84,22 +85,22 @@ def _ends_line(text: str, line: int, at: int) -> bool:
 
 
 def _columns(head: str, length: int) -> int:
-    """Columns of a line by its first characters."""
-    return length if length >= _WRAPPED else len(head[:length]) + sum(mark > "\u2e7f" for mark in head[:length])
+    """The width of a line in columns, exact below `_WRAPPED`."""
+    return length if length >= _WRAPPED else len(head[:length]) + sum(char > "\u2e7f" for char in head[:length])
 
 
 def _next_word(text: str, at: int) -> str:
-    """The next 24 characters that are not blank, on this line or the next ones; "" at a blank line or the end."""
+    """Up to 24 characters from the next word on, on this line or the next ones; "" at a blank line or the end."""
     return text[at : at + 2 * _LONGEST_WORD].partition("\n\n")[0].lstrip()[:_LONGEST_WORD]
 
 
 def _ends_wide(text: str, end: int) -> bool:
-    """Whether 。 and its like end a sentence: not where a comma goes on behind the closing quote."""
+    """Whether 。 or a similar mark ends a sentence: it does not if a comma follows the closing quote."""
     return text[end : end + 1] not in {"，", "、", "；", "：", ",", ";", ":"}
 
 
 def _ends_narrow(text: str, start: int, at: int, end: int) -> bool:
-    """Whether . ! ? at `at`, closed until `end`, end a sentence that began, or whose line began, at `start`."""
+    """Whether . ! ? at `at`, with closing marks up to `end`, end a sentence; it or its line began at `start`."""
     if end < len(text) and not text[end].isspace() and text[end] < "\u2e80":
         return False
     follows = _next_word(text, end)
@@ -115,7 +116,7 @@ def _ends_narrow(text: str, start: int, at: int, end: int) -> bool:
 
 
 def _may_end(word: str, follows: str) -> bool:
-    """Whether a full stop behind `word` ends a sentence when `follows` comes next."""
+    """Whether a full stop after `word` ends a sentence if the text `follows` comes next."""
     low = word.lower()
     if low in _words("never_last"):
         return False
@@ -130,7 +131,7 @@ def _may_end(word: str, follows: str) -> bool:
 
 @cache
 def _words(kind: str) -> frozenset[str]:
-    """Words of `full_stops.json`: what a full stop behind or before them means."""
+    """The words of one kind in `full_stops.json`, which decide whether a full stop next to them ends a sentence."""
     return frozenset(json.loads(files("steelyard.retrieval").joinpath("full_stops.json").read_text("utf-8"))[kind])
 
 
@@ -138,9 +139,9 @@ _CLAUSE: Final = re.compile(r"[^，、,:：\s]*[，、,:：\s]*")
 
 
 def cut(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int, int]]:
-    """Pieces of `text[start:stop]` within a budget of estimated tokens: of whole clauses, else of characters.
+    """Split `text[start:stop]` into pieces within a budget of estimated tokens: at clauses, else at characters.
 
-    One behind the other they are that text; blanks go with the clause before them.
+    Joined, the pieces are that text; white space belongs to the clause before it.
     """
     begin = end = start
     weight = 0.0
@@ -161,7 +162,7 @@ def cut(text: str, start: int, stop: int, budget: int) -> Iterator[tuple[int, in
 
 
 def _fitting(text: str, start: int, budget: int) -> int:
-    """The end of the longest piece from `start` within the budget, at least one character on."""
+    """The end of the longest piece from `start` within the budget; at least one character long."""
     if text[start : start + 4 * budget].isascii():
         return min(start + 4 * budget, len(text))
     end, weight = start, 0.0
@@ -172,7 +173,7 @@ def _fitting(text: str, start: int, budget: int) -> int:
 
 
 def trimmed(text: str, start: int, stop: int) -> tuple[int, int]:
-    """The same piece without the blanks around it."""
+    """The same piece without the white space around it."""
     while start < stop and text[start].isspace():
         start += 1
     while stop > start and text[stop - 1].isspace():

@@ -1,7 +1,7 @@
-"""The index of a set of chunks, kept in a folder and used again as long as the chunks are the same.
+"""The index of a set of chunks, stored in a folder and reused as long as the chunks are the same.
 
-A file is named by a digest of what it was made of: the chunks' texts in order, the tokenizer and the format. Another
-text, another size of chunks or another version is another file, so that none is ever out of date.
+A file is named by a digest of its input: the chunks' texts in order, the tokenizer and the format. Another text,
+another chunk size or another version gives another file, so that a file is never out of date.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from steelyard.retrieval.index_files import keep, read_kept
 
 _FORMAT: Final = "2"
 _PROBE: Final = "Rain-gauge No. 3's 12.5 mm ＡＢ 雨量计ガ 乾䷀ 한글 naïve_x"
-"""Its tokens stand for the tokenizer: one that reads it in another way makes another index."""
+"""Its tokens are part of the digest, so that a change of the tokenizer gives another index."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that was found, and its score: higher is better, comparable within one query alone."""
+    """A chunk in the result of a search, and its score: higher is better, comparable only within one query."""
 
     chunk: Chunk
     score: float
@@ -47,14 +47,14 @@ class _Engine(Protocol):
 class ChunkIndex:
     """Finds chunks by the words of a query with BM25, see `retrieval.bm25`.
 
-    Where SQLite has no FTS5, our own BM25 finds the same with the same scores, and keeps nothing.
+    If SQLite has no FTS5, our own BM25 returns the same chunks with the same scores, and stores nothing.
 
     Args:
-        chunks: what is searched; their headings are searched with them.
-        folder: where the index is kept; None keeps nothing.
+        chunks: the chunks to search, including their headings.
+        folder: where the index is stored; None does not store it.
 
     Attributes:
-        path: the file that holds the index; None where it could not be kept.
+        path: the file of the index; None if it is not stored.
     """
 
     def __init__(self, chunks: Iterable[Chunk], folder: Path | None = None) -> None:
@@ -80,7 +80,7 @@ class ChunkIndex:
             self.path = path
             try:
                 return FullText(body, len(self.chunks))
-            except sqlite3.Error:  # whole, but of a SQLite that this one cannot read
+            except sqlite3.Error:  # complete, but written by a SQLite version that this one cannot read
                 self.path = None
         body = build_fulltext(chunk.indexed for chunk in self.chunks)
         if path is not None and keep(path, body):
@@ -89,7 +89,7 @@ class ChunkIndex:
 
 
 class _Plain:
-    """Our own BM25 with the weights and the choice of tokens of the full-text index."""
+    """Our own BM25 with the weights and the query terms of the full-text index."""
 
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._index = BM25.of([chunk.indexed for chunk in chunks], idf=fulltext_idf)
@@ -101,7 +101,7 @@ class _Plain:
 
 
 def digest_of_chunks(chunks: Sequence[Chunk]) -> str:
-    """32 hexadecimal digits that stand for the chunks' texts in their order, and for how they are indexed."""
+    """A digest of the chunks' texts in their order and of how they are indexed: 32 hexadecimal digits."""
     digest = blake2b(digest_size=16)
     for part in (_FORMAT, unicodedata.unidata_version, joined_terms(_PROBE), *(chunk.indexed for chunk in chunks)):
         body = part.encode("utf-8", "surrogatepass")

@@ -1,8 +1,8 @@
-"""One tokenizer for search, Chinese and English alike, without a dictionary.
+"""The tokenizer for search, for both Chinese and English, without a dictionary.
 
-Words of alphabets and numbers are lower-cased. Runs of Han, kana and hangul become their single characters and their
-overlapping pairs: pairs find words without knowing them, single characters find what is one character long. Trigrams
-and hexagrams of the Yijing are tokens of their own. Width is folded first (NFKC). Pairs together with characters
+Alphabetic words and numbers are lower-cased. Runs of Han, kana and hangul become their single characters and their
+overlapping pairs: pairs find words without a dictionary, single characters find words of one character. Trigrams and
+hexagrams of the Yijing are separate tokens. Character width is normalised first (NFKC). Pairs together with characters
 retrieve Chinese about as well as segmented words do: J.-Y. Nie, J. Gao, J. Zhang, M. Zhou, "On the use of words and
 n-grams for Chinese information retrieval", IRAL 2000. Stop words are in `stop_words.json`.
 """
@@ -24,7 +24,7 @@ _TOKEN: Final = re.compile(rf"([{_WIDE}]+)|[{_FIGURES}]|(?:(?![{_WIDE}])[^\W_])+
 
 
 def tokens(text: str) -> list[str]:
-    """Tokens in the order they stand, repeated as often as they occur.
+    """Tokens in the order of the text, repeated as often as they occur.
 
     >>> tokens("乾为天 Heaven 2"), tokens("ＡＢ卦䷀")
     (['乾', '为', '天', '乾为', '为天', 'heaven', '2'], ['ab', '卦', '䷀'])
@@ -33,7 +33,7 @@ def tokens(text: str) -> list[str]:
     for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
         run = match[0]
         if match[1]:
-            # Lists grow by whole runs: Chinese makes two tokens of each character.
+            # Added as whole runs, which is faster: Chinese gives two tokens for each character.
             result += run
             result += map(add, run, run[1:])
         else:
@@ -42,7 +42,7 @@ def tokens(text: str) -> list[str]:
 
 
 def is_stop(token: str) -> bool:
-    """Whether a token is a stop word: a function word or a word of questions on any subject.
+    """Whether a token is a stop word: a function word, or a word that occurs in questions on any subject.
 
     >>> [is_stop(token) for token in ("the", "的", "哪个", "乾", "天", "正确")]
     [True, True, True, False, False, True]

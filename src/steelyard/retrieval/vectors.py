@@ -1,10 +1,10 @@
-"""Nearest vectors by cosine, exact, and the file that keeps them.
+"""Exact search for the nearest vectors by cosine, and the file in which they are stored.
 
     cos(a, b) = a . b / (|a| |b|)
 
-One product of a matrix and a vector: 100,000 vectors of 384 numbers take about 20 ms, and an approximate index would
-have to be kept up for less than a call to an embeddings endpoint takes. What is kept is the vectors' own format of
-numpy (.npy, without pickle), mapped into memory when it is first used; rows have length 1 there.
+A search is one product of a matrix and a vector: 100,000 vectors of 384 numbers take about 20 ms, less than a call to
+an embeddings endpoint, so an approximate index would not be worth its upkeep. The file has numpy's own format (.npy,
+without pickle) and is mapped into memory when it is first used; its rows have length 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _FORMAT: Final = "1"
 _BLOCK: Final = 4096
-"""Rows that are turned at a time, so that their doubles are not all in memory at once."""
+"""Number of rows that are converted at a time, so that their doubles are not all in memory at once."""
 
 
 class VectorIndex:
@@ -50,17 +50,17 @@ class VectorIndex:
         return int(self._rows.shape[1])
 
     def search(self, query: ArrayLike, k: int = 2) -> list[tuple[int, float]]:
-        """Positions and cosines of the `k` nearest rows, the nearest first; equal ones by position.
+        """Positions and cosines of the `k` nearest rows, the nearest first; equal ones in order of position.
 
         Args:
-            query: a vector of the same dimension; one of zeros finds nothing.
-            k: how many at most.
+            query: a vector of the same dimension; a vector of zeros finds nothing.
+            k: maximum number of results.
 
         Raises:
             ValueError: another dimension, or a number that is not finite.
 
         >>> index = VectorIndex(unit_rows([[1, 0], [3, 4], [0, 0]]))
-        >>> [(place, round(cosine, 2)) for place, cosine in index.search([2.0, 0.0], 3)]
+        >>> [(position, round(cosine, 2)) for position, cosine in index.search([2.0, 0.0], 3)]
         [(0, 1.0), (1, 0.6)]
         """
         import numpy as np
@@ -71,7 +71,7 @@ class VectorIndex:
         if k < 1 or not direction.any():
             return []
         cosines = self._rows @ direction
-        # A row of zeros has the cosine 0 like one at a right angle, but no direction.
+        # The product of a row of zeros is 0, as at a right angle, but such a row has no direction and is left out.
         cosines = np.where(self._rows.any(axis=1) if (cosines == 0).any() else True, cosines, -np.inf)
         best = _largest(cosines, k)
         return [(int(position), float(cosines[position])) for position in best if cosines[position] > -np.inf]
@@ -104,7 +104,7 @@ def unit_rows(rows: ArrayLike) -> NDArray[np.float32]:
     units = np.zeros(matrix.shape, dtype=np.float32)
     for start in range(0, len(matrix), _BLOCK):
         block = matrix[start : start + _BLOCK].astype(np.float64)
-        # By the largest number first: the squares of very large or small ones would leave the range.
+        # Divided by the largest number first, because the squares of very large or small numbers would overflow.
         largest = np.abs(block).max(axis=1, keepdims=True, initial=0.0)
         np.divide(block, largest, out=block, where=largest > 0)
         length = np.linalg.norm(block, axis=1, keepdims=True)
@@ -118,7 +118,7 @@ def vectors_path(folder: Path, texts: Sequence[str], model: str) -> Path:
     Args:
         folder: of the index.
         texts: in order.
-        model: its name and whatever else changes its vectors (address, parameters).
+        model: its name and everything else that changes its vectors (address, parameters).
     """
     digest = blake2b(digest_size=16)
     for part in (_FORMAT, model, *texts):
@@ -128,7 +128,7 @@ def vectors_path(folder: Path, texts: Sequence[str], model: str) -> Path:
 
 
 def keep_vectors(path: Path, rows: NDArray[np.float32]) -> bool:
-    """Store rows of `unit_rows`; False if that is not possible."""
+    """Store rows of `unit_rows`; returns False if that is not possible."""
     import numpy as np
 
     head = BytesIO()
@@ -138,12 +138,12 @@ def keep_vectors(path: Path, rows: NDArray[np.float32]) -> bool:
 
 
 def kept_vectors(path: Path, count: int) -> NDArray[np.float32] | None:
-    """The rows stored at `path`, mapped into memory; None if missing, or not `count` complete rows."""
+    """The rows stored at `path`, mapped into memory; None if the file is missing or does not have `count` rows."""
     import numpy as np
 
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError, SyntaxError):
         return None
-    sound = isinstance(rows, np.memmap) and rows.dtype == np.dtype("<f4") and rows.ndim == 2 and len(rows) == count
-    return rows if sound else None
+    is_valid = isinstance(rows, np.memmap) and rows.dtype == np.dtype("<f4") and rows.ndim == 2 and len(rows) == count
+    return rows if is_valid else None
