@@ -219,16 +219,16 @@ class _Columns:
         self._headers = opened.layout.headers
         self._keyed = opened.table.keyed
         self._filled = _merged_cells(opened.table)
-        self.places: dict[Column, int] = {place: place for place in range(width)}
+        self.places: dict[Column, int] = {position: position for position in range(width)}
 
     def names(self) -> tuple[str, ...]:
         """A name for each column: its key, its header or its letter."""
         if self._keyed:
             return tuple(map(str, self.places))
         names: list[str] = []
-        for place in range(len(self.places)):
-            name = self._headers.get(place, "")
-            names.append(name if name and name not in names else f"{name} ({column_letter(place)})".strip())
+        for position in range(len(self.places)):
+            name = self._headers.get(position, "")
+            names.append(name if name and name not in names else f"{name} ({column_letter(position)})".strip())
         return tuple(names)
 
     def cells(self, row: Row) -> tuple[Any, ...]:
@@ -237,15 +237,15 @@ class _Columns:
             for key in row.cells:
                 self.places.setdefault(str(key), len(self.places))
         else:
-            for place in range(len(self.places), len(row.cells)):
-                self.places[place] = place
-        return tuple(self._cell(row, place) for place in self.places)
+            for position in range(len(self.places), len(row.cells)):
+                self.places[position] = position
+        return tuple(self._cell(row, position) for position in self.places)
 
-    def _cell(self, row: Row, place: Column) -> Any:
-        value = cell_at(row.cells, place)
+    def _cell(self, row: Row, position: Column) -> Any:
+        value = cell_at(row.cells, position)
         if not self._filled:
             return value
-        return self._filled.get((row.number, place), value) if value in (None, "") else value
+        return self._filled.get((row.number, position), value) if value in (None, "") else value
 
 
 def _rows(opened: OpenTable, columns: _Columns) -> Iterator[DatasetRow]:

@@ -56,14 +56,14 @@ class PackedRows(Sequence[DatasetRow]):
         return len(self.ids)
 
     @overload
-    def __getitem__(self, place: int) -> DatasetRow: ...
+    def __getitem__(self, position: int) -> DatasetRow: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[DatasetRow, ...]: ...
-    def __getitem__(self, place: int | slice) -> DatasetRow | tuple[DatasetRow, ...]:
-        if isinstance(place, slice):
-            return tuple(self[at] for at in range(*place.indices(len(self))))
-        at = range(len(self))[place]
-        return DatasetRow(self.ids[at], self._whole(self._block(at // _BLOCK)[at % _BLOCK]))
+    def __getitem__(self, position: slice) -> tuple[DatasetRow, ...]: ...
+    def __getitem__(self, position: int | slice) -> DatasetRow | tuple[DatasetRow, ...]:
+        if isinstance(position, slice):
+            return tuple(self[index] for index in range(*position.indices(len(self))))
+        index = range(len(self))[position]
+        return DatasetRow(self.ids[index], self._whole(self._block(index // _BLOCK)[index % _BLOCK]))
 
     def __iter__(self) -> Iterator[DatasetRow]:
         ids = iter(self.ids)
@@ -95,11 +95,11 @@ class EditedRows(Sequence[DatasetRow]):
         self, rows: Sequence[DatasetRow], changed: Mapping[int, DatasetRow | None], added: Sequence[DatasetRow]
     ) -> None:
         self._rows = rows
-        self._changed = {place: row for place, row in changed.items() if row is not None}
+        self._changed = {position: row for position, row in changed.items() if row is not None}
         self._added = added
-        gone = sorted(place for place, row in changed.items() if row is None)
+        gone = sorted(position for position, row in changed.items() if row is None)
         # The new position of a remaining row is its old one minus the number of removed rows before it.
-        self._gone = [place - before for before, place in enumerate(gone)]
+        self._gone = [position - before for before, position in enumerate(gone)]
         self._kept = len(rows) - len(gone)
 
     def __len__(self) -> int:
@@ -110,23 +110,23 @@ class EditedRows(Sequence[DatasetRow]):
         """The ids of the rows."""
         places = map(self._place, range(self._kept))
         ids = ids_of(self._rows)
-        return [*(ids[place] for place in places), *(row.id for row in self._added)]
+        return [*(ids[position] for position in places), *(row.id for row in self._added)]
 
     @overload
-    def __getitem__(self, place: int) -> DatasetRow: ...
+    def __getitem__(self, position: int) -> DatasetRow: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[DatasetRow, ...]: ...
-    def __getitem__(self, place: int | slice) -> DatasetRow | tuple[DatasetRow, ...]:
-        if isinstance(place, slice):
-            return tuple(self[at] for at in range(*place.indices(len(self))))
-        at = range(len(self))[place]
-        if at >= self._kept:
-            return self._added[at - self._kept]
-        before = self._place(at)
+    def __getitem__(self, position: slice) -> tuple[DatasetRow, ...]: ...
+    def __getitem__(self, position: int | slice) -> DatasetRow | tuple[DatasetRow, ...]:
+        if isinstance(position, slice):
+            return tuple(self[index] for index in range(*position.indices(len(self))))
+        index = range(len(self))[position]
+        if index >= self._kept:
+            return self._added[index - self._kept]
+        before = self._place(index)
         return self._changed.get(before) or self._rows[before]
 
-    def _place(self, at: int) -> int:
-        return at + bisect_right(self._gone, at)
+    def _place(self, index: int) -> int:
+        return index + bisect_right(self._gone, index)
 
 
 def ids_of(rows: Sequence[DatasetRow]) -> Sequence[str]:

@@ -132,8 +132,8 @@ def refuse_file_names(**words: Any) -> None:
     Raises:
         ConfigError: the message names the key.
     """
-    for key, given in words.items():
-        texts = given.values() if isinstance(given, Mapping) else [given] if isinstance(given, str) else given
+    for key, value in words.items():
+        texts = value.values() if isinstance(value, Mapping) else [value] if isinstance(value, str) else value
         for text in texts if isinstance(texts, Iterable) else ():
             if isinstance(text, str):
                 load_words(text, key, files=False)
