@@ -89,7 +89,7 @@ def test_a_sheet_is_filled_in_and_read_back(steelyard, run, tmp_path):
     ("row", "message"),
     [
         ("{queue},1,perhaps", "row 3: 'perhaps' is not a verdict: type pass or fail"),
-        ("other,1,pass", "row 3: it is of the queue 'other'"),
+        ("other,1,pass", "row 3: the row is of the queue 'other'"),
         ("{queue},one,pass", "row 3: item is 'one'"),
         ("{queue},999,pass", "row 3: queue {queue} has no item 999 any more"),
     ],
