@@ -56,31 +56,23 @@ def agree(
 
     options: dict[str, Any] = {"score": score, "against": against, "half_width": half_width or None}
     with Store(store) as opened:
-        judged_run = named_run(opened, run)
-        agreements = _held_to_people(judged_run, store, **options)
-        other_run = named_run(opened, versus) if versus else None
-        if other_run is not None and other_run.id == judged_run.id:
-            raise ConfigError(f"--versus {versus}: it is run {judged_run.id} itself; name another run")
-        other_agreements = _held_to_people(other_run, store, **options) if other_run is not None else ()
-    states = [unfinished(run) for run in (judged_run, other_run) if run is not None]
+        first = named_run(opened, run)
+        agreements = _held_to_people(first, store, **options)
+        second = named_run(opened, versus) if versus else None
+        if second is not None and second.id == first.id:
+            raise ConfigError(f"--versus {versus}: it is run {first.id} itself; name another run")
+        others = _held_to_people(second, store, **options) if second is not None else ()
+    states = [unfinished(run) for run in (first, second) if run is not None]
     sections = [Section("", notes=tuple(sentences(states, "alarm")))]
-    sections += [part for agreement in agreements for part in held_to_people_parts(agreement, judged_run.id)]
-    plain: dict[str, Json] = {"run": judged_run.id, "scores": [agreement.to_json() for agreement in agreements]}
+    sections += [part for entry in agreements for part in held_to_people_parts(entry, first.id)]
+    plain: dict[str, Json] = {"run": first.id, "scores": [entry.to_json() for entry in agreements]}
     if any(states):
         plain["unfinished"] = " ".join(filter(None, states))
-    if other_run is not None:
-        sections += [
-            part
-            for agreement in other_agreements
-            for part in held_to_people_parts(agreement, other_run.id, f" ({other_run.target})")
-        ]
-        compared, difference = _difference(agreements, other_agreements)
+    if second is not None:
+        sections += [part for entry in others for part in held_to_people_parts(entry, second.id, f" ({second.target})")]
+        compared, difference = _difference(agreements, others)
         sections += compared
-        plain |= {
-            "versus": other_run.id,
-            "versus_scores": [agreement.to_json() for agreement in other_agreements],
-            **difference,
-        }
+        plain |= {"versus": second.id, "versus_scores": [entry.to_json() for entry in others], **difference}
     if as_json:
         print_json(plain)
     else:
