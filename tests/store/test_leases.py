@@ -12,6 +12,7 @@ from steelyard.models.budget import Budget
 from steelyard.store import NewRun, Store
 from steelyard.store.delete import delete_runs
 from steelyard.store.leases import (
+    ClaimKey,
     EndLease,
     Lease,
     RenewLeases,
@@ -235,6 +236,18 @@ def test_a_call_for_all_samples_is_sent_by_one_worker(begun, on_server):
     with Store(on_server) as other:
         journals = store.journal(evaluation, owner="a"), other.journal(evaluation, owner="b")
         assert asyncio.run(ask(*journals)) == (b'"reply"', b'"reply"', None)
+
+
+def test_of_several_calls_that_are_claimed_at_once_each_is_sent_by_one_worker(begun):
+    store, evaluation, _ = begun
+    keys = [bytes([number]) * 10 for number in range(6)]
+
+    def claim(owner, claimed_keys):
+        claims = [ClaimKey(evaluation, key, owner) for key in claimed_keys]
+        return store.writer.change(lambda batch: ClaimKey.apply(batch, claims))
+
+    assert claim("a", keys[1::2]) == [True] * 3
+    assert claim("b", keys[::-1]) == [False, True] * 3
 
 
 def test_the_claim_of_a_worker_that_died_passes_to_another(begun):

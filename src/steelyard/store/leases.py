@@ -434,10 +434,10 @@ class ClaimKey:
     def apply(cls, batch: Batch, operations: Sequence[ClaimKey]) -> Sequence[bool]:
         """One after the other, in order of the keys, so that two workers do not wait for each other."""
         sends_by_key: dict[bytes, bool] = {}
-        for operation in sorted(operations, key=lambda operation: operation.key):
-            row = {"key": operation.key, "evaluation": operation.evaluation, "owner": operation.owner}
-            sends_by_key[operation.key] = batch.connection.execute(_CLAIM, row).scalar() is not None
-        return [sends_by_key[operation.key] for claiming in operations]
+        for claiming in sorted(operations, key=lambda claiming: claiming.key):
+            row = {"key": claiming.key, "evaluation": claiming.evaluation, "owner": claiming.owner}
+            sends_by_key[claiming.key] = batch.connection.execute(_CLAIM, row).scalar() is not None
+        return [sends_by_key[claiming.key] for claiming in operations]
 
 
 @dataclass(frozen=True, slots=True)
