@@ -188,12 +188,13 @@ def test_questions_about_documents_come_back_with_answers_sources_and_passages(t
         {"id": "a", "question": "How high?", "answer": "1.25 m", "document": "x.pdf", "page": 3, "start": 4, "end": 9,
          "source": "It is 1.25 m high.", "chunk": "c1", "group": "numbers"},
         {"id": "b", "question": "Who?", "answer": ["Ann", "Bob"], "source": ["first", "second"], "document": "y.md"},
-        {"id": "c", "question": "Why?", "contexts": ["because", "so"]},
+        {"id": "c", "question": "Why?", "contexts": ["because", "so"], "cluster": "reasons"},
     ]  # fmt: skip
     first = load_rag(SampleFiles(write(tmp_path / "q.jsonl", rows))).samples
     again = load_rag(SampleFiles(promoted_rows("rag", first, tmp_path))).samples
     assert as_asked(again) == as_asked(first)
     assert again[1].metadata["sources"][1]["text"] == "second"
+    assert [sample.cluster for sample in again] == ["", "", "reasons"]
 
 
 def test_questions_with_sql_come_back_with_schema_and_database(tmp_path):

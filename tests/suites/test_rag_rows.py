@@ -37,6 +37,15 @@ def test_a_made_question_set_is_read_with_its_source_and_offsets(tmp_path):
     }
 
 
+def test_a_cluster_is_read_and_holds_the_question_that_others_paraphrase(tmp_path):
+    rows = [
+        {"id": "q1", "question": "How high?", "paraphrase_of": ""},
+        {"id": "q2", "question": "What height?", "paraphrase_of": "q1"},
+        {"id": "q3", "question": "How far?", "paraphrase_of": ""},
+    ]
+    assert [sample.cluster for sample in load(lines(tmp_path, rows)).samples] == ["q1", "q1", ""]
+
+
 def test_a_sheet_with_chinese_headers_is_read(tmp_path):
     file = tmp_path / "题.csv"
     file.write_text(

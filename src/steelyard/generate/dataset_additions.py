@@ -146,7 +146,7 @@ def _rag_row(sample: Sample) -> dict[str, Any]:
     about = sample.metadata
     sources = {"document": about.get("document", ""), "source": list(about.get("sources", ()))}
     mark = {"answerable": "no" if about.get("answerable") is False else ""}
-    return {**_plain_row(sample), **sources, **mark}
+    return {**_plain_row(sample), "cluster": sample.cluster, **sources, **mark}
 
 
 def _sql_row(sample: Sample) -> dict[str, Any]:

@@ -20,6 +20,7 @@ ROLES: Final = (
     Role("question", words="rag_question", by_position=False),
     Role("answer", required=False, words="rag_answer", by_position=False),
     Role("group", required=False, by_position=False),
+    Role("cluster", required=False, by_position=False),
     Role("document", required=False, by_position=False),
     Role("source", required=False, by_position=False),
     Role("page", required=False, by_position=False),
@@ -55,14 +56,25 @@ def load_rag(files: SampleFiles) -> RowDataset:
     should be retrieved, each with what is known of `document`, `start`, `end`, `page`, `id`, `text`. A question that
     the dataset marks as unanswerable has `answerable: False`; others have no such key, so that datasets without the
     mark keep the hashes of their samples. `tools`, `plan`, `goal`, `persona` and `turn_references` are there where a
-    column has them.
+    column has them. `cluster` is the column's; a row whose own cell is blank and whose id others name is in their
+    cluster, as with a column that names the question that a row paraphrases.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
     """
     data = read_rows(files, ROLES, _sample)
-    return replace(data, notes=(*data.notes, *_notes_on(data.samples)))
+    samples = _with_originals(data.samples)
+    return replace(data, samples=samples, notes=(*data.notes, *_notes_on(samples)))
+
+
+def _with_originals(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
+    """The samples, with those that the clusters of others name by their id in these clusters."""
+    named = {sample.cluster for sample in samples if sample.cluster}
+    return tuple(
+        replace(sample, cluster=sample.id) if sample.id in named and not sample.cluster else sample
+        for sample in samples
+    )
 
 
 def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
@@ -92,7 +104,8 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
     name = table.id_of(row, ids, defects)
     if len(defects) > earlier_defects:
         return None
-    return Sample(name, question, reference, contexts=contexts, group=table.text(row, "group"), metadata=metadata)
+    group, cluster = table.text(row, "group"), table.text(row, "cluster")
+    return Sample(name, question, reference, contexts=contexts, group=group, cluster=cluster, metadata=metadata)
 
 
 def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:
