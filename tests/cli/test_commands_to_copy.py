@@ -84,3 +84,57 @@ def test_the_commands_behind_a_run_are_whole_in_the_terminal(steelyard, write, s
     out = steelyard("run", path, "--store", store, "--quiet", code=0).out
     for command in (r"compare \w{6} \w{6}", r"report \w{6} \w{6}"):
         assert re.search(rf"^.*steelyard {command} --store '{re.escape(str(store))}'$", out, re.MULTILINE)
+
+
+@pytest.fixture
+def elsewhere(steelyard, write, says, tmp_path):
+    """A run in another store than the default: its id, and the options that name the store."""
+    store = tmp_path / "kept.db"
+    path = write({"a": says("A")})
+    steelyard("run", path, "--store", store, "--quiet", code=0)
+    [run] = steelyard("runs", "--store", store, "--json", code=0).json()
+    return run["id"], ("--store", store)
+
+
+MAKE = ("--title", "Right?", "--author", "ann")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "suggested"),
+    [
+        (("queue", "list"), "steelyard queue create RUN --title TEXT --author NAME --draw 50"),
+        (("queue", "create", "{run}", *MAKE, "--draw", "5"), r"steelyard queue label \w{6} --author NAME"),
+        (("queue", "create", "{run}", *MAKE, "--draw", "5"), "steelyard view"),
+        (
+            ("data", "edit", "exam.csv", "line:5", "--set", "A=1", "--author", "ann"),
+            "steelyard data diff exam.csv",
+        ),
+        (("data", "retire", "exam.csv", "line:5", "--author", "ann"), "steelyard data diff exam.csv"),
+        (("codes", "draw", "{run}", "--author", "ann"), "steelyard view"),
+        (("codes", "list"), "steelyard codes draw RUN --author NAME"),
+        (("review", "{run}", "--all"), r"steelyard label {run} line:2 B --author NAME"),
+        (("review", "{run}", "--csv", "sheet.csv"), "steelyard label {run} --from sheet.csv"),
+    ],
+)
+def test_a_suggested_command_names_the_store_in_use(steelyard, elsewhere, arguments, suggested):
+    run, store = elsewhere
+    out = steelyard(*[argument.format(run=run) for argument in arguments], *store, code=0).out
+    assert re.search(f"{suggested.replace('{run}', run)} --store {re.escape(str(store[1]))}", out), out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "suggested"),
+    [
+        (("export",), "steelyard runs{where} lists"),
+        (("history", "other.json"), "steelyard runs{where} lists"),
+        (("compare", "{run}"), "(steelyard mark RUN --pin{where})"),
+    ],
+)
+def test_an_error_names_the_store_in_use_in_the_command_that_helps(
+    steelyard, elsewhere, tmp_path, monkeypatch, arguments, suggested
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.json").write_text("{}", encoding="utf-8")
+    run, store = elsewhere
+    err = steelyard(*[argument.format(run=run) for argument in arguments], *store, code=2).err
+    assert suggested.format(where=f" --store {store[1]}") in " ".join(err.split())

@@ -90,7 +90,7 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
 
     columns, _ = run.columns()
     if score and not scores_rating(score, run.score_infos, columns.scores):
-        raise _no_score(run, score, columns.scores)
+        raise _no_score(run, score, columns.scores, store)
     if run.stopping is not None and run.stopping.used < run.stopping.planned:
         raise ConfigError(
             f"a rule ended run {run.id} early: intervals for a fixed number of samples do not hold for it"
@@ -125,14 +125,14 @@ def _nobody_labelled(run: Run, score: str, store: str | None) -> ConfigError:
     )
 
 
-def _no_score(run: Run, score: str, known: Sequence[str]) -> ConfigError:
+def _no_score(run: Run, score: str, known: Sequence[str], store: str | None) -> ConfigError:
     """The error for an unknown score, or for the score of a jury, which is computed from those of its judges."""
     from steelyard.store.judge_panels import jury_scores_of
 
     if score in jury_scores_of(run):
         return ConfigError(
-            f"{score} is the verdict of several judges: steelyard report {run.id} compares it and its judges with "
-            f"people; a gate takes {score}.corrected, and --score takes the score of one judge"
+            f"{score} is the verdict of several judges: steelyard report {run.id}{store_option(store)} compares it and "
+            f"its judges with people; a gate takes {score}.corrected, and --score takes the score of one judge"
         )
     return ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, known)}")
 

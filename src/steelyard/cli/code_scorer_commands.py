@@ -181,7 +181,8 @@ def codes_install(
         scorer = named.code.scorer
         if scorer is None or not scorer.run:
             raise ConfigError(
-                f"the scorer of {named.code.name!r} was not tried yet: steelyard codes try {named.address}"
+                f"the scorer of {named.code.name!r} was not tried yet: "
+                f"steelyard codes try {named.address}{store_option(store)}"
             )
         page = CodingPage.of(opened, named.coding)
         lines = scorer_yaml(scorer.config)

@@ -65,7 +65,9 @@ def codes_draw(
     say(to, f"error analysis {coding.id}: {counted(len(coding.items), 'record')}")
     for name, count in sorted(Counter(item.stratum for item in coding.items).items()):
         say(to, f"  {count:,} of the {name}")
-    say(to, f"Note the first thing that is wrong with each: steelyard view{where}, or in a sheet:")
+    say(to, "Note the first thing that is wrong with each, in the browser:")
+    say(to, f"  steelyard view{where}")
+    say(to, "or in a sheet:")
     say(to, f"  steelyard codes sheet {coding.id} --out notes.csv{where}")
 
 
@@ -107,7 +109,7 @@ def codes_list(
         say(console(), f"{coding.id}  {counts}  {target_names}")
     if not states:
         say(console(), "there is no error analysis: draw one with")
-        say(console(), "  steelyard codes draw RUN --author NAME")
+        say(console(), f"  steelyard codes draw RUN --author NAME{store_option(store)}")
 
 
 def codes_show(

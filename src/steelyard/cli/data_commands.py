@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from steelyard.cli.options import JsonOption, StoreOption
+from steelyard.cli.options import JsonOption, StoreOption, store_option
 from steelyard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def data_edit(
             "changed" if in_file else "added", {**draft_cells, **_typed(file, cells, {**file_cells, **draft_cells})}
         )
         _change(opened, draft, row, edit, author)
-        _say_draft(opened, named, draft)
+        _say_draft(opened, named, draft, store_option(store))
 
 
 def data_add(
@@ -166,7 +167,7 @@ def data_add(
         if not edit.cells:
             raise ConfigError("a row has at least one cell: give --set COLUMN=VALUE, or --from RUN/SAMPLE")
         _change(opened, draft, ident, edit, author, origin)
-        _say_draft(opened, named, draft)
+        _say_draft(opened, named, draft, store_option(store))
 
 
 def data_retire(
@@ -188,7 +189,7 @@ def data_retire(
         if row not in known:
             raise ConfigError(f"{'the draft of ' if undo else ''}{file.path.name} has no row {row!r}")
         _change(opened, draft, row, None if undo else RowEdit("retired"), author)
-        _say_draft(opened, named, draft)
+        _say_draft(opened, named, draft, store_option(store))
 
 
 def data_diff(
@@ -293,14 +294,14 @@ def _change(
     change_row(store, draft, row, edit, author=author, seen=draft.seen.get(row, 0), origin=origin)
 
 
-def _say_draft(store: Store, dataset: NamedDataset, draft: DatasetDraft) -> None:
+def _say_draft(store: Store, dataset: NamedDataset, draft: DatasetDraft, where: str) -> None:
     from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, say
     from steelyard.store.dataset_drafts import read_draft
 
     rows = len(read_draft(store, dataset.id, draft.base).rows)
     say(console(), f"the draft of {dataset.name} changes {counted(rows, 'row')}; nothing is written yet:")
-    say(console(), f"  steelyard data diff {dataset.name}")
+    say(console(), f"  steelyard data diff {shlex.quote(dataset.name)}{where}")
 
 
 def _lines(difference: DatasetDifference) -> Iterator[str]:

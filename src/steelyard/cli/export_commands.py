@@ -17,6 +17,7 @@ from steelyard.cli.options import (
     StoreOption,
     named_run,
     named_runs,
+    store_option,
 )
 from steelyard.cli.output import print_lines, say_unfinished, write_lines, write_text
 from steelyard.errors import ConfigError
@@ -87,7 +88,7 @@ def export(
 
         return save(run or [], store, out)
     if not run:
-        raise ConfigError("name the run to export: steelyard runs lists them")
+        raise ConfigError(f"name the run to export: steelyard runs{store_option(store)} lists them")
     if json_dir is None and (source or overwrite):
         raise ConfigError("--source and --overwrite need --json-dir")
     form = _format(form, out)

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from steelyard.cli.options import HtmlOption, JsonOption, MarkdownOption, RunArgument, StoreOption, named_run
+from steelyard.cli.options import (
+    HtmlOption,
+    JsonOption,
+    MarkdownOption,
+    RunArgument,
+    StoreOption,
+    named_run,
+    store_option,
+)
 from steelyard.cli.output import check_writable, write_text
 from steelyard.errors import ConfigError, did_you_mean
 
@@ -100,7 +108,7 @@ def history(
 
     check_writable(html, markdown)
     with Store(store) as opened:
-        matching = _with_scores(_of_target(_of_suite(opened.runs(), suite), target))
+        matching = _with_scores(_of_target(_of_suite(opened.runs(), suite, store_option(store)), target))
         newest = matching[:last][::-1]
         notes = read_notes(opened, newest)
         summarized = [(run, run.summary()) for run in newest]
@@ -129,7 +137,7 @@ def _user() -> str:
         return str(os.getuid())
 
 
-def _of_suite(runs: Sequence[Run], suite: str) -> list[Run]:
+def _of_suite(runs: Sequence[Run], suite: str, where: str) -> list[Run]:
     """The runs of a suite, named by its title or by its configuration file, newest first.
 
     Raises:
@@ -141,7 +149,9 @@ def _of_suite(runs: Sequence[Run], suite: str) -> list[Run]:
         # A suite's title may have been changed between runs of one file: the newest title decides.
         from_file = [run for run in runs if (run.manifest.get("config") or {}).get("path") == str(path.absolute())]
         if not from_file:
-            raise ConfigError(f"no run in the store was made from {path}; steelyard runs lists the suites' titles")
+            raise ConfigError(
+                f"no run in the store was made from {path}; steelyard runs{where} lists the suites' titles"
+            )
         matching = [run for run in runs if run.suite == from_file[0].suite]
     if not matching:
         titles = dict.fromkeys(run.suite for run in runs)

@@ -18,6 +18,7 @@ from steelyard.cli.options import (
     RunsArgument,
     StoreOption,
     named_runs,
+    store_option,
 )
 from steelyard.errors import ConfigError, DataError
 
@@ -98,7 +99,7 @@ def queue_create(
     if as_json:
         print_json({"queue": queue.id, "items": len(items), **design.to_json()})
         return
-    _print_created(queue, items)
+    _print_created(queue, items, store)
 
 
 def _draw_method(
@@ -119,16 +120,18 @@ def _draw_method(
     return "uncertain" if uncertain else "stratified" if stratified else "random"
 
 
-def _print_created(queue: LabelQueue, items: Sequence[DrawnItem]) -> None:
+def _print_created(queue: LabelQueue, items: Sequence[DrawnItem], store: str | None) -> None:
     from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, say
 
-    form, to = queue.design.form, console()
+    form, to, where = queue.design.form, console(), store_option(store)
     say(to, f"queue {queue.id}: {counted(len(items), 'record')}, {form.name} ({form.kind.replace('_', ' ')})")
     for name, count in Counter(item.stratum for item in items if item.stratum).items():
         say(to, f"  {count:,} of the {name}")
-    say(to, "Label in the browser (steelyard view, then Queues), or here:")
-    say(to, f"  steelyard queue label {queue.id} --author NAME")
+    say(to, "Label in the browser, under Queues:")
+    say(to, f"  steelyard view{where}")
+    say(to, "or here:")
+    say(to, f"  steelyard queue label {queue.id} --author NAME{where}")
 
 
 def _common_form(runs: Sequence[Run], score: str, kind: str) -> LabelForm:
@@ -161,7 +164,7 @@ def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
         say(console(), f"{queue.id}  {progress.done:,} of {progress.items:,} done  {queue.design.title}")
     if not listed:
         say(console(), "there is no queue: create one with")
-        say(console(), "  steelyard queue create RUN --title TEXT --author NAME --draw 50")
+        say(console(), f"  steelyard queue create RUN --title TEXT --author NAME --draw 50{store_option(store)}")
 
 
 def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOption = False) -> None:

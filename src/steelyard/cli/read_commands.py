@@ -22,6 +22,7 @@ from steelyard.cli.options import (
     WithLabelsOption,
     named_run,
     named_runs,
+    store_option,
 )
 from steelyard.cli.output import check_writable, say_unfinished
 from steelyard.cli.record_list import (
@@ -221,15 +222,20 @@ def compare(
     if not 0 < level < 1:
         raise ConfigError(f"--level {level:g}: a confidence level is between 0 and 1 (0.95 for 95 %)")
     check_writable(html, markdown)
+    where = store_option(store)
     comparing = {"level": level, "align_by": align, "groups": tuple(group or ()), "all_pairs": all_pairs}
     with Store(store) as opened:
         runs = named_runs(opened, run)
         if len(runs) == 1:
-            runs = _started_together(opened, runs[0]) if all_pairs else [_pinned_baseline(opened, runs[0]), runs[0]]
-        _check_comparable(runs)
+            runs = (
+                _started_together(opened, runs[0]) if all_pairs else [_pinned_baseline(opened, runs[0], where), runs[0]]
+            )
+        _check_comparable(runs, where)
         outcome = evaluate_runs(runs, store=store, score=score, gated=False, with_labels=with_labels, **comparing)
         if outcome.comparison is None:
-            raise ConfigError("one of these runs has no scores, so there is nothing to compare: see steelyard runs")
+            raise ConfigError(
+                f"one of these runs has no scores, so there is nothing to compare: see steelyard runs{where}"
+            )
         print_outcome(outcome, as_json=as_json, detailed=True, reported=html is not None)
         write_pages(outcome, html=html, markdown=markdown)
 
@@ -257,7 +263,7 @@ def report(
         write_pages(outcome, html=html, markdown=markdown, junit=junit)
 
 
-def _pinned_baseline(store: Store, run: Run) -> Run:
+def _pinned_baseline(store: Store, run: Run, where: str) -> Run:
     """The baseline that was pinned for the suite of a run.
 
     Raises:
@@ -269,7 +275,7 @@ def _pinned_baseline(store: Store, run: Run) -> Run:
     if baseline is None:
         raise ConfigError(
             "compare takes two runs or more, the first is the baseline; or one run whose suite has a pinned baseline: "
-            f"suite {run.suite!r} has none (steelyard mark RUN --pin)"
+            f"suite {run.suite!r} has none (steelyard mark RUN --pin{where})"
         )
     if baseline.id == run.id:
         raise ConfigError(f"{_name(run)} is the pinned baseline of its suite: name another run to compare with it")
@@ -292,7 +298,7 @@ def _started_together(store: Store, run: Run) -> list[Run]:
     return scored
 
 
-def _check_comparable(runs: Sequence[Run]) -> None:
+def _check_comparable(runs: Sequence[Run], where: str) -> None:
     """Reject runs without scores of their own, and judging runs whose pairs have no side in common.
 
     Raises:
@@ -304,7 +310,8 @@ def _check_comparable(runs: Sequence[Run]) -> None:
     if answering:
         raise ConfigError(
             f"{' and '.join(answering)} only gave answers, which another run judged, so there are no scores to "
-            "compare: steelyard runs lists the judging run, and steelyard show RUN shows which answers are preferred"
+            f"compare: steelyard runs{where} lists the judging run, and steelyard show RUN{where} shows which answers "
+            "are preferred"
         )
     judging = [run for run in runs if is_judging(run.manifest)]
     if not judging:
@@ -319,7 +326,7 @@ def _check_comparable(runs: Sequence[Run]) -> None:
     if len(firsts) > 1 and len(seconds) > 1:
         raise ConfigError(
             f"{' and '.join(map(_name, judging))} have no target in common on either side, so their preferences "
-            "cannot be compared: steelyard report shows several pairs and ranks their targets"
+            f"cannot be compared: steelyard report{where} shows several pairs and ranks their targets"
         )
 
 

@@ -157,7 +157,8 @@ def review(
         _refuse_without_model(dry_run=dry_run, budget_calls=budget_calls is not None, fresh=fresh)
         request.check()
         with Store(store) as opened:
-            _show_list(named_run(opened, run), request, kind=kind, score=score, show_key=show_key, seed=seed)
+            stored, where = named_run(opened, run), store_option(store)
+            _show_list(stored, request, where, kind=kind, score=score, show_key=show_key, seed=seed)
         return
     _check_model_options(
         [*request.options, *(["--show-key"] if show_key else [])], several=bool(flags and model_config)
@@ -185,7 +186,9 @@ def _reviewer(
     return reviewer, RunConfig(store=store, fresh=fresh, environment=values)
 
 
-def _show_list(run: Run, request: _ListRequest, *, kind: str, score: str, show_key: bool, seed: int) -> None:
+def _show_list(
+    run: Run, request: _ListRequest, where: str, *, kind: str, score: str, show_key: bool, seed: int
+) -> None:
     """List the records of a run that people should look at, in the order of the samples."""
     from steelyard.analysis.label_forms import label_form
     from steelyard.report.markdown import markdown_page
@@ -207,12 +210,10 @@ def _show_list(run: Run, request: _ListRequest, *, kind: str, score: str, show_k
     if request.as_json:
         print_json([plain_entry(entry, view) for entry in entries])
     elif request.csv is not None:
-        say(
-            console(),
-            f"fill its column `verdict`, then: steelyard label {run.id} --from {shlex.quote(str(request.csv))}",
-        )
+        command = f"steelyard label {run.id} --from {shlex.quote(str(request.csv))}{where}"
+        say(console(), f"fill its column `verdict`, then: {command}")
     elif request.markdown is None:
-        _print_list(run, entries, view, most=request.most)
+        _print_list(run, entries, view, where, most=request.most)
 
 
 def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[ReviewEntry]:
@@ -232,7 +233,7 @@ def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[Revi
             yield entry
 
 
-def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, *, most: int) -> None:
+def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, where: str, *, most: int) -> None:
     from steelyard.report.numbers import counted
     from steelyard.report.review_sheet import entry_lines, reason_counts
     from steelyard.report.terminal import console, say
@@ -253,7 +254,8 @@ def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, *, m
     if len(entries) > most:
         say(to, f"and {len(entries) - most:,} more: --most {len(entries)} lists all, --csv FILE writes them")
     example = {"choice": "B", "pass_fail": "fail", "scale": "4", "preference": "A"}.get(view.form.kind, '"a remark"')
-    say(to, f"more: steelyard label {run.id} {shlex.quote(entries[0].record.sample.id)} {example} --author NAME")
+    sample = shlex.quote(entries[0].record.sample.id)
+    say(to, f"more: steelyard label {run.id} {sample} {example} --author NAME{where}")
 
 
 def _check_model_options(listing: Sequence[str], *, several: bool) -> None:
