@@ -69,6 +69,14 @@ def test_judges_are_held_to_the_labels_of_the_run_they_judge(steelyard, run, fil
     assert (found["run"], found["canary_run"]) == (run.id, None)
 
 
+def test_a_target_still_names_its_own_run_once_judges_judged_it(steelyard, run, file):
+    first = steelyard("judges", run.target, "--judges", file, "--json", code=0).json()
+    again = steelyard("judges", run.target, "--judges", file, "--json", code=0).json()
+    assert (first["run"], again["run"]) == (run.id, run.id)
+    own = steelyard("show", f"{run.suite}: judges/{run.target}", "--json", code=0).json()
+    assert own["run"] == again["judges_run"]
+
+
 def test_the_cost_is_said_before_and_a_dry_run_sends_nothing(steelyard, run, file):
     result = steelyard("judges", run.id, "--judges", file, "--dry-run", code=0)
     assert "360 calls would be sent" in " ".join(result.out.split())

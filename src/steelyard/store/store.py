@@ -18,6 +18,7 @@ from steelyard.models.prices import Spent
 from steelyard.store.backend import Durability
 from steelyard.store.connection import select_in
 from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
+from steelyard.store.labels import JUDGES
 from steelyard.store.open_store import OpenStore
 from steelyard.store.progress import Consumption, consumption
 from steelyard.store.run import Run
@@ -278,6 +279,8 @@ def _candidates(name: str, rows: Sequence[Any]) -> list[Any]:
     # A whole id or target before the beginning of an id: a target may be named like one.
     exact = [row for row in rows if row.id == name]
     of_target = [row for row in rows if row.target == name] or [row for row in rows if _qualified(row) == name]
+    # A run of judges has the name of the target whose answers it judges, and does not make that name unclear.
+    of_target = [row for row in of_target if row.kind != JUDGES] or of_target
     begins = [row for row in rows if row.id.startswith(name)] if name else []
     if exact or of_target:
         return exact or of_target
