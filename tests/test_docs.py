@@ -93,7 +93,8 @@ def test_every_command_option_and_argument_is_documented(name):
     assert len(commands()[name].help) > 20
     for parameter in commands()[name].params:
         assert len(parameter.help) > 10, parameter.name
-        for option in parameter.opts if parameter.param_type_name == "option" else ():
+        spellings = [*parameter.opts, *parameter.secondary_opts] if parameter.param_type_name == "option" else []
+        for option in spellings:
             assert f"`{option}`" in section
 
 

@@ -55,7 +55,8 @@ def _table(params: list[Any]) -> Iterator[str]:
     yield "|---|---|---|"
     for parameter in params:
         is_option = parameter.param_type_name == "option"
-        names = ", ".join(f"`{name}`" for name in parameter.opts) if is_option else f"`{parameter.metavar.strip('[]')}`"
+        spellings = [*parameter.opts, *parameter.secondary_opts] if is_option else [parameter.metavar.strip("[]")]
+        names = ", ".join(f"`{name}`" for name in spellings)
         value = f"`{parameter.metavar}`" if is_option and parameter.metavar else ""
         text = (parameter.help or "").replace("|", "\\|")
         default = (
