@@ -185,13 +185,18 @@ def test_two_workers_draw_different_numbers(one):
     [
         *("SELECT 1", "VALUES (1)", "WITH a AS (SELECT 1) FROM a", "FROM staff", "TABLE staff", "(SELECT 1)"),
         *("SELECT count(*) FROM duckdb_tables()", "SELECT random()", "SELECT 'setseed' AS version, 1 AS query"),
-        *("SELECT nothing", "SELECT * FROM nowhere", "SELEC 1"),
+        *("SELECT nothing", "SELECT * FROM nowhere", "SELEC 1", "DROP TABLE staff", "SET threads = 3"),
+        *("SELECT 1; SELECT 2", "", "EXPLAIN DELETE FROM staff"),
     ],
 )
-def test_a_plain_select_and_what_does_not_bind_leave_the_database_open(one, query):
+def test_a_plain_select_and_what_is_refused_before_it_runs_leave_the_database_open(one, query):
     one.run("", "SELECT 1", file=one.file)
     one.run("", query, file=one.file)
     assert one.worker.keeps == (one.file, "")
+    one.run("", "SELECT write_log('a')", file=one.file)
+    one.run("", query, file=one.file)
+    assert one.worker.keeps == (one.file, "")
+    assert one.run("", "SELECT count(*) FROM staff", file=one.file).table.rows == [(4,)]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +205,8 @@ def test_a_plain_select_and_what_does_not_bind_leave_the_database_open(one, quer
         *("SELECT setseed(0.5)", "SELECT SETSEED (0.5)", 'SELECT "setseed"(0.5)', "SELECT setseed--\n(0.5)"),
         *("SELECT setseed\u00a0(0.5)", "SELECT (0.5).setseed()", "FROM query('SELECT 1')", "SELECT write_log('a')"),
         *("EXPLAIN SELECT 1", "PIVOT staff ON dept USING sum(pay)", "PRAGMA table_info('staff')", "SHOW TABLES"),
-        *("SELECT 1 FROM staff WHERE error('stop')", "DROP TABLE staff", "CALL range(3)", "FROM duckdb_settings()"),
+        *("SELECT 1 FROM staff WHERE error('stop')", "CALL range(3)", "FROM duckdb_settings()"),
+        *("FROM query('SELECT nothing')", "PIVOT staff ON nothing USING sum(pay)"),
     ],
 )
 def test_anything_else_gets_a_new_instance_and_leaves_none(one, query):

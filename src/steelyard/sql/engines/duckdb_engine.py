@@ -113,11 +113,16 @@ class DuckdbEngine:
         """The result on a new instance, which is kept where nothing but building it and reading it was done."""
         with _stops("query", work.file):
             connection = self._instances.fresh(work)
+            if not work.script.strip():
+                # A query that is refused before it runs leaves the instance to the next.
+                self._instances.keep(work)
             with _Clock(connection, deadline) as clock, _zones():
                 query = guard.one_reader(work.query, partial(guard.extract_from, connection, part="query"))
                 with _stops("create", work.file, clock):
                     create = _create_of(connection, work.create)
                 unchanged = create is None and guard.leaves_nothing(query)
+                if not unchanged:
+                    self._instances.release()
                 if work.script.strip():
                     unchanged &= _build(connection, work, clock)
                 if create:

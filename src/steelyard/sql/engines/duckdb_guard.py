@@ -175,7 +175,7 @@ def one_reader(text: str, extract: Extract) -> Statement:
     statement = _single_statement(text, extract, "query")
     denied = _not_reading(statement, extract)
     if denied:
-        raise SqlStop("denied", f"denied: {denied}; one statement that reads is expected")
+        raise SqlStop("denied", f"denied: {denied}; one statement that reads is expected", before_running=True)
     return statement
 
 
@@ -241,9 +241,10 @@ def extract_from(connection: DuckDBPyConnection, text: str, part: Part) -> Seque
 def _single_statement(text: str, extract: Extract, part: Part) -> Statement:
     statements = extract(text)
     if not statements:
-        raise SqlStop("denied", "denied: no statement; one statement is expected", part)
+        raise SqlStop("denied", "denied: no statement; one statement is expected", part, before_running=True)
     if len(statements) > 1:
-        raise SqlStop("denied", f"denied: {len(statements)} statements; one statement is expected", part)
+        denied = f"denied: {len(statements)} statements; one statement is expected"
+        raise SqlStop("denied", denied, part, before_running=True)
     return statements[0]
 
 

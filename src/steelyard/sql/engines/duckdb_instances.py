@@ -64,6 +64,10 @@ class Instances:
         """Keep the instance of this statement for the next one on its database, unless it is dropped."""
         self._kept_for = _key(work)
 
+    def release(self) -> None:
+        """Keep the instance for no further statement; this one goes on using it."""
+        self._kept_for = None
+
     def drop(self) -> None:
         """Close the instance of the last statement, with all connections to it."""
         last, self._last, self._kept_for = self._last, None, None
