@@ -61,7 +61,7 @@ def _inconclusive(
         return f"{reason}. No sample has a verdict on both sides."
     value = f"{_number(difference.difference, difference, sign=True)}{_unit(difference)}"
     interval = f"{level_text(level)} CI {_interval(difference)}; " if difference.interval else ""
-    facts = f"{interval}{_test(difference)}; {count_text(difference.n)}"
+    facts = f"{interval}{_test(difference)}; {count_text(difference.n, 'pair')}"
     return f"{reason}. As scored, it is {value} ({facts})."
 
 
@@ -95,7 +95,8 @@ def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str]
     if interval:
         low, high = (_number(limit, difference) for limit in interval)
         facts.append(f"{level_text(level)} CI {low} to {high}")
-    return f"{claim} ({'; '.join([*facts, _test(difference), *_missing_facts(difference), count_text(difference.n)])})."
+    facts += [_test(difference), *_missing_facts(difference), count_text(difference.n, "pair")]
+    return f"{claim} ({'; '.join(facts)})."
 
 
 def _missing_facts(difference: PairedDifference) -> list[str]:
@@ -113,7 +114,9 @@ def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, st
     baseline, other = names
     verb = "solves" if score in _RATES_SOLVED else f"has {score_phrase(score)}"
     values = f"{other} {verb} {_share(difference, 'other')}, {baseline} {_share(difference, 'baseline')}"
-    facts = f"{values} ({'; '.join([_test(difference), *_missing_facts(difference), count_text(difference.n)])})"
+    facts = (
+        f"{values} ({'; '.join([_test(difference), *_missing_facts(difference), count_text(difference.n, 'pair')])})"
+    )
     if difference.interval is None:
         return f"These data show no evidence of a difference: {facts}, and say nothing about how large one may be."
     shown = _finds(difference, _unit(difference))

@@ -78,7 +78,9 @@ def all_pairs_note(pairs: Sequence[RunPair]) -> str:
     named = ", ".join(_order_of(pair) for pair in differ[:_MOST_NAMED])
     more = f" and {len(differ) - _MOST_NAMED} more" if len(differ) > _MOST_NAMED else ""
     corrected = f" (p after Holm's correction for {len(pairs)} pairs)" if len(pairs) > 1 else ""
-    summary = f"{len(differ)} of {count_text(len(pairs))} differ{corrected}{f': {named}{more}' if differ else ''}."
+    summary = (
+        f"{len(differ)} of {count_text(len(pairs), 'pair')} differ{corrected}{f': {named}{more}' if differ else ''}."
+    )
     unknown = sum(pair.verdict == "inconclusive" for pair in pairs)
     if not unknown:
         return summary

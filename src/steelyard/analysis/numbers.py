@@ -55,10 +55,10 @@ def level_text(level: float) -> str:
     return f"{100 * level:g} %"
 
 
-def count_text(n: int, noun: str = "pair") -> str:
+def count_text(n: int, noun: str) -> str:
     """A number with its noun, in the plural unless it is 1.
 
-    >>> count_text(1), count_text(1200, "verdict"), count_text(2, "reply")
+    >>> count_text(1, "pair"), count_text(1200, "verdict"), count_text(2, "reply")
     ('1 pair', '1,200 verdicts', '2 replies')
     """
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

@@ -183,7 +183,8 @@ def _of_answers(pair: Preferences, same: Sequence[SameAnswers]) -> Iterator[str]
             yield f"{pair.name_of(side)} gave one and the same answer {most:,} of {answers:,} times."
     alike, scored = pair.alike, pair.tally.scored
     if scored and alike >= _ALIKE * scored:
-        yield f"Both answers are identical or nearly so in {alike:,} of {count_text(scored)}: such pairs say little."
+        pairs = count_text(scored, "pair")
+        yield f"Both answers are identical or nearly so in {alike:,} of {pairs}: such pairs say little."
 
 
 def favoured_position(bias: PositionBias | None) -> Literal["first", "second", ""]:
@@ -216,8 +217,9 @@ def position_warnings(pair: Preferences) -> Iterator[str]:
             advice = "Show every pair in both orders."
         yield f"The judge favours the answer shown {position}: {counts} ({p_equals(bias.p)}). {advice}"
     if contradicts_itself(bias):
+        pairs = count_text(bias.n, "pair")
         yield (
-            f"The judge says the same in both orders in {percent(bias.consistency, 1)} of {count_text(bias.n)} only: "
+            f"The judge says the same in both orders in {percent(bias.consistency, 1)} of {pairs} only: "
             f"much of the rest follows the position, not the answer."
         )
 
@@ -233,7 +235,7 @@ def _of_missing(pair: Preferences) -> Iterator[str]:
     if tally.failed > _FAILED * max(1, tally.total):
         counts = ", ".join(absent_text(pair, side) for side in tally.not_judged)
         as_losses = f"; counted as losses of that side, {pair.first} has {percent(pair.losses.value)}"
-        yield f"{count_text(tally.failed)} were not judged, as a side gave no answer ({counts}){as_losses}."
+        yield f"{count_text(tally.failed, 'pair')} were not judged, as a side gave no answer ({counts}){as_losses}."
 
 
 def absent_text(pair: Preferences, side: str) -> str:
@@ -255,7 +257,7 @@ def few_decided_warnings(pair: Preferences) -> Iterator[str]:
         yield f"Only {count_text(tally.decided, 'pair')} {were} decided: evidence needs at least six."
     elif tally.decided < tally.scored / 2:
         counts = ", ".join(_even(pair))
-        decided = f"{tally.decided:,} of {count_text(tally.scored)}"
+        decided = f"{tally.decided:,} of {count_text(tally.scored, 'pair')}"
         yield f"Only {decided} were decided ({counts}): the win rate is over these."
 
 

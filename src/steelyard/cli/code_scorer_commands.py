@@ -263,10 +263,10 @@ def _new_scorer(
 
 
 def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, bool]) -> None:
+    from steelyard.analysis.numbers import count_text
     from steelyard.cli.output import write_text
     from steelyard.report.coding_page import CodingPage, trial_json
     from steelyard.report.markdown import markdown_page
-    from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.named_codings import find_code
@@ -287,8 +287,8 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
         say(console(), f"resume with: the same command{larger or ' again'}")
         return
     _print_sections(page, named)
-    cached = f", {counted(trial.from_journal, 'reply')} cached" if trial.from_journal else ""
-    say(console(), f"run {trial.run}: {counted(trial.records, 'record')}{cached}")
+    cached = f", {count_text(trial.from_journal, 'reply')} cached" if trial.from_journal else ""
+    say(console(), f"run {trial.run}: {count_text(trial.records, 'record')}{cached}")
     say(console(), f"install with: steelyard codes install {named.address} --author NAME{store_option(store)}")
 
 
@@ -301,7 +301,7 @@ def _print_sections(page: CodingPage, named: NamedCode) -> None:
 
 
 def _print_proposals(result: CodeProposals, store: str | None) -> None:
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.terminal import console, say
 
     to = console()
@@ -309,10 +309,10 @@ def _print_proposals(result: CodeProposals, store: str | None) -> None:
         say(to, f"{result.state}{f': {result.reason}' if result.reason not in {'', result.state} else ''}")
         say(to, "resume with: the same command again")
         return
-    proposed, shown = counted(len(result.codes), "code"), counted(result.notes, "note")
+    proposed, shown = count_text(len(result.codes), "code"), count_text(result.notes, "note")
     say(to, f"error analysis {result.analysis}: {proposed} proposed for {shown}")
     for code in result.codes:
-        say(to, f"  {code.id}  {code.name}: {counted(len(code.proposed_items), 'note')}. {code.definition}")
+        say(to, f"  {code.id}  {code.name}: {count_text(len(code.proposed_items), 'note')}. {code.definition}")
     if result.unplaced:
         say(to, f"notes under no proposed code: {result.unplaced:,}")
     if result.codes:

@@ -51,7 +51,7 @@ def codes_draw(
     The same number of records is drawn from each run: equally many failures, passes and unparsed replies. The sizes of
     these groups are kept, so that shares of codes are estimates for all records.
     """
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.codings import draw_coding
@@ -62,7 +62,7 @@ def codes_draw(
         print_json({"analysis": coding.id, "records": len(coding.items), "drawn": dict(coding.drawn)})
         return
     to, where = console(), store_option(store)
-    say(to, f"error analysis {coding.id}: {counted(len(coding.items), 'record')}")
+    say(to, f"error analysis {coding.id}: {count_text(len(coding.items), 'record')}")
     for name, count in sorted(Counter(item.stratum for item in coding.items).items()):
         say(to, f"  {count:,} of the {name}")
     say(to, "Note the first thing that is wrong with each, in the browser:")
@@ -152,9 +152,9 @@ def codes_sheet(
     Note the first thing that is wrong, or ok if nothing is. Notes with the same name in the column code belong to one
     code. Steelyard reads the sheet back with codes note.
     """
+    from steelyard.analysis.numbers import count_text
     from steelyard.cli.output import print_lines, write_text
     from steelyard.report.coding_sheet import coding_sheet
-    from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, say
     from steelyard.store import Store
     from steelyard.store.codings import read_coding
@@ -167,7 +167,7 @@ def codes_sheet(
         print_lines([text])
         return
     write_text(out, text)
-    say(console(), f"wrote {out}: {counted(len(coding.items), 'record')}; fill its columns note and code")
+    say(console(), f"wrote {out}: {count_text(len(coding.items), 'record')}; fill its columns note and code")
 
 
 def codes_note(
@@ -186,8 +186,8 @@ def codes_note(
     """
     from dataclasses import asdict
 
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.coding_sheet import read_coding_sheet
-    from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.coding_notes import store_notes
@@ -201,7 +201,7 @@ def codes_note(
         return
     say(
         console(),
-        f"error analysis {coding.id}: {counted(result.notes, 'note')} of {from_file.name} stored by {author}, "
+        f"error analysis {coding.id}: {count_text(result.notes, 'note')} of {from_file.name} stored by {author}, "
         f"{result.assigned:,} put under a code",
     )
     if result.codes:

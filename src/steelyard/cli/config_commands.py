@@ -245,11 +245,11 @@ def _count(samples: Any) -> int:
 
 
 def _configuration_lines(loaded: Loaded, open_references: Sequence[OpenReference]) -> Iterator[str]:
+    from steelyard.analysis.numbers import count_text
     from steelyard.config.check_dataset import open_reference_lines
-    from steelyard.report.numbers import counted
 
     suite = loaded.suite
-    yield f"{loaded.path} is valid: suite {suite.kind}, {counted(_count(suite.samples), 'sample')}"
+    yield f"{loaded.path} is valid: suite {suite.kind}, {count_text(_count(suite.samples), 'sample')}"
     for name in suite.targets:
         tags = ", ".join(f"{key}={value}" for key, value in suite.tags.get(name, {}).items())
         yield f"  target {name}{f' ({tags})' if tags else ''}"

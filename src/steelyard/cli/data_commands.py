@@ -295,12 +295,12 @@ def _change(
 
 
 def _say_draft(store: Store, dataset: NamedDataset, draft: DatasetDraft, where: str) -> None:
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.terminal import console, say
     from steelyard.store.dataset_drafts import read_draft
 
     rows = len(read_draft(store, dataset.id, draft.base).rows)
-    say(console(), f"the draft of {dataset.name} changes {counted(rows, 'row')}; nothing is written yet:")
+    say(console(), f"the draft of {dataset.name} changes {count_text(rows, 'row')}; nothing is written yet:")
     say(console(), f"  steelyard data diff {shlex.quote(dataset.name)}{where}")
 
 

@@ -31,7 +31,7 @@ def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, a
 
 def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
     """Print on standard error what running a suite will cost; nothing if it calls no model."""
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.terminal import console, say
     from steelyard.suite.dry_run import estimate
 
@@ -41,7 +41,7 @@ def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
         tokens = sum(stage.input_tokens for stage in stages)
         size = f" of about {tokens:,} input tokens" if tokens else ""
         known = f", {cached:,} more are cached" if cached else ""
-        say(console(stderr=True), f"{counted(calls - cached, 'call')}{size} will be sent{known}; Ctrl-C stops")
+        say(console(stderr=True), f"{count_text(calls - cached, 'call')}{size} will be sent{known}; Ctrl-C stops")
 
 
 def _section(estimates: Sequence[Estimate], hints: Iterable[str] = ()) -> Section:

@@ -361,7 +361,7 @@ def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | Non
 
 
 def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
 
     report = questions.report
     written = f"{out.name}: " if out else ""
@@ -378,7 +378,7 @@ def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
     if report.unread_checks:
         yield f"{report.unread_checks} checks could not be parsed; their questions are kept with answerable blank"
     if report.from_journal:
-        yield f"{counted(report.from_journal, 'reply')} cached"
+        yield f"{count_text(report.from_journal, 'reply')} cached"
     yield from (f"note: {note}" for note in suite.notes)
 
 

@@ -138,13 +138,13 @@ def label(
 
 
 def _print_result(run: Run, form: LabelForm, stored: tuple[Sequence[Label], int], authors: Sequence[str]) -> None:
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.terminal import console, say
 
     labels, written = stored
-    same = f"; {counted(len(labels) - written, 'verdict')} stored already" if written < len(labels) else ""
+    same = f"; {count_text(len(labels) - written, 'verdict')} stored already" if written < len(labels) else ""
     who = " and ".join(authors)
-    say(console(), f"run {run.id} ({run.target}): {counted(written, 'verdict')} by {who} stored{same}")
+    say(console(), f"run {run.id} ({run.target}): {count_text(written, 'verdict')} by {who} stored{same}")
     if about := _counted_scores(run, form, labels):
         say(console(), f"about {', '.join(about)}: --with-labels counts {'it' if len(about) == 1 else 'them'}")
     if note := _uncounted_note(form, labels):
@@ -209,7 +209,7 @@ def _typed(request: _Request) -> TypedVerdict:
 
 def _label_one_by_one(store: Store, run: Run, form: LabelForm, request: _Request) -> None:
     """Show records and ask for verdicts; each is on disk before the next record is shown."""
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.review_sheet import ReviewView, author_verdicts
     from steelyard.report.terminal import console, say
     from steelyard.store.review import review_entries
@@ -225,13 +225,13 @@ def _label_one_by_one(store: Store, run: Run, form: LabelForm, request: _Request
         more = "" if request.everything else "; --all shows every record"
         say(to, f"run {run.id} ({run.target}): no record left for {request.author} to label{more}")
         return
-    say(to, f"run {run.id} ({run.target}): {counted(len(entries), 'record')} to label. {_KEYS}.")
+    say(to, f"run {run.id} ({run.target}): {count_text(len(entries), 'record')} to label. {_KEYS}.")
     # Other people's verdicts and the right answer of an exam are hidden, because they would influence the verdict.
     session = _Labelling(store, run, ReviewView(form, {}, seed=request.seed, full=True), request.author)
     try:
         session.go_through(entries)
     finally:
-        say(to, f"{counted(session.written, 'label')} by {request.author} stored")
+        say(to, f"{count_text(session.written, 'label')} by {request.author} stored")
         if not form.counted and session.written:
             say(to, f"no score of this run counts labels named {form.name}")
 

@@ -20,12 +20,12 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.analysis.numbers import score_phrase
+from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.usage import money_text
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read
 from steelyard.escaping import visible
-from steelyard.report.numbers import counted, one_line, value_text
+from steelyard.report.numbers import one_line, value_text
 from steelyard.report.progress import budget_use, duration_text, rate_text, retry_text
 from steelyard.report.terminal import console, fitting_columns, say, table
 from steelyard.runner import Progress
@@ -209,7 +209,7 @@ def _footer(to: Console, control: RunHandle) -> Iterator[Text]:
     tokens = sum(target.input_tokens + target.output_tokens for target in progress)
     cached = sum(target.from_journal for target in progress)
     counts = [f"{tokens:,} tokens"] if tokens else []
-    counts += [f"{counted(cached, 'reply')} from the journal"] if cached else []
+    counts += [f"{count_text(cached, 'reply')} from the journal"] if cached else []
     retries = retry_text(control.retries)
     meter = control.meter
     uses = budget_use(asdict(meter.budget), meter.spent, meter.currency) if meter else ()
@@ -305,7 +305,7 @@ def _words(progress: Progress, currency: str) -> str:
     parts += ["ended early"] if progress.ended_early else []
     if score := _score(progress):
         parts.append(f"{score_phrase(progress.score)} {score} {'' if progress.is_over else 'so far'}".rstrip())
-    parts.append(counted(progress.errors, "error"))
+    parts.append(count_text(progress.errors, "error"))
     tokens = progress.input_tokens + progress.output_tokens
     parts += [f"{tokens:,} tokens"] if tokens else []
     parts += [money_text(progress.cost, currency)] if progress.cost else []

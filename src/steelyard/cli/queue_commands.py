@@ -121,11 +121,11 @@ def _draw_method(
 
 
 def _print_created(queue: LabelQueue, items: Sequence[DrawnItem], store: str | None) -> None:
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.terminal import console, say
 
     form, to, where = queue.design.form, console(), store_option(store)
-    say(to, f"queue {queue.id}: {counted(len(items), 'record')}, {form.name} ({form.kind.replace('_', ' ')})")
+    say(to, f"queue {queue.id}: {count_text(len(items), 'record')}, {form.name} ({form.kind.replace('_', ' ')})")
     for name, count in Counter(item.stratum for item in items if item.stratum).items():
         say(to, f"  {count:,} of the {name}")
     say(to, "Label in the browser, under Queues:")
@@ -172,10 +172,10 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
 
     Agreement is shown from 30 records with labels of two or more people.
     """
+    from steelyard.analysis.numbers import count_text
     from steelyard.analysis.rater_agreement import label_agreement
     from steelyard.analysis.rater_agreement_values import FEWEST
     from steelyard.report.agreement import rater_sections
-    from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, print_json, say
     from steelyard.report.terminal_sections import print_sections
     from steelyard.store import Store
@@ -190,15 +190,14 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
         return
     to = console()
     say(to, f"queue {shown.id}: {shown.design.title}")
-    say(to, f"{progress.done:,} of {counted(progress.items, 'record')} done, {counted(progress.labels, 'label')}")
+    say(to, f"{progress.done:,} of {count_text(progress.items, 'record')} done, {count_text(progress.labels, 'label')}")
     for rater, labels in progress.by_rater.items():
         say(to, f"  {rater}: {labels:,}")
     if progress.unsure:
         say(to, f"{progress.unsure:,} of the labels are: cannot tell")
-    overlap = (
-        f"{counted(progress.overlapping, 'record')} with several verdicts, {progress.conflicting:,} with disagreement"
-    )
-    say(to, overlap + (f"; agreement is shown from {FEWEST} on" if agreement is None else ""))
+    several = f"{count_text(progress.overlapping, 'record')} with several verdicts"
+    hint = f"; agreement is shown from {FEWEST} on" if agreement is None else ""
+    say(to, f"{several}, {progress.conflicting:,} with disagreement{hint}")
     if agreement is not None:
         print_sections(to, rater_sections(agreement))
 
@@ -221,7 +220,7 @@ def queue_disagreements(
     """Create a queue of the records on which raters disagree; one more person decides each."""
     from dataclasses import replace
 
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.queues import create_queue, disagreements, named_queue
@@ -237,7 +236,7 @@ def queue_disagreements(
     if as_json:
         print_json({"queue": created.id, "items": len(items)})
         return
-    say(console(), f"queue {created.id}: {counted(len(items), 'record')} on which raters of {original.id} disagree")
+    say(console(), f"queue {created.id}: {count_text(len(items), 'record')} on which raters of {original.id} disagree")
 
 
 def queue_sheet(
@@ -303,8 +302,8 @@ def queue_label(
 
 
 def _store_sheet(store: Store, queue: LabelQueue, rater: str, path: Path) -> None:
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.blind_record import read_queue_sheet
-    from steelyard.report.numbers import counted
     from steelyard.report.terminal import console, say
     from steelyard.store.queue_values import RaterVerdict
     from steelyard.store.queues import check_verdict, label_item, queue_item
@@ -321,12 +320,12 @@ def _store_sheet(store: Store, queue: LabelQueue, rater: str, path: Path) -> Non
         verdicts.append((item, rater_verdict))
     for item, rater_verdict in verdicts:
         label_item(store, queue, item, rater_verdict)
-    say(console(), f"queue {queue.id}: {counted(len(verdicts), 'row')} of {path.name} stored by {rater}")
+    say(console(), f"queue {queue.id}: {count_text(len(verdicts), 'row')} of {path.name} stored by {rater}")
 
 
 def _one_by_one(store: Store, queue: LabelQueue, rater: str) -> Iterator[str]:
     """Show the remaining records to a rater and store the typed verdicts; yields the lines to print."""
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.store.queue_values import RaterVerdict
     from steelyard.store.queues import label_item, reserve_item, skip_item, undo_label
 
@@ -355,7 +354,7 @@ def _one_by_one(store: Store, queue: LabelQueue, rater: str) -> Iterator[str]:
             count += not comment
     else:
         yield f"no record is left in queue {queue.id} for {rater}"
-    yield f"{counted(count, 'verdict')} by {rater} stored"
+    yield f"{count_text(count, 'verdict')} by {rater} stored"
 
 
 def _typed(hint: str) -> str | None:

@@ -191,8 +191,8 @@ def _show_list(
 ) -> None:
     """List the records of a run that people should look at, in the order of the samples."""
     from steelyard.analysis.label_forms import label_form
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.markdown import markdown_page
-    from steelyard.report.numbers import counted
     from steelyard.report.review_sheet import ReviewView, author_verdicts, plain_entry, review_section, sheet
     from steelyard.report.terminal import console, print_json, say
 
@@ -206,7 +206,7 @@ def _show_list(
         write_text(request.markdown, markdown_page(section.title, [section], most_rows=request.most))
     for path in (request.csv, request.markdown):
         if path is not None:
-            say(console(stderr=True), f"wrote {path}: {counted(len(entries), 'record')}")
+            say(console(stderr=True), f"wrote {path}: {count_text(len(entries), 'record')}")
     if request.as_json:
         print_json([plain_entry(entry, view) for entry in entries])
     elif request.csv is not None:
@@ -234,7 +234,7 @@ def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[Revi
 
 
 def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, where: str, *, most: int) -> None:
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
     from steelyard.report.review_sheet import entry_lines, reason_counts
     from steelyard.report.terminal import console, say
 
@@ -244,7 +244,7 @@ def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, wher
         return
     what = "reply" if view.form.kind == "choice" else "record"
     unseen = sum(not view.of(entry) for entry in entries)
-    say(to, f"run {run.id} ({run.target}): {counted(len(entries), what)} to review, {unseen:,} without a verdict")
+    say(to, f"run {run.id} ({run.target}): {count_text(len(entries), what)} to review, {unseen:,} without a verdict")
     if counts := reason_counts(entries):
         say(to, ", ".join(f"{count:,} {key.replace('_', ' ')}" for key, count in counts.items()))
     to.print()
@@ -320,7 +320,7 @@ def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
 
 
 def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
-    from steelyard.report.numbers import counted
+    from steelyard.analysis.numbers import count_text
 
     if not result.fitting:
         yield f"no sample of run {result.run} matches: {plan.only}"
@@ -328,7 +328,7 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
     matching = (
         f" of {result.fitting} that match (--most {result.fitting} takes all)" if result.asked < result.fitting else ""
     )
-    reasons = f"{counted(result.reasons, 'reason')} for {counted(result.asked, 'sample')}"
+    reasons = f"{count_text(result.reasons, 'reason')} for {count_text(result.asked, 'sample')}"
     yield f"run {result.run}: {reasons}{matching}, by {result.author}"
     if result.state != "finished":
         yield f"{result.state}{f': {result.reason}' if result.reason not in {'', result.state} else ''}"
@@ -340,7 +340,7 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
     if result.unplaced:
         yield f"reasons without a cause: {result.unplaced}"
     if result.from_journal:
-        yield f"{counted(result.from_journal, 'reply')} cached"
+        yield f"{count_text(result.from_journal, 'reply')} cached"
 
 
 def _next_steps(result: Review, store: str | None) -> Iterator[str]:

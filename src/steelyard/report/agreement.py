@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.numbers import score_phrase
+from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.rater_agreement_values import Agreement, RaterPair
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.numbers import MISSING, counted, interval_text, value_text
+from steelyard.report.numbers import MISSING, interval_text, value_text
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -124,7 +124,7 @@ def _limits(coefficient: Coefficient) -> str:
 def _notes(agreement: Agreement) -> Iterator[Sentence]:
     alpha = agreement.alpha
     limits = f" ({_limits(alpha)})" if alpha.interval else ""
-    value = f"{value_text(alpha.value, share=False)}{limits}, {agreement.scale}, {counted(alpha.n, 'record')}"
+    value = f"{value_text(alpha.value, share=False)}{limits}, {agreement.scale}, {count_text(alpha.n, 'record')}"
     yield Sentence(value if alpha.value is not None else alpha.reason, "fact", "Krippendorff's alpha")
     for pair in agreement.pairs:
         reasons = dict.fromkeys(coefficient.reason for coefficient in pair.coefficients if coefficient.reason)
@@ -145,5 +145,5 @@ def _one_sided(agreement: Agreement) -> Iterator[Sentence]:
     if most.one_only:
         names = " and ".join((_shown(agreement, most.first), _shown(agreement, most.second)))
         yield Sentence(
-            f"{counted(most.one_only, 'record')} that only one of {names} rated, left out of their agreement"
+            f"{count_text(most.one_only, 'record')} that only one of {names} rated, left out of their agreement"
         )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.code_shares import CodeShare, TrialResult, code_shares, trial_result
+from steelyard.analysis.numbers import count_text
 from steelyard.report.error_codes import codes_section, run_labels_of, saturation_chart, trial_section
-from steelyard.report.numbers import counted
 from steelyard.report.section import Section, SectionTable, Sentence, TableColumn, non_empty, text_row
 from steelyard.store.codings import read_coding
 
@@ -117,7 +117,7 @@ class CodingPage:
 
     def _progress(self) -> str:
         noted, errors = len(self.state.notes), sum(self.state.counts.values())
-        words = f"{noted:,} of {counted(len(self.coding.items), 'record')} noted, {errors:,} with an error"
+        words = f"{noted:,} of {count_text(len(self.coding.items), 'record')} noted, {errors:,} with an error"
         return f"{words}, {len(self.state.uncoded):,} under no code yet" if self.state.uncoded else words
 
     def _reservations(self) -> list[Sentence]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from steelyard.analysis.numbers import count_text
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.analysis.usage import StageCost
-from steelyard.report.numbers import counted
 from steelyard.report.section import Section, SectionTable, TableCell, TableColumn, text_row
 
 
@@ -61,5 +61,5 @@ def saved_calls(summaries: Sequence[RunSummary]) -> str:
     if not saved:
         return ""
     by_target = ", ".join(f"{count:,} of {target}" for target, count in saved) if len(saved) > 1 else ""
-    total = counted(sum(count for _, count in saved), "call")
+    total = count_text(sum(count for _, count in saved), "call")
     return f"Ending early saved about {total}{f' ({by_target})' if by_target else ''}."

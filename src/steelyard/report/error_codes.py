@@ -7,8 +7,9 @@ from typing import Final
 
 from steelyard.analysis.code_shares import CodeShare, Rate, TrialResult
 from steelyard.analysis.error_codes import CodingState, ErrorCode, saturation
+from steelyard.analysis.numbers import count_text
 from steelyard.report.chart_curve import CurveChart
-from steelyard.report.numbers import MISSING, counted, interval_text, value_text
+from steelyard.report.numbers import MISSING, interval_text, value_text
 from steelyard.report.section import (
     EVERYWHERE,
     PAGES,
@@ -70,7 +71,7 @@ def saturation_chart(state: CodingState) -> tuple[CurveChart | None, str]:
     curve = saturation([note.code for note in notes])
     if curve is None or len(notes) < _FEWEST:
         return None, ""
-    words = f"{counted(curve.seen[-1], 'code')} after {counted(len(notes), 'note')}"
+    words = f"{count_text(curve.seen[-1], 'code')} after {count_text(len(notes), 'note')}"
     sentence = (
         f"{words}; about {100 * curve.next_is_new:.0f} % of further notes would need a new code (Good 1953)."
         " Where the expected line is still rising, reading more records will find more kinds of errors."
@@ -100,7 +101,7 @@ def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str
     notes = [Sentence("Records that the scorer contains as examples are left out.", "note")] if result.examples else []
     if result.unparsed:
         notes.append(
-            Sentence(f"{counted(result.unparsed, 'verdict')} could not be parsed and are in no rate.", "warning")
+            Sentence(f"{count_text(result.unparsed, 'verdict')} could not be parsed and are in no rate.", "warning")
         )
     for words, items in (("missed", result.missed), ("false alarms", result.false_alarms)):
         if items:

@@ -12,9 +12,9 @@ from typing import Final
 
 from steelyard.analysis.exam_values import Exam, LetterBias
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import p_equals, score_title
+from steelyard.analysis.numbers import count_text, p_equals, score_title
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
-from steelyard.report.numbers import MISSING, bounds_text, counted, mean_text, value_text
+from steelyard.report.numbers import MISSING, bounds_text, mean_text, value_text
 from steelyard.report.section import (
     EVERYWHERE,
     HTML,
@@ -175,7 +175,7 @@ def _repeated_majority(_: RunSummary, exam: Exam) -> TableCell:
 
 def _queue(_: RunSummary, exam: Exam) -> TableCell:
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in exam.queue.items())
-    return TableCell(counted(sum(exam.queue.values()), "reply"), kinds) if exam.queue else _NO_FIGURE
+    return TableCell(count_text(sum(exam.queue.values()), "reply"), kinds) if exam.queue else _NO_FIGURE
 
 
 def _voted(mean: Mean, tied: int) -> TableCell:
@@ -290,6 +290,6 @@ def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name
         if score and score.macro and not any(exam.score == name for exam in summary.exams):
             share = score.is_share
             over = f"macro average over {score.macro.n:,} groups {mean_text(score.macro, share=share)}"
-            micro = f"micro average over {counted(score.headline.n, 'record')}"
+            micro = f"micro average over {count_text(score.headline.n, 'record')}"
             texts.append(f"{label}: {over}; {micro} {mean_text(score.headline, share=share)}.")
     return texts

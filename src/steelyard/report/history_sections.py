@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import Final
 
 from steelyard.analysis.history import ChangeVerdict, History, PastRun, TargetDifference
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.numbers import count_text, score_title
 from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.report.chart import TimelineChart, TimelinePoint
-from steelyard.report.numbers import MISSING, counted, interval_text, signed_text, value_text
+from steelyard.report.numbers import MISSING, interval_text, signed_text, value_text
 from steelyard.report.record_lines import note_line
 from steelyard.report.section import (
     HTML,
@@ -218,13 +218,13 @@ def _missing_verdicts(score: ScoreSummary) -> Iterator[str]:
     if not score.missing_verdicts:
         return
     if not score.scored:
-        yield f"none of {counted(score.missing_verdicts, 'reply')} has a verdict: nothing can be concluded"
+        yield f"none of {count_text(score.missing_verdicts, 'reply')} has a verdict: nothing can be concluded"
         return
     bounds = ""
     if score.missing_bounds:
         low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
         bounds = f": with them {low} to {high}"
-    yield f"{counted(score.missing_verdicts, 'reply')} without a verdict{bounds}"
+    yield f"{count_text(score.missing_verdicts, 'reply')} without a verdict{bounds}"
 
 
 def change_method(history: History) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.numbers import score_phrase
+from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.rater_agreement_values import FEWEST
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.numbers import MISSING, counted, interval_text, signed_text, value_text
+from steelyard.report.numbers import MISSING, interval_text, signed_text, value_text
 from steelyard.report.section import (
     PAGES,
     RecordLink,
@@ -104,13 +104,13 @@ def _corrected(agreement: JudgeAgreement, name: str) -> SectionTable | None:
         TableCell("as judged"),
         TableCell(value_text(corrected.raw, share=agreement.share), value=corrected.raw),
         TableCell(interval_text(corrected.raw_interval, share=agreement.share) or MISSING),
-        TableCell(counted(agreement.verdicts, "verdict")),
+        TableCell(count_text(agreement.verdicts, "verdict")),
     )
     people = (
         TableCell("corrected by labels"),
         TableCell(value_text(corrected.value, share=agreement.share), strong=True, value=corrected.value),
         TableCell(interval_text(corrected.interval, share=agreement.share) or MISSING),
-        TableCell(f"{counted(corrected.n, 'label')}; {corrected.method}"),
+        TableCell(f"{count_text(corrected.n, 'label')}; {corrected.method}"),
     )
     return SectionTable(columns, (judge, people), "What people would say on average, and what the judge says")
 
@@ -118,7 +118,7 @@ def _corrected(agreement: JudgeAgreement, name: str) -> SectionTable | None:
 def _notes(agreement: JudgeAgreement) -> Iterator[Sentence]:
     who = ", ".join(agreement.raters) or "nobody"
     by_several = f"; {agreement.several:,} by several people" if agreement.several else ""
-    labelled = f"{agreement.labelled:,} of {counted(agreement.records, 'record')}, by {who}{by_several}"
+    labelled = f"{agreement.labelled:,} of {count_text(agreement.records, 'record')}, by {who}{by_several}"
     yield Sentence(labelled, "fact", "Labelled")
     corrected = agreement.corrected
     if corrected is not None:
@@ -131,7 +131,7 @@ def _notes(agreement: JudgeAgreement) -> Iterator[Sentence]:
             agreement.needed, f"for a half-width of {_reach(agreement.half_width, share=agreement.share)}"
         )
     if agreement.both < FEWEST:
-        rated = counted(agreement.both, "record")
+        rated = count_text(agreement.both, "record")
         yield Sentence(f"{rated} with a verdict and a label; agreement is shown from {FEWEST} on")
     yield from sentences(agreement.warnings, "warning")
 
@@ -198,14 +198,14 @@ def _ceiling(agreement: JudgeAgreement) -> Iterator[Sentence]:
     if agreement.people is None:
         if len(agreement.raters) > 1:
             yield Sentence(
-                f"{counted(agreement.several, 'record')} with labels of several people; how far people agree with "
+                f"{count_text(agreement.several, 'record')} with labels of several people; how far people agree with "
                 f"each other is shown from {FEWEST} on"
             )
         return
     alpha = agreement.people.alpha
     limits = interval_text(alpha.interval, share=False)
     value = f"alpha {value_text(alpha.value, share=False)}" if alpha.value is not None else f"no alpha: {alpha.reason}"
-    text = f"{value}{f' ({limits})' if limits else ''}, {counted(alpha.n, 'record')}"
+    text = f"{value}{f' ({limits})' if limits else ''}, {count_text(alpha.n, 'record')}"
     yield Sentence(text, "fact", "People among themselves")
     for pair in agreement.people.pairs:
         if pair.n:

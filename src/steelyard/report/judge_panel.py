@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.numbers import level_text, score_phrase
+from steelyard.analysis.numbers import count_text, level_text, score_phrase
 from steelyard.analysis.usage import money_text
-from steelyard.report.numbers import MISSING, counted, interval_text, mean_text, signed_text, value_text
+from steelyard.report.numbers import MISSING, interval_text, mean_text, signed_text, value_text
 from steelyard.report.section import (
     PAGES,
     Section,
@@ -180,7 +180,7 @@ def _is_share(scale: tuple[float, float] | None) -> bool:
 def _cost(judge: PanelJudge) -> str:
     if judge.money is not None and judge.money > 0:
         return money_text(judge.money, judge.currency)
-    return f"{counted(judge.tokens, 'token')}" if judge.tokens else counted(judge.calls, "call")
+    return f"{count_text(judge.tokens, 'token')}" if judge.tokens else count_text(judge.calls, "call")
 
 
 def _kappa(judge: PanelJudge) -> Coefficient | None:
@@ -265,5 +265,5 @@ def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
 def reply_form_texts(summary: RunSummary) -> Iterator[str]:
     """How many verdicts came as free text although a JSON schema was requested, and why."""
     for score, forms in summary.reply_forms.items():
-        total = counted(sum(forms.values()), "verdict")
+        total = count_text(sum(forms.values()), "verdict")
         yield from (f"{score}: {n:,} of {total} in {form}" for form, n in forms.items() if form.startswith(_FREE))

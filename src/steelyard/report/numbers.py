@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import score_phrase, score_title
+from steelyard.analysis.numbers import count_text, score_phrase, score_title
 from steelyard.analysis.summary_values import Consistency, RunSummary, ScoreSummary
 from steelyard.report.section import TableCell
 from steelyard.stats.intervals import Interval
@@ -139,7 +139,7 @@ def left_out_text(score: ScoreSummary) -> str:
     """The counts behind a mean, and its bounds: `n 38, 1 unparsed, 1 refused, bounds 3.20 to 3.60`."""
     counts = ((score.not_applicable, "not applicable"), (score.unparsed, "unparsed"), (score.refused, "refused"))
     parts = [f"{n:,} {what}" for n, what in counts if n]
-    parts += [counted(score.errors, "error")] if score.errors else []
+    parts += [count_text(score.errors, "error")] if score.errors else []
     parts += [f"bounds {bounds_text(score)}{' %' if score.is_share else ''}"] if score.missing_bounds else []
     return ", ".join([f"n {score.headline.n:,}", *parts])
 
@@ -155,16 +155,6 @@ def one_line(text: str, most: int) -> str:
     if len(line) <= most:  # a short text, or one that begins with blanks
         line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
-
-
-def counted(n: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "sample"), counted(2, "reply"), counted(1200, "sample")
-    ('1 sample', '2 replies', '1,200 samples')
-    """
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{n:,} {noun if n == 1 else plural}"
 
 
 def run_labels(summaries: Sequence[RunSummary]) -> tuple[str, ...]:
@@ -184,7 +174,7 @@ def headline(summary: RunSummary) -> str:
     limits = interval_text(mean.interval, share=share)
     interval = f" (95 % CI {limits})" if limits else ""
     figure = value_text(mean.value, share=share)
-    over = counted(mean.n, "reply")
+    over = count_text(mean.n, "reply")
     if score.name == "solve_rate":
         return f"{summary.target} solves {figure} of {over}{interval}."
     return f"{summary.target}: {score_phrase(score.name)} {figure} over {over}{interval}{_doubt(score)}."
@@ -196,12 +186,12 @@ def below_figure(summary: RunSummary) -> str:
     if score is None:
         return f"{summary.target}: nothing was scored."
     if score.missing_verdicts and not score.scored:
-        missing = counted(score.missing_verdicts, "reply")
+        missing = count_text(score.missing_verdicts, "reply")
         phrase = score_phrase(score.name)
         return f"None of {missing} of {summary.target} has a verdict, so nothing can be concluded about {phrase}."
     if score.headline.value is None:
         return f"{summary.target}: no record has a {score_phrase(score.name)}."
-    return f"{score_title(score.name)} over {counted(score.headline.n, 'reply')}{_doubt(score)}."
+    return f"{score_title(score.name)} over {count_text(score.headline.n, 'reply')}{_doubt(score)}."
 
 
 def _doubt(score: ScoreSummary) -> str:
@@ -209,7 +199,7 @@ def _doubt(score: ScoreSummary) -> str:
     if not score.missing_bounds or score.over != "scored":
         return ""
     low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
-    return f"; with the {counted(score.missing_verdicts, 'missing verdict')} it lies between {low} and {high}"
+    return f"; with the {count_text(score.missing_verdicts, 'missing verdict')} it lies between {low} and {high}"
 
 
 def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
@@ -222,7 +212,7 @@ def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
     score = summary.score(name)
     if score is None or summary.errors <= score.errors:
         return ""
-    failed = f"{summary.target}: {summary.errors:,} of {counted(summary.done, 'record')} failed at some stage"
+    failed = f"{summary.target}: {summary.errors:,} of {count_text(summary.done, 'record')} failed at some stage"
     return f"{failed}, {score.errors:,} of them without {score_phrase(score.name)}"
 
 
@@ -244,9 +234,9 @@ def damaged_records(summary: RunSummary) -> str:
         return ""
     more = f"; and {n - _MOST_DAMAGED:,} more" if n > _MOST_DAMAGED else ""
     return (
-        f"{summary.target}: {counted(n, 'record')} of {summary.done:,} cannot be read whole, as the store is damaged. "
-        f"Means count {'its' if n == 1 else 'their'} stored values; the damaged parts are left out of all else: "
-        f"{'; '.join(summary.damaged[:_MOST_DAMAGED])}{more}"
+        f"{summary.target}: {count_text(n, 'record')} of {summary.done:,} cannot be read whole, as the store is "
+        f"damaged. Means count {'its' if n == 1 else 'their'} stored values; the damaged parts are left out of all "
+        f"else: {'; '.join(summary.damaged[:_MOST_DAMAGED])}{more}"
     )
 
 
@@ -254,5 +244,5 @@ def unfinished(run: RunSummary | Run) -> str:
     """The state of an unfinished run with its counts; "" where it is finished."""
     if run.state == "finished":
         return ""
-    done = f"{run.done:,} of {counted(run.planned, 'record')}"
-    return f"{run.target}: this run is {run.state} — {done} done, {counted(run.errors, 'error')}."
+    done = f"{run.done:,} of {count_text(run.planned, 'record')}"
+    return f"{run.target}: this run is {run.state} — {done} done, {count_text(run.errors, 'error')}."

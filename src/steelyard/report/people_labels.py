@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.analysis.numbers import score_phrase
+from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.summary_values import LabelEffect, RunSummary
-from steelyard.report.numbers import counted, signed_text, value_text
+from steelyard.report.numbers import signed_text, value_text
 from steelyard.report.section import Section, sentences
 
 
@@ -44,7 +44,9 @@ def _decided(name: str, labelled: LabelEffect) -> str:
         )
     if labelled.conflicting:
         singular = "reply" if labelled.exam else "record"
-        parts.append(f"people disagree on {counted(labelled.conflicting, singular)}, which keep the scores of the run")
+        parts.append(
+            f"people disagree on {count_text(labelled.conflicting, singular)}, which keep the scores of the run"
+        )
     return f"{'; '.join(parts)}."
 
 
@@ -56,8 +58,8 @@ def _skewed(runs: Sequence[tuple[str, LabelEffect]]) -> list[str]:
     if not any(labelled.total or labelled.conflicting for _, labelled in runs):
         return []
     return [
-        f"Nobody has looked at {counted(labelled.unseen, 'reply' if labelled.exam else 'record')} in the review queue "
-        f"of {name}, while verdicts on other {'replies' if labelled.exam else 'records'} are counted."
+        f"Nobody has looked at {count_text(labelled.unseen, 'reply' if labelled.exam else 'record')} in the review "
+        f"queue of {name}, while verdicts on other {'replies' if labelled.exam else 'records'} are counted."
         for name, labelled in runs
         if labelled.unseen
     ]
@@ -65,7 +67,7 @@ def _skewed(runs: Sequence[tuple[str, LabelEffect]]) -> list[str]:
 
 def _uncounted(runs: Sequence[tuple[str, LabelEffect]]) -> list[str]:
     return [
-        f"{name}: {counted(n, 'label')} named {label}: no score of the run counts them."
+        f"{name}: {count_text(n, 'label')} named {label}: no score of the run counts them."
         for name, labelled in runs
         for label, n in labelled.uncounted.items()
     ]

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import p_equals, p_text, score_title
+from steelyard.analysis.numbers import count_text, p_equals, p_text, score_title
 from steelyard.analysis.preferences_values import GroupPreference, PositionBias, Preferences
 from steelyard.analysis.preferences_wording import absent_text, limits, percent, shared_notes
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
 from steelyard.report.judge_panel import reply_form_texts
-from steelyard.report.numbers import MISSING, counted, kind_text
+from steelyard.report.numbers import MISSING, kind_text
 from steelyard.report.section import (
     HTML,
     MARKDOWN,
@@ -160,7 +160,7 @@ def _pair(preferences: Preferences, *, in_full: bool) -> Section:
         preferences: a judging run.
         in_full: whether a terminal shows all of it.
     """
-    judged = f"{counted(preferences.tally.judged, 'pair')} judged{_judged_by(preferences)}"
+    judged = f"{count_text(preferences.tally.judged, 'pair')} judged{_judged_by(preferences)}"
     concluded = Sentence(preferences.sentence, "conclusion", media=TERMINAL)
     media = HTML | TERMINAL if in_full else HTML
     groups = _groups(preferences)
@@ -285,7 +285,7 @@ def _points(interval: Interval) -> str:
 
 def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
     """Position bias as (name, figure): how often the answer shown first won, and consistency over both orders."""
-    won = f"{bias.first_won:,} of {counted(bias.first_won + bias.second_won, 'verdict')}"
+    won = f"{bias.first_won:,} of {count_text(bias.first_won + bias.second_won, 'verdict')}"
     if bias.orders == "one":
         interval = f", 95 % CI {limits(bias.interval)}" if bias.interval else ""
         return (("shown first won", f"{percent(bias.first_rate, 1)} ({won}{interval}, {p_equals(bias.p)})"),)
@@ -294,7 +294,7 @@ def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
     within = f"95 % CI {_points(bias.bias_interval)}; " if bias.bias_interval else ""
     test = f", {p_equals(bias.p)}" if bias.p is not None else ""
     return (
-        ("same in both orders", f"{percent(bias.consistency, 1)} of {counted(bias.n, 'pair')}"),
+        ("same in both orders", f"{percent(bias.consistency, 1)} of {count_text(bias.n, 'pair')}"),
         ("shown first won", f"{percent(bias.first_rate, 1)} ({won})"),
         ("bias to the first", f"{points} ({within}disagreements for the first {first}, for the second {second}{test})"),
     )

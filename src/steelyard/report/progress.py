@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from steelyard.analysis.numbers import count_text
 from steelyard.analysis.usage import money_text
 from steelyard.models.prices import Spent, units
-from steelyard.report.numbers import counted
 
 _FAULTS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -45,7 +45,7 @@ def retry_text(retries: Mapping[str, int]) -> str:
     if not (total := sum(retries.values())):
         return ""
     by_kind = sorted(retries.items(), key=lambda item: -item[1])
-    return f"{counted(total, 'retry')} ({', '.join(f'{fault_text(kind)} {n:,}' for kind, n in by_kind)})"
+    return f"{count_text(total, 'retry')} ({', '.join(f'{fault_text(kind)} {n:,}' for kind, n in by_kind)})"
 
 
 def duration_text(seconds: float) -> str:

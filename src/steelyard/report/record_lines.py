@@ -7,13 +7,14 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
+from steelyard.analysis.numbers import count_text
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_conversation
 from steelyard.prompts.agent_messages import tool_call as plain_call
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.numbers import counted, kind_text
+from steelyard.report.numbers import kind_text
 from steelyard.report.sample_evidence import passage_matches, source_label, sources_in
 from steelyard.report.sql_results import sql_lines
 from steelyard.types import Label, Note, Output, Record, Score
@@ -105,7 +106,7 @@ def _retrieved(output: Output) -> Iterator[str]:
         for source in sources
     )
     known = "; ".join(source for source in origins if source)
-    yield f"  retrieved: {counted(len(output.contexts), 'passage')}{f', {in_short(known, 200)}' if known else ''}"
+    yield f"  retrieved: {count_text(len(output.contexts), 'passage')}{f', {in_short(known, 200)}' if known else ''}"
 
 
 def _passages(record: Record, output: Output) -> Iterator[str]:

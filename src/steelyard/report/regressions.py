@@ -10,11 +10,12 @@ from typing import Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.judging_manifest import is_judging, sides_of
+from steelyard.analysis.numbers import count_text
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_infos import score_infos
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.numbers import counted, one_line
+from steelyard.report.numbers import one_line
 from steelyard.report.sample_choice import PAGE_SIZE
 from steelyard.report.section import MARKDOWN, TERMINAL, Section, Sentence
 from steelyard.types import Record
@@ -137,7 +138,7 @@ def repeats_text(texts: Iterable[str]) -> str:
     counts = Counter(texts)
     shown = [f"{n} × {text}" if n > 1 else text for text, n in islice(counts.items(), _MOST_ANSWERS)]
     others = len(counts) - len(shown)
-    return " · ".join([*shown, f"and {counted(others, 'other')}"] if others else shown)
+    return " · ".join([*shown, f"and {count_text(others, 'other')}"] if others else shown)
 
 
 def _answer(record: Record, name: str) -> str:
@@ -157,8 +158,8 @@ def regressions_comment(runs: Sequence[StoredRun], pair: PairComparison) -> Sect
     """The first changes of a pair for a comment: the question, both answers and the key."""
     changes = changed_samples(runs, pair, most=_MOST)
     unanswered = pair.unanswered
-    regressed = counted(len(pair.regressions), "regression") + _of_which(unanswered.regressed)
-    counts = f"{regressed}, {counted(len(pair.improvements), 'improvement')}{_of_which(unanswered.improved)}"
+    regressed = count_text(len(pair.regressions), "regression") + _of_which(unanswered.regressed)
+    counts = f"{regressed}, {count_text(len(pair.improvements), 'improvement')}{_of_which(unanswered.improved)}"
     more = len(pair.regressions) + len(pair.improvements) - len(changes)
     left_out = [Sentence(f"and {more} more in the HTML report", "item")] if more else []
     return Section(
@@ -189,7 +190,7 @@ def regressions_lines(runs: Sequence[StoredRun], pair: PairComparison) -> Sectio
         most = PAGE_SIZE.most
         shown = "them" if len(pair.regressions) <= most else f"{most:,} of them"
         where = f"--json names all, --html shows {shown}"
-        notes.append(Sentence(f"  and {counted(more, 'more regression')}; {where}", "item"))
+        notes.append(Sentence(f"  and {count_text(more, 'more regression')}; {where}", "item"))
     return Section("", notes=tuple(notes), detail=True, media=TERMINAL)
 
 

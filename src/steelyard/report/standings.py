@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from steelyard.analysis.numbers import count_text
 from steelyard.report.chart import ChartPoint, MatrixChart, RowChart
-from steelyard.report.numbers import MISSING, counted
+from steelyard.report.numbers import MISSING
 from steelyard.report.section import (
     HTML,
     TERMINAL,
@@ -65,7 +66,9 @@ def standings_section(standings: Standings | None) -> Section:
 def _caption(standings: Standings) -> str:
     left_out = [f"{n:,} {_LEFT_OUT.get(why, why)}" for why, n in standings.left_out.items() if n]
     omitted = f"; left out: {', '.join(left_out)}" if left_out else ""
-    return f"{counted(standings.battles, 'verdict')} on {counted(standings.clusters, 'independent sample')}{omitted}"
+    return (
+        f"{count_text(standings.battles, 'verdict')} on {count_text(standings.clusters, 'independent sample')}{omitted}"
+    )
 
 
 def _table(standings: Standings) -> SectionTable:

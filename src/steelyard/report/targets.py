@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.numbers import count_text, score_title
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.judge_panel import reply_form_texts
@@ -17,7 +17,6 @@ from steelyard.report.numbers import (
     bounds_text,
     consistency_text,
     count_cell,
-    counted,
     damaged_records,
     failed_elsewhere,
     headline,
@@ -258,7 +257,7 @@ def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentenc
             yield Sentence(headline(summary), media=TERMINAL)
         elif score.missing_bounds:
             n = score.missing_verdicts
-            missing = f"its {counted(n, 'missing verdict')} {'is' if n == 1 else 'are'} worth"
+            missing = f"its {count_text(n, 'missing verdict')} {'is' if n == 1 else 'are'} worth"
             low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
             text = f"{summary.target}: {score.name} is {low} to {high}, whatever {missing}"
             yield Sentence(text, media=TERMINAL)
