@@ -6,7 +6,7 @@ from itertools import cycle
 
 import pytest
 
-from steelyard import Correctness, Judge, Label, Options, Prompt, Sample, Scripted, Store, evaluate
+from steelyard import Correctness, Judge, Label, Options, Prompt, Sample, Scripted, Store, compare, evaluate
 from steelyard.analysis.baseline import baseline_text
 from steelyard.errors import ConfigError
 from steelyard.report.gate import gate_of
@@ -246,6 +246,29 @@ def test_a_jury_is_held_against_a_baseline_sample_by_sample(where, tmp_path, kep
     assert "40 pairs" in jury.sentence
     assert results["no_regression correct_a 0.1"].value == 0
     assert JuryRun(second).summary().score("correct_jury") in second.summary().jury_scores
+
+
+def test_runs_are_compared_by_the_verdicts_of_their_juries(where):
+    first, second = jury_run(where, (5, 10, 40)), jury_run(where, (5, 5, 5), target="theirs")
+    found = compare(first, second, score="correct_jury")
+    headline = found.pairs[0].headline
+    assert (found.score, headline.n, headline.difference) == ("correct_jury", 40, pytest.approx(-4 / 40))
+    assert (
+        headline.interval == compare(JuryRun(first), JuryRun(second), score="correct_jury").pairs[0].headline.interval
+    )
+    assert found.pairs[0].costs == compare(first, second, score="correct_a").pairs[0].costs
+    beside = {difference.score for difference in found.pairs[0].scores}
+    assert {"correctness_jury", "correct_a", "correct_b", "correct_c"} <= beside
+    with pytest.raises(ConfigError, match="did you mean 'correct_jury'"):
+        compare(first, second, score="correct_juri")
+
+
+def test_labels_do_not_count_in_place_of_a_jurys_verdicts(where):
+    first, second = jury_run(where, (5, 10, 40)), jury_run(where, (5, 5, 5), target="theirs")
+    with Store(where) as store:
+        labelled = [LabelledRun.of(store.run(run.id)) for run in (first, second)]
+        with pytest.raises(ConfigError, match="compare it without labels"):
+            compare(*labelled, score="correct_jury")
 
 
 def test_a_baseline_without_a_jury_leaves_a_margin_on_one_undecided(where):

@@ -42,6 +42,7 @@ from steelyard.analysis.differences import (
     verdict_of,
     with_needed,
 )
+from steelyard.analysis.jury_scores import run_with_jury, with_juries
 from steelyard.analysis.multiplicity import (
     adjust_groups,
     adjust_pairs,
@@ -88,7 +89,8 @@ def compare(
 
     Args:
         runs: at least two; the first is the baseline.
-        score: what is compared in full; None is the baseline's primary score.
+        score: what is compared in full, also the score of a jury (`correct_jury`); None is the baseline's primary
+            score.
         level: confidence level of the intervals in (0, 1); a verdict needs p < 1 - level, corrected after Holm where
             several runs are compared with the first.
         align_by: what makes two samples a pair: `id`, `content`, a key of their metadata, or "" for ids, and content
@@ -214,10 +216,35 @@ def _checked_runs(
         raise ConfigError(f"a confidence level lies between 0 and 1 (0.95 for 95 %), not {level}")
     summaries = tuple(summaries) or _summarized(runs)
     name = score or summaries[0].primary
+    if any(_is_of_jury(name, summary) for summary in summaries):
+        runs, summaries = _with_juries(runs, summaries, name)
     for summary in summaries:
         _check_score(summary, name, baseline=summaries[0])
         _check_groups(summary, name, groups)
     return name, [ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True)]
+
+
+def _is_of_jury(name: str, summary: RunSummary) -> bool:
+    """Whether a score is that of the run's jury, and not yet among its scores."""
+    return any(score.name == name for score in summary.jury_scores) and all(
+        score.name != name for score in summary.scores
+    )
+
+
+def _with_juries(
+    runs: Sequence[ComparableRun], summaries: Sequence[RunSummary], name: str
+) -> tuple[list[ComparableRun], tuple[RunSummary, ...]]:
+    """The runs and their summaries with the scores of their juries among the others.
+
+    Raises:
+        ConfigError: labels of people count in place of scores.
+    """
+    if any(summary.labelled is not None for summary in summaries):
+        raise ConfigError(
+            f"{name} is the verdict of several judges, in whose place labels of people do not count: compare it "
+            "without labels"
+        )
+    return [run_with_jury(run) for run in runs], tuple(with_juries(summary) for summary in summaries)
 
 
 def _summarized(runs: Sequence[ComparableRun]) -> tuple[RunSummary, ...]:
@@ -240,6 +267,7 @@ def _check_score(summary: RunSummary, name: str, *, baseline: RunSummary) -> Non
             "scores can be compared"
         )
     if name not in known:
+        known += [score.name for score in summary.jury_scores if not score.group]
         raise ConfigError(f"run {summary.run} ({summary.target}) has no score {name!r}{did_you_mean(name, known)}")
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judging_manifest import score_of, sides_of
+from steelyard.analysis.jury_scores import run_with_jury
 from steelyard.analysis.preferences_values import (
     SIDES,
     GroupPreference,
@@ -217,7 +218,8 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
     Args:
         run: its records are read once for the scores; the answers of the first 500 to see whether a side always says
             the same.
-        score: the preference's name; "" is `preference`, or the run's headline where there is no such score.
+        score: the preference's name; "" is `preference`, or where there is no such score that of the jury, or else the
+            run's headline.
         summary: of the run, where the caller has it already.
 
     Raises:
@@ -225,6 +227,7 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
     """
     names = sides_of(run.manifest)
     stopping = (summary or run.summary()).stopping
+    run = run_with_jury(run)
     score = score or score_of(run.manifest)
     judged = _read(run.judged_rows(score))
     overall = judged.groups.pop(None)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.judging_manifest import score_of, sides_of
+from steelyard.analysis.jury_scores import run_with_jury
 from steelyard.analysis.notebook import ABSENT, number_text, table_html
 from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.preferences import WITHOUT_VERDICT, unit_of
@@ -184,7 +185,8 @@ def standings(
 
     Args:
         runs: one or more.
-        score: the preference's name; "" is `preference`, or a run's headline where it has no such score.
+        score: the preference's name; "" is `preference`, or where a run has no such score that of its jury, or else
+            its headline.
         level: confidence level in (0, 1) of intervals, ranks and sets.
         resamples: number of resamples for the intervals; None is 1,000, fewer where there are very many targets.
         seed: of the resampling; equal seeds give equal standings.
@@ -196,6 +198,7 @@ def standings(
         raise ConfigError("standings need one judging run or more")
     if twice := [run for run, n in Counter(run.id for run in runs).items() if n > 1]:
         raise ConfigError(f"run {twice[0]} is named twice; its verdicts would count twice")
+    runs = [run_with_jury(run) for run in runs]
     verdicts = _Battles()
     for run in runs:
         verdicts.add(run, score)

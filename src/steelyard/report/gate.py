@@ -115,7 +115,8 @@ def _pair(
 
     sides: Iterable[Any] = runs
     if of_jury:
-        from steelyard.store.jury_run import JuryRun, with_juries
+        from steelyard.analysis.jury_scores import with_juries
+        from steelyard.store.jury_run import JuryRun
 
         # A baseline file contains the scores of its jury.
         sides = (run if isinstance(run, BaselineFile) else JuryRun(run) for run in runs)

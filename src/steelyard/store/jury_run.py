@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.judge_agreement import JudgedScore
 from steelyard.analysis.jury import Verdicts, jury_verdicts, no_jury
-from steelyard.analysis.jury_scores import jury_rows
-from steelyard.analysis.score_columns import JudgedRow, ScoreRow
+from steelyard.analysis.jury_scores import columns_with, jury_rows, with_juries
+from steelyard.analysis.score_columns import JudgedRow, ScoreColumns, ScoreRow
 from steelyard.analysis.score_infos import judged_things, jury_score, plain_infos, score_infos
 from steelyard.store.judge_panels import judge_names
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.stopping import Stopping
     from steelyard.analysis.summary_values import RunSummary
     from steelyard.store.run import Run
+    from steelyard.store.usage import RunUsage
     from steelyard.types import Record
 
 BY_JURY: Final = "jury"
@@ -103,8 +104,16 @@ class JuryRun:
     def score_rows(self) -> Iterator[ScoreRow]:
         """The run's, then those of the jury."""
         yield from self.run.score_rows()
+        yield from self._jury_rows(self.run.columns()[0])
+
+    def columns(self) -> tuple[ScoreColumns, RunUsage]:
+        """The same rows column by column, and the requests of the run."""
+        columns, usage = self.run.columns()
+        return columns_with(columns, self._jury_rows(columns)), usage
+
+    def _jury_rows(self, columns: ScoreColumns) -> Iterator[ScoreRow]:
         for name, jury in self._juries.items():
-            yield from jury_rows(self.run.columns()[0], name, jury.members, jury.verdicts)
+            yield from jury_rows(columns, name, jury.members, jury.verdicts)
 
     def judged_rows(self, score: str) -> Iterator[JudgedRow]:
         """The run's; for a jury's score its verdicts, those on pairs with a label."""
@@ -129,17 +138,6 @@ class JuryRun:
     def reply_keys(self) -> Mapping[str, AbstractSet[str]]:
         """The run's."""
         return self.run.reply_keys()
-
-
-def with_juries(summary: RunSummary) -> RunSummary:
-    """A summary with the means of its juries among its scores."""
-    overall = [score for score in summary.jury_scores if not score.group]
-    groups = {name: means for score in overall if (means := _groups_of(summary, name := score.name))}
-    return replace(summary, scores=(*summary.scores, *overall), groups={**summary.groups, **groups})
-
-
-def _groups_of(summary: RunSummary, name: str) -> tuple[Any, ...]:
-    return tuple(score for score in summary.jury_scores if score.name == name and score.group)
 
 
 def _verdict(rows: Sequence[JudgedRow], verdicts: Verdicts) -> JudgedRow:

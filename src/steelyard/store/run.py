@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.run_protocols import PlacedVerdict
     from steelyard.analysis.score_columns import Answered, JudgedRow, ScoreColumns, ScoreRow
     from steelyard.analysis.usage import StageCost
+    from steelyard.store.jury_run import JuryRun
     from steelyard.store.pages import RecordPage
     from steelyard.store.raters import RaterFindings
     from steelyard.store.search import FoundPlaces
@@ -205,6 +206,13 @@ class Run:
         with self._store.reading() as connection:
             scores, records, _ = self._store.columns.read(connection, self, self._used)
         return scores, RunUsage(self._store.reading, self.num, self.stages, scores.samples, records)
+
+    def with_jury(self) -> Run | JuryRun:
+        """The run with the scores of its jury among the others; without a jury the run itself."""
+        from steelyard.store.jury_run import JuryRun
+
+        added = JuryRun(self)
+        return added if added.has_jury else self
 
     def read_ahead(self) -> None:
         """Read the rows of a large run, as a comparison needs them after its summary; does nothing for a small one."""
