@@ -12,7 +12,9 @@ from steelyard import Label
 from steelyard.analysis.judge_agreement import judge_agreements
 from steelyard.analysis.judge_agreement_values import LabelDraw
 from steelyard.analysis.score_columns import ScoreColumns, ScoreRow
-from steelyard.stats import cohen_kappa, corrected_mean, krippendorff_alpha
+from steelyard.report.judge_agreement import held_to_people_parts
+from steelyard.report.numbers import interval_text
+from steelyard.stats import cohen_kappa, corrected_mean, krippendorff_alpha, wilson
 from steelyard.stats.judged import JudgedLabels
 from steelyard.types import ScoreInfo
 
@@ -69,6 +71,8 @@ def test_people_together_are_compared_with_the_judge():
     (pair,) = found.judged.pairs
     assert pair.coefficients[0].value == cohen_kappa(judged[:80], truth[:80]).value
     assert found.judged.alpha.value == krippendorff_alpha([judged[:80], truth[:80]]).value
+    same = sum(value == verdict for value, verdict in zip(truth[:80], judged[:80], strict=True))
+    assert (found.equal.value, found.equal.interval) == (pair.equal, wilson(same, 80))
     right = [value for value, verdict in zip(truth[:80], judged[:80], strict=True) if verdict == 1 and value == 1]
     assert found.rates.tpr.value == len(right) / sum(truth[:80])
     expected = corrected_mean(JudgedLabels(truth[:80] + [None] * 120, judged))
@@ -237,6 +241,10 @@ def test_a_group_has_figures_from_thirty_records_on():
     found = held(judged, labels(truth[:100]), columns=columns(judged, group="part"))
     assert [(group.group, group.n) for group in found.groups] == [("part 0", 50), ("part 1", 50)]
     assert found.groups[0].equal.interval.low < found.groups[0].equal.value
+    tables = [part.table for part in held_to_people_parts(found, "r1") if part.table]
+    (by_group,) = (table for table in tables if table.columns[0].title == "group")
+    assert by_group.rows[0][-1].more == interval_text(found.groups[0].kappa.interval, share=False)
+    assert tables[1].rows[0][2].text == interval_text(found.equal.interval, share=True), "of equal verdicts"
     few = held(judged, labels(truth[:40]), columns=columns(judged, group="part"))
     assert [group.equal for group in few.groups] == [None, None]
 

@@ -257,6 +257,7 @@ def _with_figures(
     return replace(
         blank,
         judged=agreement_of_ratings(judged.score, raters, judged.clusters) if enough else None,
+        equal=_equal_share(raters, judged.clusters, list(judged_records)) if enough else None,
         people=_people_among_themselves(blank, people, judged.clusters),
         rates=verdict_rates(data) if binary and enough else None,
         table=_table(people.together, verdicts),
@@ -337,7 +338,7 @@ def _equal_share(
     records: Sequence[RecordPlace],
 ) -> Mean:
     """The share of equal ratings with Wilson's interval, by cluster."""
-    from steelyard.stats.intervals import wilson_clustered
+    from steelyard.stats.intervals import wilson, wilson_clustered
 
     first, second = raters.values()
     equal = [float(abs(first[record] - second[record]) < _EQUAL) for record in records]
@@ -345,7 +346,9 @@ def _equal_share(
         name: number for number, name in enumerate(dict.fromkeys(clusters.get(record, record[0]) for record in records))
     }
     units = [names[clusters.get(record, record[0])] for record in records]
-    return Mean(math.fsum(equal) / len(equal), wilson_clustered(equal, clusters=units), len(equal))
+    independent = len(names) == len(equal)
+    interval = wilson(int(sum(equal)), len(equal)) if independent else wilson_clustered(equal, clusters=units)
+    return Mean(math.fsum(equal) / len(equal), interval, len(equal))
 
 
 def _warnings(blank: JudgeAgreement, people: _PeopleLabels, labels: Sequence[Label], draw: LabelDraw) -> Iterable[str]:

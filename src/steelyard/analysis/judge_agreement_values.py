@@ -99,6 +99,7 @@ class JudgeAgreement:
         scale: lowest and highest possible value; None where the score declares none.
         problem: why labels and score cannot be compared; "" where they can. All below is empty then.
         judged: agreement of the judge with the people together; None below 30 records.
+        equal: the share of records on which both say the same, by cluster; likewise.
         people: agreement of people among themselves, which a judge can hardly exceed; None below 30 records.
         rates: TPR, TNR and predictive values of binary verdicts; None below 30 records, or of other verdicts.
         table: label by verdict; empty for more than 11 different values.
@@ -126,6 +127,7 @@ class JudgeAgreement:
     scale: tuple[float, float] | None = None
     problem: str = ""
     judged: Agreement | None = None
+    equal: Mean | None = None
     people: Agreement | None = None
     rates: VerdictRates | None = None
     table: tuple[ConfusionCount, ...] = ()
@@ -148,6 +150,7 @@ class JudgeAgreement:
             "raters": list(self.raters),
             "examples": [list(record) for record in self.examples],
             "judged": self.judged.to_json() if self.judged else None,
+            "equal": self.equal.to_json() if self.equal else None,
             "people": self.people.to_json() if self.people else None,
             "rates": _rates_json(self.rates) if self.rates else None,
             "table": [count.to_json() for count in self.table],

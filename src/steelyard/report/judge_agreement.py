@@ -168,7 +168,10 @@ def _pair_rows(agreement: JudgeAgreement) -> Iterator[tuple[TableCell, ...]]:
     if agreement.judged is None:
         return
     (pair,) = agreement.judged.pairs
-    yield _row("equal", pair.equal, None, pair.n, "share of records on which people and judge say the same", share=True)
+    limits = agreement.equal.interval if agreement.equal else None
+    yield _row(
+        "equal", pair.equal, limits, pair.n, "share of records on which people and judge say the same", share=True
+    )
     for coefficient in (*pair.coefficients, agreement.judged.alpha):
         name = _COEFFICIENTS[coefficient.name]
         if coefficient.name == "cohen_kappa" and agreement.judged.scale == "ordinal":
@@ -245,16 +248,25 @@ def _groups(agreement: JudgeAgreement, name: str) -> SectionTable:
         TableColumn("kappa"),
     )
     rows = tuple(
-        text_row(
-            group.group or "(no group)",
-            f"{group.n:,}",
-            value_text(group.equal.value if group.equal else None, share=True),
-            interval_text(group.equal.interval if group.equal else None, share=True) or MISSING,
-            value_text(group.kappa.value if group.kappa else None, share=False),
+        (
+            *text_row(
+                group.group or "(no group)",
+                f"{group.n:,}",
+                value_text(group.equal.value if group.equal else None, share=True),
+                interval_text(group.equal.interval if group.equal else None, share=True) or MISSING,
+            ),
+            _kappa_cell(group.kappa),
         )
         for group in agreement.groups
     )
     return SectionTable(columns, rows, f"Figures from {FEWEST} records with a verdict and a label on")
+
+
+def _kappa_cell(kappa: Coefficient | None) -> TableCell:
+    """Kappa with its interval; a terminal shows only the figure."""
+    text = value_text(kappa.value if kappa else None, share=False)
+    limits = interval_text(kappa.interval if kappa else None, share=False)
+    return TableCell(text, limits, short=text, value=kappa.value if kappa else None)
 
 
 def _disagreements(agreement: JudgeAgreement, run: str) -> tuple[tuple[TableCell, ...], ...]:
