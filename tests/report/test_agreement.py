@@ -125,5 +125,5 @@ def test_agreement_by_group_has_an_interval_from_30_labels_on(tmp_path):
     with Store(tmp_path / "s.db") as store:
         add_labels(store, run, said)
     cells = rows(held_to_people_section([LabelledRun.of(run).summary()], ["target"]), "agreement by group")
-    assert cells["a"][:3] == ["40", "90.0 %", "76.2 to 96.2"]  # Wilson of 36 of 40, with the t of 40 clusters
+    assert cells["a"][:3] == ["40", "90.0 %", "76.9 to 96.0"]  # Wilson of 36 of 40
     assert cells["b"][:3] == ["5", MISSING, MISSING]
