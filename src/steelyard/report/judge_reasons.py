@@ -81,10 +81,10 @@ def preference_reason(score: Score, sides: Sequence[str]) -> str:
     return f"{_preferred(known[0], sides)} {where}{f': {reason}' if reason else ''}"
 
 
-def preferred_name(verdict: str, sides: Sequence[str]) -> str:
+def named_verdict(verdict: str, sides: Sequence[str]) -> str:
     """A verdict about two answers with the system's name for A or B; other verdicts are unchanged.
 
-    >>> preferred_name("B", ("glm", "qwen")), preferred_name("tie", ("glm", "qwen"))
+    >>> named_verdict("B", ("glm", "qwen")), named_verdict("tie", ("glm", "qwen"))
     ('qwen', 'tie')
     """
     return sides["AB".index(verdict)] if verdict in {"A", "B"} else verdict

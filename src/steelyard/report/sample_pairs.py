@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from steelyard.analysis.preferences_values import SIDES
 from steelyard.escaping import cell_text
-from steelyard.report.judge_reasons import resolved_reason
+from steelyard.report.judge_reasons import named_verdict, resolved_reason
 from steelyard.report.numbers import kind_text
 from steelyard.types import Record, Score
 
@@ -65,16 +65,12 @@ def _order(order: Mapping[str, Any], index: WordIndex, names: Sequence[str]) -> 
     return [shown_first, index(cell_text(order.get("verdict"))), index(unparsed), index(reason)]
 
 
-def preferred_name(score: Score, sides: Sequence[str]) -> str:
+def preference_text(score: Score, sides: Sequence[str]) -> str:
     """The preferred side by its target's name, or why there is none; "" where the outcome is enough."""
     detail = score.detail
     if score.outcome == "not_applicable":
         side = cell_text(detail.get("side"))
-        return f"no answer of {_named(side, sides)}" if side else ""
+        return f"no answer of {named_verdict(side, sides)}" if side else ""
     if score.outcome != "scored":
         return kind_text(cell_text(detail.get("kind"))) if detail.get("kind") else ""
-    return _named(cell_text(detail.get("label")), sides)
-
-
-def _named(side: str, sides: Sequence[str]) -> str:
-    return {"A": sides[0], "B": sides[1], "both": "both"}.get(side, side)
+    return named_verdict(cell_text(detail.get("label")), sides)

@@ -40,7 +40,7 @@ from steelyard.report.sample_evidence import (
     verdict_name,
     without_sources,
 )
-from steelyard.report.sample_pairs import SHOWN_ELSEWHERE, pair_of, preferred_name
+from steelyard.report.sample_pairs import SHOWN_ELSEWHERE, pair_of, preference_text
 from steelyard.types import Record, Reply, Sample, Score
 
 OUTCOME_CODES: Final = {outcome: code for code, outcome in enumerate(get_args(RowOutcome))}
@@ -372,7 +372,7 @@ def _pair_columns(
         for record in records:
             score = next((candidate for candidate in record.scores if candidate.name == name), None)
             pairs.append(pair_of(record, score, words.index, sides))
-            kinds.append(words.index(preferred_name(score, sides) if score else ""))
+            kinds.append(words.index(preference_text(score, sides) if score else ""))
             scores = (
                 replace(candidate, reason=preference_reason(candidate, sides)) if candidate is score else candidate
                 for candidate in record.scores

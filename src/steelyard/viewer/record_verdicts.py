@@ -9,7 +9,7 @@ from typing import Final
 
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.judge_reasons import preference_reason, preferred_name
+from steelyard.report.judge_reasons import named_verdict, preference_reason
 from steelyard.report.numbers import kind_text, one_line, record_value_text
 from steelyard.report.sample_evidence import verdict_name
 from steelyard.store import Run
@@ -67,7 +67,7 @@ class VerdictWords:
         """The name of the verdict where there is one, else the value."""
         if score.value is None or verdict_name(score):
             verdict = verdict_name(score) or kind_text(score.outcome)
-            return preferred_name(verdict, self.sides) if self.sides else verdict
+            return named_verdict(verdict, self.sides) if self.sides else verdict
         if score.passed is not None and score.name in self.verdicts:
             return "✓ right" if score.passed else "✗ wrong"
         return record_value_text(score.value, self.infos.get(score.name))

@@ -21,7 +21,7 @@ from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation,
 from steelyard.prompts.conversation import input_text, is_messages
 from steelyard.prompts.message_parts import without_files
 from steelyard.prompts.trajectory import TURNS
-from steelyard.report.judge_reasons import preference_reason, preferred_name
+from steelyard.report.judge_reasons import named_verdict, preference_reason
 from steelyard.report.numbers import kind_text, record_value_text
 from steelyard.report.progress import fault_text
 from steelyard.report.sample_evidence import (
@@ -352,7 +352,7 @@ def _options(records: Sequence[Record]) -> list[ShownOption]:
 
 def _score(score: Score, info: ScoreInfo | None, sides: Sequence[str]) -> ShownScore:
     detail = score.detail
-    verdict = preferred_name(verdict_name(score), sides) if sides else verdict_name(score)
+    verdict = named_verdict(verdict_name(score), sides) if sides else verdict_name(score)
     reading = [
         f"read {cell_text(detail['letters'])}" if detail.get("letters") else "",
         f"by the rule “{kind_text(cell_text(detail['rule']))}”" if detail.get("rule") else "",
