@@ -7,8 +7,9 @@ its letters keep their size. `templates/chart.svg.j2` writes a drawing as SVG.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Final
 
 from steelyard.escaping import visible
@@ -262,7 +263,9 @@ class Canvas:
         layers = tuple(SvgLayer(kind, tuple(self.layers[order, kind])) for order, kind in sorted(self.layers))
         names = (visible(title, keep=""), visible(description, keep=""))
         drawing = SvgDrawing("", *names, round(height, 1), layers, least=self.least)
-        return drawing if plot is None else replace(drawing, plot=plot)
+        drawing = drawing if plot is None else replace(drawing, plot=plot)
+        content = repr(drawing).encode("utf-8", "backslashreplace")
+        return replace(drawing, ident=blake2b(content, digest_size=5).hexdigest())
 
 
 _Plot = tuple[str, float, str, float]
@@ -311,3 +314,31 @@ def upright_axis(canvas: Canvas, scale: AxisScale, top: float, plot: float = PLO
 def room_of_figures(scale: AxisScale) -> float:
     """Pixels before a plot, for the tick labels of its vertical axis."""
     return max((layout.width_of(tick_text(value)) for value in scale.ticks(5)), default=0) + GAP
+
+
+def line_path(points: Iterable[tuple[float, float]]) -> str:
+    """A line through points of a plot, as a path.
+
+    Args:
+        points: (share of the width, pixels from the top of the plot).
+
+    >>> line_path([(0, 20), (0.5, 12.25)])
+    'M0.0 20.0L500.0 12.2'
+    """
+    return "M" + "L".join(f"{1000 * x:.1f} {y:.1f}" for x, y in points)
+
+
+def apart(heights: Sequence[float], bottom: float) -> list[float]:
+    """Heights of the names at the ends of lines, moved down so that they do not overlap.
+
+    All are moved up where the lowest would be below `bottom`.
+
+    >>> apart([80.0, 70.0, 20.0], 100.0), apart([100.0, 90.0, 20.0], 100.0)
+    ([87.0, 70.0, 20.0], [100.0, 83.0, 13.0])
+    """
+    placed: dict[int, float] = {}
+    lowest = -math.inf
+    for number in sorted(range(len(heights)), key=heights.__getitem__):
+        lowest = placed[number] = max(heights[number], lowest + layout.SIZE + 4)
+    over = max(0.0, lowest - bottom)
+    return [placed[number] - over for number in range(len(heights))]

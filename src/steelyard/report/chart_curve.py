@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import dataclass
 from typing import Final
 
 from steelyard.report import chart_layout as layout
@@ -16,7 +15,9 @@ from steelyard.report.chart_canvas import (
     SvgDrawing,
     SvgPath,
     SvgText,
+    apart,
     level_axis,
+    line_path,
     room_of_figures,
     upright_axis,
 )
@@ -63,15 +64,13 @@ def curve_drawing(chart: CurveChart, *, width: int) -> SvgDrawing:
     level_axis(canvas, across, (), (top, top + _PLOT))
     bottom = top + _PLOT + TICKS + 2
     canvas.add("ink", SvgText("0", top - 8, chart.upright), SvgText("100%", bottom + 14, chart.across, "end"))
-    heights = _apart([down(values[-1]) for _, values in chart.series])
+    heights = apart([down(values[-1]) for _, values in chart.series], top + _PLOT)
     for at, (name, values) in enumerate(chart.series):
-        steps = _thinned(values)
-        path = "M" + "L".join(f"{1000 * across.share(m):.1f} {down(value) - top:.1f}" for m, value in steps)
+        path = line_path((across.share(m), down(value) - top) for m, value in _thinned(values))
         canvas.add(f"s{at}", SvgPath(path))
         canvas.add(f"s{at}", SvgText(canvas.across(1), heights[at] + 4.5, name, "start", 6))
     plot = (canvas.across(0), float(top), canvas.wide(1), float(_PLOT))
-    drawn = canvas.drawing(chart.title, chart.description, bottom + _NAME, plot=plot)
-    return replace(drawn, ident=blake2b(repr(drawn).encode("utf-8", "backslashreplace"), digest_size=5).hexdigest())
+    return canvas.drawing(chart.title, chart.description, bottom + _NAME, plot=plot)
 
 
 def _thinned(values: Sequence[float]) -> list[tuple[int, float]]:
@@ -79,12 +78,3 @@ def _thinned(values: Sequence[float]) -> list[tuple[int, float]]:
     step = max(1, len(values) // _MOST)
     points = [(m, value) for m, value in enumerate(values, 1) if m % step == 0 or m == len(values)]
     return [(0, 0.0), *points]
-
-
-def _apart(heights: Sequence[float]) -> list[float]:
-    """Heights of the lines' names, moved so that they do not overlap."""
-    placed: dict[int, float] = {}
-    last = float("-inf")
-    for index in sorted(range(len(heights)), key=lambda index: heights[index]):
-        last = placed[index] = max(heights[index], last + layout.SIZE + 3)
-    return [placed[index] for index in range(len(heights))]

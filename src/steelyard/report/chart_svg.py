@@ -11,9 +11,8 @@ for the light scheme; a page's style sheet replaces them by the class of their l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from itertools import pairwise
 from typing import Final
 
@@ -42,7 +41,9 @@ from steelyard.report.chart_canvas import (
     SvgMark,
     SvgPath,
     SvgText,
+    apart,
     level_axis,
+    line_path,
     room_of_figures,
     tick_text,
     upright_axis,
@@ -106,15 +107,12 @@ def drawing(chart: Drawable, *, width: int = WIDTH) -> SvgDrawing:
         width: least width in pixels; in more space it stretches without being drawn again.
     """
     if isinstance(chart, RowChart):
-        drawn = _drawn_rows(chart, width)
-    elif isinstance(chart, MatrixChart):
-        drawn = _drawn_matrix(chart, width)
-    elif isinstance(chart, SequenceChart):
-        drawn = _drawn_sequence(chart, width)
-    else:
-        drawn = _drawn_timeline(chart, width)
-    ident = blake2b(repr(drawn).encode("utf-8", "backslashreplace"), digest_size=5).hexdigest()
-    return replace(drawn, ident=ident)
+        return _drawn_rows(chart, width)
+    if isinstance(chart, MatrixChart):
+        return _drawn_matrix(chart, width)
+    if isinstance(chart, SequenceChart):
+        return _drawn_sequence(chart, width)
+    return _drawn_timeline(chart, width)
 
 
 def _series_kind(number: int) -> str:
@@ -223,13 +221,8 @@ def _share_colour(value: float) -> str:
     return "#" + "".join(f"{part:02x}" for part in parts)
 
 
-def _path(points: Sequence[tuple[float, float]]) -> str:
-    """A line through points (share of the width, pixels from the top)."""
-    return "M" + "L".join(f"{1000 * x:.1f} {y:.1f}" for x, y in points)
-
-
 def _band(lows: Sequence[tuple[float, float]], highs: Sequence[tuple[float, float]]) -> str:
-    return _path([*highs, *reversed(lows)]) + "Z"
+    return line_path([*highs, *reversed(lows)]) + "Z"
 
 
 def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
@@ -247,7 +240,7 @@ def _drawn_sequence(chart: SequenceChart, width: int) -> SvgDrawing:
     ]
     band = _band([(x, low) for x, _, low, _ in points], [(x, high) for x, _, _, high in points])
     if len(points) > 1:
-        canvas.add("s0", SvgPath(band, area=True), SvgPath(_path([(x, mean) for x, mean, _, _ in points])))
+        canvas.add("s0", SvgPath(band, area=True), SvgPath(line_path([(x, mean) for x, mean, _, _ in points])))
     elif points:
         # A line of one point is invisible, so a single point gets a dot with its interval.
         [(position, mean, low, high)] = points
@@ -289,8 +282,9 @@ def _drawn_timeline(chart: TimelineChart, width: int) -> SvgDrawing:
         points = [point for point in chart.points if point.series == number and point.value is not None]
         _timeline_series(canvas, points, (number, top), days, down)
         if several and points:
-            ends.append((down(points[-1].value or 0.0), number))
-    for y, number in _apart(ends, top + PLOT):
+            ends.append((number, down(points[-1].value or 0.0)))
+    heights = apart([height for _, height in ends], top + PLOT)
+    for (number, _), y in zip(ends, heights, strict=True):
         canvas.add(_series_kind(number), SvgText(canvas.across(1), y + 4.5, names[number], "start", 6, bold=True))
     for point in chart.points:
         if point.notes and point.value is not None:
@@ -318,7 +312,7 @@ def _timeline_series(
             [(x, down(_or_value(getattr(point, name), point)) - top) for x, point in positions]
             for name in ("low", "high", "value")
         ]
-        canvas.add(kind, SvgPath(_band(ends[0], ends[1]), area=True), SvgPath(_path(ends[2])))
+        canvas.add(kind, SvgPath(_band(ends[0], ends[1]), area=True), SvgPath(line_path(ends[2])))
     for share, point in positions:
         across = canvas.across(share)
         low, high = (down(_or_value(end, point)) for end in (point.low, point.high))
@@ -330,16 +324,6 @@ def _timeline_series(
 def _or_value(end: float | None, point: TimelinePoint) -> float:
     """An end of an interval, or the value where there is none."""
     return end if end is not None else point.value or 0.0
-
-
-def _apart(ends: Sequence[tuple[float, int]], bottom: float) -> Iterator[tuple[float, int]]:
-    """Names at the ends of lines, moved so that they do not overlap."""
-    step = layout.SIZE + 4
-    placed: list[tuple[float, int]] = []
-    for y, number in sorted(ends):
-        placed.append((max(y, placed[-1][0] + step) if placed else y, number))
-    over = max(0.0, placed[-1][0] - bottom) if placed else 0.0
-    yield from ((y - over, number) for y, number in placed)
 
 
 def _dates(canvas: Canvas, chart: TimelineChart, days: AxisScale, bottom: float) -> None:
