@@ -364,7 +364,8 @@ class TakeLeases:
             values = {"run": take.run, "plan": take.plan, "owner": take.owner, "n": take.n, "share": take.share}
             rows = batch.connection.execute(_TAKE, values).tuples()
             leases = [
-                Lease(take.run, lo, hi, take.owner, generation, bool(before)) for lo, hi, generation, before in rows
+                Lease(take.run, lo, hi, take.owner, generation, before not in {"", take.owner})
+                for lo, hi, generation, before in rows
             ]
             taken.append(sorted(leases, key=lambda taken_lease: taken_lease.lo))
         return taken

@@ -76,7 +76,10 @@ class LeasedRun:
         self._ended = ended
         self._stages = run.stages
         self._held: dict[int, Lease] = {}
-        self._open: dict[int, int] = {}
+        # Of each lease the (place, repeat) of the records that it still needs; and all samples that are being run, also
+        # those of a lease that ran out meanwhile, which this worker may be given once more.
+        self._open: dict[int, set[tuple[int, int]]] = {}
+        self._begun: set[tuple[int, int]] = set()
         self._lease_of: dict[int, Lease] = {}
         self._tasks: deque[Task] = deque()
         self._waiting = asyncio.Lock()
@@ -97,7 +100,9 @@ class LeasedRun:
             task = self._tasks.popleft()
             if len(self._tasks) < self._rate * _AHEAD_S:
                 self._fetch_ahead()
-            if task.no in self._lease_of:
+            place = task.no, task.repeat
+            if place not in self._begun and self._lease_that_needs(*place) is not None:
+                self._begun.add(place)
                 return (task,)
         return ()
 
@@ -136,20 +141,27 @@ class LeasedRun:
 
     def insert(self, no: int, record: Record, *, replaces: bool = False) -> None:
         """Hand over a record; it is stored if its lease is still held then."""
-        lease = self._lease_of.get(no)
+        lease = self._lease_that_needs(no, record.repeat)
         if lease is not None:
             self._writer.submit(InsertRecord(self.run.num, no, record, self._stages, replaces=replaces, held=lease))
 
     def record_stored(self, task: Task, record: Record) -> None:  # noqa: ARG002  # what a feed takes
         """Count a record; end its lease if it was the last."""
-        lease = self._lease_of.get(task.no)
+        place = task.no, task.repeat
+        self._begun.discard(place)
+        lease = self._lease_that_needs(*place)
         if lease is None:
             return
         self.stored += 1
         self._samples += 1
-        self._open[lease.lo] -= 1
+        self._open[lease.lo].discard(place)
         if not self._open[lease.lo]:
             self._end(lease)
+
+    def _lease_that_needs(self, no: int, repeat: int) -> Lease | None:
+        """The lease that is held and still needs a record; None where another worker has it, or the record is stored."""
+        lease = self._lease_of.get(no)
+        return lease if lease is not None and (no, repeat) in self._open[lease.lo] else None
 
     def _end(self, lease: Lease) -> None:
         self._writer.submit(EndLease(lease))
@@ -201,7 +213,7 @@ class LeasedRun:
 
     def _free(self) -> int:
         """Leases of single samples that can be begun at once: the others are for workers that wait."""
-        return max(1, self._shared.part - sum(self._open.values()))
+        return max(1, self._shared.part - sum(map(len, self._open.values())))
 
     async def _renewed(self, los: tuple[int, ...]) -> set[int]:
         """The beginnings of those of these leases that are still held, now for longer."""
@@ -232,9 +244,9 @@ class LeasedRun:
             self._writer.submit(EndLease(lease))
             return
         self._held[lease.lo] = lease
-        self._open[lease.lo] = len(tasks)
+        self._open[lease.lo] = {(task.no, task.repeat) for task in tasks}
         self._lease_of.update(dict.fromkeys(range(lease.lo, lease.hi), lease))
-        self._tasks.extend(tasks)
+        self._tasks.extend(task for task in tasks if (task.no, task.repeat) not in self._begun)
 
     def _left(self) -> int:
         with self._store.reading() as connection:

@@ -1,0 +1,115 @@
+"""The samples that one worker has leases for: each is stored once, whatever happens to its leases."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+
+from steelyard import Record, Sample, Score
+from steelyard.models.limits import Limits, Retry
+from steelyard.store import NewRun, Store
+from steelyard.store.leases import LEASE_S, TakeLeases, add_leases, close_leases, open_leases, plan_portion
+from steelyard.store.worker_tables import create_worker_tables
+from steelyard.suite import Options, Suite
+from steelyard.types import Output
+from steelyard.workers.leased_run import LeasedRun
+from steelyard.workers.shared_concurrency import SharedConcurrency
+from steelyard.workers.task import WorkerTask
+
+SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(8)]
+MANIFEST = {"stages": ["target"], "scores": ["right"]}
+PLAN = "plan"
+
+
+def answer(sample):
+    return "yes"
+
+
+@pytest.fixture
+def begun(on_server):
+    """A store, and a run of eight samples in leases of four."""
+    with Store(on_server, create_missing=True) as store:
+        create_worker_tables(store)
+        evaluation, (writer,) = store.begin_evaluation([NewRun("s", "custom", "t", len(SAMPLES), MANIFEST)])
+        plan_portion(store, evaluation, 0, SAMPLES)
+        open_leases(store, writer.run.num, PLAN)
+        add_leases(store, [writer.run.num], PLAN, range(len(SAMPLES)), 4)
+        close_leases(store, [writer.run.num], PLAN)
+        yield store, writer.run
+        writer.abandon()
+
+
+async def leased_by(store, run, owner, *, ended=lambda: False):
+    suite = Suite("s", "custom", (), {"t": answer}, (), options=Options(concurrency=8))
+    task = WorkerTask(suite, None, run.evaluation, (run.id,), PLAN, 0, 1, owner, {})
+    shared = SharedConcurrency(store, task, Limits(Retry(), 8))
+    await shared.ask()
+    return LeasedRun(store, run, task, shared, ended)
+
+
+def begin(leased, n):
+    """Samples that the worker runs from now on."""
+    return [task for _ in range(n) for task in leased(0)]
+
+
+def finish(leased, tasks):
+    for task in tasks:
+        record = Record(task.sample, Output("yes"), (Score("right", 1.0),), {}, None, 0.1, task.repeat)
+        leased.insert(task.no, record)
+        leased.record_stored(task, record)
+
+
+async def finish_all(leased):
+    while await leased.more():
+        finish(leased, begin(leased, 1))
+
+
+def expire(store):
+    """As when all workers slept for longer than a lease."""
+    store.writer.change(lambda batch: batch.connection.execute("UPDATE lease SET until = 0"))
+
+
+def take_all(store, run, owner):
+    taken = store.writer.change(lambda batch: TakeLeases.apply(batch, [TakeLeases(run.num, PLAN, owner, 9)]))
+    return taken[0]
+
+
+def test_a_worker_that_takes_its_own_expired_lease_runs_and_stores_each_sample_once(begun):
+    store, run = begun
+
+    async def work():
+        leased = await leased_by(store, run, "me")
+        assert await leased.more()
+        first = begin(leased, 4)
+        expire(store)
+        assert await leased.more()
+        second = begin(leased, 9)
+        finish(leased, [*first[:2], *second, *first[2:]])
+        await finish_all(leased)
+        return [task.no for task in (*first, *second)], leased.taken_over
+
+    assert asyncio.run(work()) == (list(range(8)), 0)
+    assert run.refresh().done == len(list(run.records())) == len(SAMPLES)
+
+
+def test_a_sample_in_flight_whose_lease_another_worker_had_meanwhile_is_stored_once(begun):
+    store, run = begun
+
+    async def work():
+        leased = await leased_by(store, run, "me")
+        assert await leased.more()
+        in_flight = begin(leased, 4)
+        expire(store)
+        assert take_all(store, run, "other")
+        with contextlib.suppress(TimeoutError):  # it notices when it renews them
+            await asyncio.wait_for(leased.keep(), LEASE_S / 3 + 1)
+        expire(store)
+        assert await leased.more()
+        finish(leased, in_flight[:2])
+        finish(leased, [*begin(leased, 2), *in_flight[2:]])
+        await finish_all(leased)
+
+    asyncio.run(work())
+    assert run.refresh().done == len(list(run.records())) == len(SAMPLES)
