@@ -18,6 +18,8 @@ from steelyard.prompts.agent_messages import (
     summed_usage,
     tokens_in,
 )
+from steelyard.prompts.trajectory import read_trajectory
+from steelyard.scorers import ForbiddenTools
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "red"}'}}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAECAwQF"}}
@@ -117,6 +119,46 @@ def test_tool_calls_of_every_shape_are_one():
         assert plain_message({"role": "assistant", "content": "", "tool_calls": [call]})["tool_calls"] == [wanted]
     old = plain_message({"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "no {json"}})
     assert old["tool_calls"] == [{"id": "", "name": "f", "arguments": "no {json"}]
+
+
+def test_calls_and_results_in_the_parts_of_anthropics_messages_are_calls_and_results():
+    asked = {"role": "user", "content": "What colour?"}
+    uses = [
+        {"type": "tool_use", "id": name, "name": "search", "input": {"q": name}} for name in ("red", "blue")
+    ]  # fmt: skip
+    results = [
+        {"type": "tool_result", "tool_use_id": "blue", "content": [{"type": "text", "text": "No."}], "is_error": True},
+        {"type": "tool_result", "tool_use_id": "red", "content": "It is red."},
+    ]
+    turns = [
+        asked,
+        {"role": "assistant", "content": [{"type": "text", "text": "Let me look."}, *uses]},
+        {"role": "user", "content": [*results, {"type": "text", "text": "Be brief."}]},
+        {"role": "assistant", "content": [SimpleNamespace(type="text", text="Red.")]},
+    ]
+    output = conversation_output(turns, "What colour?")
+    assert output.value == "Red."
+    assert [message["role"] for message in output.metadata["messages"]] == [
+        "assistant", "tool", "tool", "user", "assistant",
+    ]  # fmt: skip
+    expected = [("search", {"q": "red"}, "It is red.", False), ("search", {"q": "blue"}, "No.", True)]
+    kept = (output, Output("Red.", metadata={"messages": turns}))
+    for trajectory in map(read_trajectory, kept):
+        assert [(use.name, use.arguments, use.result, use.is_error) for use in trajectory.calls] == expected
+    used = [
+        {"role": "assistant", "content": uses, "usage": {"input_tokens": 9, "output_tokens": 2}},
+        turns[2],
+        turns[3],
+    ]
+    assert conversation_output(used).metadata["usage"] == {
+        "input_tokens": 9, "output_tokens": 2, "calls": 2, "calls_without_tokens": 1,
+    }  # fmt: skip
+
+
+def test_a_forbidden_tool_is_found_in_the_parts_of_a_message():
+    called = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "delete_all", "input": {}}]}
+    score = ForbiddenTools(("delete_*",))(Sample("1", "?"), Output("", metadata={"messages": [called]}))
+    assert score.value == 1.0
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,9 @@ _ROLES: Final = {
 }  # fmt: skip
 _CHAT_ROLES: Final = frozenset({"system", "user", "assistant", "tool", *_ROLES})
 _ANSWERS: Final = ("output", "answer", "result", "text")
-_UNSHOWN_PARTS: Final = frozenset({"tool_use", "tool_call", "function_call", "reasoning", "thinking"})
+_ARGUMENTS: Final = ("arguments", "args", "tool_kwargs", "tool_input", "input")
+_CALL_PARTS: Final = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "function_call"})
+_UNSHOWN_PARTS: Final = _CALL_PARTS | {"reasoning", "thinking"}
 _INPUT: Final = ("input_tokens", "prompt_tokens", "prompt_token_count")
 _OUTPUT: Final = ("output_tokens", "completion_tokens", "candidates_token_count")
 _CACHED: Final = (
@@ -62,6 +64,7 @@ def conversation_output(value: Any, question: Any = None) -> Output | None:
     messages = returned.get(MESSAGES)
     if not is_answered_conversation(messages):
         return None
+    messages = with_separate_results(messages)
     plain = own_messages(messages, question)
     answer = next((returned[key] for key in _ANSWERS if returned.get(key) is not None), None)
     usage = returned.get(USAGE)
@@ -79,6 +82,7 @@ def with_plain_conversation(output: Output, question: Any = None) -> Output:
     if is_answered_conversation(messages):
         # In a conversation with a simulated user all messages are shown and scored, including those of the user.
         whole = isinstance(output.metadata.get(CONVERSATION), Mapping)
+        messages = with_separate_results(messages)
         plain = list(map(plain_message, messages)) if whole else own_messages(messages, question)
         calls = calls or answers_among(messages, len(plain))
     if not plain and not calls:
@@ -146,6 +150,35 @@ def _is_message(value: Any) -> bool:
     return hasattr(value, "content") and _role(value) in _CHAT_ROLES
 
 
+def with_separate_results(messages: Sequence[Any]) -> list[Any]:
+    """The messages, with results of tools that stand in a user's message as messages of their own (Anthropic's form).
+
+    >>> result = {"type": "tool_result", "tool_use_id": "c1", "content": "2"}
+    >>> with_separate_results([{"role": "user", "content": [result]}])
+    [{'role': 'tool', 'tool_call_id': 'c1', 'content': '2'}]
+    """
+    return [separate for message in messages for separate in _separated(message)]
+
+
+def _separated(message: Any) -> list[Any]:
+    content = _field(message, "content")
+    parts = content if isinstance(content, list | tuple) and _role(message) == "user" else ()
+    results = [part for part in parts if _field(part, "type") == "tool_result"]
+    if not results:
+        return [message]
+    others = [part for part in parts if _field(part, "type") != "tool_result"]
+    separate = [
+        {
+            "role": "tool",
+            "tool_call_id": str(_field(result, "tool_use_id") or ""),
+            "content": _field(result, "content"),
+            **({"status": "error"} if _field(result, "is_error") else {}),
+        }
+        for result in results
+    ]
+    return [*separate, *([{"role": "user", "content": others}] if others else [])]
+
+
 def last_answer(messages: Sequence[Any]) -> str:
     """The text of the assistant's last message."""
     return next(_text(_field(message, "content")) for message in reversed(messages) if _role(message) == "assistant")
@@ -181,7 +214,7 @@ def plain_message(message: Any) -> dict[str, Any]:
     [{'id': 'c1', 'name': 'add', 'arguments': {'a': 1}}]
     """
     more = _field(message, "additional_kwargs")
-    calls = _field(message, "tool_calls") or _field(more, "tool_calls")
+    calls = _field(message, "tool_calls") or _field(more, "tool_calls") or _calls_in(_field(message, "content"))
     calls = calls if isinstance(calls, list | tuple) else ()
     single = _field(message, "function_call") or _field(more, "function_call")
     plain: dict[str, Any] = {"role": _role(message), "content": _text(_field(message, "content"))}
@@ -194,12 +227,16 @@ def plain_message(message: Any) -> dict[str, Any]:
     return plain
 
 
+def _calls_in(content: Any) -> list[Any]:
+    """The calls of tools among the parts of a message, where Anthropic's messages have them."""
+    parts = content if isinstance(content, list | tuple) else ()
+    return [part for part in parts if _field(part, "type") in _CALL_PARTS]
+
+
 def tool_call(call: Any) -> dict[str, Any]:
     """A tool call in the common form: `id`, `name` and `arguments`, which are a mapping if they can be read as one."""
     function = _field(call, "function") or call
-    arguments: Any = next(
-        (value for key in ("arguments", "args", "tool_kwargs", "tool_input") if (value := _field(function, key))), {}
-    )
+    arguments: Any = next((value for key in _ARGUMENTS if (value := _field(function, key))), {})
     if isinstance(arguments, str):
         try:
             read = json.loads(arguments)

@@ -1,8 +1,8 @@
 """A trajectory: the messages that an agent produced for its answer, and its tool calls with their results.
 
 All scorers of agents use this form, for any framework. An output has its messages under `metadata["messages"]` (see
-`agent_messages`): targets convert those of OpenAI's chat completions, LangChain, LangGraph and LlamaIndex when an
-output arrives. Here calls are matched with their results.
+`agent_messages`): targets convert those of OpenAI's chat completions, Anthropic, LangChain, LangGraph and LlamaIndex
+when an output arrives. Here calls are matched with their results.
 """
 
 from __future__ import annotations
@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from steelyard.plain_json import described
-from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES, is_answered_conversation, plain_message
+from steelyard.prompts.agent_messages import (
+    LEFT_OUT,
+    MESSAGES,
+    is_answered_conversation,
+    plain_message,
+    with_separate_results,
+)
 from steelyard.types import Output
 
 TURNS: Final = "turns"
@@ -91,7 +97,7 @@ def read_trajectory(output: Output) -> Trajectory | str:
     if left_out := output.metadata.get(LEFT_OUT):
         return f"{left_out} messages of the agent were too many to be stored"
     try:
-        messages = tuple(map(plain_message, stored))
+        messages = tuple(map(plain_message, with_separate_results(stored)))
         calls = _tool_uses(messages)
         for call in calls:
             call.key  # noqa: B018  # finds a cycle in the arguments here instead of in a scorer
