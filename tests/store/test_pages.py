@@ -358,6 +358,8 @@ def test_what_both_runs_have_right_needs_a_threshold(where):
     before, after = (evaluate_suite(suite, how=RunConfig(store=where))[0] for _ in range(2))
     with pytest.raises(ConfigError, match="rating has no threshold"):
         after.page(where="both-right", against=before)
+    with pytest.raises(ConfigError, match="regression compares with another run: name that run with against="):
+        after.page(where=parse_condition("regression", after.manifest, compared=True))
 
 
 def test_regressions_pair_samples_by_id(where):

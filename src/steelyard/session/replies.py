@@ -71,7 +71,7 @@ def plain_output(value: Any, question: Any = None) -> Output:
         question: the sample's input; in a conversation it is not a message of the target.
 
     Raises:
-        TypeError: there is no plain form of it (a generator), it is None (nearly always a forgotten `return`), or its
+        TypeError: it has no JSON form (a generator), it is None (nearly always a forgotten `return`), or its
             contexts are not lists of texts.
         ValueError: it is too large to be kept.
     """

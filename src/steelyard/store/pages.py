@@ -445,7 +445,7 @@ class _PlaceSource:
     def _changed(self, part: ConditionPart) -> array[int]:
         """Those of a regression or an improvement, as numbers in order."""
         if self._against is None:
-            raise ConfigError(f"{part.name} is against another run: name it with against=")
+            raise ConfigError(f"{part.name} compares with another run: name that run with against=")
         return changed_places(self._run, self._against, part.name)
 
     def _of_failure(self, kind: str) -> Collection[Place]:
