@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from types import SimpleNamespace
 
 import pytest
@@ -17,8 +18,15 @@ def run_of(ident, done):
     return SimpleNamespace(id=ident, state="finished", done=done, **counters, store=store)
 
 
+@pytest.fixture(scope="module")
+def _little_garbage_to_look_through():
+    """Memory is given back forty times in a test, and each time all that lives is looked through."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
-def pages():
+def pages(_little_garbage_to_look_through):
     made = Pages(None, root_path="", read_only=True, static=lambda name: name)
     yield made
     made.close()
