@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from steelyard.stats.corrected import corrected_mean
+from steelyard.stats.corrected import corrected_difference, corrected_mean
 from steelyard.stats.judged import JudgedLabels
 from steelyard.stats.labels_needed import (
     draw_by_chance,
@@ -34,6 +34,24 @@ def test_the_labels_that_are_asked_for_reach_the_width():
 
 def test_no_label_is_asked_for_where_the_aim_is_met():
     assert labels_for_half_width(run_of(300, 3_000), 0.2).more == 0
+
+
+@pytest.mark.parametrize("half_width_aimed_at", [0.05, 0.08, 0.1, 0.12])
+def test_no_more_labels_is_said_only_of_an_interval_that_is_narrow_enough(half_width_aimed_at):
+    alike = JudgedLabels([1.0] * 60 + [None] * 340, [1.0, 0.0] * 200)
+    halves = JudgedLabels([0.5] * 60 + [None] * 340, [1.0, 0.0] * 200)
+    runs = [(run_of(n, 1_000, seed=seed), None) for n in (40, 80, 200) for seed in range(4)]
+    for data, scale in (*runs, (alike, None), (halves, (0.0, 1.0))):
+        interval = corrected_mean(data, scale=scale).interval
+        needed = labels_for_half_width(data, half_width_aimed_at, scale=scale)
+        assert (needed.more == 0) == (interval.high - interval.low <= 2 * half_width_aimed_at)
+
+
+def test_a_comparison_without_a_conclusion_needs_more_labels():
+    for seed in range(40):
+        first, second = run_of(45, 3_000, rate=0.75, seed=seed), run_of(45, 3_000, rate=0.5, seed=seed + 100)
+        interval, needed = corrected_difference(first, second).interval, labels_to_decide(first, second)
+        assert (needed.more == 0) == (interval.low > 0 or interval.high < 0)
 
 
 def test_a_width_that_the_records_do_not_allow_is_said():

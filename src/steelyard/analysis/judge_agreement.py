@@ -265,7 +265,7 @@ def _with_figures(
         scale=limits,
         corrected=corrected_mean(data, scale=limits),
         half_width=target_width,
-        needed=labels_for_half_width(data, target_width) if target_width else None,
+        needed=labels_for_half_width(data, target_width, scale=limits) if target_width else None,
         data=data,
         places=tuple(judged.verdicts),
     )

@@ -7,6 +7,9 @@ the number of records, which only more records reduce.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.stats.corrected import CorrectedMean, corrected_difference, corrected_mean
@@ -47,40 +50,49 @@ class _VarianceParts(NamedTuple):
     fixed: float
 
 
-def labels_for_half_width(data: JudgedLabels, half_width: float, *, level: float = 0.95) -> LabelsNeeded:
+def labels_for_half_width(
+    data: JudgedLabels, half_width: float, *, scale: tuple[float, float] | None = None, level: float = 0.95
+) -> LabelsNeeded:
     """Labels until the interval of a corrected mean has at most the half-width `half_width`.
 
-        n = D R / ((h / z)^2 - D (T - R) / N)
+        z sqrt(D R / n + D (T - R) / N) + c / n <= h
 
     N records have labels of variance T, of which the verdict leaves R open. For a rate R = sum_k W_k p_k (1 - p_k) over
     the verdicts k, each with one label of both kinds added; for a scale it is the variance of the labels
-    around their regression on the verdicts. D >= 1 is the variance over clusters by that of independent records.
+    around their regression on the verdicts. D >= 1 is the variance over clusters by that of independent records. The
+    interval at hand may be wider than this normal approximation, as with exact limits of few labels: c >= 0 is chosen
+    so that both sides are equal for its half-width and its n.
 
     Args:
         data: with 30 labels or more.
         half_width: target, in units of the labels.
+        scale: lowest and highest possible value; a rate has (0, 1).
         level: confidence level in (0, 1).
 
     Raises:
         ValueError: a half-width that is not positive, or no labels.
 
     Source: W. G. Cochran, "Sampling techniques", 3rd edition, 1977, section 12.2 (double sampling for stratification)
-    and 12.6 (for regression). Deviations: added labels, D. It is the normal approximation; the exact limits of small
-    numbers need up to a third more.
+    and 12.6 (for regression). Deviations: added labels, D, and c: exact limits exceed the normal ones by a term of the
+    order 1 / n, as a continuity correction does.
 
     >>> labels = [1] * 24 + [0] * 6 + [0] * 27 + [1] * 3 + [None] * 940
     >>> labels_for_half_width(JudgedLabels(labels, [1] * 30 + [0] * 30 + [1, 0] * 470), 0.05)
-    LabelsNeeded(more=199, n=60, reason='')
+    LabelsNeeded(more=219, n=60, reason='')
     """
     check_level(level)
     if not half_width > 0:
         raise ValueError(f"a half-width is positive, not {half_width}")
-    corrected = corrected_mean(data, level=level)
+    corrected = corrected_mean(data, scale=scale, level=level)
     if corrected.value is None:
         return LabelsNeeded(None, corrected.n, corrected.reason)
-    return _needed(
-        [_variance_parts(data, corrected)], half_width / normal_quantile((1 + level) / 2), corrected.n, corrected.total
-    )
+    interval, z = corrected.interval, normal_quantile((1 + level) / 2)
+    forecast = _Forecast.of([_variance_parts(data, corrected)], z, z, corrected.n)
+    if interval is not None:
+        forecast = forecast.as_wide_as((interval.high - interval.low) / 2)
+        if interval.high - interval.low <= 2 * half_width:
+            return LabelsNeeded(0, corrected.n)
+    return forecast.needed(half_width, corrected.total)
 
 
 def labels_to_decide(
@@ -93,10 +105,10 @@ def labels_to_decide(
 ) -> LabelsNeeded:
     """Labels of each of two targets until an interval of their difference excludes 0 in a share `power` of cases.
 
-        n = (1 - r) sum_t D_t R_t / ((d / (z_level + z_power))^2 - (1 - r) sum_t D_t (T_t - R_t) / N_t)
+        (z_level + z_power) sqrt((1 - r) sum_t (D_t R_t / n + D_t (T_t - R_t) / N_t)) + c / n <= d
 
     if the observed difference d is the true one; r is the correlation of both errors (`corrected_difference`), and
-    the other symbols are those of `labels_for_half_width`.
+    the other symbols are those of `labels_for_half_width`; c belongs to the limit that is nearer to 0.
 
     Args:
         first: of one target; likewise `second`. See `corrected_difference`.
@@ -121,17 +133,52 @@ def labels_to_decide(
     independent_part = 1 - difference.correlation
     sides = ((first, difference.first), (second, difference.second))
     parts = [_VarianceParts(*(independent_part * part for part in _variance_parts(data, side))) for data, side in sides]
-    reach = abs(difference.value) / (normal_quantile((1 + level) / 2) + normal_quantile(power))
-    return _needed(parts, reach, n, min(difference.first.total, difference.second.total))
+    z = normal_quantile((1 + level) / 2)
+    to_zero = difference.interval.low if difference.value > 0 else difference.interval.high
+    forecast = _Forecast.of(parts, z + normal_quantile(power), z, n).as_wide_as(abs(difference.value - to_zero))
+    return forecast.needed(abs(difference.value), min(difference.first.total, difference.second.total))
 
 
-def _needed(parts: list[_VarianceParts], error: float, n: int, total: int) -> LabelsNeeded:
-    """The labels until the sum of the variances is `error` squared."""
-    room = error**2 - math.fsum(part.fixed for part in parts)
-    left = math.fsum(part.left for part in parts)
-    if room <= 0 or left / room > total:
-        return LabelsNeeded(None, n, f"labels of all {total:,} records would not be enough: more records are needed")
-    return LabelsNeeded(max(0, math.ceil(left / room - _ROUNDING) - n), n)
+@dataclass(frozen=True, slots=True)
+class _Forecast:
+    """How far an interval will reach from its value, by the number of labels.
+
+    Args:
+        left: the variance that labels reduce, times their number.
+        fixed: the variance that they leave.
+        quantile: of the normal distribution, for the aim; that of the interval at hand is `z`.
+        z: see `quantile`.
+        n: labels so far.
+        wider: what an interval reaches beyond the normal approximation, times the number of labels.
+    """
+
+    left: float
+    fixed: float
+    quantile: float
+    z: float
+    n: int
+    wider: float = 0.0
+
+    @classmethod
+    def of(cls, parts: Sequence[_VarianceParts], quantile: float, z: float, n: int) -> _Forecast:
+        """The normal approximation of a sum of parts."""
+        return cls(math.fsum(part.left for part in parts), math.fsum(part.fixed for part in parts), quantile, z, n)
+
+    def as_wide_as(self, reach: float) -> _Forecast:
+        """The same with the reach of the interval at hand, where it is wider than the normal approximation."""
+        return replace(self, wider=self.n * max(0.0, reach - self.z * math.sqrt(self.left / self.n + self.fixed)))
+
+    def needed(self, aim: float, total: int) -> LabelsNeeded:
+        """The further labels until the reach is at most `aim`; None where those of all records are not enough."""
+
+        def is_enough(labels: int) -> bool:
+            reach = self.quantile * math.sqrt(self.left / labels + self.fixed) + self.wider / labels
+            return reach <= aim * (1 + _ROUNDING)
+
+        if not is_enough(total):
+            reason = f"labels of all {total:,} records would not be enough: more records are needed"
+            return LabelsNeeded(None, self.n, reason)
+        return LabelsNeeded(bisect_left(range(self.n, total), x=True, key=is_enough), self.n)
 
 
 def _variance_parts(data: JudgedLabels, corrected: CorrectedMean) -> _VarianceParts:
