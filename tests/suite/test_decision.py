@@ -25,7 +25,7 @@ def test_a_set_without_a_value_says_nothing(question, targets):
     result = decided(question, [None] * N, targets=targets)
     assert (result.side, result.used, result.path) == ("", N, ())
     assert result.interval == ((0, 1) if len(targets) == 1 else (-1, 1))
-    assert "cannot be told" in result.sentence
+    assert "cannot be distinguished" in result.sentence
 
 
 def test_a_set_of_ties_is_exactly_equal_whatever_failed():

@@ -387,4 +387,4 @@ def test_scored_otherwise_a_stopped_run_claims_nothing_any_more():
     assert (again.stopping.side, again.stopping.used, tuple(again.stopping.interval)) == ("", run.stopping.used, (0, 1))
     assert summary.score("exact_match").headline.value < 0.5
     assert tuple(summary.score("exact_match").headline.interval) == (0, 1)
-    assert "cannot be told" in summary.stopping.sentence
+    assert "cannot be distinguished" in summary.stopping.sentence

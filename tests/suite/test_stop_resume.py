@@ -114,7 +114,7 @@ def test_a_decision_ends_where_a_run_that_has_ended_gives_no_more():
     assert again.done == a.done
     assert (pair.state, pair.stopping.side) == ("finished", "")
     assert pair.stopping.used <= a.done < pair.stopping.planned
-    assert "cannot be told" in pair.stopping.sentence
+    assert "cannot be distinguished" in pair.stopping.sentence
 
 
 def test_failed_samples_that_nobody_asks_again_are_counted_as_stored():
