@@ -267,6 +267,7 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
     from steelyard.cli.output import write_text
     from steelyard.report.coding_page import CodingPage, trial_json
     from steelyard.report.markdown import markdown_page
+    from steelyard.report.numbers import reason_suffix
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.named_codings import find_code
@@ -282,7 +283,7 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
         print_json({**asdict(trial), "trial": trial_json(result) if result else None})
         return
     if trial.state != "finished":
-        say(console(), f"{trial.state}{f': {trial.reason}' if trial.reason not in {'', trial.state} else ''}")
+        say(console(), f"{trial.state}{reason_suffix(trial.state, trial.reason)}")
         larger = " and a larger --budget-calls" if "budget" in trial.reason else ""
         say(console(), f"resume with: the same command{larger or ' again'}")
         return
@@ -302,11 +303,12 @@ def _print_sections(page: CodingPage, named: NamedCode) -> None:
 
 def _print_proposals(result: CodeProposals, store: str | None) -> None:
     from steelyard.analysis.numbers import count_text
+    from steelyard.report.numbers import reason_suffix
     from steelyard.report.terminal import console, say
 
     to = console()
     if result.state != "finished":
-        say(to, f"{result.state}{f': {result.reason}' if result.reason not in {'', result.state} else ''}")
+        say(to, f"{result.state}{reason_suffix(result.state, result.reason)}")
         say(to, "resume with: the same command again")
         return
     proposed, shown = count_text(len(result.codes), "code"), count_text(result.notes, "note")

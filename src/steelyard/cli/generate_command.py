@@ -362,15 +362,15 @@ def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | Non
 
 def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
     from steelyard.analysis.numbers import count_text
+    from steelyard.report.numbers import reason_suffix
 
     report = questions.report
     written = f"{out.name}: " if out else ""
     what = written if questions.rows else "nothing was written: "
     yield f"{what}{report.made} of {report.asked} requested questions, from {report.chunks} chunks"
     if report.state != "finished":
-        reason = f": {report.reason}" if report.reason not in {"", report.state} else ""
         missing = f", {report.not_reached} chunks not reached" if report.not_reached else ""
-        yield f"{report.state}{missing}{reason}"
+        yield f"{report.state}{missing}{reason_suffix(report.state, report.reason)}"
     if report.errors:
         yield f"chunks without questions because their calls failed: {report.errors}"
     if report.dropped:

@@ -321,6 +321,7 @@ def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
 
 def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
     from steelyard.analysis.numbers import count_text
+    from steelyard.report.numbers import reason_suffix
 
     if not result.fitting:
         yield f"no sample of run {result.run} matches: {plan.only}"
@@ -331,7 +332,7 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
     reasons = f"{count_text(result.reasons, 'reason')} for {count_text(result.asked, 'sample')}"
     yield f"run {result.run}: {reasons}{matching}, by {result.author}"
     if result.state != "finished":
-        yield f"{result.state}{f': {result.reason}' if result.reason not in {'', result.state} else ''}"
+        yield f"{result.state}{reason_suffix(result.state, result.reason)}"
     if result.unread:
         kinds = ", ".join(f"{count} {kind}" for kind, count in result.unread.items())
         yield f"replies without a reason: {kinds}"

@@ -246,3 +246,12 @@ def unfinished(run: RunSummary | Run) -> str:
         return ""
     done = f"{run.done:,} of {count_text(run.planned, 'record')}"
     return f"{run.target}: this run is {run.state} — {done} done, {count_text(run.errors, 'error')}."
+
+
+def reason_suffix(state: str, reason: str) -> str:
+    """The reason of a run's state, to be written after it; "" where there is none or it only repeats the state.
+
+    >>> reason_suffix("broken", "50 errors in a row"), reason_suffix("interrupted", "interrupted")
+    (': 50 errors in a row', '')
+    """
+    return "" if reason in {"", state} else f": {reason}"

@@ -18,7 +18,7 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
 from steelyard.report.judge_panel import reply_form_texts
-from steelyard.report.numbers import MISSING, kind_text
+from steelyard.report.numbers import MISSING, kind_text, reason_suffix
 from steelyard.report.section import (
     HTML,
     MARKDOWN,
@@ -367,7 +367,7 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]], reasons: Sequence[st
 
 
 def _answers_row(label: str, summary: RunSummary, reason: str) -> tuple[TableCell, ...]:
-    why = f": {reason}" if reason not in {"", summary.state} else ""
+    why = reason_suffix(summary.state, reason)
     state = "" if summary.state == "finished" else f"\n{summary.state} {summary.done}/{summary.planned}{why}"
     return (
         TableCell(summary.run),

@@ -26,6 +26,7 @@ from steelyard.report.numbers import (
     left_out_text,
     matching_warnings,
     one_line,
+    reason_suffix,
     run_labels,
     unfinished,
     value_text,
@@ -221,9 +222,10 @@ def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: boo
         decided: whether a comparison on the page states why the run ended.
     """
     name = summary.target
-    if summary.state != "finished" and reason not in {"", summary.state}:
+    why = reason_suffix(summary.state, reason)
+    if summary.state != "finished" and why:
         done = f"{summary.done} of {summary.planned} done"
-        yield Sentence(f"{name}: {summary.state}, {done}: {reason}", media=TERMINAL, tone="bad")
+        yield Sentence(f"{name}: {summary.state}, {done}{why}", media=TERMINAL, tone="bad")
     if summary.stopping and not decided:
         yield Sentence(f"{name}: {summary.stopping.sentence}", media=TERMINAL)
     score = summary.score()
