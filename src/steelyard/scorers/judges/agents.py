@@ -32,7 +32,7 @@ from steelyard.scorers.judges.judge import (
     unless_stopped,
 )
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 WINDOW_TOKENS: Final = 6000
 _LEAST_WINDOW: Final = 200
@@ -85,6 +85,21 @@ def _shown(
     return language, transcript, values
 
 
+async def _yes_no_score(
+    name: str,
+    judge: Judge,
+    ask: Asks,
+    messages: list[Message],
+    *,
+    answer: str,
+    transcript: WindowedTranscript,
+) -> Score:
+    """The score of one question about the whole trajectory, which the judge answers with yes or no."""
+    verdicts = await judge.verdicts(ask, messages, _read, schema=judge.yes_no_schema(), max_tokens=_REASON_TOKENS)
+    detail = {"transcript": transcript.to_json()}
+    return score_of(name, verdicts, candidate=answer, passes=lambda value: value > 1 / 2, detail=detail)
+
+
 @dataclass(frozen=True, slots=True)
 class GoalReached:
     """Whether an agent, or a conversation, reached the goal, by a judge: 1 or 0.
@@ -135,11 +150,7 @@ class GoalReached:
         language, transcript, values = _shown(trajectory, sample, output, self.judge, self.window_tokens)
         goal = self.goal.strip() or _goal_or_plan(sample.metadata.get("goal")) or values["question"]
         messages = self._prompt.messages(language, {**values, "goal": goal, "reference": reference_of(sample)})
-        verdicts = await self.judge.verdicts(
-            ask, messages, _read, schema=self.judge.yes_no_schema(), max_tokens=_REASON_TOKENS
-        )
-        detail = {"transcript": transcript.to_json()}
-        return score_of(name, verdicts, candidate=values["answer"], passes=lambda value: value > 1 / 2, detail=detail)
+        return await _yes_no_score(name, self.judge, ask, messages, answer=values["answer"], transcript=transcript)
 
     @property
     def _prompt(self) -> FencedPrompt:
@@ -199,11 +210,7 @@ class PlanFollowed:
             return trajectory
         language, transcript, values = _shown(trajectory, sample, output, self.judge, self.window_tokens)
         messages = self._prompt.messages(language, {**values, "plan": plan})
-        verdicts = await self.judge.verdicts(
-            ask, messages, _read, schema=self.judge.yes_no_schema(), max_tokens=_REASON_TOKENS
-        )
-        detail = {"transcript": transcript.to_json()}
-        return score_of(name, verdicts, candidate=values["answer"], passes=lambda value: value > 1 / 2, detail=detail)
+        return await _yes_no_score(name, self.judge, ask, messages, answer=values["answer"], transcript=transcript)
 
     @property
     def _prompt(self) -> FencedPrompt:
