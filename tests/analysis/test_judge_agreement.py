@@ -234,6 +234,7 @@ def test_a_warning_says_that_labels_were_picked_by_hand():
     found = held(judged, labels(truth[:40]), draw=drawn)
     assert found.warnings[0].startswith("10 of 40 labelled records were not drawn at random by a queue")
     assert "under the condition 'wrong'" in found.warnings[1]
+    assert held(judged, labels(truth[:1])).warnings[0].startswith("1 of 1 labelled record was not drawn at random")
 
 
 def test_a_group_has_figures_from_thirty_records_on():

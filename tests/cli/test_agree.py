@@ -96,6 +96,11 @@ def test_a_half_width_in_points_is_refused_with_what_was_meant(steelyard, run):
     assert "the score goes from 0 to 1, so that 5 points are 0.05" in " ".join(refused.split())
 
 
+@pytest.mark.parametrize("width", ["inf", "nan"])
+def test_a_half_width_is_a_finite_number(steelyard, run, width):
+    assert "--half-width" in steelyard("agree", run.id, "--half-width", width, code=2).err
+
+
 def test_labels_picked_by_hand_are_warned_of(steelyard):
     found, truth = judged_run("hand", 0.8)
     label(found, truth, 40, drawn=False)

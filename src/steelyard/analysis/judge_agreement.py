@@ -354,9 +354,10 @@ def _equal_share(
 def _warnings(blank: JudgeAgreement, people: _PeopleLabels, labels: Sequence[Label], draw: LabelDraw) -> Iterable[str]:
     picked = sum(record not in draw.weights for record in people.together)
     if picked and blank.labelled < blank.records:
+        counted = count_text(blank.labelled, "labelled record")
         yield (
-            f"{picked:,} of {count_text(blank.labelled, 'labelled record')} were not drawn at random by a queue: "
-            "records picked by hand may differ from the rest, and the corrected figure may be off by any amount."
+            f"{picked:,} of {counted} {'was' if picked == 1 else 'were'} not drawn at random by a queue: records "
+            "picked by hand may differ from the rest, and the corrected figure may be off by any amount."
         )
     for condition in draw.conditions:
         yield f"Records were drawn under the condition {condition!r}: their labels say nothing about other records."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,6 +55,8 @@ def agree(
     from steelyard.report.terminal_sections import print_sections
     from steelyard.store import Store
 
+    if not math.isfinite(half_width):
+        raise ConfigError(f"--half-width {half_width:g}: expected a finite number, in units of the score")
     options: dict[str, Any] = {"score": score, "against": against, "half_width": half_width or None}
     with Store(store) as opened:
         first = named_run(opened, run)
