@@ -41,7 +41,8 @@ class SimilarPair(NamedTuple):
         earlier: location of the other.
         similarity: as `similar_pairs` measures it.
         differ: how they differ. A number or a negation alone makes another question; other wording may not.
-        words: the words of each, the later one first, that the other does not have; empty for pairs beyond the first thousand.
+        words: the words of each, the later one first, that the other does not have; empty for pairs beyond the first
+            thousand.
         same_key: whether the same texts are right in both, whatever their letters.
     """
 
