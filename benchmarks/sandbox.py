@@ -130,9 +130,7 @@ def measure() -> list[str]:
         copied, own = Database("duckdb", file), in_duckdb(file, SMALL)
         pairs = [
             paired("20 inserts and a select, warm", 190, sandbox, in_process(SMALL), lambda _: (scratch, SMALL)),
-            paired(
-                "the same after an error (a new worker)", 100, sandbox, in_process(wrong), lambda _: (scratch, wrong)
-            ),
+            paired("the same with a wrong column", 100, sandbox, in_process(wrong), lambda _: (scratch, wrong)),
             paired("100,000 rows x 5 columns", 7, sandbox, in_process(LARGE), lambda _: (scratch, LARGE)),
             paired("DuckDB: a select on a file, warm", 150, sandbox, own, lambda _: (copied, SMALL)),
             paired("DuckDB: wrong columns on a file", 150, sandbox, own, lambda _: (copied, wrong)),

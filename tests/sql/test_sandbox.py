@@ -78,15 +78,24 @@ class TestProcesses:
         sandbox.run(SCRATCH, "SELECT 1")
         assert worker_pids(sandbox) == before
 
-    def test_a_worker_is_replaced_after_a_failure(self):
+    def test_a_worker_goes_on_after_a_wrong_or_denied_query_and_is_replaced_after_other_failures(self):
         with Sandbox(workers=1) as own:
             own.run(SCRATCH, "SELECT 1")
             (before,) = worker_pids(own)
-            own.run(SCRATCH, "SELECT nothing")
-            own.run(SCRATCH, "SELECT 1")
-            (after,) = worker_pids(own)
-            assert before != after
-            assert gone([before])
+            for query in ("SELECT nothing", "SELEC 1", "DROP TABLE emp", "SELECT abs(-9223372036854775808)"):
+                assert own.run(SCRATCH, query).failure.kind in {"error", "denied"}
+                assert worker_pids(own) == [before]
+            too_much = {
+                "too_large": ("SELECT zeroblob(1001)", SqlLimits(max_bytes=1000)),
+                "timeout": (ENDLESS, SqlLimits(timeout_s=0.05)),
+            }
+            for kind, (query, limits) in too_much.items():
+                assert own.run(SCRATCH, query, limits=limits).failure.kind == kind
+                own.run(SCRATCH, "SELECT 1")
+                (after,) = worker_pids(own)
+                assert before != after
+                assert gone([before])
+                before = after
 
     def test_a_worker_is_replaced_after_many_queries(self):
         with Sandbox(workers=1) as own:

@@ -19,6 +19,8 @@ from steelyard.sql.workers.processes import Template, Worker
 SERVED: Final = 200
 """Queries after which a worker is replaced, so that a memory leak in an engine ends; a new worker takes 1-2 ms."""
 
+_HARMLESS: Final = frozenset({"denied", "error"})
+
 _AT_ONCE_S: Final = 0.25
 """A worker that is killed within so many seconds is assumed to have been killed before its query began."""
 
@@ -175,8 +177,7 @@ class Pool:
             done = _cancelled() if call.cancelled or self._closed else worker.run(work)
             if call.cancelled:
                 done = _cancelled()
-            # Where a query failed and the database is kept, nothing of it was run.
-            good = done.table is not None or worker.keeps is not None
+            good = _can_go_on(worker, work, done)
         finally:
             call.take(None)
             with self._lock:
@@ -242,6 +243,16 @@ def _best(idle: list[Worker], work: EngineQuery) -> Worker:
 def _better_new(worker: Worker, work: EngineQuery) -> bool:
     """Whether a new worker costs less: it inherits an empty database, which this one would have to open."""
     return work.engine == "duckdb" and not work.file and worker.keeps != (work.file, work.script)
+
+
+def _can_go_on(worker: Worker, work: EngineQuery, done: Execution) -> bool:
+    """Whether a worker may run another query: after a result, and after failures that leave it as it was."""
+    # Where a query failed and the database is kept, nothing of it was run.
+    if done.table is not None or worker.keeps is not None:
+        return True
+    # A connection of SQLite ends with its query, and what it may set for the whole process is denied. One that ran out
+    # of memory or time is replaced; a new worker takes 5 ms of CPU. `pid` is 0 where the process ended.
+    return work.engine == "sqlite" and worker.pid != 0 and done.failure is not None and done.failure.kind in _HARMLESS
 
 
 def _cancelled() -> Execution:
