@@ -24,7 +24,7 @@ FEW = SqlLimits(max_cells=1000)
 MANY_EMPTY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 200000) SELECT {} FROM n".format(
     ", ".join(["''"] * 100)
 )
-LONG_LIST = "SELECT range(3000000)"
+LONG_LIST = "SELECT range(600000)"
 
 
 @pytest.fixture(scope="module")

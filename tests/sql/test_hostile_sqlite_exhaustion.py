@@ -15,7 +15,7 @@ from steelyard.sql.results import Database, SqlLimits
 
 __all__ = ["ground"]
 
-BRIEF = SqlLimits(timeout_s=times(0.1, 0.2), memory_mib=128)
+BRIEF = SqlLimits(timeout_s=times(0.05, 0.2), memory_mib=128)
 STOPPED = {"timeout", "memory", "too_large", "error"}
 
 
