@@ -9,11 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from steelyard.analysis.judge_agreement import JudgedScore
 from steelyard.analysis.jury import Verdicts, jury_verdicts, no_jury
 from steelyard.analysis.jury_scores import columns_with, jury_rows, with_juries
+from steelyard.analysis.run_protocols import ComparableRun, JudgingRun, PairRun, RatedRun
 from steelyard.analysis.score_columns import JudgedRow, ScoreColumns, ScoreRow
 from steelyard.analysis.score_infos import judged_things, jury_score, plain_infos, score_infos
 from steelyard.store.judge_panels import judge_names
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from steelyard.analysis.stopping import Stopping
     from steelyard.analysis.summary_values import RunSummary
-    from steelyard.store.run import Run
     from steelyard.store.usage import RunUsage
     from steelyard.types import Record
 
@@ -40,6 +40,10 @@ class _Jury:
     verdicts: Verdicts
 
 
+class RunOfJudges(ComparableRun, RatedRun, JudgingRun, PairRun, Protocol):
+    """What is read of a run to add its jury; a protocol, as `store.run` imports this module."""
+
+
 class JuryRun:
     """A stored run with the scores of its jury added; everything else is the run's own.
 
@@ -48,7 +52,7 @@ class JuryRun:
             added.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunOfJudges) -> None:
         self.run = run
         self.id = run.id
         self.target = run.target
