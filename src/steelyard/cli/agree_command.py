@@ -55,9 +55,7 @@ def agree(
     from steelyard.report.terminal_sections import print_sections
     from steelyard.store import Store
 
-    if not math.isfinite(half_width):
-        raise ConfigError(f"--half-width {half_width:g}: expected a finite number, in units of the score")
-    options: dict[str, Any] = {"score": score, "against": against, "half_width": half_width or None}
+    options: dict[str, Any] = {"score": score, "against": against, "half_width": _requested_half_width(half_width)}
     with Store(store) as opened:
         first = named_run(opened, run)
         agreements = _held_to_people(first, store, **options)
@@ -80,6 +78,17 @@ def agree(
         print_json(plain)
     else:
         print_sections(console(), sections)
+
+
+def _requested_half_width(typed: float) -> float | None:
+    """The half-width that `--half-width` asks for; None for the default of 5 % of the range.
+
+    Raises:
+        ConfigError: it is infinite or not a number.
+    """
+    if not math.isfinite(typed):
+        raise ConfigError(f"--half-width {typed:g}: expected a finite number, in units of the score")
+    return typed or None
 
 
 def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) -> tuple[JudgeAgreement, ...]:
