@@ -56,19 +56,32 @@ class Module:
 @cache
 def modules():
     """Of each file, by its name."""
-    return {name_of(path): _module(ast.parse(path.read_text(encoding="utf-8"), str(path))) for path in MODULES}
+    return {name_of(path): _module(path.read_text(encoding="utf-8"), str(path)) for path in MODULES}
 
 
-def _module(tree):
-    nodes = list(ast.walk(tree))
-    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+def _module(text, name):
+    tree = ast.parse(text, name)
+    statements = list(_statements(tree))
+    functions = [node for node in statements if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    # Expressions are most of a tree: those of the few files that have the words are walked.
+    nodes = ast.walk(tree) if "environ" in text or "getenv" in text else ()
     reads = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in {"environ", "getenv"}]
     return Module(
         tuple((node.name, node.end_lineno - node.lineno + 1) for node in functions),
-        tuple(node.name for node in nodes if isinstance(node, ast.ClassDef)),
-        any(isinstance(node, ast.Global) for node in nodes),
+        tuple(node.name for node in statements if isinstance(node, ast.ClassDef)),
+        any(isinstance(node, ast.Global) for node in statements),
         any(ast.unparse(node.value) == "os" for node in reads),
     )
+
+
+def _statements(tree):
+    """Every statement, at any depth: no expression holds one."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for branch in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, branch, ())
 
 
 def test_every_folder_is_one_that_the_design_names():

@@ -1,10 +1,15 @@
 """LiteLLM: the real package, with its mock replies and against servers on loopback."""
 
 import asyncio
+import io
 import json
+import os
+import socket
 import subprocess
 import sys
 import traceback
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -19,12 +24,42 @@ from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.types import Usage
 
+# The last is one that the package silences as it is imported, which holds for the test that imports it alone.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::pydantic.warnings.PydanticDeprecatedSince20"
+    "ignore::DeprecationWarning", "ignore::pydantic.warnings.PydanticDeprecatedSince20", "ignore:.*`ReadOnly`"
 )
 
 KEY = "sk-very-secret-123456"
 QUICK = Retry(attempts=2, base_s=0.0)
+
+
+@dataclass(frozen=True)
+class FirstImport:
+    """What importing the package did, which takes 4 s and is done once in a process."""
+
+    was_first: bool
+    looked_up: list[object]
+    environment: tuple[str | None, str | None]
+    printed: str
+
+
+@pytest.fixture(scope="module", autouse=True)
+def first_import(tmp_path_factory):
+    """Beside a file `.env`, and without anybody who looks up names."""
+    folder, looked_up, printed = tmp_path_factory.mktemp("import"), [], io.StringIO()
+    (folder / ".env").write_text("FROM_ENV_FILE=1\n", encoding="utf-8")
+    was_first = "litellm" not in sys.modules
+
+    def refused(*host, **_):
+        looked_up.append(host)
+        raise OSError("no names are looked up here")
+
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(printed):
+        patch.chdir(folder)
+        patch.setattr(socket, "getaddrinfo", refused)
+        LiteLLM("anthropic/claude-3-haiku-20240307").load()
+    environment = os.environ.get("FROM_ENV_FILE"), os.environ.get("LITELLM_MODE")
+    return FirstImport(was_first, looked_up, environment, printed.getvalue())
 
 
 def talk(model_of, answer=lambda n, _: said("Paris"), *, retry=QUICK, calls=1):
@@ -215,19 +250,11 @@ def test_without_the_package_it_says_how_to_install_it(tmp_path):
     assert done.stdout.endswith("False\n")
 
 
-def test_importing_it_looks_nothing_up_and_reads_no_env_file(tmp_path):
-    (tmp_path / ".env").write_text("FROM_ENV_FILE=1\n", encoding="utf-8")
-    script = (
-        "import os, socket\n"
-        "def refused(*_, **__): print('looked up'); raise OSError\n"
-        "socket.getaddrinfo = refused\n"
-        "from steelyard.models.litellm import LiteLLM\n"
-        "LiteLLM('anthropic/claude-3-haiku-20240307').load()\n"
-        "print(os.environ.get('FROM_ENV_FILE'), os.environ.get('LITELLM_MODE'))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout == "None None\n"
-    assert done.stderr == ""
+def test_importing_it_looks_nothing_up_and_reads_no_env_file(first_import):
+    assert first_import.was_first, "another file of this process has imported it"
+    assert first_import.looked_up == []
+    assert first_import.environment == (None, None)
+    assert first_import.printed == ""
 
 
 def test_its_own_prices_are_those_for_a_million_tokens():

@@ -54,6 +54,7 @@ def named(tmp_path_factory):
     suite = Suite("..", "choice", samples(), targets, (Choice(),), Options(max_errors=1.0))
     evaluate_suite(suite, how=RunConfig(store=where))
     with serving(where) as served:
+        served.pages = {}
         yield served
 
 
@@ -69,9 +70,17 @@ def as_browsers_do(link):
     return urlsplit(resolved).path + (f"?{parts.query}" if parts.query else "")
 
 
+def asked(viewer, link):
+    """The page that a link leads to, asked for once, as the store does not change and many links lead there."""
+    path = as_browsers_do(link)
+    if path not in viewer.pages:
+        viewer.pages[path] = viewer.ask(path)
+    return viewer.pages[path]
+
+
 def shown(viewer, link):
     """Status and number of the question of the page that a link leads to."""
-    status, _, text = viewer.ask(as_browsers_do(link))
+    status, _, text = asked(viewer, link)
     found = re.search(r'<p class="text">Question (\d+)\?', text)
     return status, int(found[1]) if found else None
 
@@ -105,7 +114,7 @@ def test_samples_are_walked_whatever_their_names_are(named, rel):
     run = runs_of(named)[0]
     walked, link = [], sample_address(named_page, run.id, NAMES[0 if rel == "next" else -1])
     while link:
-        text = named.ask(as_browsers_do(link))[2]
+        text = asked(named, link)[2]
         walked.append(int(re.search(r'<p class="text">Question (\d+)\?', text)[1]))
         found = re.search(rf'rel="{rel}" href="([^"]+)"', text)
         link = found[1] if found else ""
@@ -115,7 +124,7 @@ def test_samples_are_walked_whatever_their_names_are(named, rel):
 def test_a_page_of_any_name_can_be_saved_and_leads_on(named):
     run = runs_of(named)[0]
     for no, name in enumerate(NAMES):
-        text = named.ask(as_browsers_do(sample_address(named_page, run.id, name)))[2]
+        text = asked(named, sample_address(named_page, run.id, name))[2]
         saved = re.search(r'<a download href="([^"]+)"', text)[1]
         assert shown(named, saved) == (200, no), name
         beside = [as_browsers_do(link) for link in re.findall(r'<h3><a href="([^"]+)"', text)]
