@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from dataclasses import dataclass
 
 from tests.loopback import http, peer
@@ -105,6 +106,19 @@ def answer_of_the_sample(sample):
 def sample(answer="Paris", question="Capital of France?", reference="Paris", no="fr", **metadata):
     """A question with the answer that the target will give."""
     return Sample(no, question, reference, metadata={"answer": answer, **metadata})
+
+
+def each(make, replies, **more):
+    """One run of a sample for each reply, which the number in its question finds: (reply, scores by name)."""
+    several = [sample(question=f"Capital of France, #{n}#?", no=f"{n}", found=["Paris."]) for n in range(len(replies))]
+    judgement = judged(make, several, lambda asked: replies[number_of(asked.prompt)], **more)
+    return [(reply, judgement.scores[f"{n}"]) for n, reply in enumerate(replies)]
+
+
+def number_of(prompt):
+    """The `n` of a prompt about `#n#`, which holds the texts of no other sample."""
+    [number] = set(re.findall(r"#(\d+)#", prompt))
+    return int(number)
 
 
 def judged(make, samples, reply, *, target=answer_of_the_sample, model=None, judge=None, **options):
