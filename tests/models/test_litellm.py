@@ -56,6 +56,7 @@ def first_import(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(printed):
         patch.chdir(folder)
+        patch.delattr(sys.modules["__main__"], "__file__", raising=False)  # else that of its package is looked for
         patch.setattr(socket, "getaddrinfo", refused)
         LiteLLM("anthropic/claude-3-haiku-20240307").load()
     environment = os.environ.get("FROM_ENV_FILE"), os.environ.get("LITELLM_MODE")
