@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 
 import pytest
 
@@ -41,12 +42,13 @@ def begun(on_server):
         writer.abandon()
 
 
-async def leased_by(store, run, owner, *, ended=lambda: False):
+async def leased_by(store, run, owner, *, has_part=True):
     suite = Suite("s", "custom", (), {"t": answer}, (), options=Options(concurrency=8))
     task = WorkerTask(suite, None, run.evaluation, (run.id,), PLAN, 0, 1, owner, {})
     shared = SharedConcurrency(store, task, Limits(Retry(), 8))
-    await shared.ask()
-    return LeasedRun(store, run, task, shared, ended)
+    if has_part:
+        await shared.ask()
+    return LeasedRun(store, run, task, shared, lambda: False)
 
 
 def begin(leased, n):
@@ -113,3 +115,19 @@ def test_a_sample_in_flight_whose_lease_another_worker_had_meanwhile_is_stored_o
 
     asyncio.run(work())
     assert run.refresh().done == len(list(run.records())) == len(SAMPLES)
+
+
+def test_a_worker_without_a_part_does_not_wait_for_ever_where_the_store_is_lost(begun, server):
+    store, run = begun
+
+    async def work():
+        leased = await leased_by(store, run, "me", has_part=False)
+        waiting = asyncio.create_task(leased.more())
+        await asyncio.wait({waiting}, timeout=2)
+        assert not waiting.done(), "it has a lease, and waits for its part"
+        query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s"
+        server.execute(query, [f"steelyard pid {os.getpid()} on %"])
+        return await asyncio.wait_for(waiting, 20)
+
+    assert asyncio.run(work())
+    assert store.writer.store_error() is not None

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
+import subprocess
 import time
 
 import pytest
 from tests.running_server import ledger_server
 from tests.workers.exam import Exam, asked_twice, finish, kill
 
+from steelyard import ExactMatch, Sample
+from steelyard.models.budget import Budget
 from steelyard.models.rate_limit import Rates
 from steelyard.models.shared_rates import SharedRates
-from steelyard.store import Store
+from steelyard.store import NewRun, Store
 from steelyard.store.leases import LEASE_S
 from steelyard.store.pace import StorePace
 from steelyard.store.worker_tables import create_worker_tables
+from steelyard.suite import RunConfig, RunHandle, Suite, aevaluate_suite
+from steelyard.workers import ProcessWorkers, processes
 
 pytestmark = pytest.mark.scale
 
@@ -44,6 +50,23 @@ def test_a_budget_of_calls_is_never_passed_and_a_resume_goes_on(tmp_path, on_ser
         assert len(asked_twice(server)) <= lost
 
 
+def test_a_budget_of_minutes_holds_also_when_the_leader_is_dead(tmp_path, on_server):
+    minutes = 0.15
+    with ledger_server(tmp_path / "server", "--latency-ms", "500") as server:
+        exam = Exam.write(tmp_path, on_server, server.url, questions=600, budget={"minutes": minutes})
+        run = exam.start("run", "exam.json", "--quiet", "--workers", "3")
+        exam.until(lambda: exam.done() > 5)
+        run.kill()
+        killed = time.time()
+        run.communicate()  # the workers hold its pipes until they end
+        assert time.time() - killed < minutes * 60 + LEASE_S
+        assert {state for state, _, _ in exam.states().values()} == {"interrupted"}
+        sent = len(server.requests())
+        said = finish(exam.start("resume", "--quiet", "--workers", "2"), 130)
+        assert f"the budget of {minutes} minutes is used up" in " ".join(said.split())
+        assert len(server.requests()) - sent <= 8
+
+
 def test_ctrl_c_stores_what_is_in_flight_and_leaves_no_process(tmp_path, on_server):
     with ledger_server(tmp_path / "server", "--latency-ms", "100") as server:
         exam = Exam.write(tmp_path, on_server, server.url, questions=200)
@@ -56,6 +79,48 @@ def test_ctrl_c_stores_what_is_in_flight_and_leaves_no_process(tmp_path, on_serv
         finish(exam.start("resume", "--quiet", "--workers", "3"))
         assert exam.states() == dict.fromkeys(("first", "second"), ("finished", 200, 0))
         assert asked_twice(server) == {}
+
+
+def test_a_second_ctrl_c_does_not_wait_for_what_is_in_flight(tmp_path, on_server):
+    latency_s, drains_s = 60.0, 2.0
+    with ledger_server(tmp_path / "server", "--latency-ms", f"{latency_s * 1000:.0f}") as server:
+        exam = Exam.write(tmp_path, on_server, server.url, questions=20, targets=("first",))
+        run = exam.start("run", "exam.json", "--quiet", "--workers", "2")
+        exam.until(lambda: len(exam.pids()) == 2)
+        for _ in range(2):
+            assert not ends_within(run, drains_s)
+            run.send_signal(signal.SIGINT)
+        finish(run, 130, seconds=latency_s / 3)
+
+
+def ends_within(process, seconds):
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    return process.returncode is not None
+
+
+def slow_answer(sample):
+    time.sleep(0.05)
+    return "yes"
+
+
+def test_a_run_that_is_stopped_does_not_wait_for_a_worker_that_is_silent(on_server, monkeypatch):
+    monkeypatch.setattr(processes, "_SILENT_S", 3.0)
+    samples = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(2000)]
+    exam, control = Exam(None, on_server, 0), RunHandle()
+    suite = Suite("s", "custom", samples, {"t": slow_answer}, (ExactMatch(),))
+
+    async def stop_with_a_silent_worker():
+        config = RunConfig(store=on_server, executor=ProcessWorkers(2))
+        running = asyncio.create_task(aevaluate_suite(suite, how=config, control=control))
+        await asyncio.to_thread(exam.until, lambda: exam.done() > 10)
+        kill(exam.pids()[0], signal.SIGSTOP)
+        control.stop("enough")
+        return await asyncio.wait_for(running, 60)
+
+    (run,) = asyncio.run(stop_with_a_silent_worker())
+    assert (run.state, run.reason) == ("interrupted", "enough")
+    assert 10 < run.done < 2000
 
 
 def test_at_most_four_calls_are_in_flight_before_the_first_good_reply(tmp_path, on_server):
@@ -150,6 +215,19 @@ def test_a_server_that_crashes_does_not_forget_which_calls_were_sent(private_ser
     with Store(private_server.address) as store:
         after = moments(store)
     assert after[0] >= before[-1] + shared.gap_s - 1e-6
+
+
+def test_a_server_that_crashes_does_not_forget_what_was_booked(private_server):
+    limits = Budget(calls=5)
+    private_server.flush_late()
+    with Store(private_server.address, create_missing=True) as store:
+        evaluation, _ = store.begin_evaluation([NewRun("s", "custom", "t", 9, {"stages": ["target"], "scores": []})])
+        journal = store.journal(evaluation)
+        assert [asyncio.run(journal.book_within(limits, 1, 0)) for _ in range(3)] == [""] * 3
+        private_server.restart("immediate")
+    with Store(private_server.address) as store:
+        journal = store.journal(evaluation)
+        assert [asyncio.run(journal.book_within(limits, 1, 0)) for _ in range(3)] == ["", "", "calls"]
 
 
 def test_errors_are_counted_over_all_workers_and_end_the_run(tmp_path, on_server):

@@ -57,7 +57,7 @@ def test_a_function_of_the_script_itself_is_named(tmp_path, on_server):
     assert "answer is defined in the script that was started" in done.stderr
 
 
-@pytest.mark.parametrize("n", [0, -1, 1.5, "two", "0"])
+@pytest.mark.parametrize("n", [0, -1, 1.5, "two", "0", True, float("nan"), [], b"2", object()])
 def test_a_number_of_workers_is_a_whole_one(on_server, n):
     with pytest.raises(ConfigError, match="workers"):
         evaluate(yes, SAMPLES, [ExactMatch()], store=on_server, workers=n)
@@ -71,6 +71,12 @@ def test_a_target_that_cannot_be_loaded_in_a_worker_is_named_before_a_call(tmp_p
         [sys.executable, "-c", script, on_server], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert "cannot begin: the suite cannot be loaded there: ImportError: no licence" in done.stderr
+
+
+def test_a_huge_error_of_a_worker_is_shortened_and_does_not_hold_the_run_up(tmp_path, on_server):
+    said = run_where_workers("raise ImportError('no licence ' * 40_000)", tmp_path, on_server, hook_of="unlicensed")
+    assert "cannot begin: the suite cannot be loaded there: ImportError: no licence" in said
+    assert len(said) < 20_000
 
 
 def test_functions_of_a_module_run_in_workers_and_a_run_says_the_same(on_server):
@@ -95,10 +101,11 @@ if "steelyard.workers.process" in sys.orig_argv:
 """
 
 
-def run_where_workers(hook, folder, store, **variables):
-    """What a run says whose workers run `hook` before anything else."""
-    (folder / "sitecustomize.py").write_text(IN_WORKERS.format(hook), encoding="utf-8")
+def run_where_workers(hook, folder, store, *, hook_of="sitecustomize", **variables):
+    """What a run says whose workers run `hook` before anything else, or where they import the target's module."""
     (folder / "unlicensed.py").write_text("def answer(sample):\n    return 'yes'\n", encoding="utf-8")
+    with (folder / f"{hook_of}.py").open("a", encoding="utf-8") as module:
+        module.write(IN_WORKERS.format(hook))
     script = "import sys; from unlicensed import answer; from steelyard import ExactMatch, Sample, evaluate; "
     script += "evaluate(answer, [Sample('a', '?', 'yes')], [ExactMatch()], store=sys.argv[1], workers=2)"
     environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}

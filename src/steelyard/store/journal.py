@@ -167,6 +167,8 @@ class SpendWithin:
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[SpendWithin]) -> Sequence[str]:
         """In order, with one update each: the row is locked until the transaction ends, so no process overtakes."""
+        # A server that crashed and forgot calls would give them again, and the budget would be passed.
+        batch.flush_at_commit()
         spent = {num: _locked_spending(batch, num) for num in sorted({spend.evaluation for spend in operations})}
         before = {num: list(amounts) for num, amounts in spent.items()}
         answers = []

@@ -55,6 +55,14 @@ def add_spending(batch: Batch, evaluation: int, money: int, millis: int) -> None
     )
 
 
+def raise_time(batch: Batch, evaluation: int, millis: int) -> None:
+    """Note the time that an evaluation has taken in all, where several workers may note the same; on a server alone."""
+    row = {"evaluation": evaluation, "currency": "", "money": 0, "millis": millis}
+    insert = schema.insert_into(schema.spending)
+    latest = "millis = greatest(spending.millis, excluded.millis)"
+    batch.connection.execute(f"{insert} ON CONFLICT (evaluation) DO UPDATE SET {latest}", row)
+
+
 def set_currency(batch: Batch, evaluation: int, currency: str) -> None:
     """Store the currency of an evaluation's money."""
     row = {"evaluation": evaluation, "currency": currency, "money": 0, "millis": 0}

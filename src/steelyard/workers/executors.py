@@ -38,4 +38,6 @@ def executor_of(workers: Workers, working_dir: str | Path | None = None) -> Exec
         from steelyard.workers.processes import ProcessWorkers
 
         return ProcessWorkers(workers)
+    if isinstance(workers, type) or not all(callable(getattr(workers, name, None)) for name in ("check", "run")):
+        raise ConfigError(f"expected workers as a number, ray, ray://HOST:10001 or an executor, but got {workers!r}")
     return workers

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from steelyard.errors import ModelError, StoreError
+from steelyard.models.budget import BudgetMeter
 from steelyard.runner import Progress
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.leases import close_leases, is_taken_over, leases_left, open_runs, planned_samples
+from steelyard.store.usage import raise_time
 from steelyard.store.worker_tables import forget_plan
 from steelyard.suite.objects import Suite, error_share, most_errors
 from steelyard.suite.running import EndedRun, Running, finish_together, state_of
@@ -18,6 +21,7 @@ from steelyard.workers.stopping_lead import STEP_S, StoppingLead
 from steelyard.workers.task import WorkerTask
 
 _LOOK_S: Final = 0.5
+_TIME_NOTED_S: Final = 5.0
 _FEWEST_ERRORS: Final = 10
 """A run is not given up before it has so many errors, as in one process."""
 _CUT: Final = "the process that led the run died before all was done"
@@ -41,8 +45,8 @@ def is_open(store: Store, run: Run) -> bool:
 
 
 def last_error(run: Run) -> str:
-    """The message of one failed record of a run; "" if none failed."""
-    for record in run.records() if run.errors else ():
+    """The message of the failed record that comes last in the dataset; "" if none failed."""
+    for record in run.last_failures(1) if run.errors else ():
         if record.failure is not None:
             return f"{record.failure.stage}: {record.failure.message}"
     return ""
@@ -96,6 +100,26 @@ async def finish_abandoned(running: Running, task: WorkerTask) -> None:
             return
         runs = [running.store.run(name).num for name in task.runs]
         await asyncio.to_thread(forget_plan, running.store, task.evaluation, runs)
+
+
+async def keep_minutes(running: Running, evaluation: int) -> None:
+    """End this worker's runs when the budget's minutes are over, in place of the leader that has died; for ever.
+
+    Every worker does so, and notes the time: whichever lives longest has the last word.
+    """
+    budget = running.suite.options.budget
+    if budget.minutes is None:
+        return
+    store = running.store
+    spent = await asyncio.to_thread(store.spending, evaluation)
+    meter = BudgetMeter(budget, spent, store.journal(evaluation))
+    while True:
+        note = partial(raise_time, evaluation=evaluation, millis=meter.spent.millis)
+        await asyncio.to_thread(store.writer.change, note)
+        left_s = meter.left_s or 0.0
+        if left_s <= 0:
+            running.session.halt(meter.out_of_time())
+        await asyncio.sleep(min(max(left_s, _LOOK_S), _TIME_NOTED_S))
 
 
 def _is_taken_over(store: Store, task: WorkerTask) -> bool:

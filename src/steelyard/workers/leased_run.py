@@ -113,6 +113,8 @@ class LeasedRun:
         """
         async with self._waiting:
             while not (self._tasks and self._shared.part) and not self._ended():
+                if self._writer.store_error() is not None:  # whoever asks for a part has ended; the runner finds it out
+                    return True
                 if self._tasks:
                     await asyncio.sleep(_LOOK_FOR_PART_S)
                 elif not await self._fetch():
@@ -159,7 +161,7 @@ class LeasedRun:
             self._end(lease)
 
     def _lease_that_needs(self, no: int, repeat: int) -> Lease | None:
-        """The lease that is held and still needs a record; None where another worker has it, or the record is stored."""
+        """The lease that still needs a record; None where another worker has it, or the record was handed over."""
         lease = self._lease_of.get(no)
         return lease if lease is not None and (no, repeat) in self._open[lease.lo] else None
 

@@ -37,7 +37,7 @@ from steelyard.suite.running import Running
 from steelyard.suite.scorer_infos import scorer_stages
 from steelyard.suite.sides import side_store
 from steelyard.suite.survey import load_models, prepare
-from steelyard.workers.finishing import finish_abandoned, void_leases
+from steelyard.workers.finishing import finish_abandoned, keep_minutes, void_leases
 from steelyard.workers.leased_run import LeasedRun
 from steelyard.workers.shared_concurrency import SharedConcurrency
 from steelyard.workers.shared_gates import SharedGates
@@ -45,6 +45,8 @@ from steelyard.workers.task import STORE_FAILED, WorkerTask, unpacked
 from steelyard.workers.versions import Versions
 
 _SEEN_EVERY_S: Final = 1.0
+_MOST_TEXT: Final = 2000
+"""Characters of a message that are handed on, as of an error that quotes a whole document."""
 
 
 @dataclass(slots=True)
@@ -127,8 +129,10 @@ class AnswerLines:
 
     def say(self, **message: Any) -> None:
         """Send a message; nobody may be there any more."""
+        # A line of more than 64 KiB is not read at the other end, and what fills the pipe would stop this worker.
+        short = {name: text[:_MOST_TEXT] if isinstance(text, str) else text for name, text in message.items()}
         with contextlib.suppress(OSError, ValueError):
-            self._out.write(json.dumps(message) + "\n")
+            self._out.write(json.dumps(short) + "\n")
             self._out.flush()
 
     async def taken(self, orders: Orders) -> None:
@@ -315,4 +319,9 @@ class _Worker:
     async def _inherit(self) -> None:
         """Where the process that leads has died: lead in its place, if no other worker does already."""
         await self._orders.orphaned.wait()
-        await finish_abandoned(self._running, self._task)
+        in_time = asyncio.create_task(keep_minutes(self._running, self._task.evaluation))
+        try:
+            await finish_abandoned(self._running, self._task)
+        finally:
+            in_time.cancel()
+            await asyncio.gather(in_time, return_exceptions=True)

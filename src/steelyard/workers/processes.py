@@ -52,6 +52,8 @@ _STORE_BACK_S: Final = 30.0
 _READY_S: Final = 120.0
 _MOST_DEATHS: Final = 5
 """Workers of one slot that may die one after the other without a record stored in between."""
+_SILENT_S: Final = 45.0
+"""Without a word for so long, a worker that is to end is stopped or cut off: the store may be away for 30 seconds."""
 _FIRST_WORKERS: Final = 4
 """Workers that begin at once; the others wait for the first record, as an endpoint that has given no good reply yet may
 have at most four calls in flight."""
@@ -110,6 +112,7 @@ class _Slot:
         begun: whether it was told to begin.
         cannot: why it ended, as it said itself.
         missing: the module that it lacks.
+        heard_at: when it last said anything, by a monotonic clock.
     """
 
     number: int
@@ -120,6 +123,7 @@ class _Slot:
     begun: bool = False
     cannot: str = ""
     missing: str = ""
+    heard_at: float = field(default_factory=time.monotonic)
 
     @property
     def ended(self) -> bool:
@@ -334,6 +338,7 @@ class Leader:
         self.news.clear()
 
     def _heard(self, slot: _Slot, message: Mapping[str, Any]) -> None:
+        slot.heard_at = time.monotonic()
         if "ready" in message:
             slot.ready = True
             if all(other.ready for other in self.slots):
@@ -432,6 +437,8 @@ class Leader:
         with self.store.reading() as connection:
             for run in runs:
                 progress = by_target[run.target]
+                if run.errors > progress.errors:
+                    progress.last_error = last_error(run)
                 progress.done, progress.errors, progress.from_journal = run.done, run.errors, run.from_journal
                 progress.input_tokens, progress.output_tokens = tokens_so_far(connection, run.num)
                 progress.running = running_scores(connection, run.num).get(progress.score, progress.running)
@@ -520,11 +527,16 @@ class Leader:
         return writer if store is self.begun.store else store.adopt_run(writer.run)
 
     async def _all_ended(self) -> None:
-        """Wait for workers that were told to stop: what they have in flight is stored."""
-        for slot in self.slots:
-            if not slot.ready and slot.worker is not None:  # it has nothing in flight, and may never find a place
-                slot.worker.kill()
-        await self._heard_all()
+        """Wait for workers that were told to stop: what they have in flight is stored. Silent ones are killed."""
+        ending = asyncio.create_task(self._heard_all())
+        while not ending.done():
+            for slot in self.slots:
+                silent = time.monotonic() - slot.heard_at > _SILENT_S
+                # One that is not ready has nothing in flight, and may never find a place.
+                if slot.worker is not None and not slot.ended and (silent or not slot.ready):
+                    slot.worker.kill()
+            await asyncio.wait({ending}, timeout=_LOOK_S)
+        await ending
 
     async def _heard_all(self) -> None:
         workers = [slot.worker.ended() for slot in self.slots if slot.worker is not None]
@@ -533,7 +545,7 @@ class Leader:
     async def _end_workers(self) -> None:
         """Kill what still runs: all is done, or this process is being stopped at once."""
         for slot in self.slots:
-            if slot.worker is not None and not (slot.done or self.fatal):
+            if slot.worker is not None and not slot.done:
                 slot.worker.kill()
         await self._heard_all()
         for store in self.stores:
