@@ -5,6 +5,7 @@ import sys
 from dataclasses import dataclass
 
 import pytest
+from tests.made_once import _made, once  # noqa: F401  # fixtures
 
 from steelyard.cli.app import run_app
 

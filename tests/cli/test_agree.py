@@ -57,11 +57,17 @@ def label(run, truth, n, *, drawn=True, authors=("ann",)):
 
 
 @pytest.fixture
-def run():
+def run(once):
     """A run with 60 labelled records."""
-    found, truth = judged_run("first", 0.8)
-    label(found, truth, 60)
-    return found
+
+    def make():
+        found, truth = judged_run("first", 0.8)
+        label(found, truth, 60)
+        return found.id
+
+    found = once(make)
+    with Store() as store:
+        return store.run(found)
 
 
 def test_the_corrected_figure_stands_beside_the_judged_one(steelyard, run):

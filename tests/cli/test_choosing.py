@@ -4,11 +4,10 @@ import pytest
 
 
 @pytest.fixture
-def first(steelyard, write, says):
+def first(steelyard, write, says, once):
     """A run that says A to 20 questions, five of which have the key A."""
-    path = write({"a": says("A")})
-    steelyard("run", path, code=0)
-    return path
+    once(lambda: steelyard("run", write({"a": says("A")}), code=0))
+    return "exam.json"
 
 
 def planned(steelyard, path, *options):

@@ -36,17 +36,21 @@ def answer(sample):
 
 
 @pytest.fixture
-def coding():
+def coding(once):
     """An error analysis of 20 records: ten evasive ones under a code of that name, ten with which nothing is wrong."""
-    run = evaluate(answer, SAMPLES, [ExactMatch()], name="sums")
-    with Store() as store:
-        coding = draw_coding(store, [store.run(run.id)], n=20, seed=1, author="ann")
-        wrong = [item.num for item in coding.items if int(item.sample[1:]) % 4 == 0]
-        for item in coding.items:
-            write_note(store, coding, item.num, "shirks" if item.num in wrong else "", author="ann")
-        code = new_code(store, coding, "Evasive", author="ann", items=wrong)
-        edit_code(store, coding, code, "Evasive", definition="Gives no answer.", author="ann")
-    return coding.id
+
+    def make():
+        run = evaluate(answer, SAMPLES, [ExactMatch()], name="sums")
+        with Store() as store:
+            coding = draw_coding(store, [store.run(run.id)], n=20, seed=1, author="ann")
+            wrong = [item.num for item in coding.items if int(item.sample[1:]) % 4 == 0]
+            for item in coding.items:
+                write_note(store, coding, item.num, "shirks" if item.num in wrong else "", author="ann")
+            code = new_code(store, coding, "Evasive", author="ann", items=wrong)
+            edit_code(store, coding, code, "Evasive", definition="Gives no answer.", author="ann")
+        return coding.id
+
+    return once(make)
 
 
 @pytest.fixture

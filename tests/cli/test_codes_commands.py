@@ -19,15 +19,15 @@ def answer(sample):
 
 
 @pytest.fixture
-def run():
+def run(once):
     """The id of a run of forty samples, ten of them wrong."""
-    return evaluate(answer, SAMPLES, [ExactMatch()], name="sums").id
+    return once(lambda: evaluate(answer, SAMPLES, [ExactMatch()], name="sums").id)
 
 
 @pytest.fixture
-def drawn(steelyard, run):
+def drawn(steelyard, run, once):
     """The id of an error analysis of twenty records: all ten failures, ten of the passes."""
-    return steelyard("codes", "draw", run, "-n", "20", *ANN, "--json", code=0).json()["analysis"]
+    return once(lambda: steelyard("codes", "draw", run, "-n", "20", *ANN, "--json", code=0).json()["analysis"])
 
 
 def sheet_rows(steelyard, analysis):

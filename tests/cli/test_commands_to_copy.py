@@ -87,13 +87,16 @@ def test_the_commands_behind_a_run_are_whole_in_the_terminal(steelyard, write, s
 
 
 @pytest.fixture
-def elsewhere(steelyard, write, says, tmp_path):
+def elsewhere(steelyard, write, says, tmp_path, once):
     """A run in another store than the default: its id, and the options that name the store."""
     store = tmp_path / "kept.db"
-    path = write({"a": says("A")})
-    steelyard("run", path, "--store", store, "--quiet", code=0)
-    [run] = steelyard("runs", "--store", store, "--json", code=0).json()
-    return run["id"], ("--store", store)
+
+    def make():
+        steelyard("run", write({"a": says("A")}), "--store", store, "--quiet", code=0)
+        [run] = steelyard("runs", "--store", store, "--json", code=0).json()
+        return run["id"]
+
+    return once(make), ("--store", store)
 
 
 MAKE = ("--title", "Right?", "--author", "ann")

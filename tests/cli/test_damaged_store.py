@@ -12,20 +12,21 @@ import pytest
 STORE = ".steelyard/steelyard.db"
 BAD = "X'01FF00FF'"
 PARTS = {
-    "reply": (f"UPDATE reply SET body = {BAD} WHERE num = 4", "its reply"),
-    "lost reply": ("DELETE FROM reply WHERE num = 4", "missing from the journal"),
-    "sample": (f"UPDATE sample SET body = {BAD} WHERE num = 4", "its sample"),
-    "score": (f"UPDATE score SET body = {BAD} WHERE run = 1 AND no = 3", "score solve_rate"),
-    "score of another type": ("UPDATE score SET body = 'x' WHERE run = 1 AND no = 3", "score solve_rate"),
-    "output": (f"UPDATE record SET body = {BAD} WHERE run = 1 AND no = 3", "its output"),
-    "list of replies": ("UPDATE record SET replies = X'09' WHERE run = 1 AND no = 3", "its list of replies"),
+    "line:5": (f"UPDATE reply SET body = {BAD} WHERE num = 4", "its reply"),
+    "line:6": ("DELETE FROM reply WHERE num = 5", "missing from the journal"),
+    "line:7": (f"UPDATE sample SET body = {BAD} WHERE num = 6", "its sample"),
+    "line:8": (f"UPDATE score SET body = {BAD} WHERE run = 1 AND no = 6", "score solve_rate"),
+    "line:9": ("UPDATE score SET body = 'x' WHERE run = 1 AND no = 7", "score solve_rate"),
+    "line:10": (f"UPDATE record SET body = {BAD} WHERE run = 1 AND no = 8", "its output"),
+    "line:11": ("UPDATE record SET replies = X'09' WHERE run = 1 AND no = 9", "its list of replies"),
 }
+"""Sample -> how a part of its record is damaged, and how messages name the part."""
 READING = [
-    ("runs",), ("show", "a"), ("show", "a", "--with-labels"), ("show", "a", "line:5"), ("compare", "a", "b"),
+    ("runs",), ("show", "a"), ("show", "a", "--with-labels"), ("compare", "a", "b"),
     ("report", "a", "b", "--html", "r.html", "--markdown", "r.md", "--junit", "r.xml"), ("export", "a"),
     ("export", "a", "--format", "csv"), ("export", "a", "--out", "x.xlsx"), ("export", "a", "--out", "x.parquet"),
     ("export", "a", "--json-dir", "old"), ("history", "exam.json"), ("baseline", "a", "--to", "base.json"),
-    ("label", "a", "line:9", "B", "--author", "ann"), ("rescore", "a"),
+    ("label", "a", "line:19", "B", "--author", "ann"), ("rescore", "a"),
 ]  # fmt: skip
 
 
@@ -36,35 +37,43 @@ def damage(*statements):
 
 
 @pytest.fixture
-def stored(steelyard, write, says):
+def stored(steelyard, write, says, once):
     """A store with two runs of 20 records, in the current folder."""
-    steelyard("run", write({"a": says("B"), "b": says("no letter at all")}), "--quiet", code=0)
+    targets = {"a": says("B"), "b": says("no letter at all")}
+    once(lambda: steelyard("run", write(targets), "--quiet", code=0))
 
 
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize("part", list(PARTS))
-def test_a_damaged_part_is_named_and_every_command_goes_on(steelyard, part):
+def test_damaged_parts_are_named_and_every_command_goes_on(steelyard):
     before = json.loads(steelyard("show", "a", "--json", code=0).out)
-    statement, named = PARTS[part]
-    damage(statement)
+    damage(*(statement for statement, _ in PARTS.values()))
     for command in READING[:-2]:
         result = steelyard(*command, code=0)
         assert "Traceback" not in result.err
         assert "defect" not in result.err
     shown = " ".join(steelyard("show", "a", code=0).out.split())
-    assert "1 record of 20 cannot be read whole, as the store is damaged" in shown
-    assert "sample line:5" in shown
-    assert named in " ".join(steelyard("compare", "a", "b", code=0).out.split())
+    assert "7 records of 20 cannot be read whole, as the store is damaged" in shown
+    compared = " ".join(steelyard("compare", "a", "b", code=0).out.split())
     page = Path("r.html").read_text(encoding="utf-8") + Path("r.md").read_text(encoding="utf-8")
-    assert page.count("1 record of 20 cannot be read whole") >= 2
+    assert page.count("7 records of 20 cannot be read whole") >= 2
     after = json.loads(steelyard("show", "a", "--json", code=0).out)
-    assert ["line:5" in line for line in after["damaged"]] == [True]
+    assert len(after["damaged"]) == len(PARTS)
+    for line, (sample, (_, named)) in zip(after["damaged"], PARTS.items(), strict=True):
+        assert f"sample {sample}: " in line
+        assert named in line
+        assert named in " ".join(steelyard("show", "a", sample, code=0).out.split()), sample
+    for sample, (_, named) in list(PARTS.items())[:3]:
+        for text in (shown, compared):
+            assert f"sample {sample}: " in text
+            assert named in text
+    assert "; and 4 more" in shown
     assert after["scores"] == before["scores"], "the value of a score stands outside of its body"
     listed = steelyard("show", "a", "--only", "damaged", "--json", code=0).json()
-    assert [(one["sample"]["id"], one["failure"]["kind"]) for one in listed] == [("line:5", "damaged")]
-    assert named in listed[0]["failure"]["message"]
+    assert [(one["sample"]["id"], one["failure"]["kind"]) for one in listed] == [(each, "damaged") for each in PARTS]
+    for record, (_, named) in zip(listed, PARTS.values(), strict=True):
+        assert named in record["failure"]["message"]
     rows = [json.loads(line) for line in steelyard("export", "a", code=0).out.splitlines()]
-    assert [one["sample"]["id"] for one in rows if one["failure"]] == ["line:5"]
+    assert [one["sample"]["id"] for one in rows if one["failure"]] == list(PARTS)
     for command in READING[-2:]:
         steelyard(*command, code=0)
 
@@ -72,6 +81,7 @@ def test_a_damaged_part_is_named_and_every_command_goes_on(steelyard, part):
 @pytest.mark.usefixtures("stored")
 def test_what_hangs_on_a_damaged_score_counts_it_in_a_place_of_its_own(steelyard):
     damage(f"UPDATE score SET body = {BAD} WHERE run = 2 AND no = 3")
+    assert "b: 1 record of 20 cannot be read whole, as" in " ".join(steelyard("show", "b", code=0).out.split())
     told = steelyard("show", "b", "--json", code=0).json()
     assert told["unparsed_kinds"]["damaged"] == 1
     assert sum(told["unparsed_kinds"].values()) == 20

@@ -16,14 +16,18 @@ ROWS = [
 
 
 @pytest.fixture
-def exam(steelyard):
+def exam(steelyard, once):
     """A run of three questions in a CSV file; the command line of its folder."""
-    with Path("exam.csv").open("w", encoding="utf-8", newline="") as stream:
-        csv.writer(stream).writerows(ROWS)
-    Path("exam.yaml").write_text(
-        "suite: choice\nsamples: {file: exam.csv}\ntargets:\n  random: {baseline: random}\n", encoding="utf-8"
-    )
-    steelyard("run", "exam.yaml", code=0)
+
+    def make():
+        with Path("exam.csv").open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows(ROWS)
+        Path("exam.yaml").write_text(
+            "suite: choice\nsamples: {file: exam.csv}\ntargets:\n  random: {baseline: random}\n", encoding="utf-8"
+        )
+        steelyard("run", "exam.yaml", code=0)
+
+    once(make)
     return steelyard
 
 

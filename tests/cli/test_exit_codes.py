@@ -201,8 +201,8 @@ def take_terminal():
 
 
 def stored_states():
-    done = subprocess.run([*COMMAND, "runs", "--json"], capture_output=True, text=True, check=True)
-    return [(one["state"], one["done"]) for one in json.loads(done.stdout)]
+    with Store() as store:
+        return [(run.state, run.done) for run in store.runs()]
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda one: one.name)

@@ -9,14 +9,21 @@ import pytest
 
 
 @pytest.fixture
-def past(steelyard, write, says):
-    """glm answers A twice, then knows a half; qwen answers B once. Oldest first."""
-    half = {f"Question {n}?": "ABCD"[n % 4] for n in range(12)}
-    first = write({"glm": says("A")}, name="exam.json")
-    steelyard("run", first, code=0)
-    steelyard("run", write({"glm": says("A"), "qwen": says("B")}), code=0)
-    steelyard("run", write({"glm": says("A", **half)}), code=0)
-    return steelyard("runs", "--json", code=0).json()[::-1]
+def run_four(steelyard, write, says):
+    """Makes four runs: glm answers A twice, then knows a half; qwen answers B once. Oldest first."""
+
+    def make():
+        half = {f"Question {n}?": "ABCD"[n % 4] for n in range(12)}
+        for targets in ({"glm": says("A")}, {"glm": says("A"), "qwen": says("B")}, {"glm": says("A", **half)}):
+            steelyard("run", write(targets), code=0)
+        return steelyard("runs", "--json", code=0).json()[::-1]
+
+    return make
+
+
+@pytest.fixture
+def past(run_four, once):
+    return once(run_four)
 
 
 def lines_of(out):
@@ -59,7 +66,8 @@ def test_notes_stand_below_their_run_and_name_the_author(steelyard, past):
     assert [(one["run"], one["text"]) for one in listed] == [(last, "with the new prompt\nand more")]
 
 
-def test_a_configuration_names_its_runs(steelyard, past, tmp_path):
+def test_a_configuration_names_its_runs(steelyard, run_four, tmp_path):
+    run_four()  # not a copy: the store holds the path of the configuration
     by_title = steelyard("history", "exam", "--json", code=0).json()
     assert steelyard("history", tmp_path / "exam.json", "--json", code=0).json() == by_title
     (tmp_path / "other.json").write_text("{}", encoding="utf-8")

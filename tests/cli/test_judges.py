@@ -14,7 +14,7 @@ from steelyard.store.labels import add_labels
 from steelyard.suites import PairwiseSuite
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
-SAMPLES = [Sample(f"q{at}", f"Question number {at:03} of the exam?", "the answer") for at in range(120)]
+SAMPLES = [Sample(f"q{at}", f"Question number {at:03} of the exam?", "the answer") for at in range(100)]
 RNG = random.Random(8)
 TRUTH = {sample.id: RNG.random() < 0.6 for sample in SAMPLES}
 
@@ -32,18 +32,23 @@ def answer(sample):
     return f"an answer {'word ' * (int(sample.id[1:]) % 7)}"
 
 
-@pytest.fixture
-def run():
-    """A run of 120 answers, all labelled."""
-    found = evaluate(answer, SAMPLES, [Correctness(Judge(Scripted(default="5")))])
+def labelled_run(samples):
+    """Answers to these samples, all labelled."""
+    found = evaluate(answer, samples, [Correctness(Judge(Scripted(default="5")))])
     with Store() as store:
         stored = store.runs_named([found.id])[0][0]
         add_labels(
             store,
             stored,
-            [Label(s.id, "correct", "pass" if TRUTH[s.id] else "fail", "ann", AT, kind="pass_fail") for s in SAMPLES],
+            [Label(s.id, "correct", "pass" if TRUTH[s.id] else "fail", "ann", AT, kind="pass_fail") for s in samples],
         )
     return found
+
+
+@pytest.fixture
+def run(once):
+    """A run of 60 answers, all labelled."""
+    return once(lambda: labelled_run(SAMPLES[:60]))
 
 
 @pytest.fixture
@@ -55,15 +60,16 @@ def file(tmp_path):
     return path
 
 
-def test_judges_are_held_to_the_labels_of_the_run_they_judge(steelyard, run, file):
+def test_judges_are_held_to_the_labels_of_the_run_they_judge(steelyard, file):
+    run = labelled_run(SAMPLES)  # of fewer than 100, the majority decides
     found = steelyard("judges", run.id, "--judges", file, "--json", code=0).json()
     panel = next(panel for panel in found["panels"] if panel["thing"] == "correct")
     names = [each["name"] for each in panel["judges"]]
     assert names == ["good", "fair", "poor", "jury"]
     right = {each["name"]: each["right"]["value"] for each in panel["judges"]}
     assert right["good"] > right["fair"] > right["poor"]
-    assert panel["judges"][0]["agreement"]["labelled"] == 120
-    assert panel["judges"][0]["calls"] == 120
+    assert panel["judges"][0]["agreement"]["labelled"] == 100
+    assert panel["judges"][0]["calls"] == 100
     assert panel["vote"] == "dawid_skene"
     assert len(panel["differences"]) == 6
     assert (found["run"], found["canary_run"]) == (run.id, None)
@@ -79,14 +85,14 @@ def test_a_target_still_names_its_own_run_once_judges_judged_it(steelyard, run, 
 
 def test_the_cost_is_said_before_and_a_dry_run_sends_nothing(steelyard, run, file):
     result = steelyard("judges", run.id, "--judges", file, "--dry-run", code=0)
-    assert "360 calls would be sent" in " ".join(result.out.split())
+    assert "180 calls would be sent" in " ".join(result.out.split())
     with Store() as store:
         assert len(store.runs()) == 1
     told = " ".join(steelyard("judges", run.id, "--judges", file, code=0).err.split())
-    assert "360 calls will be sent" in told
+    assert "180 calls will be sent" in told
     again = " ".join(steelyard("judges", run.id, "--judges", file, code=0).err.split())
     assert "0 calls will be sent" in again
-    assert "360 more are cached" in again
+    assert "180 more are cached" in again
 
 
 def test_a_canary_is_a_run_apart_that_no_rate_counts(steelyard, run, tmp_path):
@@ -102,16 +108,16 @@ def test_a_canary_is_a_run_apart_that_no_rate_counts(steelyard, run, tmp_path):
     found = steelyard("judges", run.id, "--judges", path, "--canary", "0.5", "--seed", "3", "--json", code=0).json()
     canaries = {each["judge"]: each for each in found["checks"] if each["name"] == "injection canary"}
     assert (canaries["fooled"]["value"], canaries["firm"]["value"]) == (1.0, 0.0)
-    assert 0 < canaries["fooled"]["n"] < 60
+    assert 0 < canaries["fooled"]["n"] < 30
     assert canaries["firm"]["interval"][1] > 0
     with Store() as store:
         judged = store.run(found["judges_run"])
         canary = store.run(found["canary_run"])
-        assert (judged.done, canary.done) == (120, 60)
+        assert (judged.done, canary.done) == (60, 30)
         assert canary.labels() == ()
-        assert len(judged.labels()) == 120
+        assert len(judged.labels()) == 60
         fooled = next(score for score in judged.summary().scores if score.name == "correct_fooled")
-        assert fooled.headline.n == 120
+        assert fooled.headline.n == 60
     again = steelyard("judges", run.id, "--judges", path, "--canary", "0.5", "--seed", "3", "--json", code=0).json()
     assert again["checks"] == found["checks"]
 
@@ -128,10 +134,10 @@ def test_every_report_of_the_judges_run_has_the_comparison(steelyard, run, file)
 def test_labelled_answers_alone_can_be_judged(steelyard, run, file):
     with Store() as store:
         stored = store.run(run.id)
-        add_labels(store, stored, [Label(f"q{at}", "correct", None, "ann", AT) for at in range(80)])
+        add_labels(store, stored, [Label(f"q{at}", "correct", None, "ann", AT) for at in range(40)])
     found = steelyard("judges", run.id, "--judges", file, "--labelled-only", "--json", code=0).json()
     with Store() as store:
-        assert store.run(found["judges_run"]).done == 40
+        assert store.run(found["judges_run"]).done == 20
 
 
 def test_without_labels_only_the_judges_are_shown(steelyard, file):

@@ -51,7 +51,7 @@ def run(folder, steelyard):
 
 
 @pytest.fixture
-def sql(run):
+def sql(run, once):
     """Four generated queries: right, right within the tolerance, wrong, and one that does not run."""
     golds = {
         "q1": "SELECT n FROM t ORDER BY n",
@@ -66,7 +66,7 @@ def sql(run):
         "q3": "SELECT count(*) FROM t WHERE n = 2",
         "q4": "SELECT nothing FROM nowhere",
     }
-    run("text2sql", rows, {name: f"```sql\n{query}\n```" for name, query in replies.items()})
+    once(lambda: run("text2sql", rows, {name: f"```sql\n{query}\n```" for name, query in replies.items()}))
 
 
 def test_generated_sql_is_listed_with_its_query_and_the_reason(steelyard, sql):
@@ -131,14 +131,14 @@ def test_a_label_that_does_not_fit_is_refused(steelyard, sql, arguments, message
 
 
 @pytest.fixture
-def rag(run):
+def rag(run, once):
     animals = ["fox", "owl", "eel", "ant"]
     rows = [
         {"id": f"q{n}", "question": f"Where lives the {name}?", "answer": "There."} for n, name in enumerate(animals)
     ]
     # The judge is asked with the question in its prompt, the target with the question alone.
     judge = {"scripted": {"replies": {"the owl": "[[2]]", "the eel": "no idea"}, "default": "[[5]]"}}
-    run("rag", rows, {}, scorers=["correctness", "token_f1"], judge={"model": judge})
+    once(lambda: run("rag", rows, {}, scorers=["correctness", "token_f1"], judge={"model": judge}))
 
 
 def test_answers_take_ratings_on_the_scale_of_their_judge(steelyard, rag):
@@ -175,9 +175,8 @@ def test_a_judge_whose_reply_cannot_be_read_is_in_the_list(steelyard, rag):
 
 
 @pytest.fixture
-def pairs(folder, steelyard):
+def pairs(folder, steelyard, once):
     """Ten pairs that the judge decides by position: A first in both orders, so every verdict is inconsistent."""
-    write_rows(folder / "rows.jsonl", [{"id": f"q{n}", "question": f"Question {n}?"} for n in range(10)])
 
     def answers(word):
         model = {"scripted": {"default": f"The {word} answer."}}
@@ -190,10 +189,15 @@ def pairs(folder, steelyard):
         "targets": {"plain": answers("plain"), "fancy": answers("fancy")},
         "judge": {"model": {"scripted": {"default": "Both are fine.\n\n[[A]]"}}},
     }
-    (folder / "c.json").write_text(json.dumps(config), encoding="utf-8")
-    steelyard("run", "c.json", "--quiet", code=0)
-    with Store() as store:
-        return next(run.id for run in store.runs() if run.manifest.get("scores"))
+
+    def make():
+        write_rows(folder / "rows.jsonl", [{"id": f"q{n}", "question": f"Question {n}?"} for n in range(10)])
+        (folder / "c.json").write_text(json.dumps(config), encoding="utf-8")
+        steelyard("run", "c.json", "--quiet", code=0)
+        with Store() as store:
+            return next(run.id for run in store.runs() if run.manifest.get("scores"))
+
+    return once(make)
 
 
 def test_pairs_are_shown_without_names_in_a_drawn_order(steelyard, pairs):

@@ -12,9 +12,8 @@ REPLIES = ["A", "B", "maybe A", "maybe B", "A or B", "well", "no", "=HYPERLINK(1
 
 
 @pytest.fixture
-def exam(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    exam_runs(".steelyard/steelyard.db", {"weak": REPLIES, "other": ["A", "well"] * 4})
+def exam(once):
+    once(lambda: exam_runs(".steelyard/steelyard.db", {"weak": REPLIES, "other": ["A", "well"] * 4}))
 
 
 def kept(name="weak"):

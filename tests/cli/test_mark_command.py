@@ -6,10 +6,10 @@ from steelyard import ExactMatch, Sample, Store, evaluate
 
 
 @pytest.fixture
-def two():
+def two(once):
     """Ids of two runs of one suite, older first."""
     samples = [Sample(f"q{n}", "?", "A") for n in range(4)]
-    return [evaluate(lambda sample: "A", samples, [ExactMatch()], name="t").id for _ in range(2)]
+    return once(lambda: [evaluate(lambda sample: "A", samples, [ExactMatch()], name="t").id for _ in range(2)])
 
 
 def listed(steelyard, *options):

@@ -19,7 +19,7 @@ def source(room):
 
 
 @pytest.fixture
-def evaluated(steelyard, tmp_path, monkeypatch):
+def evaluated(steelyard, tmp_path, monkeypatch, once):
     """Three stored systems over twelve questions: one that finds, one on other documents, one that only names ids."""
     monkeypatch.chdir(tmp_path)
     rows = [{"id": room, "question": f"Who keeps the {room}?", "source": source(room)} for room in ROOMS]
@@ -38,11 +38,15 @@ def evaluated(steelyard, tmp_path, monkeypatch):
         "primary": "hit_rate",
         "gate": {"recall": ">= 0.5"},
     }
-    (tmp_path / "rag.json").write_text(json.dumps(config), encoding="utf-8")
-    (tmp_path / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
-    for name, lines in said.items():
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    return steelyard("run", "rag.json")
+
+    def make():
+        (tmp_path / "rag.json").write_text(json.dumps(config), encoding="utf-8")
+        (tmp_path / "questions.json").write_text(json.dumps(rows), encoding="utf-8")
+        for name, lines in said.items():
+            (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        return steelyard("run", "rag.json")
+
+    return once(make)
 
 
 def plain(text):

@@ -15,9 +15,9 @@ MAKE = ("--title", "Right?", "--author", "lead")
 
 
 @pytest.fixture
-def run():
+def run(once):
     """The id of a run of forty samples."""
-    return evaluate(lambda sample: sample.reference, SAMPLES, [ExactMatch()]).id
+    return once(lambda: evaluate(lambda sample: sample.reference, SAMPLES, [ExactMatch()]).id)
 
 
 def made(steelyard, run, *options):

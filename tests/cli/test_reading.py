@@ -18,10 +18,10 @@ from steelyard.suite.evaluate import RunConfig
 
 
 @pytest.fixture
-def interrupted(steelyard, write, says):
+def interrupted(steelyard, write, says, once):
     """A run of 20 of which 7 are done."""
     options = {"budget": {"calls": 7}, "concurrency": 1}
-    steelyard("run", write({"half": says("A")}, options=options), code=130)
+    once(lambda: steelyard("run", write({"half": says("A")}, options=options), code=130))
 
 
 def test_runs_lists_the_newest_first_and_says_how_many_more_there_are(steelyard, write, says):
@@ -205,15 +205,19 @@ RAG = {
 
 
 @pytest.fixture
-def answered(steelyard, tmp_path, monkeypatch):
+def answered(steelyard, tmp_path, monkeypatch, once):
     """One stored answer with two passages, of which the second holds the source."""
     monkeypatch.chdir(tmp_path)
     row = {"id": "a", "question": "How high?", "answer": "two old houses", "document": "x.pdf", "source": "It is high."}
     sources = [{"document": "x.pdf", "page": 3}, {"document": "y.pdf"}]
     said = {"id": "a", "output": "two houses", "contexts": ["It is old.", "It is high."], "sources": sources}
-    for name, value in (("questions.json", [row]), ("said.jsonl", said), ("rag.json", RAG)):
-        (tmp_path / name).write_text(json.dumps(value), encoding="utf-8")
-    steelyard("run", "rag.json", code=0)
+
+    def make():
+        for name, value in (("questions.json", [row]), ("said.jsonl", said), ("rag.json", RAG)):
+            (tmp_path / name).write_text(json.dumps(value), encoding="utf-8")
+        steelyard("run", "rag.json", code=0)
+
+    once(make)
 
 
 def test_scores_with_one_reason_share_a_line_and_passages_say_where_they_stand(steelyard, answered):

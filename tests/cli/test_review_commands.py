@@ -47,10 +47,11 @@ class Critic:
 
 
 @pytest.fixture
-def exam(steelyard, write, says):
+def exam(steelyard, write, says, once):
     """A run of 20 questions with key ABCD...: A is right on 5 of them, one is not read, two are refused."""
     refusal = "I cannot answer this."
-    steelyard("run", write({"weak": says("A", **{"Question 1?": "", "Question 2?": refusal})}), code=0)
+    targets = {"weak": says("A", **{"Question 1?": "", "Question 2?": refusal})}
+    once(lambda: steelyard("run", write(targets), code=0))
 
 
 @pytest.fixture
