@@ -12,6 +12,7 @@ import time
 from collections import Counter
 
 import pytest
+from tests.command_here import command_here
 from tests.running_server import ledger_server
 from tests.thorough import times
 
@@ -44,9 +45,9 @@ def steelyard(folder, *arguments):
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def finish(process):
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, (out, err)
+def begun_or_resumed(folder):
+    resumed = runs_in(folder / ".steelyard/steelyard.db")
+    return ("resume",) if resumed else ("run", "duel.json", "--stop-when-decided", "full")
 
 
 def verdicts_of(folder):
@@ -61,20 +62,20 @@ def verdicts_of(folder):
 
 def killed_and_resumed(folder, server, draw):
     """Run it, kill it when some more questions have been answered, resume it each time; how often it was killed."""
-    begin = ("run", "duel.json", "--stop-when-decided", "full")
-    process = steelyard(folder, *begin)
     kills = 0
     while kills < KILLS:
+        process = steelyard(folder, *begun_or_resumed(folder))
         answered = len(server.answered()) + draw.randint(5, 25)
         while process.poll() is None and len(server.answered()) < answered:
             time.sleep(0.05)
         if process.poll() is not None:
-            break
+            out, err = process.communicate()
+            assert process.returncode == 0, (out, err)
+            return kills
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         kills += 1
-        process = steelyard(folder, *(("resume",) if runs_in(folder / ".steelyard/steelyard.db") else begin))
-    finish(process)
+    command_here(folder, *begun_or_resumed(folder), "--quiet")
     return kills
 
 
@@ -99,7 +100,7 @@ def test_killed_and_resumed_it_comes_to_the_same_decision_at_any_concurrency(tmp
         with ledger_server(tmp_path / f"calm{concurrency}", "--judge") as server:
             calm = tmp_path / f"calm{concurrency}"
             write_duel(calm, server.url, concurrency)
-            finish(steelyard(calm, "run", "duel.json", "--stop-when-decided", "full"))
+            command_here(calm, *begun_or_resumed(calm), "--quiet")
             found.append(verdicts_of(calm))
             alike = asked_again(server)  # two equal answers make the same request in both orders
         latency_ms = 20 * concurrency**0.7

@@ -1,0 +1,24 @@
+"""Runs a command of Steelyard in this process, where the half second of CPU that a new one takes shows nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import pytest
+
+from steelyard.cli.app import run_app
+
+
+def command_here(folder, *arguments, code=0):
+    """What a command printed that ran in a folder and ended with a code."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as ended,
+    ):
+        run_app([str(argument) for argument in arguments])
+    assert ended.value.code == code, (out.getvalue(), err.getvalue())
+    return out.getvalue()
