@@ -12,33 +12,57 @@ from tests.data.test_hostile_workbooks import NS, far, ods, replace_part, sheet,
 
 SHEET = "xl/worksheets/sheet1.xml"
 HEAD = "题目,A,B,答案\n".encode()
-READ = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
-resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+READERS = """
+import json, os, resource, signal, sys
 from pathlib import Path
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import SteelyardError
 from steelyard.suites.choice.rows import load_choice
-try:
-    print("read", load_choice(SampleFiles(Path(sys.argv[1]))).n)
-except SteelyardError as error:
-    print(str(error)[:2000].replace(chr(10), " | "))
-status = Path("/proc/self/status").read_text()
-print(int(status.partition("VmHWM:")[2].split()[0]) // 1024)
+def read(path):
+    signal.alarm(60)
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+    os.chdir(Path(path).parent)
+    try:
+        said = f"read {load_choice(SampleFiles(Path(path))).n}"
+    except SteelyardError as error:
+        said = str(error)[:2000]
+    status = Path("/proc/self/status").read_text()
+    print(json.dumps([said, int(status.partition("VmHWM:")[2].split()[0]) // 1024]), flush=True)
+for line in sys.stdin:
+    pid = os.fork()
+    if not pid:
+        code = 1
+        try:
+            read(line.rstrip())
+            code = 0
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
 
 
-def read(path):
+@pytest.fixture(scope="module")
+def read():
     """What a process of its own said of a file, and the most memory that it held in MB.
 
-    `ru_maxrss` would begin with what the process of the tests held when it started this one.
+    The processes are forked from one that has imported the readers and read nothing. `ru_maxrss` would begin with what
+    the process of the tests held.
     """
-    child = [sys.executable, "-c", READ, str(path)]
-    done = subprocess.run(child, capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL)
-    assert done.returncode == 0, done.stderr[-2000:]
-    said, _, held = done.stdout.strip().rpartition("\n")
-    return said, int(held)
+    child = [sys.executable, "-c", READERS]
+    with subprocess.Popen(child, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as readers:
+
+        def of(path):
+            readers.stdin.write(f"{path}\n")
+            readers.stdin.flush()
+            answer = readers.stdout.readline()
+            assert answer.startswith("["), f"the reader ended with {answer}"
+            assert readers.stdout.readline() == "0\n"
+            return json.loads(answer)
+
+        yield of
+        readers.stdin.close()
 
 
 def shared(path, text, rows, claimed=1):
@@ -104,7 +128,7 @@ WORKBOOKS = {
 
 
 @pytest.mark.parametrize("name", WORKBOOKS)
-def test_a_hostile_workbook_is_refused_in_bounded_memory(tmp_path, name):
+def test_a_hostile_workbook_is_refused_in_bounded_memory(read, tmp_path, name):
     make, message = WORKBOOKS[name]
     said, held = read(make(tmp_path / "a.xlsx"))
     assert message in said
@@ -119,7 +143,7 @@ def test_a_hostile_workbook_is_refused_in_bounded_memory(tmp_path, name):
         ("", '<text:s text:c="2000000000"/>'),
     ],
 )
-def test_an_open_document_that_repeats_its_text_is_refused(tmp_path, about, text):
+def test_an_open_document_that_repeats_its_text_is_refused(read, tmp_path, about, text):
     said, held = read(repeated(tmp_path / "a.ods", about, text))
     assert "bytes of text" in said
     assert held < 600
@@ -163,7 +187,7 @@ def write(path, head, piece=b"", times=0, tail=b""):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_hostile_text_is_refused_in_bounded_memory(tmp_path, name):
+def test_a_hostile_text_is_refused_in_bounded_memory(read, tmp_path, name):
     file, parts, message = TEXTS[name]
     write(tmp_path / file, *parts)
     said, held = read(tmp_path / file)
@@ -172,12 +196,12 @@ def test_a_hostile_text_is_refused_in_bounded_memory(tmp_path, name):
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "/proc/self/mem", "a.csv"])
-def test_what_is_no_file_of_rows_is_refused_without_waiting_on_it(tmp_path, target):
+def test_what_is_no_file_of_rows_is_refused_without_waiting_on_it(read, tmp_path, target):
     (tmp_path / "a.csv").symlink_to(target)
     said, _ = read(tmp_path / "a.csv")
     assert "is not a file" in said or "is empty" in said or "there is no file" in said
 
 
-def test_a_pipe_is_refused_without_waiting_for_its_writer(tmp_path):
+def test_a_pipe_is_refused_without_waiting_for_its_writer(read, tmp_path):
     os.mkfifo(tmp_path / "a.xlsx")
     assert "is not a file" in read(tmp_path / "a.xlsx")[0]

@@ -6,10 +6,11 @@ import pkgutil
 
 import pytest
 from benchmarks.hostile_texts import READERS, shapes
+from tests.thorough import times
 
 import steelyard.replies
 
-SIZE = 4_000
+SIZE = times(2_000, 4_000)
 """Of a megabyte, whose time `make bench-quick` measures: two units and the gap between them."""
 
 
