@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import io
+from typing import NamedTuple
 
 import pytest
 
 from steelyard.cli.app import run_app
+
+
+class Printed(NamedTuple):
+    out: str
+    err: str
 
 
 def command_here(folder, *arguments, code=0):
@@ -20,5 +26,6 @@ def command_here(folder, *arguments, code=0):
         pytest.raises(SystemExit) as ended,
     ):
         run_app([str(argument) for argument in arguments])
-    assert ended.value.code == code, (out.getvalue(), err.getvalue())
-    return out.getvalue()
+    printed = Printed(out.getvalue(), err.getvalue())
+    assert ended.value.code == code, printed
+    return printed

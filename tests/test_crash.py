@@ -152,7 +152,7 @@ def test_every_passing_fault_at_forty_percent_ends_without_an_error_or_an_early_
         config["targets"]["first"]["prompt"]["model"]["openai_compatible"]["timeout_s"] = 0.5
         config["options"] |= {"retry": {"base_s": 0.2, "cap_s": 2}, "concurrency": 32}
         (tmp_path / "exam.json").write_text(json.dumps(config))
-        out = json.loads(command_here(tmp_path, "run", "exam.json", "--quiet", "--json"))
+        out = json.loads(command_here(tmp_path, "run", "exam.json", "--quiet", "--json").out)
         assert out["runs"][0]["errors"] == 0
         assert out["runs"][0]["done"] == QUESTIONS
         requests = server.requests()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.command_here import command_here
 
 from steelyard.store import Store
 
@@ -35,11 +36,11 @@ TURNS = 3
 
 
 def write(folder, where):
-    (folder / "app.py").write_text(MODULE, encoding="utf-8")
+    (folder / "talked_to.py").write_text(MODULE, encoding="utf-8")
     rows = [{"id": name, "question": f"Hello {name}"} for name in "ab"]
     (folder / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     model = {"scripted": {"default": '{"message": "go on", "done": false}'}}
-    user = {"target": {"function": "app:answer"}, "model": model, "most_turns": TURNS}
+    user = {"target": {"function": "talked_to:answer"}, "model": model, "most_turns": TURNS}
     config = {
         "suite": "rag",
         "samples": {"file": "q.jsonl"},
@@ -54,14 +55,15 @@ def write(folder, where):
     )  # fmt: skip
 
 
-def test_a_killed_conversation_goes_on_with_the_turn_that_was_in_flight(where, tmp_path):
+def test_a_killed_conversation_goes_on_with_the_turn_that_was_in_flight(where, tmp_path, monkeypatch):
     steelyard = write(tmp_path, where)
     (tmp_path / "kill_at.txt").write_text("5", encoding="utf-8")
     killed = steelyard("run", "talk.json")
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     (tmp_path / "kill_at.txt").unlink()
-    resumed = steelyard("resume")
-    assert resumed.returncode == 0, resumed.stderr
+    monkeypatch.syspath_prepend(tmp_path)
+    command_here(tmp_path, "resume", "--store", where, "--quiet")
+    sys.modules.pop("talked_to", None)
     calls = (tmp_path / "calls.txt").read_text(encoding="utf-8").splitlines()
     assert calls == ["a 1", "a 3", "a 5", "b 1", "b 3", "b 3", "b 5"], "only the fifth call is made again"
     with Store(where) as store:
@@ -140,32 +142,34 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("kill_at", [4, 5], ids=["user", "target"])
 @pytest.mark.parametrize("kind", TARGETS)
-def test_a_killed_conversation_pays_only_the_call_in_flight_again(kind, kill_at, tmp_path):
+def test_a_killed_conversation_pays_only_the_calls_in_flight_again(kind, tmp_path):
     with endpoints() as (here, url):
-        steelyard = write(tmp_path, tmp_path / "s.db")
+        write(tmp_path, tmp_path / "s.db")
         config = json.loads((tmp_path / "talk.json").read_text(encoding="utf-8"))
         user = config["targets"]["bot"]["simulated_user"]
         user["target"] = TARGETS[kind](url)
         user["model"] = {"openai_compatible": {"name": "user", "base_url": f"{url}/user/v1"}}
         (tmp_path / "talk.json").write_text(json.dumps(config), encoding="utf-8")
-        here.kill_at = kill_at
-        command = [sys.executable, "-c", "from steelyard.cli import main; main()", "run", "talk.json"]
-        here.process = subprocess.Popen(
-            [*command, "--store", str(tmp_path / "s.db"), "--quiet"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-        )
-        assert here.process.wait(120) == -signal.SIGKILL
-        here.process.stderr.close()
-        in_flight = here.asked[-1]
-        assert in_flight[0].startswith("/user" if kill_at == 4 else "/app")
+        in_flight = []
+        # The fourth request is the user's; the target's is the sixth, as the fourth is made again before it.
+        for asked, kill_at, command in (("/user", 4, ("run", "talk.json")), ("/app", 6, ("resume",))):
+            here.kill_at = kill_at
+            command = [sys.executable, "-c", "from steelyard.cli import main; main()", *command]  # noqa: PLW2901
+            here.process = subprocess.Popen(
+                [*command, "--store", str(tmp_path / "s.db"), "--quiet"],
+                cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+            )  # fmt: skip
+            assert here.process.wait(120) == -signal.SIGKILL
+            here.process.stderr.close()
+            in_flight.append(here.asked[-1])
+            assert in_flight[-1][0].startswith(asked)
         here.kill_at = 0
-        resumed = steelyard("resume")
-        assert resumed.returncode == 0, resumed.stderr
+        command_here(tmp_path, "resume", "--store", tmp_path / "s.db", "--quiet")
     counts = Counter(here.asked)
-    assert counts[in_flight] == 2
-    assert sum(counts.values()) == 2 * (2 * TURNS - 1) + 1
-    assert [times for request, times in counts.items() if request != in_flight] == [1] * (2 * (2 * TURNS - 1) - 1)
+    assert [counts[request] for request in in_flight] == [2, 2]
+    assert sum(counts.values()) == 2 * (2 * TURNS - 1) + 2
+    assert [times for request, times in counts.items() if request not in in_flight] == [1] * (2 * (2 * TURNS - 1) - 2)
     with Store(tmp_path / "s.db") as store:
         [run] = store.runs()
         records = list(run.records())

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 
 import pytest
+from tests.command_here import command_here
 from tests.running_server import ledger_server
 
 from steelyard import Store
@@ -33,11 +34,15 @@ def write_exam(folder, url):
     (folder / "exam.json").write_text(json.dumps(config), encoding="utf-8")
 
 
-def steelyard(folder, *arguments, before=None):
-    """(exit code, output, when it ended) of a command; one that hangs fails the test."""
+def steelyard_with_small_files(folder, *arguments):
+    """(exit code, output, when it ended) of a command whose files may not grow beyond 1.3 MB."""
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_300_000, 1_300_000))
+
     command = [sys.executable, "-c", "from steelyard.cli import main; main()", *arguments, "--quiet"]
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=60, preexec_fn=before, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=60, preexec_fn=limited, check=False
     )
     return done.returncode, done.stdout + done.stderr, time.time()
 
@@ -79,8 +84,8 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path, small_disk):
     (tmp_path / ".steelyard/ballast").write_bytes(os.urandom(1_200_000))
     with ledger_server(tmp_path, "--latency-ms", "10") as server:
         write_exam(tmp_path, server.url)
-        code, said_so, ended = steelyard(tmp_path, "run", "exam.json")
-        assert code == 4, said_so
+        said_so = "".join(command_here(tmp_path, "run", "exam.json", "--quiet", code=4))
+        ended = time.time()
         assert "full" in said_so
         assert str(tmp_path / ".steelyard/steelyard.db") in said_so
         assert "Traceback" not in said_so
@@ -93,23 +98,18 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path, small_disk):
             assert run.state == "interrupted"
             assert len(list(run.records())) == run.done <= kept
         fill(tmp_path / ".steelyard/more")
-        code, said_so, _ = steelyard(tmp_path, "resume")
-        assert code == 4, said_so
+        command_here(tmp_path, "resume", "--quiet", code=4)
         assert len(server.requests()) == kept
         small_disk()
-        code, said_so, _ = steelyard(tmp_path, "resume")
-        assert code == 0, said_so
+        command_here(tmp_path, "resume", "--quiet")
         assert paid_twice(server) == 0
 
 
 @pytest.mark.slow
 def test_a_file_that_may_not_grow_ends_the_run_the_same_way(tmp_path):
-    def limited():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_300_000, 1_300_000))
-
     with ledger_server(tmp_path, "--latency-ms", "10") as server:
         write_exam(tmp_path, server.url)
-        code, said_so, ended = steelyard(tmp_path, "run", "exam.json", before=limited)
+        code, said_so, ended = steelyard_with_small_files(tmp_path, "run", "exam.json")
         assert code == 4, said_so
         assert "steelyard.db" in said_so
         assert "Traceback" not in said_so
@@ -118,8 +118,7 @@ def test_a_file_that_may_not_grow_ends_the_run_the_same_way(tmp_path):
         assert 0 < kept < QUESTIONS
         assert arrived - kept <= CONCURRENCY
         assert len(server.requests()) - kept <= CONCURRENCY
-        code, said_so, _ = steelyard(tmp_path, "resume")
-        assert code == 0, said_so
+        command_here(tmp_path, "resume", "--quiet")
         assert paid_twice(server) <= CONCURRENCY
 
 
@@ -128,8 +127,7 @@ def test_without_room_for_the_reserve_nothing_is_sent_at_all(tmp_path, small_dis
     (tmp_path / ".steelyard/ballast").write_bytes(os.urandom(2_500_000))
     with ledger_server(tmp_path) as server:
         write_exam(tmp_path, server.url)
-        code, said_so, _ = steelyard(tmp_path, "run", "exam.json")
-        assert code == 4, said_so
+        said_so = "".join(command_here(tmp_path, "run", "exam.json", "--quiet", code=4))
         assert "no room for the store: No space left on device" in said_so
         assert not server.requests()
         assert [path.name for path in (tmp_path / ".steelyard").iterdir() if "reserve" in path.name] == []

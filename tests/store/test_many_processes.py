@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from tests.running_server import ledger_server
+from tests.thorough import times
 
 from steelyard import Store
 
@@ -20,7 +21,7 @@ print(json.dumps([run.id, run.state, run.done, run.errors, run.from_journal]))
 """
 
 
-def run_all(folder, url, where, names, n=120):
+def run_all(folder, url, where, names, n=60):
     """What each of several processes, started together, says of its run."""
     processes = [
         subprocess.Popen(
@@ -34,7 +35,7 @@ def run_all(folder, url, where, names, n=120):
     ]
     found = []
     for process in processes:
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=120)
         assert process.returncode == 0, err
         found.append(json.loads(out))
     return found
@@ -42,14 +43,15 @@ def run_all(folder, url, where, names, n=120):
 
 @pytest.mark.slow
 def test_different_runs_share_a_store_that_none_of_them_found(tmp_path, where):
+    names = ["one", "two", "three"][: times(2, 3)]
     with ledger_server(tmp_path, "--latency-ms", "5") as server:
-        found = run_all(tmp_path, server.url, where, ["one", "two", "three"])
-        assert [one[1:] for one in found] == [["finished", 120, 0, 0]] * 3
-        assert len(server.answered()) == 360
+        found = run_all(tmp_path, server.url, where, names)
+        assert [one[1:] for one in found] == [["finished", 60, 0, 0]] * len(names)
+        assert len(server.answered()) == 60 * len(names)
     with Store(where) as store:
         for run in store.runs():
             texts = [record.output.value for record in run.records()]
-            assert len(texts) == 120
+            assert len(texts) == 60
             assert all(record.replies["target"][0].text == record.output.value for record in run.records())
 
 
@@ -57,12 +59,12 @@ def test_different_runs_share_a_store_that_none_of_them_found(tmp_path, where):
 def test_processes_that_ask_the_same_agree_on_one_reply(tmp_path, where):
     with ledger_server(tmp_path, "--latency-ms", "5") as server:
         found = run_all(tmp_path, server.url, where, ["same", "same"])
-        assert [one[1:4] for one in found] == [["finished", 120, 0]] * 2
+        assert [one[1:4] for one in found] == [["finished", 60, 0]] * 2
         asked = len(server.answered())
-        assert asked + sum(one[4] for one in found) >= 240
+        assert asked + sum(one[4] for one in found) >= 120
     with Store(where) as store:
         first, second = store.runs()
         keys = [[record.replies["target"][0].key for record in run.records()] for run in (first, second)]
         assert keys[0] == keys[1]
         with store.reading() as connection:
-            assert connection.execute("SELECT count(*) FROM reply").scalar() == 120
+            assert connection.execute("SELECT count(*) FROM reply").scalar() == 60

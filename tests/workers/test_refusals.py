@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -9,11 +10,12 @@ import sys
 from urllib.parse import urlsplit
 
 import pytest
+from tests.command_here import command_here
 from tests.running_server import ledger_server
-from tests.workers.exam import Exam, finish
+from tests.workers.exam import Exam
 
 from steelyard import ExactMatch, Sample, evaluate
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes") for n in range(10)]
@@ -24,13 +26,6 @@ def answer(sample):
     return "yes"
 if __name__ == "__main__":
     evaluate(answer, [Sample("a", "?", "yes")], [ExactMatch()], store=sys.argv[1], workers=2)
-"""
-MODULE = """
-import sys
-if "steelyard.workers.process" in sys.orig_argv:
-    raise ImportError("no licence for a second process")
-def answer(sample):
-    return "yes"
 """
 
 
@@ -63,18 +58,10 @@ def test_a_number_of_workers_is_a_whole_one(on_server, n):
         evaluate(yes, SAMPLES, [ExactMatch()], store=on_server, workers=n)
 
 
-def test_a_target_that_cannot_be_loaded_in_a_worker_is_named_before_a_call(tmp_path, on_server):
-    (tmp_path / "licensed.py").write_text(MODULE, encoding="utf-8")
-    script = "import sys; from licensed import answer; from steelyard import ExactMatch, Sample, evaluate; "
-    script += "evaluate(answer, [Sample('a', '?', 'yes')], [ExactMatch()], store=sys.argv[1], workers=2)"
-    done = subprocess.run(
-        [sys.executable, "-c", script, on_server], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert "cannot begin: the suite cannot be loaded there: ImportError: no licence" in done.stderr
-
-
-def test_a_huge_error_of_a_worker_is_shortened_and_does_not_hold_the_run_up(tmp_path, on_server):
-    said = run_where_workers("raise ImportError('no licence ' * 40_000)", tmp_path, on_server, hook_of="unlicensed")
+def test_a_target_that_cannot_be_loaded_in_a_worker_is_named_before_a_call_and_a_huge_error_shortened(
+    run_where_workers, on_server
+):
+    said = run_where_workers("raise ImportError('no licence ' * 40_000)", on_server, hook_of="unlicensed")
     assert "cannot begin: the suite cannot be loaded there: ImportError: no licence" in said
     assert len(said) < 20_000
 
@@ -88,10 +75,10 @@ def test_functions_of_a_module_run_in_workers_and_a_run_says_the_same(on_server)
 
 def test_a_wrong_key_ends_the_runs_after_few_calls(tmp_path, on_server):
     with ledger_server(tmp_path / "server", "--fault-rate", "1", "--max-faults", "99", "--faults", "401") as server:
-        exam = Exam.write(tmp_path, on_server, server.url, questions=200, targets=("first",))
-        said = finish(exam.start("run", "exam.json", "--quiet", "--workers", "2"), 4)
+        Exam.write(tmp_path, on_server, server.url, questions=200, targets=("first",))
+        said = command_here(tmp_path, "run", "exam.json", "--quiet", "--workers", "2", "--store", on_server, code=4)
         assert len(server.requests()) <= 8
-    assert "401" in said
+    assert "401" in said.out + said.err
 
 
 IN_WORKERS = """
@@ -101,23 +88,27 @@ if "steelyard.workers.process" in sys.orig_argv:
 """
 
 
-def run_where_workers(hook, folder, store, *, hook_of="sitecustomize", **variables):
+@pytest.fixture
+def run_where_workers(tmp_path, monkeypatch):
     """What a run says whose workers run `hook` before anything else, or where they import the target's module."""
-    (folder / "unlicensed.py").write_text("def answer(sample):\n    return 'yes'\n", encoding="utf-8")
-    with (folder / f"{hook_of}.py").open("a", encoding="utf-8") as module:
-        module.write(IN_WORKERS.format(hook))
-    script = "import sys; from unlicensed import answer; from steelyard import ExactMatch, Sample, evaluate; "
-    script += "evaluate(answer, [Sample('a', '?', 'yes')], [ExactMatch()], store=sys.argv[1], workers=2)"
-    environment = {**os.environ, **variables, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
-    done = subprocess.run(
-        [sys.executable, "-c", script, store], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 1
-    return done.stderr
+
+    def run(hook, store, *, hook_of="sitecustomize"):
+        (tmp_path / "unlicensed.py").write_text("def answer(sample):\n    return 'yes'\n", encoding="utf-8")
+        with (tmp_path / f"{hook_of}.py").open("a", encoding="utf-8") as module:
+            module.write(IN_WORKERS.format(hook))
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "unlicensed", raising=False)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+        answer = importlib.import_module("unlicensed").answer
+        with pytest.raises(SteelyardError) as caught:
+            evaluate(answer, [Sample("a", "?", "yes")], [ExactMatch()], store=store, workers=2)
+        return f"{type(caught.value).__name__}: {caught.value}"
+
+    return run
 
 
-def test_the_target_that_needs_a_missing_module_is_named(tmp_path, on_server):
-    said = run_where_workers("sys.modules['unlicensed'] = None", tmp_path, on_server)
+def test_the_target_that_needs_a_missing_module_is_named(run_where_workers, on_server):
+    said = run_where_workers("sys.modules['unlicensed'] = None", on_server)
     assert "the suite cannot be loaded there: ModuleNotFoundError: import of unlicensed" in said
     assert "(target answer)" in said
 
@@ -133,17 +124,18 @@ OTHER_VERSIONS = {
 
 
 @pytest.mark.parametrize("sentence", OTHER_VERSIONS)
-def test_a_worker_of_another_version_is_refused_before_it_reads_the_suite(tmp_path, on_server, sentence):
-    said = run_where_workers(OTHER_VERSIONS[sentence], tmp_path, on_server)
+def test_a_worker_of_another_version_is_refused_before_it_reads_the_suite(run_where_workers, on_server, sentence):
+    said = run_where_workers(OTHER_VERSIONS[sentence], on_server)
     assert "cannot begin: it" in said
     assert sentence in said
 
 
-def test_a_store_that_a_worker_cannot_reach_is_named_before_a_call(tmp_path, on_server):
+def test_a_store_that_a_worker_cannot_reach_is_named_before_a_call(run_where_workers, on_server, monkeypatch):
     host = urlsplit(on_server).hostname
     store = on_server.replace(host, "${STORE_HOST}", 1)
     hook = "import os; os.environ['STORE_HOST'] = 'store.invalid'"
-    said = run_where_workers(hook, tmp_path, store, STORE_HOST=host)
+    monkeypatch.setenv("STORE_HOST", host)
+    said = run_where_workers(hook, store)
     assert re.search(r"ConfigError: worker \d cannot begin: .*store\.invalid", said)
     with Store(on_server) as opened:
         assert [(run.state, run.done) for run in opened.runs()] == [("interrupted", 0)]
