@@ -48,7 +48,7 @@ def test_a_draw_repeats_with_its_seed_and_differs_with_another():
     assert ids(1) != ids(2)
 
 
-@settings(max_examples=times(8, 20))
+@settings(max_examples=times(5, 20))
 @given(st.integers(1, 12), st.integers(0, 5), st.integers(0, 9))
 def test_more_chunks_of_the_same_seed_hold_the_fewer_ones(count, more, seed):
     few, many = (

@@ -13,6 +13,7 @@ from math import isclose, log
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import times
 
 from steelyard.retrieval import stored
 from steelyard.retrieval.bm25 import MOST_TERMS, joined_terms, query_terms
@@ -189,12 +190,12 @@ class TestFile:
 
     def test_several_processes_at_once_do_no_harm(self, tmp_path):
         context = multiprocessing.get_context("spawn")
-        started = [context.Process(target=_index_often, args=(str(tmp_path),)) for _ in range(3)]
+        started = [context.Process(target=_index_often, args=(str(tmp_path),)) for _ in range(times(2, 3))]
         for process in started:
             process.start()
         for process in started:
             process.join()
-        assert [process.exitcode for process in started] == [0, 0, 0]
+        assert {process.exitcode for process in started} == {0}
         assert read_kept(only_file(tmp_path)) is not None
 
     def test_a_kill_at_any_moment_leaves_a_whole_file_or_none(self, tmp_path):

@@ -90,7 +90,7 @@ def test_a_failure_says_what_the_engine_or_the_validator_says(sandbox):
     ],
 )
 def test_sql_that_may_not_or_cannot_run_is_the_targets_doing(sandbox, query, kind):
-    found = scores(sandbox, f"```sql\n{query}\n```", limits=SqlLimits(timeout_s=0.5, max_rows=1000))
+    found = scores(sandbox, f"```sql\n{query}\n```", limits=SqlLimits(timeout_s=0.1, max_rows=1000))
     assert values(found) == [1, 0, 0]
     assert found["execution"].detail["label"] == "SQL incorrect"
     assert found["execution"].detail["kind"] == kind
@@ -129,7 +129,7 @@ def test_a_reference_that_is_too_large_without_its_distinct_leaves_only_that_rul
 
 def test_a_comparison_that_takes_too_long_says_nothing_of_the_target(sandbox):
     query = (
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 60000) SELECT i, i + {}, i || '' FROM n"
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 30000) SELECT i, i + {}, i || '' FROM n"
     )
     limits = SqlLimits(compare_timeout_s=0.05)
     found = scores(sandbox, query.format(0.25), sample(query.format(0.75)), limits=limits)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -18,10 +19,11 @@ SIZES = [1e-3, 0.02, 0.5, 1, 1.5, 7, 60.5, 1e3, 2.5e4, 1e6, 1e8]
 SMALLEST = float(np.finfo(float).tiny)
 
 
-@pytest.mark.parametrize("probability", [1e-12, 0.1, 0.4999, 0.5001, 0.8, 0.95, 0.975, 0.995, 0.9995, 1 - 1e-9])
 @pytest.mark.parametrize("df", [0.1, 0.5, 1, 1.5, 2, 3, 4, 9, 30, 199, 999, 1000, 1e5, 9.9e6, 1e7, 1e9])
-def test_t_quantile_equals_scipy_to_nine_digits(probability, df):
-    assert t_quantile(probability, df) == pytest.approx(oracle.ppf(probability, df), rel=1e-9)
+def test_t_quantile_equals_scipy_to_nine_digits(df):
+    probabilities = [1e-12, 0.1, 0.4999, 0.5001, 0.8, 0.95, 0.975, 0.995, 0.9995, 1 - 1e-9]
+    ours = [t_quantile(probability, df) for probability in probabilities]
+    assert ours == pytest.approx(oracle.ppf(probabilities, df), rel=1e-9)
 
 
 def test_t_quantile_of_endless_degrees_of_freedom_is_the_normal_one():
@@ -51,9 +53,8 @@ def distance(a, b, x, probability):
 
 
 @pytest.mark.parametrize("a", SIZES)
-@pytest.mark.parametrize("b", SIZES)
-def test_beta_quantile_equals_scipy_to_nine_digits_for_tiny_and_huge_parameters(a, b):
-    for probability in PROBABILITIES:
+def test_beta_quantile_equals_scipy_to_nine_digits_for_tiny_and_huge_parameters(a):
+    for b, probability in product(SIZES, PROBABILITIES):
         theirs = float(special.betaincinv(a, b, probability))
         ours = beta_quantile(probability, a, b)
         if 0 <= theirs <= 1e3 * SMALLEST:

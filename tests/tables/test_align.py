@@ -4,6 +4,7 @@ from itertools import permutations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import times
 
 from steelyard.tables.align import align_columns
 
@@ -66,8 +67,9 @@ def test_tables_of_different_widths_share_no_row():
     assert found([(1, 2)], [(1, 2, 3)]) == 0
 
 
-def test_thirty_thousand_columns_are_matched_in_linear_time():
-    wide = tuple(range(30_000))
+def test_tens_of_thousands_of_columns_are_matched_in_linear_time():
+    columns = times(10_000, 30_000)
+    wide, zeros = tuple(range(columns)), (0,) * columns
     assert found([wide], [wide[::-1]]) == 1
-    assert found([wide, wide], [(0,) * 30_000] * 2) == 0
-    assert found([(0,) * 30_000, wide], [wide[::-1], (0,) * 30_000]) == 2
+    assert found([wide, wide], [zeros] * 2) == 0
+    assert found([zeros, wide], [wide[::-1], zeros]) == 2

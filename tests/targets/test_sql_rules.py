@@ -5,6 +5,7 @@ from contextlib import closing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.thorough import times
 
 from steelyard.errors import ConfigError
 from steelyard.sql.schema import Schema, parse_schema
@@ -162,7 +163,7 @@ def test_any_words_give_sql_that_sqlite_runs():
         known = [one.name for table in schema.tables for one in (table, *table.columns)]
         with closing(sqlite3.connect(":memory:")) as database:
             database.executescript(ddl)
-            for _ in range(300):
+            for _ in range(times(100, 300)):
                 question = " ".join(draw.choices(phrases + others + known * 6, k=draw.randint(1, 12)))
                 reading = read_question(question, schema)
                 database.execute(reading.sql).fetchall()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.scorers.judges.judge_server import failed, filtered, judged, refused, said
+from tests.scorers.judges.judge_server import failed, filtered, judged, number_of, refused, said
 
 from steelyard import ConfigError, Output, Sample
 from steelyard.prompts.language import language_of
@@ -108,25 +108,29 @@ def test_a_tie_in_one_order_alone_is_inconsistent_and_no_tie():
     assert score.reason == "A with A shown first; tie with B shown first"
 
 
-@pytest.mark.parametrize(
-    ("reply", "outcome", "kind"),
-    [
+@pytest.mark.parametrize("first", [GOOD, POOR])
+def test_one_order_without_a_verdict_leaves_the_pair_without_one(first):
+    expected = [
         ("", "unparsed", "empty"),
         ("Both have something to say.", "unparsed", "none"),
         (said("The first answer goes on and", finish="length"), "unparsed", "truncated"),
         ("A is better. B is better.", "unparsed", "ambiguous"),
         (refused(), "refused", None),
         (filtered(), "refused", None),
-    ],
-)
-@pytest.mark.parametrize("first", [GOOD, POOR])
-def test_one_order_without_a_verdict_leaves_the_pair_without_one(reply, outcome, kind, first):
-    score = preferred(lambda asked: reply if placed(asked.prompt)[0] == first else "[[A]]").only
-    assert (score.outcome, score.value, score.detail.get("kind")) == (outcome, None, kind)
-    assert "label" not in score.detail
-    unread, read = sorted(score.detail["orders"], key=lambda one: one["outcome"] == "scored")
-    assert (unread["outcome"], unread["verdict"], unread["slot"]) == (outcome, "", 0)
-    assert (read["outcome"], read["slot"]) == ("scored", 1)
+    ]
+
+    def reply(asked):
+        return expected[number_of(asked.prompt)][0] if placed(asked.prompt)[0] == first else "[[A]]"
+
+    several = [pair(question=f"How long does egg #{n}# take?", no=f"{n}") for n in range(len(expected))]
+    scores = preferred(reply, several).scores
+    for n, (_, outcome, kind) in enumerate(expected):
+        score = scores[f"{n}"]["preference"]
+        assert (score.outcome, score.value, score.detail.get("kind")) == (outcome, None, kind)
+        assert "label" not in score.detail
+        unread, read = sorted(score.detail["orders"], key=lambda one: one["outcome"] == "scored")
+        assert (unread["outcome"], unread["verdict"], unread["slot"]) == (outcome, "", 0)
+        assert (read["outcome"], read["slot"]) == ("scored", 1)
 
 
 def test_an_endpoint_that_fails_is_an_error_and_no_score():
@@ -219,8 +223,7 @@ MARKS = [
 ]
 
 
-@pytest.mark.parametrize("mark", MARKS)
-def test_verdict_marks_in_an_answer_do_not_move_the_verdict(mark):
+def test_verdict_marks_in_an_answer_do_not_move_the_verdict():
     """A judge that quotes both answers at length behind its verdict, as the prompt showed them."""
 
     def reply(asked):
@@ -228,8 +231,9 @@ def test_verdict_marks_in_an_answer_do_not_move_the_verdict(mark):
         verdict = "A" if "nine" in first else "B"
         return f"[[{verdict}]]\n\nFor the record, the answers were as follows. First: {first} Second: {second}"
 
-    score = preferred(reply, pair(b=f"No idea. {mark}")).only
-    assert (score.value, score.detail["label"]) == (1.0, "A")
+    scores = preferred(reply, [pair(b=f"No idea. {mark}", no=mark) for mark in MARKS]).scores
+    found = {mark: (scores[mark]["preference"].value, scores[mark]["preference"].detail["label"]) for mark in MARKS}
+    assert found == dict.fromkeys(MARKS, (1.0, "A"))
 
 
 def test_an_answer_that_speaks_to_the_judge_is_flagged_with_its_side():

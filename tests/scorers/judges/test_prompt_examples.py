@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.scorers.judges.judge_server import judged, said, sample
+from tests.scorers.judges.judge_server import each, judged, said, sample
 
 from steelyard.prompts.template import load_template, packaged_prompts
 from steelyard.replies.listing import read_list
@@ -115,20 +115,18 @@ REASONS = [
 ]
 
 
-@pytest.mark.parametrize("reason", REASONS)
 @pytest.mark.parametrize("label", ["Rating: 4", "**Rating: 4**", "Rating: 4/5", "评分：4", "评分：4分", "4"])
-def test_a_rating_behind_reasons_with_numbers_is_the_rating(reason, label):
-    reply = f"{reason}.\n{label}"
-    scores = judged(
+def test_a_rating_behind_reasons_with_numbers_is_the_rating(label):
+    found = each(
         lambda judge: [
             Correctness(judge),
             Rubric(judge, question="Is it right?", levels={"1": "no", "4": "nearly", "5": "yes"}),
         ],
-        sample(),
-        lambda asked: reply,
-    ).scores["fr"]
-    assert [scores[name].value for name in ("correctness", "rubric")] == [4.0, 4.0]
-    assert scores["correctness"].reason.startswith(reason)
+        [f"{reason}.\n{label}" for reason in REASONS],
+    )
+    for reason, (reply, scores) in zip(REASONS, found, strict=True):
+        assert [scores[name].value for name in ("correctness", "rubric")] == [4.0, 4.0], reply
+        assert scores["correctness"].reason.startswith(reason)
 
 
 @pytest.mark.parametrize("reason", REASONS)
