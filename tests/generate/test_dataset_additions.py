@@ -194,7 +194,7 @@ def test_questions_about_documents_come_back_with_answers_sources_and_passages(t
     again = load_rag(SampleFiles(promoted_rows("rag", first, tmp_path))).samples
     assert as_asked(again) == as_asked(first)
     assert again[1].metadata["sources"][1]["text"] == "second"
-    assert [sample.cluster for sample in again] == ["", "", "reasons"]
+    assert [sample.cluster for sample in again] == [sample.cluster for sample in first] == ["a", "b", "reasons"]
 
 
 def test_questions_with_sql_come_back_with_schema_and_database(tmp_path):
@@ -204,20 +204,23 @@ def test_questions_with_sql_come_back_with_schema_and_database(tmp_path):
     connection.close()
     rows = [
         {"question_id": 7, "question": "All?", "SQL": "SELECT a FROM t", "db_id": "shop", "difficulty": "easy",
-         "evidence": "a is a number"},
+         "evidence": "a is a number", "cluster": "everything"},
         {"question": "None?", "SQL": "SELECT 1", "schema": "CREATE TABLE u (b)"},
     ]  # fmt: skip
     options = {"databases": tmp_path / "db"}
     first = [*load_text2sql(SampleFiles(write(tmp_path / "q.jsonl", rows)), **options).samples]
     again = load_text2sql(SampleFiles(promoted_rows("text2sql", first, tmp_path)), **options).samples
     assert as_asked(again) == as_asked(first)
+    assert [sample.cluster for sample in again] == ["everything", first[1].id]
 
 
 def test_wanted_tables_come_back_as_rows(tmp_path):
-    rows = [{"id": "1", "target": [["a", 1], ["b", None]], "question": "Which?", "group": "g"}]
+    rows = [{"id": "1", "target": [["a", 1], ["b", None]], "question": "Which?", "group": "g", "cluster": "c"}]
     first = load_tables(SampleFiles(write(tmp_path / "q.jsonl", rows)), task="QA", databases=None).samples
     path = promoted_rows("tables", first, tmp_path)
-    assert as_asked(load_tables(SampleFiles(path), task="QA", databases=None).samples) == as_asked(first)
+    again = load_tables(SampleFiles(path), task="QA", databases=None).samples
+    assert as_asked(again) == as_asked(first)
+    assert [sample.cluster for sample in again] == ["c"]
 
 
 def test_questions_for_two_sides_come_back_with_messages_answers_and_clusters(tmp_path):
@@ -228,7 +231,13 @@ def test_questions_for_two_sides_come_back_with_messages_answers_and_clusters(tm
     ]
     again = load_pairwise(SampleFiles(promoted_rows("pairwise", samples, tmp_path))).samples
     assert as_asked(again) == as_asked([replace(one, metadata={"position": 0}) for one in samples])
-    assert [one.cluster for one in again] == ["twice", "", ""]
+    assert [one.cluster for one in again] == ["twice", "b", "c"]
+
+
+def test_a_promoted_exam_keeps_its_clusters(tmp_path):
+    samples = [replace(EXAM[1], cluster="same"), replace(EXAM[2], cluster="same"), EXAM[3]]
+    data = load_choice(SampleFiles(promoted_rows("choice", samples, tmp_path)))
+    assert [one.cluster for one in data.samples] == ["same", "same", EXAM[3].id]
 
 
 def test_a_run_from_python_gives_rows_that_the_rag_suite_reads(tmp_path):

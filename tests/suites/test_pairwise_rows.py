@@ -42,6 +42,16 @@ def test_a_sheet_with_chinese_headers_is_read(tmp_path):
     )
 
 
+def test_a_blank_cluster_stands_for_the_id_that_the_row_states(tmp_path):
+    rows = [
+        {"id": "q1", "question": "How high?", "paraphrase_of": ""},
+        {"id": "q2", "question": "What height?", "paraphrase_of": "q1"},
+        {"id": "q3", "question": "How far?"},
+        {"question": "How old?"},
+    ]
+    assert [sample.cluster for sample in load(lines(tmp_path, rows)).samples] == ["q1", "q1", "q3", ""]
+
+
 def test_several_references_are_alternatives(tmp_path):
     rows = [{"question": "1", "reference": ["a", " b "]}, {"question": "2", "reference": '["a", "b"]'}]
     assert [sample.reference for sample in load(lines(tmp_path, rows)).samples] == [["a", "b"], ["a", "b"]]

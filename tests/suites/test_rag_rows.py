@@ -43,7 +43,7 @@ def test_a_cluster_is_read_and_holds_the_question_that_others_paraphrase(tmp_pat
         {"id": "q2", "question": "What height?", "paraphrase_of": "q1"},
         {"id": "q3", "question": "How far?", "paraphrase_of": ""},
     ]
-    assert [sample.cluster for sample in load(lines(tmp_path, rows)).samples] == ["q1", "q1", ""]
+    assert [sample.cluster for sample in load(lines(tmp_path, rows)).samples] == ["q1", "q1", "q3"]
 
 
 def test_a_sheet_with_chinese_headers_is_read(tmp_path):

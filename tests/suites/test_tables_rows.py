@@ -40,6 +40,17 @@ def test_rows_become_samples(tmp_path):
     assert (second.id, second.input, second.reference, second.metadata) == ("line:2", "", [["Bob"]], {"position": 1})
 
 
+def test_a_cluster_is_read_and_holds_the_question_that_others_paraphrase(tmp_path):
+    rows = [
+        {"id": "a", "question": "Who?", "target": [["Ann"]], "paraphrase_of": None},
+        {"id": "b", "question": "Which person?", "target": [["Ann"]], "paraphrase_of": "a"},
+        {"question": "Where?", "target": [["Bern"]]},
+    ]
+    data = load(lines(tmp_path, rows))
+    assert [sample.cluster for sample in data.samples] == ["a", "a", ""]
+    assert data.mapping["cluster"] == "paraphrase_of"
+
+
 def test_the_columns_of_a_frame_for_qatch_are_found(tmp_path, databases):
     file = lines(tmp_path, [{"db_id": "shop", "question": "How many?", "query": "SELECT 1"}])
     data = load(file, task="SP", databases=databases)

@@ -46,6 +46,20 @@ def defects_of(path, databases=None):
     return list(caught.value.defects)
 
 
+def test_a_cluster_is_read_and_holds_the_question_that_others_paraphrase(tmp_path):
+    path = written(
+        tmp_path / "a.csv",
+        "id,question,sql,paraphrase of\nq1,How many?,SELECT 1,\nq2,What number?,SELECT 1,q1\n,Which?,SELECT 2,\n",
+    )
+    assert [sample.cluster for sample in samples(path)] == ["q1", "q1", ""]
+    assert [sample.cluster for sample in samples(path, last=2)] == ["q1", ""]
+
+
+def test_messages_beside_the_question_are_no_defect(tmp_path):
+    row = {"question": "How many?", "sql": "SELECT 1", "conversation": [{"role": "user", "content": "Hello"}]}
+    assert [sample.input for sample in samples(written(tmp_path / "a.json", [row]))] == ["How many?"]
+
+
 def test_a_create_context_row_brings_its_schema(tmp_path):
     row = {"question": "How many?", "context": "CREATE TABLE head (age INTEGER)", "answer": "SELECT COUNT(*) FROM head"}
     (sample,) = samples(written(tmp_path / "a.json", [row]))

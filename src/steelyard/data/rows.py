@@ -111,6 +111,19 @@ def long_row(table: Table, layout: ColumnLayout, row: Row) -> Defect | None:
     return Defect("long row", table.location(row.number), message)
 
 
+def cluster_of(row: Row, layout: ColumnLayout) -> str:
+    """The cluster of a row; "" if the table has no column for it.
+
+    A blank cell stands for the row's own id: a column that names the question which a row paraphrases is blank for that
+    question itself, and so holds it together with its paraphrases. Only an id that the row states counts: one made from
+    its position could be equal to a cluster's name by chance.
+    """
+    column, own_id = layout.column("cluster"), layout.column("id")
+    if column is None:
+        return ""
+    return render(cell_at(row.cells, column)) or ("" if own_id is None else render(cell_at(row.cells, own_id)))
+
+
 def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTable, ...], tuple[str, ...]]:
     """Every table of every file with its columns, and notes for people.
 

@@ -139,31 +139,30 @@ def row_of(kind: str, sample: Sample) -> dict[str, Any]:
 
 
 def _choice_row(sample: Sample) -> dict[str, Any]:
-    return {"question": sample.input, "options": list(sample.choices), "answer": sample.reference}
+    options = list(sample.choices)
+    return {"question": sample.input, "options": options, "answer": sample.reference, "cluster": sample.cluster}
 
 
 def _rag_row(sample: Sample) -> dict[str, Any]:
     about = sample.metadata
     sources = {"document": about.get("document", ""), "source": list(about.get("sources", ()))}
     mark = {"answerable": "no" if about.get("answerable") is False else ""}
-    return {**_plain_row(sample), "cluster": sample.cluster, **sources, **mark}
+    return {**_asked_row(sample), **sources, **mark}
 
 
 def _sql_row(sample: Sample) -> dict[str, Any]:
     about = {key: sample.metadata.get(key, "") for key in ("schema", "db_id", "evidence")}
-    return {"question": sample.input, "sql": sample.reference, **about}
+    return {"question": sample.input, "sql": sample.reference, "cluster": sample.cluster, **about}
 
 
 def _tables_row(sample: Sample) -> dict[str, Any]:
-    return {"question": sample.input, "target": sample.reference, "db_id": sample.metadata.get("db_id", "")}
+    expected = {"target": sample.reference, "db_id": sample.metadata.get("db_id", "")}
+    return {"question": sample.input, **expected, "cluster": sample.cluster}
 
 
 def _asked_row(sample: Sample) -> dict[str, Any]:
-    return {**_plain_row(sample), "cluster": sample.cluster}
-
-
-def _plain_row(sample: Sample) -> dict[str, Any]:
-    return {"question": sample.input, "answer": sample.reference, "contexts": list(sample.contexts)}
+    contexts = list(sample.contexts)
+    return {"question": sample.input, "answer": sample.reference, "contexts": contexts, "cluster": sample.cluster}
 
 
 _ROWS: Final[Mapping[str, Callable[[Sample], dict[str, Any]]]] = MappingProxyType(

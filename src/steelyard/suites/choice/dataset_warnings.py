@@ -99,7 +99,7 @@ def warnings_of(data: ChoiceData) -> DatasetWarnings:
 
 
 def _about_clusters(several: int, data: ChoiceData) -> Iterator[str]:
-    if any(reading.cluster is not None for reading in data.readings):
+    if any(reading.layout.column("cluster") is not None for reading in data.readings):
         subject = f"{several} clusters" if several != 1 else "1 cluster"
         yield f"{subject} of two or more questions (paraphrases): intervals count each as one"
 

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
-from steelyard.data.rows import long_row
+from steelyard.data.rows import cluster_of, long_row
 from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
 from steelyard.suites.choice.keys import (
@@ -84,7 +84,6 @@ class ChoiceTable:
     group: Column | None
     id: Column | None
     kind: Column | None = None
-    cluster: Column | None = None
     count_from: int = 1
 
     def rows(self) -> Iterator[Row]:
@@ -98,15 +97,13 @@ class ChoiceTable:
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
         own_id, group = self.own_id(row), "" if self.group is None else render(cell_at(row.cells, self.group))
-        # The question that others paraphrase often leaves its own cluster blank: they name its id.
-        cluster = "" if self.cluster is None else render(cell_at(row.cells, self.cluster)) or own_id
         return Sample(
             own_id or self.prefix + self.table.row_id(row.number),
             list(question.turns) or question.text,
             question.key,
             question.options,
             group=group or self.groups.get(row.number, ""),
-            cluster=cluster,
+            cluster=cluster_of(row, self.layout),
             metadata=self.table.origin,
         )
 
@@ -140,7 +137,6 @@ def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable
         group,
         layout.column("id"),
         kind,
-        layout.column("cluster"),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, RowDataset, read_rows
+from steelyard.data.rows import OpenTable, RowDataset, cluster_of, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row
 from steelyard.types import Sample
@@ -46,7 +46,7 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
     name = table.id_of(row, ids, defects)
     if len(defects) > before:
         return None
-    group, cluster = table.text(row, "group"), table.text(row, "cluster")
+    group, cluster = table.text(row, "group"), cluster_of(row, table.layout)
     return Sample(name, question, reference, group=group, cluster=cluster, metadata={"position": position})
 
 

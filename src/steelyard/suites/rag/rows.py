@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, RowDataset, read_rows
+from steelyard.data.rows import OpenTable, RowDataset, cluster_of, read_rows
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, list_in, render
 from steelyard.types import Sample
@@ -56,25 +56,14 @@ def load_rag(files: SampleFiles) -> RowDataset:
     should be retrieved, each with what is known of `document`, `start`, `end`, `page`, `id`, `text`. A question that
     the dataset marks as unanswerable has `answerable: False`; others have no such key, so that datasets without the
     mark keep the hashes of their samples. `tools`, `plan`, `goal`, `persona` and `turn_references` are there where a
-    column has them. `cluster` is the column's; a row whose own cell is blank and whose id others name is in their
-    cluster, as with a column that names the question that a row paraphrases.
+    column has them. `cluster` is as `cluster_of` says.
 
     Raises:
         ConfigError: a file, sheet or column does not exist.
         DataError: a file cannot be read, rows have defects and `skip_bad` is off, or no sound row is left.
     """
     data = read_rows(files, ROLES, _sample)
-    samples = _with_originals(data.samples)
-    return replace(data, samples=samples, notes=(*data.notes, *_notes_on(samples)))
-
-
-def _with_originals(samples: tuple[Sample, ...]) -> tuple[Sample, ...]:
-    """The samples, with those that the clusters of others name by their id in these clusters."""
-    named = {sample.cluster for sample in samples if sample.cluster}
-    return tuple(
-        replace(sample, cluster=sample.id) if sample.id in named and not sample.cluster else sample
-        for sample in samples
-    )
+    return replace(data, notes=(*data.notes, *_notes_on(data.samples)))
 
 
 def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, str], list[Defect]]) -> Sample | None:
@@ -104,7 +93,7 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
     name = table.id_of(row, ids, defects)
     if len(defects) > earlier_defects:
         return None
-    group, cluster = table.text(row, "group"), table.text(row, "cluster")
+    group, cluster = table.text(row, "group"), cluster_of(row, table.layout)
     return Sample(name, question, reference, contexts=contexts, group=group, cluster=cluster, metadata=metadata)
 
 

@@ -39,7 +39,7 @@ class RagSuite:
 
     Args:
         samples: the files with the question, and where there are any the reference answer, its source (the passage's
-            text, its document and offsets, or the ids of passages), group and id.
+            text, its document and offsets, or the ids of passages), group, cluster and id.
         targets: the systems to evaluate, by name; each produces one run.
         judge: the model that judges, and how; of every scorer that has none of its own.
         documents: files and folders that the sources' ranges refer to: a source with a range and no text gets the text

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, RowDataset, about_selection, open_tables, sound_samples
+from steelyard.data.rows import OpenTable, RowDataset, about_selection, cluster_of, open_tables, sound_samples
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, cell_at
 from steelyard.errors import ConfigError, did_you_mean
@@ -26,6 +26,7 @@ ROLES: Final = (
     Role("db_id", required=False, by_position=False),
     Role("question", required=False, by_position=False),
     Role("group", required=False, by_position=False),
+    Role("cluster", required=False, by_position=False),
     Role("id", required=False, by_position=False),
 )
 
@@ -96,7 +97,8 @@ class _TablesReader:
                 metadata |= table.table.origin
                 if predictions:
                     metadata[PREDICTIONS] = {name: cell_at(row.cells, column) for name, column in predictions.items()}
-                yield Sample(name, question, target.reference, group=table.text(row, "group"), metadata=metadata)
+                group, cluster = table.text(row, "group"), cluster_of(row, table.layout)
+                yield Sample(name, question, target.reference, group=group, cluster=cluster, metadata=metadata)
 
     def _about_database(self, target: WantedTable, db_id: str) -> str:
         """Why the SQL of a row cannot be run; "" where it can, or where there is none."""

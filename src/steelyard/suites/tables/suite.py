@@ -23,7 +23,7 @@ class TablesSuite:
 
     Args:
         samples: the files with the expected table or SQL (`target`), and where there is one the question, `db_id`,
-            group and id.
+            group, cluster (equal for questions that depend on each other) and id.
         databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); needed where SQL is run.
         task: `QA` (targets answer with tables) or `SP` (they answer with SQL, which is run).
         targets: the systems to evaluate, by name; each produces one run.

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import HEAD_ROWS, find_layout
 from steelyard.data.headers import Role, all_names
-from steelyard.data.rows import OpenTable, long_row
+from steelyard.data.rows import OpenTable, cluster_of, long_row
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, is_blank, render
 from steelyard.errors import ConfigError, did_you_mean
@@ -28,6 +28,7 @@ ROLES: Final = (
     Role("schema", required=False, by_position=False),
     Role("db_id", required=False, by_position=False),
     Role("group", required=False, words="sql_group", by_position=False),
+    Role("cluster", required=False, by_position=False),
     Role("evidence", required=False, by_position=False),
     Role("id", required=False, by_position=False),
 )
@@ -45,6 +46,7 @@ class SqlQuestion(NamedTuple):
     schema: str
     db_id: str
     group: str
+    cluster: str
     evidence: str
     id: str
     turns: tuple[Message, ...] = ()
@@ -138,7 +140,8 @@ def read_row(
         defects.append(overlong)
         return None
     defects.extend(reading.faults(row))
-    values = {role.name: _text(reading, row, role.name, defects) for role in ROLES}
+    values = {role.name: _text(reading, row, role.name, defects) for role in ROLES if role.name != "cluster"}
+    values["cluster"] = cluster_of(row, reading.layout)
     for role in ("question", "sql"):
         if not values[role] and reading.layout.column(role) is not None and len(defects) == before:
             defects.append(reading.defect(f"blank {role}", row, role, f"the {_WORDS[role]} is blank"))

@@ -83,6 +83,7 @@ class Text2SqlSamples:
             list(question.turns) or question.question,
             question.sql,
             group=question.group,
+            cluster=question.cluster,
             metadata={
                 "schema": question.schema or self.schemas.get(question.db_id, ""),
                 "db_id": question.db_id,
