@@ -247,6 +247,18 @@ def test_samples_of_one_cluster_are_tested_together():
     assert together.headline.table == alone.headline.table
     assert together.headline.p == pytest.approx(2 / 2**3, abs=0.02)
     assert together.verdict == "no_evidence"
+    gained = only(stored("a", before), stored("b", after, clusters=clusters))
+    assert gained.headline.p == together.headline.p
+    assert "30 samples changed their cluster between the runs: intervals and tests use the clusters of b." in (
+        gained.warnings
+    )
+
+
+def test_a_cluster_of_one_sample_is_none():
+    ids = [str(i) for i in range(40)]
+    pair = only(stored("a", [0] * 40), stored("b", [1] * 12 + [0] * 28, clusters=ids))
+    assert not pair.warnings
+    assert pair.headline == only(stored("a", [0] * 40), stored("b", [1] * 12 + [0] * 28)).headline
 
 
 def test_a_score_that_is_no_rate_is_bootstrapped_and_told_in_its_own_units():

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from steelyard.analysis.alignment import ID, AlignedRuns, ComparedRun, SampleOverlap, dataset_file, same_file
+from steelyard.analysis.paired_scores import has_clusters, n_differently_clustered
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import ComparableRun
 from steelyard.analysis.settings import PROMPT, SYSTEM_PROMPT, phrases_of, target_differences
@@ -28,6 +29,7 @@ def comparison_warnings(runs: AlignedRuns, overlap: SampleOverlap, score: str) -
     warnings = [
         *_of_suites(baseline.summary, other.summary),
         *_of_samples(overlap, runs),
+        *_of_clusters(runs),
         *_of_datasets(baseline, other),
     ]
     # Errors of the compared score alone: a record for which another scorer failed still has this one.
@@ -99,6 +101,16 @@ def _of_samples(overlap: SampleOverlap, runs: AlignedRuns) -> Iterator[str]:
     if overlap.left_out_errors:
         verb = "is" if overlap.left_out_errors == 1 else "are"
         yield f"{_samples(overlap.left_out_errors)} failed in at least one of the runs and {verb} left out."
+
+
+def _of_clusters(runs: AlignedRuns) -> Iterator[str]:
+    """Where equal samples were put into other clusters meanwhile, as by a column that was not read before."""
+    if n := n_differently_clustered(runs):
+        used = runs.names[0 if has_clusters(runs.baseline) else 1]
+        yield (
+            f"{_samples(n)} changed {'its' if n == 1 else 'their'} cluster between the runs: intervals and tests use "
+            f"the clusters of {used}."
+        )
 
 
 def _versions(runs: AlignedRuns) -> list[str]:

@@ -54,7 +54,7 @@ def compared_score(name: str, runs: Sequence[ComparedRun]) -> ComparedScore:
 
 
 def paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
-    """The samples with a value on both sides; cluster and group are the baseline's."""
+    """The samples with a value on both sides; the group is the baseline's, the cluster as `clusters_of` says."""
     import numpy as np
 
     before = runs.baseline.scores.sums_of(score).means(over)[runs.alignment.first]
@@ -65,14 +65,43 @@ def paired_values(runs: AlignedRuns, score: str, over: Over) -> PairedValues:
 
 
 def clusters_of(runs: AlignedRuns) -> Array | None:
-    """A number per aligned sample, equal within a cluster; None where no sample names one."""
+    """A number per aligned sample, equal within a cluster; None where no sample names one.
+
+    They are the baseline's, or the other run's if the baseline has none: the dataset may have gained them since.
+    """
+    if has_clusters(runs.baseline):
+        return _clusters_at(runs.baseline, runs.alignment.first)
+    return _clusters_at(runs.other, runs.alignment.second) if has_clusters(runs.other) else None
+
+
+def has_clusters(run: ComparedRun) -> bool:
+    """Whether any sample of a run names a cluster."""
+    return not run.scores.clusters.are("").all()
+
+
+def _clusters_at(run: ComparedRun, places: Array) -> Array:
+    """The cluster of these samples of a run, as a number; one of its own for each sample that names none."""
     import numpy as np
 
-    clusters = runs.baseline.scores.clusters
+    clusters = run.scores.clusters
     alone = clusters.are("")
-    if alone.all():
-        return None
-    return np.where(alone, -1 - np.arange(len(alone)), clusters.codes)[runs.alignment.first]
+    return np.where(alone, -1 - np.arange(len(alone)), clusters.codes)[places]
+
+
+def n_differently_clustered(runs: AlignedRuns) -> int:
+    """How many aligned samples are in a cluster that begins with another sample in one run than in the other.
+
+    What clusters are called does not matter, and one with a single sample is the same as none.
+    """
+    import numpy as np
+
+    if not has_clusters(runs.baseline) and not has_clusters(runs.other):
+        return 0
+    firsts = []
+    for run, places in ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second)):
+        _, first, cluster = np.unique(_clusters_at(run, places), return_index=True, return_inverse=True)
+        firsts.append(first[cluster])
+    return int((firsts[0] != firsts[1]).sum())
 
 
 @dataclass(frozen=True, slots=True)
