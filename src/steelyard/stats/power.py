@@ -190,13 +190,29 @@ def detectable_paired_rates(n: int, discordance: float, *, level: float = 0.95, 
 
 
 def crossing(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where an increasing function, not positive at `low` nor negative at `high`, crosses 0: by halving, to 1e-10."""
+    """Where an increasing function, not positive at `low` nor negative at `high`, crosses 0: to 1e-10, from above.
+
+    By the secant through both ends, where the value at an end that stays is halved (the Illinois algorithm), and by
+    halving the interval at every fourth step: about 10 values of the function where halving alone needs 36.
+
+    Source: M. Dowell and P. Jarratt, "A modified regula falsi method for computing the root of an equation", BIT 11,
+    1971.
+    """
+    below, above = function(low), function(high)
+    steps = 0
+    rose: bool | None = None  # whether the last step moved the lower end
     while high - low > _CLOSE:
-        middle = (low + high) / 2
-        if function(middle) >= 0:
-            high = middle
+        steps += 1
+        share = 0.5 if steps % 4 == 0 or below == above else below / (below - above)
+        # A step that is too short to see would leave the other end where it is.
+        middle = min(max(low + share * (high - low), low + _CLOSE / 2), high - _CLOSE / 2)
+        value = function(middle)
+        if value >= 0:
+            below /= 2 if rose is False else 1
+            high, above, rose = middle, value, False
         else:
-            low = middle
+            above /= 2 if rose is True else 1
+            low, below, rose = middle, value, True
     return high
 
 

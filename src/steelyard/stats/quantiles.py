@@ -7,6 +7,7 @@ logit scale, so that parameters of 1e-3 or 1e9 and probabilities of 1e-300 neith
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
 
@@ -113,6 +114,8 @@ def _remainder(x: float) -> float:
     return value / x
 
 
+# The rows of a report, the tests of a comparison and the steps of a search ask for the same limits again and again.
+@lru_cache(maxsize=1024)
 def beta_logit(lower: float, a: float, b: float) -> float:
     """log(x / (1 - x)) of the x below which a share `lower` of the beta distribution (a, b) lies.
 
