@@ -65,15 +65,19 @@ def draw(chart: Drawable, *, width: int = WIDTH) -> alt.LayerChart:
     """
     try:
         import altair as alt  # noqa: F401  # imported only to say what to install
+        from altair.utils.schemapi import debug_mode
     except ImportError as error:
         raise ConfigError(f"a chart as an Altair object needs altair: {_INSTALL}; `svg` needs no extra") from error
-    if isinstance(chart, RowChart):
-        return _drawn_rows(chart, width)
-    if isinstance(chart, MatrixChart):
-        return _drawn_matrix(chart, width)
-    if isinstance(chart, SequenceChart):
-        return _drawn_sequence(chart, width)
-    return _drawn_timeline(chart, width)
+    # Altair would check each part, and each whole of parts again: most of the time that a chart takes. `to_dict`
+    # checks the whole.
+    with debug_mode(False):
+        if isinstance(chart, RowChart):
+            return _drawn_rows(chart, width)
+        if isinstance(chart, MatrixChart):
+            return _drawn_matrix(chart, width)
+        if isinstance(chart, SequenceChart):
+            return _drawn_sequence(chart, width)
+        return _drawn_timeline(chart, width)
 
 
 def png(chart: Drawable, *, width: int = WIDTH, scale: float = 2) -> bytes:
