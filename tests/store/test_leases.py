@@ -10,7 +10,7 @@ import pytest
 from steelyard import Record, Sample, Score
 from steelyard.models.budget import Budget
 from steelyard.store import NewRun, Store
-from steelyard.store.delete import delete_runs
+from steelyard.store.delete import delete_runs, preview_deletion
 from steelyard.store.leases import (
     ClaimKey,
     EndLease,
@@ -270,6 +270,18 @@ def test_deleting_a_run_leaves_the_samples_that_another_has_planned(begun):
     other.finish("finished", "", 1.0)
     delete_runs(store, [other.run])
     assert planned_range(store, evaluation, lease) == list(enumerate(SAMPLES[:4]))
+
+
+def test_deleting_a_run_takes_the_samples_along_that_were_planned_and_never_run(begun):
+    store, _, writer = begun
+    (lease,) = take(store, writer.run.num, "w")
+    insert(store, writer.run.num, 0, lease)
+    writer.abandon()
+    assert preview_deletion(store, [writer.run]).samples == len(SAMPLES)
+    assert delete_runs(store, [writer.run]).samples == len(SAMPLES)
+    with store.reading() as connection:
+        left = [connection.execute(f"SELECT count(*) FROM {name}").scalar() for name in ("sample", "planned_sample")]
+    assert left == [0, 0]
 
 
 def test_stores_without_workers_have_none(where):

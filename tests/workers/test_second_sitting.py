@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 from tests.running_server import ledger_server
-from tests.workers.exam import Exam, asked_twice, finish
+from tests.workers.exam import Exam, asked_twice, finish, kill
 
 pytestmark = pytest.mark.scale
 
@@ -25,6 +27,22 @@ def orphaned(folder, store, url):
 
 def states(exam):
     return {state for state, *_ in exam.states().values()}
+
+
+def test_workers_of_a_resume_are_shown_without_those_of_a_run_that_was_killed(tmp_path, on_server):
+    with ledger_server(tmp_path / "server", *SLOW) as server:
+        exam, run = orphaned(tmp_path, on_server, server.url)
+        first = exam.workers()
+        for pid in exam.pids():
+            kill(pid)
+        run.communicate()
+        again = exam.start("resume", "--quiet", "--workers", "2")
+        exam.until(lambda: len([row for row in exam.workers() if row.silent_s < 2]) == 2)
+        rows = exam.workers()
+        again.send_signal(signal.SIGINT)
+        finish(again, 130)
+        assert [row.slot for row in first] == [0, 1, 2]
+        assert [(row.slot, row.starts) for row in rows] == [(0, 1), (1, 1)]
 
 
 @pytest.fixture(scope="module")

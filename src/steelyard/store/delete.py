@@ -27,7 +27,14 @@ _LOCK_TABLES: Final = "LOCK TABLE reply, record, sample, run IN SHARE ROW EXCLUS
 _OWN_SAMPLES: Final = """WHERE num IN (SELECT sample FROM record WHERE run IN :runs)
     AND num NOT IN (SELECT sample FROM record WHERE run NOT IN :runs)"""
 """The samples of these runs that no other run uses."""
-_NOT_PLANNED: Final = " AND num NOT IN (SELECT sample FROM planned_sample)"
+_UNUSED_SAMPLES: Final = """WHERE NOT EXISTS
+    (SELECT 1 FROM record WHERE record.sample = sample.num AND run NOT IN :runs)
+    AND NOT EXISTS (SELECT 1 FROM planned_sample p JOIN run ON run.evaluation = p.evaluation
+        WHERE p.sample = sample.num AND run.num NOT IN :runs)"""
+"""The same where a run that several processes write has its samples stored before its records: those that were not run
+before it was stopped are in no record, and those of another run that is being written are in none yet."""
+_FORGET_PLANS: Final = """DELETE FROM planned_sample
+    WHERE evaluation NOT IN (SELECT evaluation FROM run WHERE num NOT IN :runs)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +112,9 @@ def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -
     if replies:
         for keys in portions(sorted(_own_keys(connection, runs))):
             connection.execute("DELETE FROM reply WHERE key IN :keys", {"keys": keys})
-    # A run that several processes write has its samples stored before its records.
-    planned = _NOT_PLANNED if batch.shared and connection.has_table(planned_sample.name) else ""
-    connection.execute(f"DELETE FROM sample {_OWN_SAMPLES}{planned}", {"runs": runs})
+    connection.execute(f"DELETE FROM sample {_deleted_samples(connection)}", {"runs": runs})
+    if _has_plans(connection):
+        connection.execute(_FORGET_PLANS, {"runs": runs})
     drop_leases(connection, runs)
     for table in (*(table.name for table in schema.RUN_TABLES), schema.SEARCH_WORDS, schema.PACKED_RUN):
         if connection.has_table(table):
@@ -133,11 +140,22 @@ def _counted(connection: Connection, runs: Sequence[int]) -> Deletion:
         runs=len(runs),
         records=rows(schema.record),
         scores=rows(schema.score),
-        samples=connection.execute(f"SELECT count(*) FROM sample {_OWN_SAMPLES}", {"runs": runs}).scalar(),
+        samples=connection.execute(
+            f"SELECT count(*) FROM sample {_deleted_samples(connection)}", {"runs": runs}
+        ).scalar(),
         replies=len(_own_keys(connection, runs)),
         notes=rows(schema.note),
         labels=rows(schema.label),
     )
+
+
+def _has_plans(connection: Connection) -> bool:
+    return connection.dialect == "postgresql" and connection.has_table(planned_sample.name)
+
+
+def _deleted_samples(connection: Connection) -> str:
+    """The condition for the samples that a deletion removes."""
+    return _UNUSED_SAMPLES if _has_plans(connection) else _OWN_SAMPLES
 
 
 def _own_keys(connection: Connection, runs: Sequence[int]) -> set[bytes]:

@@ -32,6 +32,12 @@ def create_worker_tables(store: OpenStore) -> None:
     store.writer.change(create)
 
 
+def forget_workers(store: OpenStore, evaluation: int) -> None:
+    """Delete what is noted of the workers of an earlier execution that died without an end: records, starts, times."""
+    forget = "DELETE FROM worker WHERE evaluation = :evaluation"
+    store.writer.change(lambda batch: batch.connection.execute(forget, {"evaluation": evaluation}))
+
+
 def forget_plan(store: OpenStore, evaluation: int, runs: Collection[int]) -> None:
     """Delete the leases of some runs of an evaluation, and its plan and workers."""
 

@@ -35,7 +35,7 @@ from steelyard.store.leases import (
 from steelyard.store.parts import divide_equally
 from steelyard.store.progress import consumption, running_scores, tokens_so_far
 from steelyard.store.store import new_id
-from steelyard.store.worker_tables import create_worker_tables, forget_plan
+from steelyard.store.worker_tables import create_worker_tables, forget_plan, forget_workers
 from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.objects import Suite, error_share
 from steelyard.suite.running import RESUMABLE, EndedRun, finish_together, state_of
@@ -200,6 +200,7 @@ class Leader:
     def _prepare(self) -> None:
         begun, store = self.begun, self.begun.store
         create_worker_tables(store)
+        forget_workers(store, begun.evaluation)
         for writer in begun.writers:
             open_leases(store, writer.run.num, self.plan)
         if not begun.suite.options.stop_when_decided.question:
