@@ -7,12 +7,13 @@ from steelyard.config import schema
 from steelyard.config.keys import arguments_of, keys_of
 
 
-@pytest.fixture
-def validator(toys, monkeypatch):
+@pytest.fixture(scope="module")
+def validator(toys):
     """The schema of the toys alone; what another package registers badly breaks the schema, as it breaks a run."""
     names = {"suite": ("toy",), "target": ("toy", "picky", "echo", "function"), "scorer": ("length", "exact_match"), "model": ("parrot",)}  # fmt: skip  # noqa: E501
-    monkeypatch.setattr(schema, "names", names.__getitem__)
-    document = schema.json_schema()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "names", names.__getitem__)
+        document = schema.json_schema()
     jsonschema.Draft202012Validator.check_schema(document)
     return jsonschema.Draft202012Validator(document)
 

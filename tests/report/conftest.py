@@ -57,17 +57,22 @@ def better(sample):
 CHOICE = (Choice(),)
 
 
-@pytest.fixture
-def make_runs(tmp_path):
-    """Runs of the named targets over n samples, stored in a file of this test."""
+def runs_in(folder):
+    """Makes runs of the named targets over n samples, stored in a file of this folder."""
 
     def make(targets, n=60, *, name="Exam <&> \u202e", scorers=CHOICE, store="store.db", **options):
         suite = Suite(name, "choice", exam(n), targets, scorers, Options(max_errors=0.5, **options))
-        return evaluate_suite(suite, how=RunConfig(store=tmp_path / store))
+        return evaluate_suite(suite, how=RunConfig(store=folder / store))
 
     return make
 
 
 @pytest.fixture
-def pair(make_runs):
-    return make_runs({"base <script>": hostile, "better 知识库": better})
+def make_runs(tmp_path):
+    return runs_in(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def pair(tmp_path_factory):
+    """Two runs that tests only read."""
+    return runs_in(tmp_path_factory.mktemp("pair"))({"base <script>": hostile, "better 知识库": better})

@@ -31,10 +31,11 @@ def judge(name, ratings):
     return Correctness(Judge(Scripted(replies), name=name))
 
 
-@pytest.fixture
-def run(tmp_path):
-    run = evaluate(lambda sample: "x", SAMPLES, [judge("large", LARGE), judge("small", SMALL)], store=tmp_path / "s.db")
-    with Store(tmp_path / "s.db") as store:
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    run = evaluate(lambda sample: "x", SAMPLES, [judge("large", LARGE), judge("small", SMALL)], store=folder / "s.db")
+    with Store(folder / "s.db") as store:
         said = [Label(f"q{number}", "correct", passed, "ann", AT) for number, passed in enumerate(PEOPLE)]
         add_labels(store, run, said)
     return run

@@ -39,12 +39,13 @@ silent.score_infos = (ScoreInfo("silent", (1, 5), histogram=True),)
 never_rated.score_infos = (ScoreInfo("never_rated", (0, 1), named_verdicts=True),)
 
 
-@pytest.fixture
-def runs(tmp_path):
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
     samples = [Sample(str(no), f"{no}?", group="even" if no % 2 == 0 else "odd") for no in range(9)]
     scorers = (solved, overlap, never_rated, silent)
     suite = Suite("s", "custom", samples, {"a": lambda _: "x", "b": lambda _: "y"}, scorers)
-    return evaluate_suite(suite, how=RunConfig(store=tmp_path / "store.db"))
+    return evaluate_suite(suite, how=RunConfig(store=folder / "store.db"))
 
 
 def sections(runs):

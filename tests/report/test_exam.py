@@ -29,12 +29,17 @@ def samples(n=12):
     ]
 
 
-@pytest.fixture
-def runs(tmp_path):
+def runs_in(folder):
     questions = samples()
     steady = [KEYS[at % 4] if at % 5 else "well" for at in range(len(questions))]
     always = ["maybe A" if at % 7 else "A" for at in range(len(questions))]
-    return exam_runs(tmp_path / "s.db", {"steady": steady, "always A": always}, samples=questions, repeats=2)
+    return exam_runs(folder / "s.db", {"steady": steady, "always A": always}, samples=questions, repeats=2)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Runs that tests only read."""
+    return runs_in(tmp_path_factory.mktemp("exam"))
 
 
 def labelled(runs, **labels_by_target):
@@ -99,7 +104,8 @@ def test_a_run_that_is_no_exam_has_no_section(make_runs):
     )
 
 
-def test_what_people_decided_is_told_per_run_and_authors_are_inert(runs):
+def test_what_people_decided_is_told_per_run_and_authors_are_inert(tmp_path):
+    runs = runs_in(tmp_path)
     at, hostile = datetime(2026, 3, 1, tzinfo=UTC), "<script>alert(1)</script>\x1b[2J|`x`"
     labelled_runs = labelled(runs, steady=[("q0@1", "answer", "A", hostile, at), ("q1@2", "answer", "B", "ann", at)])
     summaries = [run.summary() for run in labelled_runs]
@@ -116,7 +122,8 @@ def test_what_people_decided_is_told_per_run_and_authors_are_inert(runs):
     assert "\x1b" not in page + text
 
 
-def test_no_warning_where_nothing_was_decided_or_every_queue_was_seen(runs):
+def test_no_warning_where_nothing_was_decided_or_every_queue_was_seen(tmp_path):
+    runs = runs_in(tmp_path)
     summaries = [run.summary() for run in labelled(runs)]
     assert not any("Nobody" in text for text in notes(labels_section(summaries, ["a", "b"])))
     seen = [

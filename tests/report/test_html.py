@@ -51,7 +51,7 @@ def lines_that_differ(first, second):
     return [pair for pair in zip(first, second, strict=True) if pair[0] != pair[1]]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def html(pair):
     return html_report(pair, compare(*pair), judge_gate({"solve_rate": ">= 0.9"}, [run.summary() for run in pair]))
 

@@ -24,15 +24,15 @@ from steelyard.suite.evaluate import RunConfig
 PHRASES = ("right and supported", "right but unsupported", "wrong but supported", "wrong and unsupported")
 
 
-@pytest.fixture
-def run(tmp_path):
-    (only_run,) = judged_runs(tmp_path)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    (only_run,) = judged_runs(tmp_path_factory.mktemp("run"))
     return only_run
 
 
-@pytest.fixture
-def runs(tmp_path):
-    return judged_runs(tmp_path, ("top 1", "top 2"))
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return judged_runs(tmp_path_factory.mktemp("runs"), ("top 1", "top 2"))
 
 
 def rows_of(html, heading):

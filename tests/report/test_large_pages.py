@@ -11,6 +11,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.report.conftest import runs_in
 from tests.report.test_html import Reader, lines_that_differ
 
 from steelyard import Choice, Output, compare
@@ -66,9 +67,9 @@ def mixed(right):
     return answer
 
 
-@pytest.fixture
-def large(make_runs):
-    return make_runs({"base": mixed(2), "other": mixed(3)}, 260)
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    return runs_in(tmp_path_factory.mktemp("large"))({"base": mixed(2), "other": mixed(3)}, 260)
 
 
 def counted(runs, comparison):

@@ -40,12 +40,13 @@ def not_said():
     return Score("grade", None, outcome="not_applicable", reason="nobody asked")
 
 
-@pytest.fixture
-def runs(tmp_path):
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
     samples = [Sample(str(no), f"{no}?") for no in range(6)]
     targets = {"first": lambda sample: "right", "second": lambda sample: "right" if sample.id > "2" else "wrong"}
     suite = Suite("graded", "custom", samples, targets, (Grade(),), Options(max_errors=1.0), primary="grade")
-    return evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    return evaluate_suite(suite, how=RunConfig(store=folder / "s.db"))
 
 
 def test_a_summary_counts_each_verdict_the_most_frequent_first(runs):

@@ -23,13 +23,14 @@ QUERIES = {
 }
 
 
-@pytest.fixture
-def run(tmp_path):
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
     samples = [
         Sample(name, name, reference, metadata={"schema": SCHEMA, "db_id": "", "dialect": "SQLite"})
         for name, (reference, _) in QUERIES.items()
     ]
-    return evaluate(lambda asked: QUERIES[asked.id][1], samples, [SqlResult()], store=tmp_path / "steelyard.db")
+    return evaluate(lambda asked: QUERIES[asked.id][1], samples, [SqlResult()], store=folder / "steelyard.db")
 
 
 def lines(run, sample):
