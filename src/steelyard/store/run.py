@@ -500,11 +500,11 @@ class Run:
                     yield from (record for _, record in read_records(connection, unpacker, self, rows, shared))
 
     def records_of(self, samples: Collection[str]) -> list[Record]:
-        """Records of some samples, in order; for a few of them, as each is read by itself."""
+        """Records of some samples, in order."""
         with self._store.reading(self.id) as connection:
-            rows = rows_of_samples(connection, self.num, samples)
+            rows = portions(rows_of_samples(connection, self.num, samples))
             unpacker = unpacker_of(connection)
-            return [record for row in rows for _, record in read_records(connection, unpacker, self, [row])]
+            return [record for portion in rows for _, record in read_records(connection, unpacker, self, portion)]
 
     def page(  # noqa: PLR0913  # each is a choice of whoever looks through a run
         self,
