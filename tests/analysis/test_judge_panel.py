@@ -140,6 +140,18 @@ def test_a_jury_is_held_to_people_like_its_members_and_costs_what_they_cost():
     assert len(found.differences) == 6
 
 
+def test_a_jury_has_the_groups_of_records_that_its_first_member_was_not_asked_about():
+    truth = truth_of(80)
+    full = {name: score(name, judged(truth, 0.9, seed)) for name, seed in {"a": 1, "b": 2, "c": 3}.items()}
+    groups = dict.fromkeys(full["a"].groups, "tax")
+    members = {name: member._replace(groups=groups) for name, member in full.items()}
+    unasked = next(record for record in groups if members["b"].verdicts[record] == members["c"].verdicts[record])
+    verdicts = {record: verdict for record, verdict in members["a"].verdicts.items() if record != unasked}
+    members["a"] = members["a"]._replace(verdicts=verdicts, groups=dict.fromkeys(verdicts, "tax"))
+    jury = judge_panel(members, "right", labels(truth), vote="majority").jury
+    assert [(group.group, group.n) for group in jury.agreement.groups] == [("tax", 80)]
+
+
 def test_a_jury_needs_two_judges_on_one_scale():
     truth = truth_of(60)
     alone = panel({"a": truth}, truth, vote="majority")

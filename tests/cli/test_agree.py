@@ -260,11 +260,50 @@ def test_what_to_label_is_named_with_the_command_that_draws_it(steelyard):
     told = " ".join(steelyard("agree", run.id, "--score", "correct_b", code=2).err.split())
     assert f"steelyard queue create {run.id} --score correct --draw 100" in told
     told = " ".join(steelyard("agree", run.id, "--score", "correct_jury", code=2).err.split())
-    assert "correct_jury is the verdict of several judges" in told
-    assert "a gate takes correct_jury.corrected" in told
+    assert f"nobody labelled score 'correct_jury' of run {run.id}" in told
+    assert f"steelyard queue create {run.id} --score correct --draw 100" in told
     single, _ = judged_run("single", 0.8)
     told = " ".join(steelyard("agree", single.id, "--score", "correctness_large", code=2).err.split())
     assert f"steelyard queue create {single.id} --score correctness_large --draw 100" in told
+
+
+def test_a_jury_is_compared_with_people_as_one_judge(steelyard):
+    run = several_judges("majority")
+    people_say(run, "correct")
+    (found,) = steelyard("agree", run.id, "--score", "correct_jury", "--json", code=0).json()["scores"]
+    with Store() as store:
+        panels = store.runs_named([run.id])[0][0].summary().panels
+    (as_reported,) = (panel.jury.agreement.to_json() for panel in panels if panel.jury_score == "correct_jury")
+    assert (found["score"], found["against"], found["labelled"], found["both"]) == ("correct_jury", "correct", 40, 40)
+    assert found["corrected"] == as_reported["corrected"]
+    assert found["table"] == as_reported["table"]
+    # Of 40 answers that people pass, the judges fail every third, fourth and fifth: two of three fail 0, 12, 15, 20,
+    # 24, 30 and 36, so that the jury passes 33.
+    assert found["equal"]["value"] == 33 / 40
+    told = steelyard("agree", run.id, "--score", "correct_jury", code=0).out
+    assert "corrected by labels" in told
+    narrow = steelyard("agree", run.id, "--score", "correct_jury", "--half-width", "0.02", "--json", code=0).json()
+    assert narrow["scores"][0]["half_width"] == 0.02
+
+
+def test_the_juries_of_two_runs_are_compared_after_correction(steelyard):
+    first, second = several_judges("majority"), several_judges("majority")
+    for run in (first, second):
+        people_say(run, "correct", 60)
+    plain = steelyard("agree", first.id, "--score", "correct_jury", "--versus", second.id, "--json", code=0).json()
+    assert plain["difference"]["value"] == pytest.approx(0)
+
+
+def test_a_jury_of_two_says_on_how_many_records_it_has_no_verdict(steelyard):
+    judges = [
+        Judge(Scripted({sample.input: "1" for sample in SAMPLES[::every]}, default="5"), name=name)
+        for name, every in {"a": 3, "b": 4}.items()
+    ]
+    run = evaluate(lambda _: "an answer", SAMPLES, [Correctness(judge) for judge in judges], jury="majority")
+    people_say(run, "correct", 60)
+    (found,) = steelyard("agree", run.id, "--score", "correct_jury", "--json", code=0).json()["scores"]
+    assert any("no verdict had the most votes" in warning for warning in found["warnings"])
+    assert found["both"] < found["labelled"] == 60
 
 
 def test_a_file_of_labels_names_the_scores_that_its_labels_count_in(steelyard, run, tmp_path):

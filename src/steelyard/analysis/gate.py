@@ -244,15 +244,8 @@ def _labelled_name(score: str, summary: RunSummary) -> str:
 
 
 def _jury_notes(summary: RunSummary, score: str) -> tuple[str, ...]:
-    """Why a jury's verdicts were not made by the configured vote; nothing for other scores."""
-    panels = [panel for panel in summary.panels if panel.jury_score == score]
-    reasons = (
-        f"{score}: the jury's verdicts are made by {panel.vote}, because of: {panel.vote_reason}"
-        for panel in panels
-        if panel.vote_reason
-    )
-    of_votes = (note for panel in panels for note in (panel.few_votes_note, panel.divided_note) if note)
-    return (*reasons, *(f"{score}: {note}" for note in of_votes))
+    """What to know of a jury's verdicts, see `JudgePanel.vote_notes`; nothing for other scores."""
+    return tuple(note for panel in summary.panels if panel.jury_score == score for note in panel.vote_notes)
 
 
 def _interval(rule: Rule, summary: RunSummary, mean: Mean) -> tuple[Interval | None, str]:

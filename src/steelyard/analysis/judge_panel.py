@@ -103,7 +103,7 @@ def _with_jury(
         return replace(panel, vote_reason=reason)
     votes = jury_verdicts({name: score.verdicts for name, score in judged.items()}, vote)
     few = few_votes([score.verdicts for score in judged.values()])
-    jury = next(iter(judged.values()))._replace(score=JURY, verdicts=votes.verdicts)
+    jury = jury_as_judge(JURY, judged, votes.verdicts)
     members = [replace(judge, with_jury=_with_verdicts(judged[judge.name].verdicts, jury)) for judge in panel.judges]
     money = [judge.money for judge in members if judge.money is not None]
     cost = JudgeCost(
@@ -123,6 +123,21 @@ def _with_jury(
         few_votes=len(few),
         divided=sum(verdict is None and record not in few for record, verdict in votes.verdicts.items()),
     )
+
+
+def jury_as_judge(
+    score: str, judged: Mapping[str, JudgedScore], verdicts: Mapping[RecordPlace, float | None]
+) -> JudgedScore:
+    """The verdicts of a jury as those of one judge, on the scale of its members.
+
+    Args:
+        score: the name of the jury's score.
+        judged: judge -> the score that is its verdict.
+        verdicts: of the jury.
+    """
+    # A member knows the groups of the records alone that it was asked about, and the jury's are those of all members.
+    groups = {record: group for member in judged.values() for record, group in member.groups.items()}
+    return next(iter(judged.values()))._replace(score=score, verdicts=verdicts, groups=groups)
 
 
 def _with_verdicts(verdicts: Mapping[RecordPlace, float | None], jury: JudgedScore) -> Mean | None:

@@ -178,6 +178,15 @@ class JudgePanel:
         return f"on {count} no verdict had the most votes, so that the jury has none"
 
     @property
+    def vote_notes(self) -> tuple[str, ...]:
+        """What to know of the jury's verdicts: how they were made where not by the configured vote; records without."""
+        made = (
+            f"the jury's verdicts are made by {self.vote}, because of: {self.vote_reason}" if self.vote_reason else ""
+        )
+        notes = (made, self.few_votes_note, self.divided_note) if self.vote else ()
+        return tuple(f"{self.jury_score}: {note}" for note in notes if note)
+
+    @property
     def jury(self) -> PanelJudge | None:
         """The jury of all judges; None where there is none."""
         return next((judge for judge in self.judges if judge.is_jury), None)

@@ -12,9 +12,8 @@ from steelyard.cli.options import JsonOption, RunArgument, StoreOption, named_ru
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from steelyard.analysis.judge_agreement_values import JudgeAgreement
+    from steelyard.analysis.score_columns import ScoreColumns
     from steelyard.store import Run
     from steelyard.types import Json
 
@@ -98,16 +97,17 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
         ConfigError: there is no such score, nobody labelled it, or its labels cannot be compared with it.
     """
     from steelyard.analysis.score_infos import scores_rating
-    from steelyard.store.raters import held_to_people
+    from steelyard.store.judge_panels import jury_scores_of
 
     columns, _ = run.columns()
-    if score and not scores_rating(score, run.score_infos, columns.scores):
-        raise _no_score(run, score, columns.scores, store)
+    of_jury = score in jury_scores_of(run)
+    if score and not of_jury and not scores_rating(score, run.score_infos, columns.scores):
+        raise ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, columns.scores)}")
     if run.stopping is not None and run.stopping.used < run.stopping.planned:
         raise ConfigError(
             f"a rule ended run {run.id} early: intervals for a fixed number of samples do not hold for it"
         )
-    agreements = held_to_people(run, columns, run.labels(), score=score, **options)
+    agreements = (_of_jury if of_jury else _of_judges)(run, columns, score=score, **options)
     if not agreements:
         if not columns.scores:
             raise ConfigError(
@@ -124,6 +124,19 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
     return agreements
 
 
+def _of_judges(run: Run, columns: ScoreColumns, **options: Any) -> tuple[JudgeAgreement, ...]:
+    from steelyard.store.raters import held_to_people
+
+    return held_to_people(run, columns, run.labels(), **options)
+
+
+def _of_jury(run: Run, columns: ScoreColumns, **options: Any) -> tuple[JudgeAgreement, ...]:
+    from steelyard.store.judge_panels import jury_held_to_people
+
+    agreement = jury_held_to_people(run, columns, run.labels(), **options)
+    return () if agreement is None else (agreement,)
+
+
 def _nobody_labelled(run: Run, score: str, store: str | None) -> ConfigError:
     """The error for a score, or a run, that nobody labelled; it names the command that creates a queue."""
     name = _labelled_name(run, score)
@@ -137,29 +150,20 @@ def _nobody_labelled(run: Run, score: str, store: str | None) -> ConfigError:
     )
 
 
-def _no_score(run: Run, score: str, known: Sequence[str], store: str | None) -> ConfigError:
-    """The error for an unknown score, or for the score of a jury, which is computed from those of its judges."""
-    from steelyard.store.judge_panels import jury_scores_of
-
-    if score in jury_scores_of(run):
-        return ConfigError(
-            f"{score} is the verdict of several judges: steelyard report {run.id}{store_option(store)} compares it and "
-            f"its judges with people; a gate takes {score}.corrected, and --score takes the score of one judge"
-        )
-    return ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, known)}")
-
-
 def _labelled_name(run: Run, score: str) -> str:
     """The name of the labels that a score is compared with: that of the rated thing, if several judges rate it.
 
     Args:
         run: the run.
-        score: its score; "" is the headline, which a queue is about by default.
+        score: its score, or that of its jury; "" is the headline, which a queue is about by default.
     """
     from steelyard.analysis.running_score import headline_score
-    from steelyard.analysis.score_infos import rated_thing, scores_rating
+    from steelyard.analysis.score_infos import jury_score, rated_thing, scores_rating
+    from steelyard.store.judge_panels import jury_scores_of
 
     score = score or headline_score(run.manifest)
+    if score in jury_scores_of(run):
+        return score.removesuffix(jury_score(""))
     thing = rated_thing(run.score_infos.get(score), score)
     several = len(scores_rating(thing, run.score_infos)) > 1
     return thing if several else score

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from steelyard.analysis.judge_agreement_values import LabelDraw
 from steelyard.analysis.judging_manifest import judge_of
-from steelyard.analysis.score_infos import judged_things, jury_scores, rated_thing
+from steelyard.analysis.score_infos import judged_things, jury_score, jury_scores, rated_thing
+from steelyard.errors import ConfigError
 from steelyard.store.label_draws import label_draw
 from steelyard.store.labels import JUDGES, judged_run, run_row
 
 if TYPE_CHECKING:
     from steelyard.analysis.judge_agreement import JudgedScore
+    from steelyard.analysis.judge_agreement_values import JudgeAgreement
     from steelyard.analysis.judge_panel import JudgeCost
     from steelyard.analysis.judge_panel_values import JudgePanel
     from steelyard.analysis.score_columns import ScoreColumns
@@ -88,16 +90,61 @@ def judge_panels(run: PanelRun, columns: ScoreColumns, labels: tuple[Label, ...]
     costs = _costs(run.stage_costs(), names)
     panels = []
     for thing, judged in _judged(run, columns, list(dict.fromkeys(names.values()))):
-        of_thing = next(
-            (labels_by_name[name] for name in _label_names(run, thing, judged) if name in labels_by_name), []
-        )
-        if not of_thing and run.kind == JUDGES and len(labels_by_name) == 1:
-            of_thing = next(iter(labels_by_name.values()))  # the only labels that there are: people rated nothing else
+        of_thing = _labels_of(run, thing, judged, labels_by_name)
         if of_thing or vote or run.kind == JUDGES:
             options: dict[str, Any] = {} if margin is None else {"margin": margin}
             draw = draw_of(run, tuple(of_thing))
             panels.append(judge_panel(judged, thing, of_thing, draw=draw, costs=costs, vote=vote, **options))
     return tuple(panels)
+
+
+def jury_held_to_people(  # a run's verdicts and labels, and what to compare them by
+    run: PanelRun,
+    columns: ScoreColumns,
+    labels: tuple[Label, ...],
+    *,
+    score: str,
+    against: str = "",
+    half_width: float | None = None,
+) -> JudgeAgreement | None:
+    """The verdicts of a run's jury compared with people's labels, as those of one judge; None where nobody labelled.
+
+    Args:
+        run: the run; a rule did not end it early.
+        columns: its scores.
+        labels: that count; of a run of judges those of the run that they judge.
+        score: of the jury, see `jury_scores_of`.
+        against: labels of this name; "" takes those of what the judges rate, as for their panel.
+        half_width: see `analysis.judge_agreement.judge_agreements`.
+
+    Raises:
+        ConfigError: there is no jury, as its judges rate on different scales.
+    """
+    from steelyard.analysis.judge_agreement import agreement_with_people, labels_by_people
+    from steelyard.analysis.judge_panel import judge_panel, jury_as_judge
+
+    things = _judged(run, columns, list(dict.fromkeys(judge_names(run.manifest).values())))
+    thing, judged = next((thing, by_judge) for thing, by_judge in things if jury_score(thing) == score)
+    panel = judge_panel(judged, thing, (), vote=run.manifest["jury"]["vote"])
+    if panel.jury is None:
+        raise ConfigError(f"{score}: {panel.vote_reason}")
+    labels_by_name = labels_by_people(labels)
+    chosen = labels_by_name.get(against, []) if against else _labels_of(run, thing, judged, labels_by_name)
+    if not chosen:
+        return None
+    draw, jury = draw_of(run, tuple(chosen)), jury_as_judge(score, judged, panel.verdicts)
+    agreement = agreement_with_people(jury, chosen, draw, half_width)
+    return replace(agreement, warnings=(*panel.vote_notes, *agreement.warnings))
+
+
+def _labels_of(
+    run: PanelRun, thing: str, judged: Mapping[str, JudgedScore], labels_by_name: Mapping[str, list[Label]]
+) -> list[Label]:
+    """The labels that the judges of a thing are compared with."""
+    name = next((name for name in _label_names(run, thing, judged) if name in labels_by_name), "")
+    if not name and run.kind == JUDGES and len(labels_by_name) == 1:
+        return next(iter(labels_by_name.values()))  # the only labels that there are: people rated nothing else
+    return labels_by_name.get(name, [])
 
 
 def _label_names(run: PanelRun, thing: str, judged: Mapping[str, JudgedScore]) -> Iterator[str]:
