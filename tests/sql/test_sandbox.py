@@ -119,6 +119,7 @@ class TestProcesses:
             os.kill(pid, signal.SIGSEGV)
             failure = running.result(5).failure
             assert (failure.kind, "crashed" in failure.message) == ("error", True)
+            assert worker_pids(own) == []
             assert own.run(SCRATCH, "SELECT count(*) FROM t").table.rows == [(2,)]
 
     def test_a_template_that_dies_is_started_anew(self):

@@ -209,7 +209,7 @@ class TestIntervals:
 
     def test_many_numbers_have_the_interval_of_the_exact_resamples(self, monkeypatch):
         # Above so many different pairs tau-b is linearised; at the limit both must agree.
-        most = times(700, correlation._MOST_PATTERNS)
+        most = times(1_000, correlation._MOST_PATTERNS)  # more than one block of `_balances`
         monkeypatch.setattr(correlation, "_MOST_PATTERNS", most)
         more = most + most // 20
         first = [math.sin(k) + k / more for k in range(more)]
