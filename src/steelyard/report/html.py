@@ -33,7 +33,7 @@ from steelyard.report.page import BEFORE_SAMPLES, ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleKind
 from steelyard.report.sample_table import collect_samples
-from steelyard.report.section import PageLink, SampleLink, Section, SectionTable, TableCell
+from steelyard.report.section import PageLink, SampleLink, Section, SectionTable, TableCell, TableColumn
 from steelyard.report.template import environment
 from steelyard.types import Note
 
@@ -56,6 +56,8 @@ _NARROW: Final = 320
 """The same on a telephone."""
 _NARROW_LETTERS: Final = 75
 """Most characters per row of a table that fits in half of a window."""
+_NAME_LETTERS: Final = 14
+"""Least characters of a column of names, which has a least width."""
 _PADDING: Final = 2
 """The space beside a cell, in characters."""
 LinkAddress = Callable[[PageLink], str]
@@ -248,9 +250,16 @@ def _has_narrow_table(section: Section) -> bool:
     if section.table is None or not section.table.rows:
         return False
     shown = _for_page(section.table)
-    rows = [tuple(TableCell(column.title) for column in shown.columns), *shown.rows]
-    letters = sum(max(len(cell.text) + len(cell.more) for cell in column) for column in zip(*rows, strict=True))
-    return shown.layout == "rows" and letters + _PADDING * len(shown.columns) <= _NARROW_LETTERS
+    cells = zip(shown.columns, zip(*shown.rows, strict=True), strict=True)
+    letters = sum(_letters(column, column_cells) + _PADDING for column, column_cells in cells)
+    return shown.layout == "rows" and letters <= _NARROW_LETTERS
+
+
+def _letters(column: TableColumn, cells: Iterable[TableCell]) -> int:
+    """The width of a column in characters; headings are broken between words."""
+    widths = [len(cell.text) + len(cell.more) for cell in cells]
+    words = [len(word) for word in column.title.split()]
+    return max(*widths, *words, _NAME_LETTERS if column.kind == "name" else 0)
 
 
 def _for_page(table: SectionTable) -> SectionTable:

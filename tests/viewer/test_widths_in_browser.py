@@ -1,0 +1,90 @@
+"""Tables fit the width that a page gives them, and ordinary words stay whole."""
+
+from __future__ import annotations
+
+import pytest
+from tests.browser.conftest import address
+from tests.viewer.conftest import serving
+
+from steelyard import Output, Sample, Suite, evaluate_suite
+from steelyard.scorers.choice import Choice
+from steelyard.suite.evaluate import RunConfig
+
+LINES = """(selector) => [...document.querySelectorAll(selector)].flatMap(cell => {
+  const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), lines = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode())
+    for (const {0: word, index} of text.data.matchAll(/[^\\s-]+/g)) {
+      const range = document.createRange();
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      if (range.getClientRects().length > 1) lines.push(word);
+    }
+  return lines;
+})"""
+"""The words of some cells that are broken between two lines."""
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    """A viewer of two runs with groups and targets of ordinary names; some replies cannot be read."""
+    where = tmp_path_factory.mktemp("named") / "s.db"
+    groups = ("Upper canon", "Lower canon", "Commentary")
+    samples = [
+        Sample(f"q{no:03d}", f"Question {no}?", "ABCD"[no % 4], choices=("a", "b", "c", "d"), group=groups[no % 3])
+        for no in range(60)
+    ]
+
+    def answers(every, unread):
+        def answer(sample):
+            no = int(sample.id[1:])
+            return Output("Hm." if no in unread else f"The answer is {'ABCD'[(no + (no % every == 0)) % 4]}.")
+
+        return answer
+
+    targets = {"retrieval-large": answers(5, {3, 6}), "small model with a long name v2": answers(7, {9, 12})}
+    evaluate_suite(Suite("Exam", "choice", samples, targets, (Choice(),)), how=RunConfig(store=where))
+    with serving(where) as served:
+        yield served
+
+
+def test_a_table_beside_a_chart_is_not_cut(named, browse):
+    run = named.store.runs()[0]
+
+    async def visit(page):
+        return await page.run(
+            "[...document.querySelectorAll('.halves .scroll')].map(box => [box.clientWidth, box.scrollWidth])"
+        )
+
+    widths = browse(address(named, f"/run/{run.id}"), visit, viewport={"width": 1280, "height": 800})
+    assert widths
+    assert [box for box in widths if box[1] > box[0]] == []
+
+
+def test_the_name_of_a_group_is_not_broken(named, browse):
+    run = named.store.runs()[0]
+
+    async def visit(page):
+        return await page.run(f"({LINES})('.samples td:nth-child(2)')")
+
+    assert browse(address(named, f"/run/{run.id}"), visit, viewport={"width": 1280, "height": 800}) == []
+
+
+def test_targets_in_the_table_of_outcomes_are_not_broken_on_a_phone(named, browse):
+    first, second = sorted(named.store.runs(), key=lambda run: run.num)
+
+    async def visit(page):
+        return await page.run(f"({LINES})('table.outcomes th, table.outcomes td')")
+
+    shown = browse(
+        address(named, f"/compare?a={first.id}&b={second.id}"), visit, viewport={"width": 390, "height": 844}
+    )
+    assert shown == []
+
+
+def test_remarks_on_a_phone_are_lines_and_no_column_of_words(named, browse):
+    async def visit(page):
+        return await page.run("[...document.querySelectorAll('td.remark')].map(cell => cell.offsetWidth)")
+
+    widths = browse(address(named, "/history/Exam"), visit, viewport={"width": 390, "height": 844})
+    assert widths
+    assert min(widths) >= 200
