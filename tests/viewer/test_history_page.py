@@ -54,3 +54,13 @@ def test_a_suite_of_any_name_is_shown_over_time_and_saved(viewer, name):
     hidden = re.search(r'<input type="hidden" name="id" value="[^"]*">', page)
     assert ("?" in address_of(row, "over time")) == bool(hidden)
     assert action == urlsplit(address_of(row, "over time")).path
+
+
+def test_scores_are_chosen_by_the_names_that_people_write(viewer):
+    page = viewer.ask("/history/exam")[2]
+    assert '<option value="exact_match" selected>Exact match</option>' in page
+
+
+def test_a_suite_that_does_not_exist_has_no_link_to_its_history(viewer):
+    assert "over time</a>" in viewer.ask("/?suite=exam")[2]
+    assert "over time</a>" not in viewer.ask("/?suite=other")[2]

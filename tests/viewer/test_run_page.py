@@ -394,6 +394,32 @@ def test_what_the_main_score_calls_wrong_is_counted_apart_from_other_scores(tmp_
     }
 
 
+class PassedOrNot:
+    """A main score with verdicts and without a threshold, beside another score."""
+
+    score_infos = (ScoreInfo("tone", (0, 1), headline=True), ScoreInfo("length", (0, 1)))
+
+    def __call__(self, sample, output):
+        no = int(sample.id[1:])
+        return [Score("tone", float(no > 0), no > 0), Score("length", float(no > 2), no > 2)]
+
+
+def test_wrong_in_any_score_is_not_called_wrong_where_the_main_score_has_no_threshold(tmp_path):
+    suite = Suite("Tone", "custom", exam(5), {"t": first}, (PassedOrNot(),), Options())
+    (run,) = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    with serving(tmp_path / "s.db") as viewer:
+        text = viewer.ask(f"/run/{run.id}")[2]
+    assert re.findall(r"#samples-title\">(\d+ wrong[^<]*)</a>", text) == ["3 wrong in any score"]
+
+
+def test_runs_without_a_score_in_common_have_no_link_to_a_comparison(tmp_path):
+    ours, theirs, _ = pairwise_runs(tmp_path)
+    with serving(tmp_path / "pairs.db") as viewer:
+        status, _, text = viewer.ask(f"/run/{ours.id}?against={theirs.id}")
+        assert viewer.ask(f"/compare?a={theirs.id}&b={ours.id}")[0] == 404
+    assert (status, "compare both runs" in text) == (200, False)
+
+
 def headings(text):
     return re.findall(
         r'<th scope="col"[^>]*>([^<]*)</th>', text.partition('<table class="samples">')[2].partition("</thead>")[0]

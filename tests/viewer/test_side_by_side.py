@@ -92,11 +92,25 @@ def shown_beside(three, path):
 def test_a_sample_shows_what_other_runs_made_of_it_against_this_run(three):
     _, (first, second, third) = three
     own, *others = shown_beside(three, f"/run/{second}/s/q1")
-    assert own == f"second {second} this run baseline 0 ✗ failed the answer to 1 is no"
+    assert own == f"second {second} this run 0 ✗ failed the answer to 1 is no"
     assert others == [
         f"first {first} 1 ✓ passed the answer to 1 is no yes",
         f"third {third} 0 ✗ failed &lt;i&gt;Rain&lt;/i&gt; fell in spring.",
     ]
+
+
+def test_a_run_is_called_a_baseline_beside_others_only_if_it_is_pinned_or_chosen(three):
+    served, (_, second, third) = three
+    path = f"/run/{second}/s/q1"
+    assert "against the output of this run." in served.ask(path)[2]
+    assert f"of the baseline, third {third}." in served.ask(f"{path}?against={third}")[2]
+    pinned = served.store.run(second)
+    mark_run(served.store, pinned, MarkChange(baseline=True))
+    try:
+        assert shown_beside(three, path)[0].startswith(f"second {second} this run baseline ")
+        assert f"of the baseline, second {second}." in served.ask(path)[2]
+    finally:
+        mark_run(served.store, pinned, MarkChange(baseline=False))
 
 
 def test_a_sample_of_a_list_against_another_run_is_compared_with_that_run(three):

@@ -168,7 +168,8 @@ class SampleView:
 class SampleList:
     """A page of samples: its rows, how many match in all, the neighbouring pages, and a note on the search.
 
-    `awaited` is the query that asks for the same page once the search index is made; "" where it is.
+    `awaited` is the query that asks for the same page once the search index is made; "" where it is. `comparable` is
+    whether the run and the one that it is held against have a score in common.
     """
 
     rows: tuple[SampleRow, ...]
@@ -178,6 +179,7 @@ class SampleList:
     query: str
     note: str
     awaited: str
+    comparable: bool
 
 
 def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView) -> SampleList:
@@ -217,6 +219,7 @@ def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView)
         pages.query(**list_query, after=query["after"], before=query["before"], awaited="1")
         if matches and matches.grows
         else "",
+        against is not None and not {*against.score_order}.isdisjoint(run.score_order),
     )
 
 
@@ -275,7 +278,10 @@ def _wrong_cards(run: Run, name: str) -> Iterator[CountCard]:
     wrong = run.page(n=1, where="wrong").total or 0
     info = run.score_infos.get(name)
     by_main, where = wrong, "wrong"
-    if wrong and len(run.score_order) > 1 and info is not None and info.threshold is not None:
+    if wrong and len(run.score_order) > 1:
+        if info is None or info.threshold is None:  # no condition is about the verdict of one score alone
+            yield CountCard("wrong in any score", wrong, "wrong", is_doubt=False)
+            return
         condition = f"{name} {'>' if info.lower_is_better else '<'} {info.threshold:g}"
         count = run.page(n=1, where=condition).total or 0
         by_main, where = (count, condition) if count != wrong else (wrong, "wrong")

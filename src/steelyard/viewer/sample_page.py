@@ -42,7 +42,7 @@ from steelyard.types import Message, Record, Reply, Score, ScoreInfo
 from steelyard.viewer.named_address import given_name, sample_address
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.sample_opinions import sample_opinions
-from steelyard.viewer.side_by_side import outputs_beside
+from steelyard.viewer.side_by_side import outputs_beside, pinned_id
 
 _STEP_NAMES: Final[Mapping[str, str]] = {
     "trace": "Steps of the judge",
@@ -174,6 +174,7 @@ def sample_routes(pages: Pages) -> list[Route]:
             beside=_beside(pages, request, run, place),
             query=_list_query(pages, request),
             outputs=outputs_beside(pages, run, records, request.query_params.get("against", "")),
+            pinned=pinned_id(pages, run),
             **read_sample(run, records),
             **sample_opinions(run, ident),
         )

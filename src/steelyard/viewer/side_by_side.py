@@ -214,13 +214,18 @@ def outputs_beside(pages: Pages, run: Run, records: Sequence[Record], against: s
     if not others:
         return ()
     own_answers = _Answers(run, {sample.id: records}, score, VerdictWords.plain(run))
-    pinned = pages.baselines().get((run.suite, run.kind))
-    baseline_id = against or (pinned.id if pinned else "")
+    baseline_id = against or pinned_id(pages, run)
     ordered = sorted(
         [own_answers, *others], key=lambda answers: (answers.run.id != baseline_id, answers.run.id != run.id)
     )
     baseline = ordered[0].records[sample.id]
     return tuple(answers.shown(sample.id, baseline if at else ()) for at, answers in enumerate(ordered))
+
+
+def pinned_id(pages: Pages, run: Run) -> str:
+    """Id of the pinned baseline of a run's suite; "" where none is pinned."""
+    pinned = pages.baselines().get((run.suite, run.kind))
+    return pinned.id if pinned else ""
 
 
 def _input(answers: _Answers, ident: str) -> object:
@@ -230,8 +235,7 @@ def _input(answers: _Answers, ident: str) -> object:
 
 def _alike(pages: Pages, run: Run, against: str) -> Iterator[Run]:
     """Runs of the same suite and kind: that of the list, the pinned one, those of the evaluation, then new ones."""
-    pinned = pages.baselines().get((run.suite, run.kind))
-    first_ids = [against, pinned.id if pinned else ""]
+    first_ids = [against, pinned_id(pages, run)]
     same_suite = [
         candidate for candidate in pages.store.runs() if (candidate.suite, candidate.kind) == (run.suite, run.kind)
     ]
