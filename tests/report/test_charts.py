@@ -21,7 +21,7 @@ from steelyard.report.chart_altair import draw, png
 from steelyard.report.chart_canvas import AxisScale
 from steelyard.report.chart_svg import drawing, svg
 from steelyard.report.comparison import difference_chart
-from steelyard.report.scores import group_chart
+from steelyard.report.scores import group_chart, groups_section
 from steelyard.report.targets import rate_chart
 
 
@@ -45,6 +45,15 @@ def marks(chart, **width):
 
 def texts(chart, **width):
     return [text for layer in drawing(chart, **width).layers for text in layer.texts]
+
+
+def test_groups_beyond_those_of_a_readable_chart_are_a_table_only():
+    few, many = (
+        groups_section([summary(n=2, groups=tuple(f"g{no}" for no in range(groups)))], ["model"], "solve_rate")
+        for groups in (60, 61)
+    )
+    assert (len(few.table.rows), few.chart is None) == (60, False)
+    assert (len(many.table.rows), many.chart is None) == (61, True)
 
 
 def test_a_dot_stands_at_its_rate_and_its_interval_around_it():

@@ -44,6 +44,8 @@ from steelyard.report.section import (
 )
 from steelyard.report.targets import all_shares, mean_point, score_domain
 
+_MOST_CHARTED: Final = 60
+"""Groups up to which they have a chart: the 57 subjects of MMLU. Above, charts take most of a page of many MB."""
 _ROUNDED: Final = "count at the nearest one, a half at the upper"
 """How a histogram of whole values counts other values."""
 _WITHOUT_VALUE: Final = ("unparsed", "refused", "not applicable", "errors")
@@ -437,7 +439,7 @@ def _repeats(name: str, table: SectionTable | None, own: SectionTable | None) ->
 
 def _groups_of(summaries: Sequence[RunSummary], labels: Sequence[str], score: str) -> Section:
     table = _group_table(summaries, labels, score, "category", [summary.groups.get(score, ()) for summary in summaries])
-    chart = group_chart(summaries, score=score) if table.rows else None
+    chart = group_chart(summaries, score=score) if 0 < len(table.rows) <= _MOST_CHARTED else None
     return Section(f"{score_title(score)} per group", table, chart)
 
 
