@@ -47,11 +47,14 @@ def answer(sample):
     return "I do not know." if int(sample.id[1:]) % 4 == 0 else sample.reference
 
 
-@pytest.fixture
-def store(where):
-    """A store with one run of forty samples, ten of them wrong."""
+def fill(where):
     evaluate(answer, FORTY, [ExactMatch()], store=where)
-    with Store(where) as opened:
+
+
+@pytest.fixture
+def store(filled):
+    """A store with one run of forty samples, ten of them wrong."""
+    with Store(filled(fill)) as opened:
         yield opened
 
 

@@ -17,19 +17,24 @@ AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 HOSTILE = ["a\0b", "half \ud800 pair", "\x1a0", "'; DROP TABLE label; --", "<script>alert(1)</script>", "\u202eevil"]
 
 
-@pytest.fixture
-def run(where):
-    return evaluate(lambda sample: "yes", [Sample(f"q{no}", "?", "no") for no in range(3)], [ExactMatch()], store=where)
+def fill(where):
+    evaluate(lambda sample: "yes", [Sample(f"q{no}", "?", "no") for no in range(3)], [ExactMatch()], store=where)
 
 
 @pytest.fixture
-def store(run, where):
+def store(filled):
     """Ends with a note that is stored, so that no test ended the writer, and with a store that is sound."""
-    with Store(where) as opened:
+    with Store(filled(fill)) as opened:
         yield opened
+        [run] = opened.runs()
         add_note(opened, run, "written afterwards", author="ann", at=AT)
         assert read_notes(opened, [run])[run.id][-1].text == "written afterwards"
         assert verify(opened).damages == []
+
+
+@pytest.fixture
+def run(store):
+    return store.runs()[0]
 
 
 def written(text):

@@ -21,15 +21,19 @@ def label(sample="q0", value="wrong unit", name="cause", author="model:m", **mor
     return Label(sample, name, value, author, AT, **more)
 
 
-@pytest.fixture
-def run(where):
-    return evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=where, repeats=2)
+def fill(where):
+    evaluate(lambda sample: "yes", SAMPLES, [ExactMatch()], store=where, repeats=2)
 
 
 @pytest.fixture
-def store(run, where):
-    with Store(where) as opened:
+def store(filled):
+    with Store(filled(fill)) as opened:
         yield opened
+
+
+@pytest.fixture
+def run(store):
+    return store.runs()[0]
 
 
 def test_a_label_is_read_as_it_was_given(store, run):

@@ -16,12 +16,15 @@ from steelyard.store.verify import verify
 PIN, ARCHIVE = MarkChange(baseline=True), MarkChange(archived=True)
 
 
-@pytest.fixture
-def two(where):
-    """A store with two runs of one suite, older first."""
+def fill(where):
     for _ in range(2):
         run_over(SAMPLES[:4], where)
-    with Store(where) as store:
+
+
+@pytest.fixture
+def two(filled):
+    """A store with two runs of one suite, older first."""
+    with Store(filled(fill)) as store:
         yield store, *reversed(store.runs())
 
 

@@ -37,11 +37,14 @@ DESIGN = QueueDesign("Is the answer right?", FORM, raters=2, overlap=1.0)
 TWENTY = [Sample(f"q{at}", f"What is {at} + {at}?", str(2 * at)) for at in range(20)]
 
 
-@pytest.fixture
-def store(where):
-    """A store with one run of twenty samples."""
+def fill(where):
     run_over(TWENTY, where)
-    with Store(where) as opened:
+
+
+@pytest.fixture
+def store(filled):
+    """A store with one run of twenty samples."""
+    with Store(filled(fill)) as opened:
         yield opened
 
 
