@@ -156,6 +156,12 @@ def test_a_filter_that_cannot_be_meant_is_said_in_a_sentence(served, text, says)
     assert listed(served, f"?filter={quote(text)}") == []
 
 
+def test_a_filter_with_an_or_finds_nothing_and_says_that_there_is_none(served):
+    hint = "there is no <code>or</code>"
+    assert hint in served.ask("/?filter=finished%20or%20running")[2]
+    assert hint not in served.ask("/?filter=nothing-like-it")[2]
+
+
 def test_500_runs_come_50_a_page_and_every_one_is_on_one_page(tmp_path):
     where = tmp_path / "many.db"
     with Store(where, create_missing=True) as store:
