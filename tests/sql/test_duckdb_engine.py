@@ -9,6 +9,7 @@ from uuid import UUID
 
 import duckdb
 import pytest
+from tests.sql.test_hostile_duckdb import KEPT, OF_SEQUENCE, SCRIPT
 
 from steelyard.sql.engines import duckdb_guard
 from steelyard.sql.engines.duckdb_engine import DuckdbEngine
@@ -17,10 +18,6 @@ from steelyard.sql.results import SqlLimits
 
 CORPUS = Path(__file__).parent / "corpus"
 LEGITIMATE = json.loads((CORPUS / "duckdb_legitimate.json").read_text())
-SCRIPT = (CORPUS / "duckdb_script.sql").read_text()
-OF_SEQUENCE = ("numbered", "ids")
-KEPT = "".join(line for line in SCRIPT.splitlines(True) if not any(name in line for name in OF_SEQUENCE))
-"""What a default takes from a sequence is lasting, so `SCRIPT` is run for each query; this once for many."""
 
 
 @cache

@@ -12,17 +12,18 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.sql.test_hostile_duckdb import BUILDING, BUILT, HOSTILE, SCRIPT, TOTAL
+from tests.sql.test_hostile_duckdb import BUILDING, BUILT, HOSTILE, KEPT, SCRIPT, TOTAL
 from tests.thorough import times
 
 from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.results import Database, SqlLimits
 from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.workers import processes
 from steelyard.sql.workers.processes import Template
 
 LEGITIMATE = json.loads((Path(__file__).parent / "corpus/duckdb_legitimate.json").read_text())
 LIMITS = SqlLimits(timeout_s=5, max_rows=1000, memory_mib=128)
-SHORT = SqlLimits(timeout_s=0.1, max_rows=1000, memory_mib=128)
+SHORT = SqlLimits(timeout_s=0.05, max_rows=1000, memory_mib=128)
 WATCHED = ("TimeZone", "threads", "memory_limit", "default_order", "default_null_order", "lock_configuration", "schema")
 NORMAL = f"""
     SELECT ({TOTAL}), add_one(1), (SELECT count(*) FROM ops), (SELECT count(*) FROM well_paid(100)),
@@ -78,8 +79,6 @@ HIDDEN = SCRIPT + (
     "CREATE MACRO counted() AS nextval('ids');"
 )
 """A script that does not only build, so that it is run for each query."""
-KEPT = "".join(line for line in SCRIPT.splitlines(True) if "numbered" not in line and "ids" not in line)
-"""A script that is run once for many queries."""
 
 
 class OneWorker:
@@ -110,7 +109,10 @@ def one():
             connection.execute(HIDDEN)
         one = OneWorker(Path(folder))
         one.file = f"{folder}/victim.duckdb"
-        yield one
+        # A loop that hears no interrupt burns all of the grace that it is given.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(processes, "GRACE_S", times(0.2, processes.GRACE_S))
+            yield one
         one.close()
         one.template.close()
 
