@@ -38,6 +38,17 @@ def exam(tmp_path):
     return write
 
 
+@pytest.fixture
+def based(steelyard, exam, once):
+    """A run that solves 160 of the 200 questions, and its baseline.json."""
+
+    def make():
+        steelyard("run", exam(160), code=0)
+        steelyard("baseline", "latest", code=0)
+
+    once(make)
+
+
 def test_a_baseline_file_decides_the_exit_code(steelyard, exam, tmp_path):
     steelyard("run", exam(160), code=0)
     written = steelyard("baseline", "latest", "--to", tmp_path / "ci" / "baseline.json", code=0)
@@ -54,9 +65,7 @@ def test_a_baseline_file_decides_the_exit_code(steelyard, exam, tmp_path):
     assert steelyard("run", exam(158, gate), code=3).out.count("cannot be decided") == 1
 
 
-def test_a_file_is_found_from_wherever_its_run_is_looked_at(steelyard, exam, tmp_path, monkeypatch):
-    steelyard("run", exam(160), code=0)
-    steelyard("baseline", "latest", code=0)
+def test_a_file_is_found_from_wherever_its_run_is_looked_at(steelyard, exam, based, tmp_path, monkeypatch):
     steelyard("run", exam(140, {**MARGIN, "baseline": "baseline.json"}), code=1)
     store = tmp_path / ".steelyard" / "steelyard.db"
     (tmp_path / "elsewhere").mkdir()
@@ -91,16 +100,12 @@ def test_a_target_beside_it_is_the_baseline_of_the_others(steelyard, exam):
         ({"rows": 40}, "compatible with a loss of 2 points"),
     ],
 )
-def test_another_dataset_is_undecided(steelyard, exam, changes, words):
-    steelyard("run", exam(160), code=0)
-    steelyard("baseline", "latest", code=0)
+def test_another_dataset_is_undecided(steelyard, exam, based, changes, words):
     found = steelyard("run", exam(160, {**MARGIN, "baseline": "baseline.json"}, **changes), code=3)
     assert words in " ".join(found.out.split())
 
 
-def test_a_score_that_the_baseline_lacks_is_undecided(steelyard, exam, tmp_path):
-    steelyard("run", exam(160), code=0)
-    steelyard("baseline", "latest", code=0)
+def test_a_score_that_the_baseline_lacks_is_undecided(steelyard, exam, based, tmp_path):
     path = tmp_path / "baseline.json"
     path.write_text(path.read_text(encoding="utf-8").replace('"solve_rate"', '"accuracy"'), encoding="utf-8")
     found = steelyard("run", exam(160, {**MARGIN, "baseline": "baseline.json"}), code=3)
@@ -143,8 +148,7 @@ def test_a_mistake_in_a_gate_is_told_with_its_place(steelyard, exam, tmp_path, g
     assert words in found.err
 
 
-def test_what_is_no_baseline_is_never_written_over(steelyard, exam, tmp_path):
-    steelyard("run", exam(160), code=0)
+def test_what_is_no_baseline_is_never_written_over(steelyard, based, tmp_path):
     steelyard("baseline", "model", "--to", "exam.json", code=2)
     assert json.loads((tmp_path / "exam.json").read_text(encoding="utf-8"))["suite"] == "choice"
     assert "must end in .json" in steelyard("baseline", "model", "--to", "baseline.txt", code=2).err
@@ -152,9 +156,7 @@ def test_what_is_no_baseline_is_never_written_over(steelyard, exam, tmp_path):
     assert "wrote baseline.json" in steelyard("baseline", "model", code=0).out
 
 
-def test_json_and_pages_carry_the_verdict(steelyard, exam, tmp_path):
-    steelyard("run", exam(160), code=0)
-    steelyard("baseline", "latest", code=0)
+def test_json_and_pages_carry_the_verdict(steelyard, exam, based, tmp_path):
     path = exam(140, {**MARGIN, "solve_rate": ">= 0.5", "baseline": "baseline.json"})
     found = steelyard("run", path, "--json", "--markdown", "r.md", "--html", "r.html", code=1).json()["gate"]
     assert [one["state"] for one in found["results"]] == ["holds", "fails"]

@@ -2,11 +2,11 @@
 
 import re
 import shlex
+import subprocess
 import sys
-import types
 from pathlib import Path
 
-import pytest
+from tests.examples.label_script import printed_by
 
 from steelyard.config.load import load
 from steelyard.store import Store
@@ -40,19 +40,12 @@ def plain(text):
     return " ".join(text.split())
 
 
-def hand_in(steelyard, arguments):
-    """What label.py prints. Its commands run in this process, which takes a third of the CPU; that it runs as it is
-    typed is seen in tests/examples/test_judges_example.py."""
-    name, printed = arguments[0], []
-    script = types.ModuleType("label")
-    script.__file__ = name
-    exec(compile(Path(name).read_text("utf-8"), name, "exec"), vars(script))
-    script.steelyard = lambda *words: steelyard(*words, code=0).out
-    script.print = lambda text, end: printed.append(text + end)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", arguments)
-        script.main()
-    return "".join(printed)
+def by_script(steelyard, path, *arguments):
+    """What a script prints. label.py starts some twenty commands, which run in this process; that it runs as a program
+    is seen in tests/examples/test_judges_example.py."""
+    if path == "examples/labels/label.py":
+        return printed_by("label.py", *arguments, steelyard=lambda *typed: steelyard(*typed, code=0).out)
+    return subprocess.run([sys.executable, path, *arguments], capture_output=True, text=True, check=True).stdout
 
 
 def test_every_command_of_the_tutorial_prints_what_it_shows(steelyard):
@@ -64,7 +57,7 @@ def test_every_command_of_the_tutorial_prints_what_it_shows(steelyard):
         if "queue" in words[:2] or words[0] == "python":
             words = [ids()[1][-1] if ID.fullmatch(word) else word for word in words]
         if words[0] == "python":
-            printed = plain(hand_in(steelyard, words[1:]))
+            printed = plain(by_script(steelyard, *words[1:]))
         else:
             result = steelyard(*words[1:], code=0)
             printed = plain(result.out + result.err)

@@ -20,7 +20,7 @@ STORE = Path(".steelyard/steelyard.db")
 PAGE = 4096
 LEAF_OF_INDEX, LEAF_OF_TABLE = 10, 13
 """First bytes of pages, as the file format of SQLite has them."""
-SAMPLES = [Sample(f"q{n}", f"Question {n}? {'why ' * (n % 17)}", str(n), group="ab"[n % 2]) for n in range(400)]
+SAMPLES = [Sample(f"q{n}", f"Question {n}? {'why ' * (n % 17)}", str(n), group="ab"[n % 2]) for n in range(200)]
 
 
 def length(sample, output):
@@ -164,7 +164,7 @@ def test_a_new_store_takes_what_was_saved_and_pays_for_nothing_twice(sound, stee
         connection.execute("DELETE FROM record WHERE run = 1 AND no BETWEEN 10 AND 19")
     result = steelyard("export", "--salvage", "--out", "new.db", code=4)
     said = " ".join(result.err.split())
-    assert f"run {ids[0]} (prompt): 400 records, 389 intact, 1 damaged, saved in part, 10 missing" in said
+    assert f"run {ids[0]} (prompt): 200 records, 189 intact, 1 damaged, saved in part, 10 missing" in said
     assert f"run {ids[0]}, sample q3: its sample: a stored body is damaged" in said
     assert steelyard("show", ids[1], "--store", "new.db", "--json", code=0).json()["done"] == 120
     asked = evaluate(

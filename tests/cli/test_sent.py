@@ -235,7 +235,7 @@ def test_a_body_without_the_question_is_one_too(steelyard, tmp_path, server, tar
 BUILDS = """
 from urllib.request import Request, urlopen
 def post(what):
-    body = b'{"input": ["x"], "model": "embed"}'
+    body = b'{"input": ["x"], "model": "MODULE"}'
     urlopen(Request("URL/embeddings", body, {"Content-Type": "application/json"})).read()
 post("at import")
 class Engine:
@@ -253,41 +253,37 @@ def answer(sample):
     post("at a question")
     return "A"
 """
+COSTLY = {
+    "factory": {"llama_index": {"engine": "MODULE:make"}},
+    "engine": {"llama_index": {"engine": "MODULE:ready"}},
+    "chain": {"langchain": {"runnable": "MODULE:make"}},
+    "function": {"function": "MODULE:answer"},
+}
 
 
 @pytest.mark.parametrize("suite", SUITES)
-@pytest.mark.parametrize(
-    "target",
-    [
-        {"llama_index": {"engine": "MODULE:make"}},
-        {"llama_index": {"engine": "MODULE:ready"}},
-        {"langchain": {"runnable": "MODULE:make"}},
-        {"function": "MODULE:answer"},
-        {"retrieval": {"search": "vectors", "documents": "d.txt"}},
-    ],
-    ids=["factory", "engine", "chain", "function", "vectors"],
-)
-def test_check_and_dry_run_send_nothing_and_build_nothing(steelyard, tmp_path, server, suite, target):
-    module = f"costly_{suite}_{'_'.join(target)}_{len(json.dumps(target))}"
-    (tmp_path / f"{module}.py").write_text(BUILDS.replace("URL", server.url), "utf-8")
+def test_check_and_dry_run_send_nothing_and_build_nothing(steelyard, tmp_path, server, suite):
+    modules = {name: f"costly_{suite}_{name}" for name in COSTLY}
+    for module in modules.values():
+        (tmp_path / f"{module}.py").write_text(BUILDS.replace("URL", server.url).replace("MODULE", module), "utf-8")
     (tmp_path / "d.txt").write_text("Rain falls.\n\nWind blows.", "utf-8")
-    target = json.loads(json.dumps(target).replace("MODULE", module))
-    if "retrieval" in target:
-        target["retrieval"] |= {
-            "model": model(server),
-            "embeddings": {"embeddings": {"name": "embed", "base_url": server.url}},
-        }
     path = write(tmp_path, server, suite, "When?", judge=suite == "pairwise")
     config = json.loads(path.read_text("utf-8"))
-    config["targets"]["a"] = target
+    config["targets"] = {
+        name: json.loads(json.dumps(target).replace("MODULE", modules[name])) for name, target in COSTLY.items()
+    }
+    embeddings = {"embeddings": {"name": "embed", "base_url": server.url}}
+    searching = {"search": "vectors", "documents": "d.txt", "model": model(server), "embeddings": embeddings}
+    config["targets"]["vectors"] = {"retrieval": searching}
     path.write_text(json.dumps(config), "utf-8")
     steelyard("check", path, code=0)
     steelyard("run", path, "--dry-run", code=0)
     steelyard("diagnose", path, "--no-probe", code=0)
     assert server.asked == []
-    assert module not in sys.modules
+    assert not set(modules.values()) & set(sys.modules)
     run(steelyard, path)
-    assert [1 for where, _ in server.asked if where.endswith("/embeddings")]
+    asking = {body["model"] for where, body in server.asked if where.endswith("/embeddings")}
+    assert asking == {*modules.values(), "embed"}
 
 
 def test_a_dry_run_counts_the_embeddings_of_all_chunks(steelyard, tmp_path, server):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.examples.label_script import LABELS, printed_by
 
 from steelyard.cli.app import run_app
 from steelyard.stats import wilson
@@ -44,7 +45,14 @@ def test_the_corrected_interval_holds_the_truth_where_the_raw_rate_does_not(capf
     capfd.readouterr()
     command("queue", "list", "--json")
     queue = json.loads(capfd.readouterr().out)[0]["queue"]
-    subprocess.run([sys.executable, ROOT / "examples" / "labels" / "label.py", queue], check=True, capture_output=True)
+
+    def steelyard(*arguments):
+        command(*arguments)
+        return capfd.readouterr().out
+
+    assert "stored" in printed_by("label.py", queue, steelyard=steelyard)
+    again = subprocess.run([sys.executable, LABELS / "label.py", queue], check=True, capture_output=True, text=True)
+    assert again.stdout == "", "nothing is left to label"
     command("agree", "assistant", "--json")
     (score,) = json.loads(capfd.readouterr().out)["scores"]
     low, high = score["corrected"]["interval"]
