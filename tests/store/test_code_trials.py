@@ -8,7 +8,7 @@ from steelyard.generate.reviewer import CauseFinder
 from steelyard.report import CodingPage
 from steelyard.report.coding_page import trial_verdicts
 from steelyard.scorers.judges.judge import Judge
-from steelyard.store.codings import draw_coding, edit_code, new_code, read_coding, write_note
+from steelyard.store.codings import codings, draw_coding, edit_code, new_code, read_coding, write_note
 from steelyard.store.named_codings import find_code
 from steelyard.suite import RunConfig, evaluate_suite
 
@@ -25,25 +25,33 @@ def in_miles(sample):
     return f"{number} miles" if number % 2 == 0 else f"{number} km"
 
 
-@pytest.fixture
-def store(where):
-    """Two runs of the same suite, the second with two repeats of each sample."""
+def note_everything(where):
     evaluate(in_miles, SAMPLES, [ExactMatch()], store=where)
     evaluate(in_miles, SAMPLES, [ExactMatch()], store=where, repeats=2)
-    with Store(where) as opened:
-        yield opened
+    with Store(where) as store:
+        note(store)
 
 
-@pytest.fixture
-def coding(store):
-    """All 24 records, noted; those in miles under one code."""
+def note(store):
     coding = draw_coding(store, store.runs(), n=24, seed=1, author="ann")
     wrong = [item.num for item in coding.items if int(item.sample[1:]) % 2 == 0]
     for item in coding.items:
         write_note(store, coding, item.num, "miles" if item.num in wrong else "", author="ann")
     code = new_code(store, coding, "miles", author="ann", items=wrong)
     edit_code(store, coding, code, "miles", definition="Gives miles.", author="ann")
-    return coding
+
+
+@pytest.fixture
+def store(filled):
+    """Two runs of the same suite, the second with two repeats of each sample."""
+    with Store(filled(note_everything)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def coding(store):
+    """All 24 records, noted; those in miles under one code."""
+    return codings(store)[0]
 
 
 def judge(**more):

@@ -40,14 +40,18 @@ def expected(run):
     return [(*row, None if row.outcome == "error" else answered) for row, answered in run.examined_rows()]
 
 
-@pytest.fixture
-def mixed(where):
-    """A run with every outcome, failures, repeats, groups and a cluster."""
+def mix(where):
     samples = [
         question(f"q{no}", group="ab\0c"[no % 4], cluster="pair" if no < 2 else "") for no in range(len(REPLIES))
     ]
-    (run,) = exam_runs(where, {"one": REPLIES}, samples=samples, repeats=2)
-    return run
+    exam_runs(where, {"one": REPLIES}, samples=samples, repeats=2)
+
+
+@pytest.fixture
+def mixed(filled):
+    """A run with every outcome, failures, repeats, groups and a cluster."""
+    with Store(filled(mix)) as store:
+        return store.runs()[0]
 
 
 @pytest.mark.parametrize("chunk", [1, 5, 20_000])

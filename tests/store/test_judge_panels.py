@@ -36,25 +36,56 @@ def answer(_):
     return "an answer"
 
 
-@pytest.fixture
-def judged(where):
-    """A run without a judge, of which 35 answers are labelled; its store."""
+FILE = JudgesFile({"four": Correctness(scripted(4)), "five": Correctness(scripted(5))}, jury="majority")
+
+
+def label_answers(where):
     (run,) = evaluate_suite(
         Suite("exam", "custom", SAMPLES, {"ours": answer}, (Correctness(scripted(3)),)), store=where
     )
     said = [Label(f"q{at}", "correct", "fail" if at % 4 == 0 else "pass", "ann", AT) for at in range(35)]
     with Store(where) as store:
-        stored = store.run(run.id)
-        add_labels(store, stored, said)
-        yield store, stored, where
+        add_labels(store, store.run(run.id), said)
 
 
-FILE = JudgesFile({"four": Correctness(scripted(4)), "five": Correctness(scripted(5))}, jury="majority")
+@pytest.fixture
+def judged(filled):
+    """A run without a judge, of which 35 answers are labelled; its store."""
+    where = filled(label_answers)
+    with Store(where) as store:
+        yield store, store.runs()[0], where
 
 
-def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judged):
-    store, run, where = judged
-    (judges,) = evaluate_suite(judges_suite(run, FILE, answered_samples(run)), store=where)
+def judge_answers(where):
+    label_answers(where)
+    with Store(where) as store:
+        (run,) = store.runs()
+        evaluate_suite(judges_suite(run, FILE, answered_samples(run)), store=where)
+
+
+@pytest.fixture
+def judged_again(filled):
+    """The same, with a run of judges of its answers: (store, the run, that of the judges, address)."""
+    where = filled(judge_answers)
+    with Store(where) as store:
+        judges, run = store.runs()
+        yield store, run, judges, where
+
+
+def hold_juries(where):
+    jury_run(where, (5, 10, 40))
+    jury_run(where, (5, 5, 5), target="theirs")
+
+
+@pytest.fixture
+def juries(filled):
+    """Two runs with three judges each: two of 5, 10 and 40 divide 4 of 40 numbers; two of 5, 5 and 5 divide 8."""
+    with Store(filled(hold_juries)) as store:
+        return tuple(reversed(store.runs()))
+
+
+def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judged_again):
+    store, run, judges, where = judged_again
     (canary,) = evaluate_suite(canary_suite(run, FILE, answered_samples(run), share=0.25, seed=1), store=where)
     stored = store.run(judges.id)
     assert stored.labels() == run.labels()
@@ -73,9 +104,8 @@ def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judg
     assert later.judges[0].agreement.labelled == 36
 
 
-def test_a_comment_on_a_run_of_judges_begins_with_their_panel(judged):
-    store, run, where = judged
-    (judges,) = evaluate_suite(judges_suite(run, FILE, answered_samples(run)), store=where)
+def test_a_comment_on_a_run_of_judges_begins_with_their_panel(judged_again):
+    store, run, judges, _ = judged_again
     told = markdown_report([store.run(judges.id)])
     assert all(text in told for text in ("correct: judges", "correct: judge against judge", "four - five"))
     order = [section.key for section in report_sections(ReportContent.of([store.run(judges.id)]), "markdown")]
@@ -163,9 +193,8 @@ def test_counting_labels_in_place_of_verdicts_leaves_what_is_said_of_the_judge(j
     assert counted.checks == run.summary().checks
 
 
-def test_a_judges_run_outlives_the_run_that_it_judged(judged):
-    store, run, where = judged
-    (judges,) = evaluate_suite(judges_suite(run, FILE, answered_samples(run)), store=where)
+def test_a_judges_run_outlives_the_run_that_it_judged(judged_again):
+    store, run, judges, _ = judged_again
     delete_runs(store, [run])
     stored = store.run(judges.id)
     assert stored.labels() == ()
@@ -233,8 +262,8 @@ def jury_run(where, wrong, *, target="ours", **options):
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_a_jury_is_held_against_a_baseline_sample_by_sample(where, tmp_path, kept):
-    first = jury_run(where, (5, 10, 40))
+def test_a_jury_is_held_against_a_baseline_sample_by_sample(juries, where, tmp_path, kept):
+    first, _ = juries
     file = tmp_path / "baseline.json"
     file.write_text(baseline_text(JuryRun(first)), encoding="utf-8")
     gate = {"no_regression": {"correct_jury": 0.1, "correct_a": 0.1}, "baseline": str(file) if kept else first.id}
@@ -248,8 +277,8 @@ def test_a_jury_is_held_against_a_baseline_sample_by_sample(where, tmp_path, kep
     assert JuryRun(second).summary().score("correct_jury") in second.summary().jury_scores
 
 
-def test_runs_are_compared_by_the_verdicts_of_their_juries(where):
-    first, second = jury_run(where, (5, 10, 40)), jury_run(where, (5, 5, 5), target="theirs")
+def test_runs_are_compared_by_the_verdicts_of_their_juries(juries):
+    first, second = juries
     found = compare(first, second, score="correct_jury")
     headline = found.pairs[0].headline
     assert (found.score, headline.n, headline.difference) == ("correct_jury", 40, pytest.approx(-4 / 40))
@@ -263,12 +292,9 @@ def test_runs_are_compared_by_the_verdicts_of_their_juries(where):
         compare(first, second, score="correct_juri")
 
 
-def test_labels_do_not_count_in_place_of_a_jurys_verdicts(where):
-    first, second = jury_run(where, (5, 10, 40)), jury_run(where, (5, 5, 5), target="theirs")
-    with Store(where) as store:
-        labelled = [LabelledRun.of(store.run(run.id)) for run in (first, second)]
-        with pytest.raises(ConfigError, match="compare it without labels"):
-            compare(*labelled, score="correct_jury")
+def test_labels_do_not_count_in_place_of_a_jurys_verdicts(juries):
+    with pytest.raises(ConfigError, match="compare it without labels"):
+        compare(*map(LabelledRun.of, juries), score="correct_jury")
 
 
 def test_a_baseline_without_a_jury_leaves_a_margin_on_one_undecided(where):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html import unescape
 from urllib.parse import quote, urlencode
 
 import pytest
 from tests.browser.hostile_texts import TEXTS
-from tests.store.conftest import on_server, schema, server, where  # noqa: F401  # fixtures
+from tests.store.conftest import _filled, filled, on_server, schema, server, where  # noqa: F401  # fixtures
 from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Suite, evaluate_suite
@@ -30,17 +31,22 @@ def fill(place, n=12):
 
 
 @pytest.fixture
-def viewer(where):  # noqa: F811
-    fill(where)
-    with serving(where) as served:
+def viewer(filled):  # noqa: F811
+    with serving(filled(fill)) as served:
         yield served
 
 
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("filled") / "s.db"
+    fill(path)
+    return path
+
+
 @pytest.fixture
-def on_file(tmp_path):
+def on_file(file, tmp_path):
     """A viewer of a store in a file, for what no database decides."""
-    fill(tmp_path / "s.db")
-    with serving(tmp_path / "s.db") as served:
+    with serving(shutil.copy(file, tmp_path)) as served:
         yield served
 
 
@@ -476,9 +482,9 @@ def test_a_scorer_that_was_tried_shows_what_it_finds_and_is_installed_by_a_perso
     assert "Not tried yet" in plain(ann.ask(f"{ann.base}/c/{source}")[2])
 
 
-def test_nothing_is_written_where_the_viewer_is_to_read_only(tmp_path):
-    fill(tmp_path / "s.db")
-    with Store(tmp_path / "s.db", create_missing=True) as store, serving(tmp_path / "s.db", read_only=True) as viewer:
+def test_nothing_is_written_where_the_viewer_is_to_read_only(file, tmp_path):
+    path = shutil.copy(file, tmp_path)
+    with Store(path) as store, serving(path, read_only=True) as viewer:
         run = run_of(viewer)
         coding = codings.draw_coding(store, [run], n=4, seed=1, author="lead")
         item = coding.items[0].num

@@ -8,10 +8,10 @@ from itertools import combinations
 
 import pytest
 from tests.report.judging_suite import pairwise_runs
-from tests.store.conftest import on_server, schema, server, where  # noqa: F401  # fixtures
+from tests.store.conftest import _filled, filled, on_server, schema, server, where  # noqa: F401  # fixtures
 from tests.viewer.conftest import serving
 
-from steelyard import Correctness, ExactMatch, Judge, Label, Sample, Scripted, Suite, evaluate, evaluate_suite
+from steelyard import Correctness, ExactMatch, Judge, Label, Sample, Scripted, Store, Suite, evaluate, evaluate_suite
 from steelyard.scorers import Preference
 from steelyard.store.labels import add_labels
 from steelyard.store.related_runs import related_runs
@@ -33,17 +33,23 @@ def answer(sample):
     return "an answer" + " and more" * (int(sample.id[1:]) % 5)
 
 
-@pytest.fixture
-def served(where):  # noqa: F811  # a fixture
-    """A judged run with 35 labels, the run of two judges of its answers, and a viewer of their store."""
+def fill(place):
     scorer = Correctness(Judge(Scripted({"Question 07?": "1"}, default="5")))
-    (run,) = evaluate_suite(Suite("exam", "custom", SAMPLES, {"ours": answer}, (scorer,)), how=RunConfig(store=where))
-    with serving(where) as viewer:
-        stored = viewer.store.run(run.id)
+    (run,) = evaluate_suite(Suite("exam", "custom", SAMPLES, {"ours": answer}, (scorer,)), how=RunConfig(store=place))
+    with Store(place) as store:
+        stored = store.run(run.id)
         said = [Label(f"q{at}", "correct", "fail" if at % 4 == 0 else "pass", "ann", AT) for at in range(35)]
-        add_labels(viewer.store, stored, said)
-        (judges,) = evaluate_suite(judges_suite(stored, FILE, answered_samples(stored)), how=RunConfig(store=where))
-        yield viewer, stored, viewer.store.run(judges.id), where
+        add_labels(store, stored, said)
+        evaluate_suite(judges_suite(stored, FILE, answered_samples(stored)), how=RunConfig(store=place))
+
+
+@pytest.fixture
+def served(filled):  # noqa: F811  # a fixture
+    """A judged run with 35 labels, the run of two judges of its answers, and a viewer of their store."""
+    place = filled(fill)
+    with serving(place) as viewer:
+        judges, run = viewer.store.runs()
+        yield viewer, run, judges, place
 
 
 def text_of(viewer, address):
