@@ -22,10 +22,12 @@ from steelyard.store.leases import (
     close_leases,
     done_in_range,
     leases_left,
+    most_in_lease,
     open_leases,
     plan_portion,
     plan_samples,
     planned_range,
+    sample_portions,
     workers_of,
 )
 from steelyard.store.run_rows import InsertRecord
@@ -106,6 +108,20 @@ def test_portions_shrink_with_what_is_left(begun):
     # A quarter of 20, 15, 12 ... rounded down, but never none while there is one.
     assert taken == [5, 3, 3, 2, 1, 1, 1, 1, 1]
     assert len(take(store, run, "w", n=7)) == 2
+
+
+def test_long_samples_are_planned_and_leased_in_small_portions():
+    long = [Sample(str(no), "word " * 200_000) for no in range(20)]
+    portions = list(sample_portions(long))
+    assert [len(samples) for samples, _ in portions] == [8, 8, 4]
+    assert [sample for samples, _ in portions for sample in samples] == long
+    assert [most_in_lease(len(samples), size, 200) for samples, size in portions] == [8, 8, 8]
+    conversation = [{"role": "user", "content": "word " * 200_000}]
+    assert len(next(sample_portions([Sample(str(no), conversation) for no in range(20)]))[0]) == 8
+    assert [len(samples) for samples, _ in sample_portions([Sample(str(no), "q") for no in range(4500)])] == [
+        2000, 2000, 500,
+    ]  # fmt: skip
+    assert list(sample_portions([])) == []
 
 
 def test_a_range_gives_the_samples_as_they_were(begun):

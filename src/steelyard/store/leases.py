@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from typing import Any, ClassVar, Final
 
+from steelyard.plain_json import to_json
 from steelyard.store.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import pack_sample, unpack_sample, unpacker_of
@@ -117,6 +117,9 @@ _CLAIM: Final = f"""INSERT INTO claim (key, evaluation, owner, until)
 OPEN: Final = -1
 """Place of a lease that no worker can take: while it exists, more leases will follow, and workers wait for them."""
 _PORTION: Final = 2000
+_PORTION_BYTES: Final = 8_000_000
+"""Samples are stored and leased in portions of about this size, however long they are: whoever plans a run holds one
+portion at a time, and a worker the samples of its leases."""
 _MOST_SAMPLES: Final = 2**31 - 1
 
 
@@ -181,7 +184,7 @@ def plan_samples(store: OpenStore, evaluation: int, samples: Iterable[Sample]) -
     """
     forget_samples(store, evaluation)
     n = 0
-    for portion in sample_portions(samples):
+    for portion, _ in sample_portions(samples):
         plan_portion(store, evaluation, n, portion)
         n += len(portion)
         yield n
@@ -193,11 +196,37 @@ def forget_samples(store: OpenStore, evaluation: int) -> None:
     store.writer.change(lambda batch: batch.connection.execute(forget, {"evaluation": evaluation}))
 
 
-def sample_portions(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    """The samples in portions, each stored in one transaction."""
-    remaining = iter(samples)
-    while portion := list(islice(remaining, _PORTION)):
-        yield portion
+def sample_portions(samples: Iterable[Sample]) -> Iterator[tuple[list[Sample], int]]:
+    """The samples in portions, each stored in one transaction, with the size of a portion in characters."""
+    portion: list[Sample] = []
+    size = 0
+    for sample in samples:
+        portion.append(sample)
+        size += _length(sample)
+        if len(portion) == _PORTION or size >= _PORTION_BYTES:
+            yield portion, size
+            portion, size = [], 0
+    if portion:
+        yield portion, size
+
+
+def _length(sample: Sample) -> int:
+    values = (sample.input, sample.reference, *sample.choices, *sample.contexts, sample.metadata)
+    return sum(len(value) if isinstance(value, str) else len(to_json(value)) for value in values if value)
+
+
+def most_in_lease(n: int, size: int, wanted: int) -> int:
+    """How many samples a lease has: as many as wanted, fewer where they are long, but at least one.
+
+    Args:
+        n: samples of a portion.
+        size: of the portion, in characters.
+        wanted: samples.
+
+    >>> most_in_lease(2000, 800_000, 200), most_in_lease(8, 8_000_000, 200), most_in_lease(1, 90_000_000, 200)
+    (200, 8, 1)
+    """
+    return min(wanted, max(1, _PORTION_BYTES * n // max(1, size)))
 
 
 def plan_portion(store: OpenStore, evaluation: int, first: int, samples: Sequence[Sample]) -> None:

@@ -26,6 +26,7 @@ from steelyard.store.leases import (
     close_leases,
     forget_samples,
     leases_left,
+    most_in_lease,
     open_leases,
     plan_portion,
     plan_samples,
@@ -217,10 +218,10 @@ class Leader:
         runs = [writer.run.num for writer in begun.writers]
         size = self._lease_size(begun.planned // begun.suite.options.repeats)
         self._until_stored(forget_samples, begun.evaluation)
-        for samples in sample_portions(begun.suite.samples):
+        for samples, length in sample_portions(begun.suite.samples):
             places = range(first, first + len(samples))
             self._until_stored(plan_portion, begun.evaluation, places.start, samples)
-            self._until_stored(add_leases, runs, self.plan, places, size)
+            self._until_stored(add_leases, runs, self.plan, places, most_in_lease(len(samples), length, size))
             first = places.stop
             if not self.planning:
                 break
