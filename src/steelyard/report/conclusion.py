@@ -102,9 +102,14 @@ def run_figure(summary: RunSummary, label: str) -> KeyFigure:
 def preference_figures(preferred: Sequence[Preferences]) -> tuple[KeyFigure, ...]:
     """How often the preferred target of every pair won, or the first one where none is."""
     return tuple(
-        KeyFigure(f"{pair.title}: won by {_leading(pair)}", _won(pair), *_preference_words(pair), pair.sentence)
+        KeyFigure(_won_label(pair), _won(pair), *_preference_words(pair), pair.sentence)
         for pair in preferred
     )
+
+
+def _won_label(pair: Preferences) -> str:
+    pairs = "of all pairs, ties as half" if pair.stopping else "of decided pairs"
+    return f"{pair.title}: won by {_leading(pair)}, {pairs}"
 
 
 def _leading(pair: Preferences) -> str:
