@@ -2,7 +2,7 @@
 
 import pytest
 
-from steelyard.stats.judged import weighted_share
+from steelyard.stats.judged import JudgedLabels, labelled_part, weighted_share
 
 VALUES, WEIGHTS = [1, 1, 0, 0, 1, 0, 1, 1], [1, 1, 1, 1, 2, 2, 1, 1]
 
@@ -17,6 +17,15 @@ def test_the_effective_number_of_clustered_records_is_that_of_the_linearised_var
     assert found.effective == pytest.approx(6.25)
     assert found.n == 8
     assert found.df == pytest.approx(100 / 28 - 1)
+
+
+def test_clusters_are_numbered_by_first_appearance_unless_each_has_one_record():
+    labels, verdicts = [1, None, 0, 1], [1, 1, 0, 0]
+    clustered = JudgedLabels(labels, verdicts, clusters=["b", "a", "b", "c"])
+    assert clustered.units.tolist() == [0, 1, 0, 2]
+    assert labelled_part(clustered)[3].tolist() == [0, 0, 2]
+    assert JudgedLabels(labels, verdicts, clusters=["b", "a", "d", "c"]).units is None
+    assert JudgedLabels(labels, verdicts).units is None
 
 
 def test_it_never_exceeds_kishs_number_of_records():

@@ -24,7 +24,6 @@ from steelyard.stats.intervals import (
 from steelyard.stats.judged import (
     JudgedLabels,
     check_binary,
-    cluster_numbers,
     is_binary,
     labelled_part,
     weighted_share,
@@ -152,7 +151,7 @@ def _raw_interval(data: JudgedLabels, level: float, scale: tuple[float, float] |
     if not has_verdict.any():
         return None
     known_verdicts = verdicts[has_verdict]
-    units = cluster_numbers(data)
+    units = data.units
     clusters = None if units is None else units[has_verdict]
     if not np.isin(known_verdicts, (0.0, 1.0)).all():
         return mean_interval(known_verdicts, clusters=clusters, level=level, scale=scale)
@@ -224,7 +223,7 @@ def _post_stratified(data: JudgedLabels, level: float) -> _Corrected:
     import numpy as np
 
     labels, _, weights, units = labelled_part(data)
-    judged, all_units = np.asarray(data.verdicts), cluster_numbers(data)
+    judged, all_units = np.asarray(data.verdicts), data.units
     overall = weighted_share(labels, weights, units)
     alike = overall.effective / overall.n
     predicted = np.full(len(judged), overall.share)
@@ -309,7 +308,7 @@ def _ppi(data: JudgedLabels, level: float, scale: tuple[float, float] | None) ->
     import numpy as np
 
     labels, _, weights, units = labelled_part(data)
-    judged, all_units = np.asarray(data.verdicts), cluster_numbers(data)
+    judged, all_units = np.asarray(data.verdicts), data.units
     judged = np.where(np.isnan(judged), np.nanmean(judged), judged)
     rows = np.flatnonzero(~np.isnan(np.asarray(data.labels)))
     others = np.flatnonzero(np.isnan(np.asarray(data.labels)))
@@ -357,7 +356,7 @@ def _labels_alone(data: JudgedLabels, level: float, scale: tuple[float, float] |
     value = float(share @ labels)
     influence = np.zeros(len(np.asarray(data.labels)))
     influence[~np.isnan(np.asarray(data.labels))] = share * (labels - value)
-    all_units = cluster_numbers(data)
+    all_units = data.units
     cluster_influence = influence if all_units is None else np.bincount(all_units, weights=influence)
     if rate:
         return _Corrected(value, weighted_share(labels, weights, units).exact(level), cluster_influence)
