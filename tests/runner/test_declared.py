@@ -5,6 +5,7 @@ import pytest
 from steelyard import (
     Choice,
     ConfigError,
+    Correctness,
     ExactMatch,
     Judge,
     Output,
@@ -19,6 +20,7 @@ from steelyard import (
 )
 from steelyard.registry import describe
 from steelyard.runner import Step, score_infos, stage_info, stage_name
+from steelyard.scorers.judges.suite_judges import with_judges
 
 
 def plain(sample, output):
@@ -222,8 +224,12 @@ def test_a_judge_without_a_name_changes_no_name():
 
 
 def test_a_name_that_no_score_could_have_is_refused():
-    with pytest.raises(ConfigError, match="a judge's name"):
-        Judge(Scripted("5"), name="two words").check()
+    for name in ("two words", " ", "a/b", 5):
+        with pytest.raises(ConfigError, match=r"expected letters, digits, -, _ and \. for a judge's name, but got"):
+            Judge(Scripted("5"), name=name)
+    assert Judge(Scripted("5"), name="严格-1.5_b").name == "严格-1.5_b"
+    with pytest.raises(ConfigError, match=r"^judges: expected letters, .* but got 'two words'"):
+        with_judges([Correctness()], {"two words": Judge(Scripted("5"))})
 
 
 def test_the_manifest_of_a_judge_without_a_name_is_that_of_earlier_versions():

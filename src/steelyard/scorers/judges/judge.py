@@ -57,7 +57,8 @@ class Judge:
         parameters: of every call, over those that judges send (temperature 0, top_p 1, no penalties); null takes one
             out, for endpoints that refuse it.
         name: appended to the names of its scores: with `strict` a scorer gives `correct_strict`. Two judges with
-            different names can score the same thing in one suite, and reports show how far they agree.
+            different names can score the same thing in one suite, and reports show how far they agree. Letters,
+            digits, `-`, `_` and `.`; any other character is refused.
         structured: `auto` requests verdicts by a JSON schema, the reason before the verdict, and free text where the
             endpoint refuses schemas; true requests a schema, and a refusal is an error; false requests free text. Both
             forms are read by the same reader, and each score records which form was requested.
@@ -72,12 +73,17 @@ class Judge:
     earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 
+    def __post_init__(self) -> None:
+        # Not left to `check`: a scorer builds the names of its scores from it before anything is checked.
+        if self.name and not (isinstance(self.name, str) and _NAME.fullmatch(self.name)):
+            raise ConfigError(f"name: expected letters, digits, -, _ and . for a judge's name, but got {self.name!r}")
+
     def check(self) -> None:
         """Check the settings before anything is sent.
 
         Raises:
-            ConfigError: no model, repeats out of range, an unknown language, an API key in `parameters`, a name that
-                cannot be a part of a score's name, or two forms of the reply.
+            ConfigError: no model, repeats out of range, an unknown language, an API key in `parameters`, or two
+                forms of the reply.
         """
         if self.model is None:
             raise ConfigError("it has no model to ask: set judge: {model: ...}, for all scorers or for this one")
@@ -86,8 +92,6 @@ class Judge:
         expect_number("repeats", self.repeats, 1, _MOST_REPEATS, whole=True)
         check_language(self.language)
         check_sent("parameters", self.parameters)
-        if self.name and not _NAME.fullmatch(self.name):
-            raise ConfigError(f"name: expected letters, digits, -, _ and . for a judge's name, but got {self.name!r}")
         if self.structured not in (False, True, "auto"):
             raise ConfigError(f"structured: expected auto, true or false, but got {self.structured!r}")
         if self.structured and "response_format" in {**ModelInfo.of(self.model).parameters, **self.parameters}:

@@ -77,8 +77,15 @@ def with_judge(scorers: Sequence[Scorer], judge: Judge) -> tuple[Scorer, ...]:
 
 
 def with_judges(scorers: Sequence[Scorer], judges: Mapping[str, Judge]) -> tuple[Scorer, ...]:
-    """The scorers; each that takes a judge and has the default one is repeated for each of `judges`, by name."""
-    named_judges = [replace(judge, name=name) for name, judge in judges.items()]
+    """The scorers; each that takes a judge and has the default one is repeated for each of `judges`, by name.
+
+    Raises:
+        ConfigError: a name that cannot be a judge's.
+    """
+    try:
+        named_judges = [replace(judge, name=name) for name, judge in judges.items()]
+    except ConfigError as error:
+        raise ConfigError(f"judges: {error.message.removeprefix('name: ')}") from error
     return tuple(
         judged_scorer
         for scorer in scorers
