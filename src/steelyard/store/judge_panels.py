@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.score_columns import ScoreColumns
     from steelyard.analysis.usage import StageCost
     from steelyard.store.open_store import OpenStore
-    from steelyard.types import Label, Record, ScoreInfo
+    from steelyard.types import Label, ScoreInfo
 
 
 class PanelRun(Protocol):
@@ -42,9 +42,6 @@ class PanelRun(Protocol):
     @property
     def score_infos(self) -> Mapping[str, ScoreInfo]:
         """Score -> what its scorer declared."""
-
-    def records_of(self, samples: Collection[str]) -> list[Record]:
-        """Records of some samples."""
 
     def stage_costs(self) -> tuple[StageCost, ...]:
         """Calls, tokens and cost of each stage."""

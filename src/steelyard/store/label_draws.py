@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from steelyard.analysis.judge_agreement_values import LabelDraw, RecordPlace
+from steelyard.errors import SteelyardError
 from steelyard.plain_json import from_json
 from steelyard.store import schema
+from steelyard.store.connection import portions
 from steelyard.store.open_store import OpenStore
-from steelyard.types import Label, Record
+from steelyard.store.records import UNREADABLE, unpack_sample, unpacker_of
+from steelyard.types import Label
 
 _BY_CHANCE: Final = frozenset({"random", "stratified", "uncertain", "all"})
 """Methods of draws in which each record had a known chance; records in dispute, say, were not drawn by chance."""
 _OF_MODELS: Final = frozenset({"model", "models", "replay", "pair"})
 """Keys of a manifest whose texts are not a prompt's: a scripted model holds the questions that it answers."""
+_SAMPLES: Final = """SELECT id, grp, cluster, body FROM sample
+    WHERE id IN :ids AND num IN (SELECT sample FROM record WHERE run = :run)"""
 _SHORTEST: Final = 20
 """Characters of an input that is looked for in prompts: shorter ones occur in them by chance."""
 
@@ -32,9 +38,6 @@ class LabelledRecords(Protocol):
     @property
     def manifest(self) -> Mapping[str, Any]:
         """What it was made of."""
-
-    def records_of(self, samples: Collection[str]) -> list[Record]:
-        """Records of some samples."""
 
 
 def label_draw(run: LabelledRecords, labels: Iterable[Label]) -> LabelDraw:
@@ -73,13 +76,24 @@ def _examples(run: LabelledRecords, places: Iterable[RecordPlace]) -> frozenset[
     if not any(len(text) > _SHORTEST for text in prompts):
         return frozenset()
     ids_in_prompts = {
-        record.sample.id
-        for record in run.records_of({sample for sample, _ in places})
-        if isinstance(record.sample.input, str)
-        and len(text := " ".join(record.sample.input.split())) >= _SHORTEST
-        and any(text in prompt for prompt in prompts)
+        ident
+        for ident, words in _inputs(run, {sample for sample, _ in places})
+        if len(text := " ".join(words.split())) >= _SHORTEST and any(text in prompt for prompt in prompts)
     }
     return frozenset(place for place in places if place[0] in ids_in_prompts)
+
+
+def _inputs(run: LabelledRecords, ids: Collection[str]) -> Iterator[tuple[str, str]]:
+    """(id, input) of those samples of a run whose input is a text; one that is damaged is left out."""
+    # Their records hold replies and scores as well, which took a quarter of the CPU of a judged run's summary.
+    with run.store.reading() as connection:
+        unpacker = unpacker_of(connection)
+        for portion in portions(ids):
+            for row in connection.execute(_SAMPLES, {"run": run.num, "ids": portion}).all():
+                with contextlib.suppress(SteelyardError, *UNREADABLE):
+                    sample = unpack_sample(row.id, row.grp, row.cluster, unpacker.unpack(bytes(row.body)))
+                    if isinstance(sample.input, str):
+                        yield row.id, sample.input
 
 
 def _texts(part: Any) -> Iterator[str]:
