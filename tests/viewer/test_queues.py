@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
@@ -24,13 +25,18 @@ FORM = LabelForm("pass_fail", "verdict")
 SECRETS = ("target-name-xyz", "judge-reason-xyz", "reference-xyz", "rater-two-xyz", "score_name_xyz")
 
 
-@pytest.fixture
-def where(tmp_path):
-    """A store with two runs of one exam."""
-    where = tmp_path / "store.db"
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    where = tmp_path_factory.mktemp("queues") / "store.db"
     suite = Suite("Exam", "choice", exam(12), {"first": first, "second": second}, (Choice(),), Options(max_errors=0.5))
     evaluate_suite(suite, how=RunConfig(store=where))
     return where
+
+
+@pytest.fixture
+def where(file, tmp_path):
+    """A store with two runs of one exam."""
+    return shutil.copy(file, tmp_path)
 
 
 @pytest.fixture
