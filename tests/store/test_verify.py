@@ -22,6 +22,10 @@ SAMPLES = [Sample(f"q{n}", f"Question {n}?", str(n), group="ab"[n % 2], cluster=
 REPLIES = {one.input: f"The answer to that question is {one.id}." for one in SAMPLES}
 
 
+N, AGAIN = 40, 20
+"""Samples of the first run of a filled store, which has two repeats, and of the second."""
+
+
 def length(sample, output):
     return Score("length", float(len(output.value)), reason="as long as it is")
 
@@ -39,9 +43,9 @@ def filled(where):
     at = datetime(2026, 3, 1, tzinfo=UTC)
     scorers = [ExactMatch(), length, fails_sometimes]
     first = evaluate(
-        Prompt(Scripted(REPLIES), "{{question}}"), SAMPLES, scorers, store=where, max_errors=1.0, repeats=2
+        Prompt(Scripted(REPLIES), "{{question}}"), SAMPLES[:N], scorers, store=where, max_errors=1.0, repeats=2
     )
-    evaluate(Prompt(Scripted(REPLIES), "{{question}}"), SAMPLES[:50], [length], store=where)
+    evaluate(Prompt(Scripted(REPLIES), "{{question}}"), SAMPLES[:AGAIN], [length], store=where)
     with Store(where) as store:
         rescore(store, store.run(first.id), [length])
         add_labels(store, first, [Label("q3", "cause", "wrong", "ann", at)])
@@ -59,12 +63,12 @@ def test_a_store_with_all_that_there_is_in_one_is_sound(where):
     verdict = verdict_of(where, deep=True)
     assert (verdict.damages, verdict.found) == ([], 0)
     assert verdict.counts == {
-        "samples": 120, "replies": 240, "names": 3, "dictionaries": verdict.counts["dictionaries"], "runs": 2,
-        "records": 290, "scores": 238 * 3 + 2 * 2 + 50 + 240, "labels": 1,
+        "samples": N, "replies": 2 * N, "names": 3, "dictionaries": verdict.counts["dictionaries"], "runs": 2,
+        "records": 2 * N + AGAIN, "scores": (2 * N - 2) * 3 + 2 * 2 + AGAIN + 2 * N, "labels": 1,
     }  # fmt: skip
     alone = verdict_of(where, run)
     assert alone.is_sound
-    assert (alone.counts["runs"], alone.counts["records"]) == (1, 240)
+    assert (alone.counts["runs"], alone.counts["records"]) == (1, 2 * N)
 
 
 def test_a_run_that_was_resumed_over_replaced_records_is_sound(where):
@@ -107,13 +111,13 @@ ROWS = {
     "a dictionary is gone": ("DELETE FROM dictionary", "dictionary 1 is missing", ""),
     "a dictionary is empty": ("UPDATE dictionary SET data = X''", "is empty", ""),
     "a name is gone": ("DELETE FROM word WHERE text = 'length'", "a score's name, number", ""),
-    "a record is gone": ("DELETE FROM record WHERE run = 1 AND no = 4 AND repeat = 0", "it counts 240 done", ""),
+    "a record is gone": ("DELETE FROM record WHERE run = 1 AND no = 4 AND repeat = 0", f"it counts {2 * N} done", ""),
     "a record's place": ("UPDATE record SET no = 900 WHERE run = 1 AND no = 4", "its checksum is wrong", ""),
     "a record's sample": ("UPDATE record SET sample = 1 WHERE run = 1 AND no = 4", "its checksum is wrong", ""),
     "a record's time": ("UPDATE record SET millis = 77777 WHERE run = 2 AND no = 4", "its checksum is wrong", ""),
     "a failed record": ("UPDATE record SET failed = 1 WHERE run = 2 AND no = 4", "it counts 0 errors", ""),
     "a failure": ("UPDATE record SET failed = 0 WHERE run = 1 AND no = 7 AND repeat = 0", "holds no failure", "q7"),
-    "no replies": ("UPDATE record SET replies = NULL WHERE run = 2 AND no = 4", "it counts 50 replies", ""),
+    "no replies": ("UPDATE record SET replies = NULL WHERE run = 2 AND no = 4", f"it counts {AGAIN} replies", ""),
     "half a key": ("UPDATE record SET replies = X'0001' WHERE run = 2 AND no = 4", "list of replies cannot be", "q4"),
     "a score is gone": ("DELETE FROM score WHERE run = 1 AND layer = 1 AND no = 4", "scores of scoring version 1", ""),
     "a score's value": ("UPDATE score SET value = value + 1 WHERE run = 2 AND no = 4", "its records or scores", ""),
@@ -122,7 +126,9 @@ ROWS = {
     "a score's pass": ("UPDATE score SET passed = 1 WHERE run = 2 AND no = 4", "its records or scores", ""),
     "a score's place": ("UPDATE score SET no = 999 WHERE run = 2 AND no = 4", "its records or scores", ""),
     "a run's name": ("UPDATE run SET target = 'other' WHERE num = 1", "a name or the planned number", ""),
-    "a run's plan": ("UPDATE run SET planned = 241 WHERE num = 1", "it is finished with 240 of 241", ""),
+    "a run's plan": (
+        "UPDATE run SET planned = planned + 1 WHERE num = 1", f"it is finished with {2 * N} of {2 * N + 1}", "",
+    ),
     "a manifest": ("UPDATE run SET manifest = '{' WHERE num = 1", "the manifest cannot be read", ""),
     "a manifest's letter": (
         "UPDATE run SET manifest = replace(manifest, 'length', 'lenght') WHERE num = 1", "the manifest, a name", "",
@@ -135,7 +141,7 @@ ROWS = {
     "a layer's scorers": ("UPDATE layer SET scorers = '['", "scoring version 1 cannot be read", ""),
     "a stage": ("UPDATE stage SET calls = calls + 3 WHERE run = 1", "stage 0 counts other calls", ""),
     "a checksum": ("UPDATE seal SET digest = digest + 1 WHERE run = 2 AND part = 0", "its checksum is wrong", ""),
-    "a run is gone": ("DELETE FROM run WHERE num = 2", "table record has 50 rows of run number 2", ""),
+    "a run is gone": ("DELETE FROM run WHERE num = 2", f"table record has {AGAIN} rows of run number 2", ""),
     "an evaluation": ("DELETE FROM evaluation WHERE num = 2", "evaluation 2, which holds what was spent", ""),
     "a label's sample": ("UPDATE label SET sample = 'qq'", "is of a sample that the run does not have", "qq"),
     "a label's value": ("UPDATE label SET value = '{'", "label 'cause' cannot be read", "q3"),
