@@ -91,39 +91,39 @@ def test_a_target_may_be_any_function_plain_or_async(target):
     assert [score.value for score in record.scores] == [1.0]
 
 
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (ValueError("no"), "ValueError"),
-        (StopIteration(3), "RuntimeError"),
-        (StopAsyncIteration(), "StopAsyncIteration"),
-        (SystemExit(2), "RuntimeError"),
-        (TimeoutError("its own"), "TimeoutError"),
-        (asyncio.CancelledError(), "RuntimeError"),
-        (StoreError("a store of its own"), "StoreError"),
-        (DataError("bad"), "DataError"),
-        (ConfigError("bad"), "ConfigError"),
-        (ModelError("bad", kind="server"), "server"),
-        (RecursionError("deep"), "RecursionError"),
-        (ExceptionGroup("several", [ValueError("a"), KeyError("b")]), "ExceptionGroup"),
-        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "why"), "UnicodeDecodeError"),
-    ],
-)
+ERRORS = [
+    (ValueError("no"), "ValueError"),
+    (StopIteration(3), "RuntimeError"),
+    (StopAsyncIteration(), "StopAsyncIteration"),
+    (SystemExit(2), "RuntimeError"),
+    (TimeoutError("its own"), "TimeoutError"),
+    (asyncio.CancelledError(), "RuntimeError"),
+    (StoreError("a store of its own"), "StoreError"),
+    (DataError("bad"), "DataError"),
+    (ConfigError("bad"), "ConfigError"),
+    (ModelError("bad", kind="server"), "server"),
+    (RecursionError("deep"), "RecursionError"),
+    (ExceptionGroup("several", [ValueError("a"), KeyError("b")]), "ExceptionGroup"),
+    (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "why"), "UnicodeDecodeError"),
+]
+
+
 @pytest.mark.parametrize("how", ["plain", "async"])
 @pytest.mark.parametrize("stage", ["target", "scorer"])
-def test_whatever_a_users_function_raises_is_a_failure_of_its_record(error, kind, how, stage):
+def test_whatever_a_users_function_raises_is_a_failure_of_its_record(how, stage):
     def raising(*values):
-        raise error
+        raise ERRORS[int(values[0].id[1:]) // 2][0]
 
     async def raising_async(*values):
-        raise error
+        raise ERRORS[int(values[0].id[1:]) // 2][0]
 
-    broken = raising if how == "plain" else raising_async
-    first, second = outcome(broken, n=2) if stage == "target" else outcome(plain, [broken, ExactMatch()], n=2)
-    assert first.failure.kind in {kind, "TargetError", "ScorerError"}
-    assert first.failure.stage == ("target" if stage == "target" else broken.__name__)
-    assert second.failure.kind == first.failure.kind
-    assert len(first.scores) == (0 if stage == "target" else 1)
+    broken, n = raising if how == "plain" else raising_async, 2 * len(ERRORS)
+    records = outcome(broken, n=n) if stage == "target" else outcome(plain, [broken, ExactMatch()], n=n)
+    for (_, kind), first, second in zip(ERRORS, records[::2], records[1::2], strict=True):
+        assert first.failure.kind in {kind, "TargetError", "ScorerError"}
+        assert first.failure.stage == ("target" if stage == "target" else broken.__name__), kind
+        assert second.failure.kind == first.failure.kind
+        assert len(first.scores) == (0 if stage == "target" else 1), kind
 
 
 def test_a_plain_function_that_is_interrupted_by_itself_fails_alone():
@@ -133,23 +133,23 @@ def test_a_plain_function_that_is_interrupted_by_itself_fails_alone():
     assert failure_of(interrupting)[1] == "RuntimeError"
 
 
-@pytest.mark.parametrize(
-    ("value", "stored"),
-    [
-        (Output(None), None),
-        (float("nan"), float("nan")),
-        (np.float32(0.5), 0.5),
-        (["A", ("B",)], ["A", ["B"]]),
-        ({"a": {1}}, {"a": [1]}),
-        (Output({"x": 1}, ("p",), {"n": np.int64(3)}), {"x": 1}),
-        ("\ud800", "\ud800"),
-        ("x" * 3_000_000, "x" * 3_000_000),
-    ],
-)
-def test_what_a_target_returns_is_kept_as_plain_json(value, stored):
-    (record,) = outcome(lambda sample: value, [lambda sample, output: 1.0])
-    assert record.failure is None
-    assert repr(record.output.value) == repr(stored)
+RETURNED = [
+    (Output(None), None),
+    (float("nan"), float("nan")),
+    (np.float32(0.5), 0.5),
+    (["A", ("B",)], ["A", ["B"]]),
+    ({"a": {1}}, {"a": [1]}),
+    (Output({"x": 1}, ("p",), {"n": np.int64(3)}), {"x": 1}),
+    ("\ud800", "\ud800"),
+    ("x" * 3_000_000, "x" * 3_000_000),
+]
+
+
+def test_what_a_target_returns_is_kept_as_plain_json():
+    records = outcome(lambda sample: RETURNED[int(sample.id[1:])][0], [lambda sample, output: 1.0], n=len(RETURNED))
+    for record, (_, stored) in zip(records, RETURNED, strict=True):
+        assert record.failure is None
+        assert repr(record.output.value) == repr(stored)
 
 
 def circle():
@@ -174,40 +174,43 @@ def test_what_cannot_be_kept_is_a_failure_of_its_record(value, monkeypatch):
     assert (stage, kind in {"ValueError", "TypeError", "RecursionError"}) == ("target", True)
 
 
-@pytest.mark.parametrize(
-    ("value", "score"),
-    [
-        (True, (1.0, True)),
-        (0, (0.0, None)),
-        (0.25, (0.25, None)),
-        (np.bool_(False), (0.0, False)),
-        (np.float32(0.5), (0.5, None)),
-        (np.int64(1), (1.0, None)),
-        (Score("scorer", np.float64(0.5), passed=np.bool_(True)), (0.5, True)),
-        ([Score("scorer", 1), Score("other", 0.0)], (1.0, None)),
-    ],
-)
-def test_a_scorer_may_return_a_score_a_number_or_a_truth_value(value, score):
+SCORED = [
+    (True, (1.0, True)),
+    (0, (0.0, None)),
+    (0.25, (0.25, None)),
+    (np.bool_(False), (0.0, False)),
+    (np.float32(0.5), (0.5, None)),
+    (np.int64(1), (1.0, None)),
+    (Score("scorer", np.float64(0.5), passed=np.bool_(True)), (0.5, True)),
+    ([Score("scorer", 1), Score("other", 0.0)], (1.0, None)),
+]
+
+
+def test_a_scorer_may_return_a_score_a_number_or_a_truth_value():
     def scorer(sample, output):
-        return value
+        return SCORED[int(sample.id[1:])][0]
 
-    (record,) = outcome(plain, [scorer])
-    assert record.failure is None
-    result = {entry.name: (entry.value, entry.passed) for entry in record.scores}
-    assert result["scorer"] == score
-    assert all(type(entry.value) is float for entry in record.scores)
+    for record, (_, score) in zip(outcome(plain, [scorer], n=len(SCORED)), SCORED, strict=True):
+        assert record.failure is None, score
+        result = {entry.name: (entry.value, entry.passed) for entry in record.scores}
+        assert result["scorer"] == score
+        assert all(type(entry.value) is float for entry in record.scores)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, "1", [], {}, float("nan"), float("inf"), 10**400, [1, 2], Output("A"), Score, ["A"], object(),
-     [Score("a", 1.0), Score("a", 0.0)], Score("", 1.0), Score("\ud800", 1.0), Score(3, 1.0),
-     Score("a", 1.0, detail={"a": circle()}), Score("a", 1.0, detail={(1, 2): 3})],
-)  # fmt: skip
-def test_anything_else_is_a_failure_of_the_scorer_and_no_score(value):
-    first, second = outcome(plain, [lambda sample, output: value, ExactMatch()], n=2)
-    for record in (first, second):
-        assert (record.failure.stage, [score.name for score in record.scores]) == ("<lambda>", ["exact_match"])
+NO_SCORES = [
+    None, "1", [], {}, float("nan"), float("inf"), 10**400, [1, 2], Output("A"), Score, ["A"], object(),
+    [Score("a", 1.0), Score("a", 0.0)], Score("", 1.0), Score("\ud800", 1.0), Score(3, 1.0),
+    Score("a", 1.0, detail={"a": circle()}), Score("a", 1.0, detail={(1, 2): 3}),
+]  # fmt: skip
+
+
+def test_anything_else_is_a_failure_of_the_scorer_and_no_score():
+    records = outcome(
+        plain, [lambda sample, output: NO_SCORES[int(sample.id[1:]) // 2], ExactMatch()], n=2 * len(NO_SCORES)
+    )
+    for at, record in enumerate(records):
+        found = record.failure and record.failure.stage, [score.name for score in record.scores]
+        assert found == ("<lambda>", ["exact_match"]), at // 2
 
 
 def test_two_scorers_that_give_the_same_name_do_not_end_the_run():

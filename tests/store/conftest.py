@@ -84,21 +84,21 @@ def _filled(tmp_path_factory):
 
 @pytest.fixture
 def filled(_filled, where, request, tmp_path_factory):
-    """filled(fill): the store at `where`, with what `fill(address)` stored, which is called once a module and database.
+    """filled(fill, ...): the store at `where`, with what `fill(address, ...)` stored, once a module and database.
 
     The others get a copy, which takes a tenth of the CPU of a run of twenty samples.
     """
     stores, stack = _filled
     on_file = isinstance(where, Path)
 
-    def copied(fill):
-        key = fill.__module__, fill.__qualname__, on_file
+    def copied(fill, *arguments):
+        key = fill.__module__, fill.__qualname__, arguments, on_file
         if key not in stores:
             if on_file:
                 original = tmp_path_factory.mktemp("filled") / "s.db"
             else:
                 original = stack.enter_context(schema_of(stack.enter_context(connection_to_server())))
-            fill(original if on_file else address_of(original))
+            fill(original if on_file else address_of(original), *arguments)
             stores[key] = original
         if on_file:
             where.parent.mkdir(exist_ok=True)

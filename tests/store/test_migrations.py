@@ -42,19 +42,19 @@ def first_release(tmp_path_factory):
 
 
 @pytest.fixture(params=AGES)
-def older(request, where, first_release):
+def older(request, filled, first_release):
     """The address of a store that a version with so many of the later tables has written."""
-    return store_of_age(request.param, where, first_release)
+    return filled(store_of_age, request.param, first_release)
 
 
 @pytest.fixture
-def oldest(where, first_release):
-    return store_of_age(0, where, first_release)
+def oldest(filled, first_release):
+    return filled(store_of_age, 0, first_release)
 
 
-def store_of_age(age, where, first_release):
+def store_of_age(where, age, first_release):
     if isinstance(locate(where), Path):
-        where.parent.mkdir()
+        where.parent.mkdir(exist_ok=True)
         shutil.copyfile(first_release, where)
     else:
         copy_to_server(first_release, where)
@@ -172,7 +172,7 @@ def test_an_upgraded_run_has_checksums_that_find_a_changed_number(oldest):
 
 
 def test_a_copy_stays_when_the_store_goes(on_server, first_release, server, schema):
-    store_of_age(0, on_server, first_release)
+    store_of_age(on_server, 0, first_release)
     with Store(on_server) as store:
         copied = store.upgrade().copy
     assert copied.schema == f"{schema}_before_upgrade"
@@ -184,7 +184,7 @@ def test_a_copy_stays_when_the_store_goes(on_server, first_release, server, sche
 
 
 def test_a_copy_overwrites_nothing(tmp_path, first_release):
-    path = store_of_age(0, tmp_path / "here" / "s.db", first_release)
+    path = store_of_age(tmp_path / "here" / "s.db", 0, first_release)
     beside = path.with_name("s.before-upgrade.db")
     beside.write_text("mine", encoding="utf-8")
     with Store(path) as store:
@@ -198,7 +198,7 @@ def test_a_copy_overwrites_nothing(tmp_path, first_release):
 
 
 def test_whoever_may_not_copy_is_told_what_to_do(on_server, first_release, server, schema):
-    store_of_age(0, on_server, first_release)
+    store_of_age(on_server, 0, first_release)
     writer = f"writer_{schema}"
     server.execute(f"CREATE ROLE {writer} LOGIN PASSWORD 'geheim'")
     try:
@@ -273,7 +273,7 @@ BREAKING = Migration(len(MIGRATIONS) + 2, "breaking", "add a mood to notes", add
 def test_a_breaking_migration_is_asked_for_before_the_first_write_and_closes_the_store_to_older_versions(
     where, first_release, monkeypatch
 ):
-    store_of_age(0, where, first_release)
+    store_of_age(where, 0, first_release)
     monkeypatch.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, BREAKING))
     with Store(where) as store:
         assert len(store.runs()) == 13, "it is read as it is"
@@ -295,7 +295,7 @@ def test_a_breaking_migration_is_asked_for_before_the_first_write_and_closes_the
 
 
 def test_an_additive_migration_of_a_newer_version_does_not_close_the_store(where, first_release, monkeypatch):
-    store_of_age(0, where, first_release)
+    store_of_age(where, 0, first_release)
     with monkeypatch.context() as newer:
         newer.setattr(migrations, "MIGRATIONS", (*MIGRATIONS, replace(BREAKING, kind="additive")))
         with Store(where) as store:

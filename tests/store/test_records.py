@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.thorough import times
 
 from steelyard import Failure, Output, Record, Reply, Sample, Score, Store
 from steelyard.errors import Attempt
@@ -121,6 +122,7 @@ def distinct_keys(several):
     return len(keys) == len(set(keys))
 
 
+@settings(max_examples=times(12, 300))
 @given(several=st.lists(records, min_size=1, max_size=5).filter(distinct_keys))
 def test_any_record_comes_back_from_the_store(tmp_path_factory, several):
     found, run = through_the_store(tmp_path_factory.getbasetemp(), several)

@@ -190,14 +190,14 @@ def test_a_reason_may_quote_anything(where):
 
 def test_thousands_of_small_bodies_share_a_dictionary_and_come_back_after_reopening(where):
     samples = [
-        Sample(f"q{n}", f"Which trigram stands above in hexagram {n}?", "A", ("Heaven", "Earth")) for n in range(3000)
+        Sample(f"q{n}", f"Which trigram stands above in hexagram {n}?", "A", ("Heaven", "Earth")) for n in range(1000)
     ]
     run = evaluate(
         lambda sample: f"I think it is option A, since {sample.id} says so.", samples, [ExactMatch()], store=where
     )
     found = list(Store(where).run(run.id).records())
     assert [one.sample for one in found] == samples
-    assert found[2999].output.value == "I think it is option A, since q2999 says so."
+    assert found[999].output.value == "I think it is option A, since q999 says so."
     with Store(where).reading() as connection:
         kinds = connection.execute("SELECT kind, count(*) FROM dictionary GROUP BY kind").all()
         stored = connection.execute("SELECT avg(length(body)) FROM sample").scalar()

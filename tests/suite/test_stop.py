@@ -318,19 +318,19 @@ def test_a_decided_preference_saves_answers_as_well(question):
         assert verify(store).is_sound  # the sides are finished with fewer records than planned, and that is right
 
 
-@pytest.mark.parametrize("at", [2, 15, 40, 70])
-def test_a_judged_evaluation_that_is_stopped_anywhere_ends_the_same(at):
+def test_a_judged_evaluation_that_is_stopped_anywhere_ends_the_same():
     rule = StopWhen("full")
     suite = pair_suite(rule, concurrency=4, a=words(0.6, 1), b=words(0.4, 2))
     *_, calm = evaluate_suite(suite, how=RunConfig(fresh=True))
 
-    runs = interrupted(suite, at)
-    assert {run.state for run in runs} == {"interrupted"}
-    with Store() as store:
-        *_, resumed = evaluate_suite(suite, how=RunConfig(resume=runs[0].id))
-        assert resumed.state == "finished"
-        assert resumed.stopping.path == calm.stopping.path
-        assert store.run(resumed.id).stopping.used == calm.stopping.used
+    for at in (2, 15, 40, 70):
+        runs = interrupted(suite, at)
+        assert {run.state for run in runs} == {"interrupted"}, at
+        with Store() as store:
+            *_, resumed = evaluate_suite(suite, how=RunConfig(resume=runs[0].id))
+            assert resumed.state == "finished", at
+            assert resumed.stopping.path == calm.stopping.path, at
+            assert store.run(resumed.id).stopping.used == calm.stopping.used, at
 
 
 def test_a_run_that_breaks_ends_those_that_wait_for_it():
