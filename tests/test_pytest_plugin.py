@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import warnings
@@ -31,13 +32,20 @@ def solves(share, *, n=N, name="sums", **options):
     return evaluate(add, samples, [ExactMatch()], name=name, fresh=True, **options)
 
 
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory):
+    """A run that solves 80 % and one that solves 70 %, in a store of their own, for tests that only read."""
+    with contextlib.chdir(tmp_path_factory.mktemp("lost")):
+        return solves(0.8), solves(0.7)
+
+
 def baseline_file(run, name="baseline.json"):
     Path(name).write_text(baseline_text(run), encoding="utf-8")
     return Path(name)
 
 
-def test_a_regression_fails_with_a_sentence_that_has_the_numbers():
-    old, new = solves(0.8), solves(0.7)
+def test_a_regression_fails_with_a_sentence_that_has_the_numbers(lost):
+    old, new = lost
     with pytest.raises(AssertionError, match=r"no_regression exact_match 0\.02 does not hold against") as caught:
         assert_no_regression(new, old)
     assert f"({old.id}): difference -10 points, 95 % CI -14.4 to -5.75" in str(caught.value)
@@ -50,16 +58,16 @@ def test_a_run_that_kept_its_score_passes_and_hands_over_the_verdict():
     assert (found.state, found.value, found.baseline) == ("holds", 0.0, old.id)
 
 
-def test_a_baseline_is_a_run_a_file_or_a_name():
-    old, new = solves(0.8), solves(0.7)
+def test_a_baseline_is_a_run_a_file_or_a_name(lost):
+    old, new = lost
     path = baseline_file(old)
     for baseline in (old, path, str(path), read_baseline(path), old.id, "latest", "add"):
         with pytest.raises(AssertionError, match=f"against add \\({old.id}\\): difference -10 points,"):
             assert_no_regression(new, baseline)
 
 
-def test_score_group_margin_and_level_are_the_callers():
-    old, new = solves(0.8), solves(0.7)
+def test_score_group_margin_and_level_are_the_callers(lost):
+    old, new = lost
     assert assert_no_regression(new, old, margin=0.2).state == "holds"
     assert assert_no_regression(new, old, score="exact_match[a]", margin=0.3).state == "holds"
     narrow = assert_no_regression(new, old, margin=0.2, level=0.5).interval
@@ -82,15 +90,15 @@ def test_what_the_data_cannot_decide_fails_unless_the_caller_says_otherwise():
         assert_no_regression(new, old, undecided="passs")
 
 
-def test_a_regression_fails_whatever_is_done_where_nothing_can_be_decided():
-    old, new = solves(0.8), solves(0.7)
+def test_a_regression_fails_whatever_is_done_where_nothing_can_be_decided(lost):
+    old, new = lost
     for undecided in ("pass", "warn"):
         with pytest.raises(AssertionError, match="does not hold"):
             assert_no_regression(new, old, undecided=undecided)
 
 
-def test_an_unfinished_run_fails_whatever_is_done_where_nothing_can_be_decided():
-    old = solves(0.8)
+def test_an_unfinished_run_fails_whatever_is_done_where_nothing_can_be_decided(lost):
+    old, _ = lost
 
     def breaks(sample):
         raise RuntimeError("no sums today")
@@ -188,9 +196,9 @@ def test_a_pytest_that_uses_none_of_it_loads_nothing_heavy(alone):
     assert [one for one in (*HEAVY, "steelyard.store", "steelyard.analysis.comparison") if one in out] == []
 
 
-def test_the_check_serves_where_no_pytest_is_installed():
-    baseline_file(solves(0.8), "old.json")
-    baseline_file(solves(0.7), "new.json")
+def test_the_check_serves_where_no_pytest_is_installed(lost):
+    for run, name in zip(lost, ("old.json", "new.json"), strict=True):
+        baseline_file(run, name)
     script = (
         "import sys; sys.modules['pytest'] = None\n"
         "from pathlib import Path\n"
