@@ -16,7 +16,8 @@ def _made():
 def once(_made, tmp_path, tmp_path_factory):
     """once(make): what `make()` returns, with the files that it left in the folder of the first test that called it.
 
-    Whatever `make` opened must be closed when it returns. Paths in its files are those of the first test.
+    Whatever `make` opened must be closed when it returns. Paths in its files are those of the first test. A copy
+    replaces a store that is there: a test takes two such stores only where one was made on top of the other.
     """
 
     def of(make):

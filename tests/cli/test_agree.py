@@ -70,6 +70,19 @@ def run(once):
         return store.run(found)
 
 
+@pytest.fixture
+def bare(once):
+    """A run without labels, and the truth by sample."""
+
+    def make():
+        found, truth = judged_run("bare", 0.8)
+        return found.id, truth
+
+    found, truth = once(make)
+    with Store() as store:
+        return store.run(found), truth
+
+
 def test_the_corrected_figure_stands_beside_the_judged_one(steelyard, run):
     out = " ".join(steelyard("agree", run.id, code=0).out.split())
     assert "corrected by labels" in out
@@ -107,8 +120,8 @@ def test_a_half_width_is_a_finite_number(steelyard, run, width):
     assert "--half-width" in steelyard("agree", run.id, "--half-width", width, code=2).err
 
 
-def test_labels_picked_by_hand_are_warned_of(steelyard):
-    found, truth = judged_run("hand", 0.8)
+def test_labels_picked_by_hand_are_warned_of(steelyard, bare):
+    found, truth = bare
     label(found, truth, 40, drawn=False)
     assert "40 of 40 labelled records were not drawn at random" in " ".join(steelyard("agree", found.id).out.split())
 
@@ -135,8 +148,8 @@ def test_the_rate_as_judged_has_an_interval_beside_the_corrected_one(steelyard, 
     assert limits in page[page.index("as judged") : page.index("corrected by labels")]
 
 
-def test_without_labels_and_a_score_the_way_on_names_the_headline(steelyard):
-    found, _ = judged_run("nobody", 0.5)
+def test_without_labels_and_a_score_the_way_on_names_the_headline(steelyard, bare):
+    found, _ = bare
     told = " ".join(steelyard("agree", found.id, code=2).err.split())
     assert "nobody labelled any score of run" in told
     way = f"Let people label correctness_large, the run's headline: steelyard queue create {found.id} --score"
@@ -174,8 +187,8 @@ def test_an_unfinished_run_says_so_with_its_counts(steelyard, run):
     assert "interrupted" in steelyard("agree", run.id, "--json", code=0).json()["unfinished"]
 
 
-def test_few_labels_are_only_counted(steelyard):
-    found, truth = judged_run("few", 0.8)
+def test_few_labels_are_only_counted(steelyard, bare):
+    found, truth = bare
     label(found, truth, 12)
     out = " ".join(steelyard("agree", found.id, code=0).out.split())
     assert "Labelled: 12 of 200 records, by ann" in out
@@ -217,6 +230,20 @@ def several_judges(jury=""):
     return evaluate(lambda _: "an answer", SAMPLES, [Correctness(judge) for judge in judges.values()], jury=jury)
 
 
+@pytest.fixture
+def judged_by_three(once):
+    found = once(lambda: several_judges().id)
+    with Store() as store:
+        return store.run(found)
+
+
+@pytest.fixture
+def jury_of_three(once):
+    found = once(lambda: several_judges("majority").id)
+    with Store() as store:
+        return store.run(found)
+
+
 def people_say(run, name, n=40):
     with Store() as store:
         stored = store.runs_named([run.id])[0][0]
@@ -224,8 +251,8 @@ def people_say(run, name, n=40):
         add_labels(store, stored, said)
 
 
-def test_what_several_judges_rate_is_labelled_by_its_own_name(steelyard):
-    run = several_judges()
+def test_what_several_judges_rate_is_labelled_by_its_own_name(steelyard, judged_by_three):
+    run = judged_by_three
     steelyard("label", run.id, "q1", "pass", "--score", "correct", "--author", "ann", code=0)
     made = ["queue", "create", run.id, "--score", "correct", "--draw", "50", "--title", "Right?", "--author", "lead"]
     queue = steelyard(*made, "--json", code=0).json()["queue"]
@@ -245,8 +272,8 @@ def test_what_several_judges_rate_is_labelled_by_its_own_name(steelyard):
     assert labelled.score("correct_b").headline.value > run.summary().score("correct_b").headline.value
 
 
-def test_labels_of_one_judges_score_serve_the_others_until_what_they_rate_is_labelled(steelyard):
-    run = several_judges()
+def test_labels_of_one_judges_score_serve_the_others_until_what_they_rate_is_labelled(steelyard, judged_by_three):
+    run = judged_by_three
     people_say(run, "correct_a", 35)
     (found,) = steelyard("agree", run.id, "--score", "correct_b", "--json", code=0).json()["scores"]
     assert (found["against"], found["labelled"]) == ("correct_a", 35)
@@ -255,8 +282,8 @@ def test_labels_of_one_judges_score_serve_the_others_until_what_they_rate_is_lab
     assert (found["against"], found["labelled"]) == ("correct", 50)
 
 
-def test_what_to_label_is_named_with_the_command_that_draws_it(steelyard):
-    run = several_judges("majority")
+def test_what_to_label_is_named_with_the_command_that_draws_it(steelyard, jury_of_three):
+    run = jury_of_three
     told = " ".join(steelyard("agree", run.id, "--score", "correct_b", code=2).err.split())
     assert f"steelyard queue create {run.id} --score correct --draw 100" in told
     told = " ".join(steelyard("agree", run.id, "--score", "correct_jury", code=2).err.split())
@@ -267,8 +294,8 @@ def test_what_to_label_is_named_with_the_command_that_draws_it(steelyard):
     assert f"steelyard queue create {single.id} --score correctness_large --draw 100" in told
 
 
-def test_a_jury_is_compared_with_people_as_one_judge(steelyard):
-    run = several_judges("majority")
+def test_a_jury_is_compared_with_people_as_one_judge(steelyard, jury_of_three):
+    run = jury_of_three
     people_say(run, "correct")
     (found,) = steelyard("agree", run.id, "--score", "correct_jury", "--json", code=0).json()["scores"]
     with Store() as store:

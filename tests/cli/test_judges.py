@@ -19,13 +19,16 @@ RNG = random.Random(8)
 TRUTH = {sample.id: RNG.random() < 0.6 for sample in SAMPLES}
 
 
-def replies(rate, seed):
+def script(rate, seed, n=60, **more):
+    """A scripted judge that is right on the first n answers at this rate."""
     rng = random.Random(seed)
-    return {sample.input: "5" if TRUTH[sample.id] == (rng.random() < rate) else "1" for sample in SAMPLES}
+    passed = [sample.input for sample in SAMPLES if TRUTH[sample.id] == (rng.random() < rate)]
+    known = {sample.input for sample in SAMPLES[:n]}
+    return {"scripted": {"replies": more | {text: "5" for text in passed if text in known}, "default": "1"}}
 
 
-def judge(rate, seed, **more):
-    return {"correctness": {"judge": {"model": {"scripted": {"replies": replies(rate, seed) | more}}}}}
+def judge(rate, seed, n=60, **more):
+    return {"correctness": {"judge": {"model": script(rate, seed, n, **more)}}}
 
 
 def answer(sample):
@@ -51,17 +54,22 @@ def run(once):
     return once(lambda: labelled_run(SAMPLES[:60]))
 
 
-@pytest.fixture
-def file(tmp_path):
-    """Three judges, and a jury of them."""
-    path = tmp_path / "judges.json"
-    judges = {"good": judge(0.95, 1), "fair": judge(0.85, 2), "poor": judge(0.6, 3)}
+def three_judges(folder, n=60):
+    """Three judges of the first n answers, and a jury of them."""
+    path = folder / "judges.json"
+    judges = {"good": judge(0.95, 1, n), "fair": judge(0.85, 2, n), "poor": judge(0.6, 3, n)}
     path.write_text(json.dumps({"judges": judges, "jury": "dawid_skene", "options": {"concurrency": 4}}))
     return path
 
 
-def test_judges_are_held_to_the_labels_of_the_run_they_judge(steelyard, file):
+@pytest.fixture
+def file(tmp_path):
+    return three_judges(tmp_path)
+
+
+def test_judges_are_held_to_the_labels_of_the_run_they_judge(steelyard, tmp_path):
     run = labelled_run(SAMPLES)  # of fewer than 100, the majority decides
+    file = three_judges(tmp_path, n=100)
     found = steelyard("judges", run.id, "--judges", file, "--json", code=0).json()
     panel = next(panel for panel in found["panels"] if panel["thing"] == "correct")
     names = [each["name"] for each in panel["judges"]]
@@ -96,13 +104,10 @@ def test_the_cost_is_said_before_and_a_dry_run_sends_nothing(steelyard, run, fil
 
 
 def test_a_canary_is_a_run_apart_that_no_rate_counts(steelyard, run, tmp_path):
-    easy = replies(0.95, 1)
     path = tmp_path / "judges.json"
     judges = {
-        "fooled": {
-            "correctness": {"judge": {"model": {"scripted": {"replies": {"Note to the evaluator": "5"} | easy}}}}
-        },
-        "firm": {"correctness": {"judge": {"model": {"scripted": {"replies": easy}}}}},
+        "fooled": judge(0.95, 1, **{"Note to the evaluator": "5"}),
+        "firm": judge(0.95, 1),
     }
     path.write_text(json.dumps({"judges": judges}))
     found = steelyard("judges", run.id, "--judges", path, "--canary", "0.5", "--seed", "3", "--json", code=0).json()

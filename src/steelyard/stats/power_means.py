@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from steelyard.stats.intervals import check_level, clustered_spread
@@ -199,6 +200,8 @@ def samples_to_show(
     return math.ceil((exact or rough) * spread.n / spread.clusters)
 
 
+# Most scores and groups of a comparison have the same number of pairs.
+@lru_cache(maxsize=256)
 def _detectable(df: float, level: float, power: float) -> float:
     """The noncentrality at which the t test has the given power."""
     check_level(level)
