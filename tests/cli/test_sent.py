@@ -94,11 +94,16 @@ def test_a_conversation_reaches_the_model_as_messages_and_the_judge_as_a_transcr
 
 
 @pytest.mark.parametrize("suite", SUITES)
-@pytest.mark.parametrize("printed", [json.dumps, str], ids=["json", "python"])
-def test_a_cell_of_a_sheet_holds_a_conversation_as_text(steelyard, tmp_path, server, suite, printed):
-    path = write(tmp_path, server, suite, printed(TURNS), judge=suite == "pairwise")
+def test_a_cell_of_a_sheet_holds_a_conversation_as_text(steelyard, tmp_path, server, suite):
+    path = write(tmp_path, server, suite, TURNS, judge=suite == "pairwise")
+    other = [{**turn, "content": f"{turn['content']} Really?"} for turn in TURNS]
+    rows = [ROWS[suite](json.dumps(TURNS)), ROWS[suite](str(other)) | {"id": "2"}]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
     run(steelyard, path)
-    assert all(messages == TURNS for messages in server.of("target"))
+    asked = server.of("target")
+    assert all(messages in (TURNS, other) for messages in asked)
+    assert TURNS in asked, "as JSON"
+    assert other in asked, "as Python prints it"
 
 
 @pytest.mark.parametrize("suite", SUITES)

@@ -37,7 +37,7 @@ def test_it_fits_a_comment_however_much_there_is_to_say(make_runs):
         return lambda sample: "ABCD"[(int(sample.id[1:]) * shift) % 4]
 
     names = [f"a target with quite a long name, and Chinese too 知识库 number {no}" for no in range(14)]
-    runs = make_runs({name: target(no) for no, name in enumerate(names)}, 40)
+    runs = make_runs({name: target(no) for no, name in enumerate(names)}, 20)
     text = markdown_report(runs, compare(*runs), judge_gate({"solve_rate": ">= 0.9"}, [run.summary() for run in runs]))
     assert text.count("\n") < 60
     assert len(text) < 6000
