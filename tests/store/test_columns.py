@@ -173,7 +173,7 @@ def test_a_record_whose_sample_is_gone_is_said_to_be_missing(tmp_path):
 
 def test_a_store_that_lost_its_pages_is_an_error_of_the_store(tmp_path):
     where = tmp_path / "s.db"
-    (run,) = exam_runs(where, {"one": ["A"] * 2000})
+    (run,) = exam_runs(where, {"one": ["A"] * 600})
     data = bytearray(where.read_bytes())
     data[8 * 4096 :] = bytes(len(data) - 8 * 4096)
     with Store(where) as store:

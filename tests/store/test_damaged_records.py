@@ -13,9 +13,14 @@ def length(sample, output):
     return Score("length", float(len(output.value)), reason=f"as long as {sample.id} is")
 
 
-@pytest.fixture
-def run(where):
+def fill(where):
     return evaluate(Prompt(Scripted({}, default="yes"), "{{question}}"), SAMPLES, [ExactMatch(), length], store=where)
+
+
+@pytest.fixture
+def run(filled):
+    with Store(filled(fill)) as store:
+        return store.runs()[0]
 
 
 def read(where, run):
@@ -58,8 +63,9 @@ def test_without_its_dictionary_each_body_is_named_and_scores_stay(where, run):
     assert summary.score("exact_match").headline.value == 1.0
 
 
-def test_the_run_that_evaluate_returns_is_not_looked_through(where, run):
+def test_the_run_that_evaluate_returns_is_not_looked_through(where):
     """Its bodies were written a moment ago; whoever reads it from the store looks, also later in the same process."""
+    run = fill(where)
     execute(where, "UPDATE sample SET body = ?", [BAD])
     assert run.summary().damaged == ()
     assert len(run.refresh().summary().damaged) == 20

@@ -1,5 +1,6 @@
 """People's labels of scores that are not exam's: whose word counts, what it moves, and that rows and records agree."""
 
+import shutil
 from datetime import UTC, datetime
 
 import pytest
@@ -39,12 +40,21 @@ def passes(sample, value, author="ann"):
     return says(sample, value, author, "ok", "pass_fail")
 
 
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rated") / "s.db"
+    evaluate(target, SAMPLES, [Rater()], store=path, max_errors=1.0)
+    return path
+
+
 @pytest.fixture
-def made(tmp_path):
+def made(file, tmp_path):
+    """made(label, ...): the run with these labels."""
+
     def make(*labels):
-        run = evaluate(target, SAMPLES, [Rater()], store=tmp_path / "s.db", max_errors=1.0)
-        with Store(tmp_path / "s.db") as store:
-            add_labels(store, store.run(run.id), labels)
+        with Store(shutil.copy(file, tmp_path)) as store:
+            (run,) = store.runs()
+            add_labels(store, run, labels)
         return LabelledRun.of(run)
 
     return make

@@ -3,10 +3,10 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 from tests.running_server import ledger_server
-from tests.thorough import times
 
 from steelyard import Store
 
@@ -42,29 +42,22 @@ def run_all(folder, url, where, names, n=60):
 
 
 @pytest.mark.slow
-def test_different_runs_share_a_store_that_none_of_them_found(tmp_path, where):
-    names = ["one", "two", "three"][: times(2, 3)]
+def test_runs_share_a_store_that_none_of_them_found_and_those_that_ask_the_same_agree_on_one_reply(tmp_path, where):
     with ledger_server(tmp_path, "--latency-ms", "5") as server:
-        found = run_all(tmp_path, server.url, where, names)
-        assert [one[1:] for one in found] == [["finished", 60, 0, 0]] * len(names)
-        assert len(server.answered()) == 60 * len(names)
+        found = run_all(tmp_path, server.url, where, ["one", "same", "same"])
+        assert [one[1:4] for one in found] == [["finished", 60, 0]] * 3
+        asked = Counter(one["prompt"].partition(":")[0] for one in server.answered())
+        assert (asked["one"], found[0][4]) == (60, 0)
+        assert asked["same"] + sum(one[4] for one in found[1:]) >= 120
     with Store(where) as store:
+        keys = {}
         for run in store.runs():
-            texts = [record.output.value for record in run.records()]
-            assert len(texts) == 60
-            assert all(record.replies["target"][0].text == record.output.value for record in run.records())
-
-
-@pytest.mark.slow
-def test_processes_that_ask_the_same_agree_on_one_reply(tmp_path, where):
-    with ledger_server(tmp_path, "--latency-ms", "5") as server:
-        found = run_all(tmp_path, server.url, where, ["same", "same"])
-        assert [one[1:4] for one in found] == [["finished", 60, 0]] * 2
-        asked = len(server.answered())
-        assert asked + sum(one[4] for one in found) >= 120
-    with Store(where) as store:
-        first, second = store.runs()
-        keys = [[record.replies["target"][0].key for record in run.records()] for run in (first, second)]
-        assert keys[0] == keys[1]
+            records = list(run.records())
+            assert len(records) == 60
+            assert all(record.replies["target"][0].text == record.output.value for record in records)
+            keys[run.id] = [record.replies["target"][0].key for record in records]
+        other, first, second = (keys[one[0]] for one in found)
+        assert first == second
+        assert not set(first) & set(other)
         with store.reading() as connection:
-            assert connection.execute("SELECT count(*) FROM reply").scalar() == 60
+            assert connection.execute("SELECT count(*) FROM reply").scalar() == 120
