@@ -101,10 +101,7 @@ def run_figure(summary: RunSummary, label: str) -> KeyFigure:
 
 def preference_figures(preferred: Sequence[Preferences]) -> tuple[KeyFigure, ...]:
     """How often the preferred target of every pair won, or the first one where none is."""
-    return tuple(
-        KeyFigure(_won_label(pair), _won(pair), *_preference_words(pair), pair.sentence)
-        for pair in preferred
-    )
+    return tuple(KeyFigure(_won_label(pair), _won(pair), *_preference_words(pair), pair.sentence) for pair in preferred)
 
 
 def _won_label(pair: Preferences) -> str:
