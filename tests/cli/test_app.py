@@ -94,7 +94,9 @@ def test_a_gate_keeps_its_code_where_nobody_reads_the_output(write, says):
 
 
 def test_a_reader_that_leaves_ends_a_long_output_quietly():
-    process = subprocess.Popen([*COMMAND, "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*COMMAND, "completion", "fish"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     process.stdout.close()
     error = process.stderr.read()
     process.stderr.close()
