@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import http.client
 import re
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -95,29 +96,52 @@ def test_events_bring_what_changed_and_end_when_no_run_is_left(running, tmp_path
     assert "hx-sse:connect" not in page, "nothing is waited for any more"
 
 
+@contextmanager
+def events_of(viewer, run):
+    """The lines of the events of a live page."""
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+    connection.request("GET", f"/live/{run}/events", headers={"Cookie": f"{viewer.access.cookie}={TOKEN}"})
+    with connection.getresponse() as events:
+        yield events
+    connection.close()
+
+
+def next_trouble(events):
+    """The message of the next event of that kind."""
+    assert any(line == b"event: trouble\n" for line in events)
+    return events.readline().decode()
+
+
 def test_a_store_that_cannot_be_read_for_a_while_is_told_and_the_page_stays_connected(running, tmp_path):
     _, (first, _) = running
     store, away = tmp_path / "s.db", tmp_path / "away.db"
+    with serving(store) as viewer, events_of(viewer, first.run.id) as events:
+        assert any(line.startswith(b"data: <div") for line in events)
+        store.rename(away)
+        try:
+            message = next_trouble(events)
+        finally:
+            away.rename(store)
+        assert message.startswith("data: The store cannot be read: ")
+        assert "s.db: the file is not there any more" in message
+        assert next_trouble(events) == "data: \n"
+
+
+def test_a_page_that_connects_while_the_store_cannot_be_read_is_told_and_then_shown(running, tmp_path):
+    _, (first, _) = running
+    store, away = tmp_path / "s.db", tmp_path / "away.db"
     with serving(store) as viewer:
-        connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=20)
-        connection.request("GET", f"/live/{first.run.id}/events", headers={"Cookie": f"{viewer.access.cookie}={TOKEN}"})
-        with connection.getresponse() as events:
-
-            def told():
-                """The message of the next event of that kind."""
-                assert any(line == b"event: trouble\n" for line in events)
-                return events.readline().decode()
-
-            assert any(line.startswith(b"data: <div") for line in events)
-            store.rename(away)
-            try:
-                said = told()
-            finally:
+        assert viewer.ask("/live/none/events")[0] == 404
+        store.rename(away)
+        try:
+            with events_of(viewer, first.run.id) as events:
+                assert "The store cannot be read" in next_trouble(events)
                 away.rename(store)
-            assert said.startswith("data: The store cannot be read: ")
-            assert "s.db: the file is not there any more" in said
-            assert told() == "data: \n"
-        connection.close()
+                assert next_trouble(events) == "data: \n"
+                assert any(line.startswith(b"data: <div") for line in events)
+        finally:
+            if away.exists():
+                away.rename(store)
 
 
 def test_a_process_that_was_killed_is_told_from_one_that_runs(running, tmp_path):

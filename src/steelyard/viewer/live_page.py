@@ -9,6 +9,7 @@ takes the same time for 100 samples as for 100,000.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -24,7 +25,7 @@ from starlette.routing import Route
 from steelyard.analysis.numbers import score_phrase
 from steelyard.analysis.running_score import RunningScore, headline_score
 from steelyard.analysis.usage import StageCost, money_text
-from steelyard.errors import SteelyardError
+from steelyard.errors import SteelyardError, StoreError
 from steelyard.models.prices import units
 from steelyard.report.numbers import one_line, value_text
 from steelyard.report.progress import BudgetUse, budget_use, duration_text, rate_text, retry_text
@@ -255,20 +256,32 @@ def live_routes(pages: Pages) -> list[Route]:
         return pages.savable(request, "live.html.j2", f"{run.suite} live", run=run, live=state, saved_at=at)
 
     async def events(request: Request) -> Response:
-        run = await run_in_threadpool(pages.run, request)
+        with contextlib.suppress(StoreError):  # told in an event: the browser connects again after no other answer
+            await run_in_threadpool(pages.run, request)
         # nginx would otherwise buffer small events.
         headers = {"X-Accel-Buffering": "no"}
-        return StreamingResponse(_events(pages, request, run), media_type="text/event-stream", headers=headers)
+        return StreamingResponse(_events(pages, request), media_type="text/event-stream", headers=headers)
 
     return [Route("/live/{run}", live), Route("/live/{run}/events", events)]
 
 
-async def _events(pages: Pages, request: Request, run: Run) -> AsyncIterator[str]:
-    watch, before, trouble = LiveWatch(pages.store, run.evaluation), "", ""
+async def _events(pages: Pages, request: Request) -> AsyncIterator[str]:
+    watch: LiveWatch | None = None
+    before = trouble = ""
+
+    def look(now: float) -> tuple[LiveState | None, str]:
+        """The state of all runs, or why the store cannot be read now: the page stays open until it can be again."""
+        nonlocal watch
+        try:
+            watch = watch or LiveWatch(pages.store, pages.run(request).evaluation)
+            return watch.look(now), ""
+        except SteelyardError as error:
+            return None, one_line(f"The store cannot be read: {error}", _MESSAGE)
+
     yield ": open\n\n"  # the page is connected before the first look at the store
     while not await request.is_disconnected():
         began = time.monotonic()
-        state, fault = await run_in_threadpool(_looked, watch, began)
+        state, fault = await run_in_threadpool(look, began)
         if fault != trouble:
             trouble = fault
             yield f"event: trouble\ndata: {fault}\n\n"
@@ -280,14 +293,6 @@ async def _events(pages: Pages, request: Request, run: Run) -> AsyncIterator[str
             yield "event: ended\ndata: ended\n\n"
             return
         await asyncio.sleep(max(_LEAST_S, _SHARE * (time.monotonic() - began)))
-
-
-def _looked(watch: LiveWatch, now: float) -> tuple[LiveState | None, str]:
-    """The state of all runs, or why the store cannot be read now: the page stays open until it can be again."""
-    try:
-        return watch.look(now), ""
-    except SteelyardError as error:
-        return None, one_line(f"The store cannot be read: {error}", _MESSAGE)
 
 
 def _states(runs: Sequence[Run]) -> list[str]:
