@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import threading
 
 import pytest
 
@@ -131,3 +132,23 @@ def test_a_worker_without_a_part_does_not_wait_for_ever_where_the_store_is_lost(
 
     assert asyncio.run(work())
     assert store.writer.store_error() is not None
+
+
+def test_a_worker_that_asks_for_more_as_a_fetch_has_just_ended_goes_on(begun):
+    store, run = begun
+    begun_samples = []
+
+    async def work():
+        leased = await leased_by(store, run, "me")
+        fetching = leased._fetch()
+        while not fetching.done():  # noqa: ASYNC110  # an event would be set after the callbacks only
+            await asyncio.sleep(0)
+        first = begin(leased, 9)  # all that was fetched, before the event loop could tell anybody
+        assert await leased.more()
+        begun_samples.extend(task.no for task in (*first, *begin(leased, 9)))
+
+    # In a thread, as an event loop that never runs again cannot be stopped.
+    thread = threading.Thread(target=lambda: asyncio.run(work()), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert begun_samples == list(range(8))

@@ -183,15 +183,11 @@ class LeasedRun:
 
     def _fetch(self) -> asyncio.Task[int]:
         """Begin to take leases, unless that is being done; how many were taken."""
-        if self._fetching is None:
+        # Awaiting a task that has ended does not let the event loop run: waiting for it again would never end.
+        if self._fetching is None or self._fetching.done():
             self._fetching = asyncio.create_task(self._take())
-            self._fetching.add_done_callback(self._fetched)
+            self._fetching.add_done_callback(_taken_up)
         return self._fetching
-
-    def _fetched(self, fetching: asyncio.Task[int]) -> None:
-        self._fetching = None
-        if not fetching.cancelled():
-            fetching.exception()  # where nobody waited for it: the next one fails likewise
 
     async def _take(self) -> int:
         n, share = (self._free(), 1) if self._granted else (self._work_ahead(), 2 * self._workers)
@@ -259,3 +255,9 @@ class LeasedRun:
         ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._writer.submit(operation(ticket))
         return await ticket
+
+
+def _taken_up(fetching: asyncio.Task[int]) -> None:
+    """Take up the error of a fetch that nobody waited for: the next one fails likewise."""
+    if not fetching.cancelled():
+        fetching.exception()
