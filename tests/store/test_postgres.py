@@ -1,6 +1,7 @@
 """What only a server has: addresses with passwords, locks that go with a connection, other processes, lost lines."""
 
 import asyncio
+import hashlib
 import json
 import os
 import shutil
@@ -139,6 +140,28 @@ def test_a_store_can_be_opened_on_the_address_of_another(on_server):
         assert store.run(run.id).done == 1
         assert store.is_at(on_server)
         assert not store.is_at("s.db")
+
+
+def test_a_look_up_does_not_read_the_whole_of_a_table_that_was_small_at_first(on_server):
+    keys = [hashlib.sha256(str(n).encode()).digest()[:10] for n in range(20_000)]
+
+    async def look_up_before_and_after_it_grew(store):
+        journal = store.journal(1)
+        for begin in range(0, 640, 32):
+            new = keys[begin : begin + 32]
+            assert set(await asyncio.gather(*map(journal.find, new))) == {None}
+            await asyncio.gather(*(journal.commit(key, b"[]") for key in new))
+        await asyncio.gather(*(journal.commit(key, b"[]") for key in keys[640:]))
+        for _ in range(20):
+            assert set(await asyncio.gather(*map(journal.find, keys[:32]))) == {b"[]"}
+
+    with Store(on_server, create_missing=True) as store:
+        asyncio.run(look_up_before_and_after_it_grew(store))
+    counts = "SELECT idx_scan, seq_tup_read FROM pg_stat_user_tables WHERE schemaname = ? AND relname = 'reply'"
+    read = lambda: execute(on_server, counts, [locate(on_server).schema])[0]  # noqa: E731
+    until(lambda: read()[0] > 20)
+
+    assert read()[1] < 20_000
 
 
 def test_several_processes_that_find_no_store_make_one(on_server, server):

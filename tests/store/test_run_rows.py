@@ -230,7 +230,7 @@ def test_scoring_again_changes_no_cost(store):
     writer.insert(0, record(0, {"target": (reply(1),), "correctness": (reply(2),)}))
     writer.finish("finished", "", 1.0)
     before = costs(store)
-    store.add_scoring_version(store.run("t"), {}, iter([(0, 0, [Score("correctness", 1.0)])]))
+    store.add_scoring_version(store.run("t"), {}, [(0, 0, [Score("correctness", 1.0)])])
     assert store.run("t").summary().score("correctness").answered.value == 1.0
     assert costs(store) == before
 

@@ -146,7 +146,7 @@ def test_scoring_again_makes_a_version_and_keeps_the_older_ones(where):
         writer.finish("finished", "", 1)
         run = store.run(writer.run.id)
         for value in (0.25, 0.5):
-            run = store.add_scoring_version(run, {}, iter([(0, 0, [Score("s", value)]), (1, 0, [Score("s", value)])]))
+            run = store.add_scoring_version(run, {}, [(0, 0, [Score("s", value)]), (1, 0, [Score("s", value)])])
             assert run.summary().scores[0].answered.value == value
         assert run.scoring_version == 2
         with store.reading() as connection:
@@ -159,14 +159,14 @@ def test_a_resume_of_a_run_that_was_scored_again_reads_the_scores_it_makes(where
         writer = store.begin_evaluation([new(planned=2)])[1][0]
         writer.insert(0, record(0, 1.0))
         writer.finish("interrupted", "", 1)
-        run = store.add_scoring_version(store.run(writer.run.id), {}, iter([(0, 0, [Score("s", 0.0)])]))
+        run = store.add_scoring_version(store.run(writer.run.id), {}, [(0, 0, [Score("s", 0.0)])])
         assert run.scoring_version == 1
         writer = store.reopen_run(run, manifest=MANIFEST, planned=2)
         writer.insert(1, record(1, 1.0))
         writer.finish("finished", "", 1)
         run = store.run(writer.run.id)
         assert [[score.value for score in one.scores] for one in run.records()] == [[1.0], [1.0]]
-        assert store.add_scoring_version(run, {}, iter([(0, 0, [Score("s", 0.5)])])).scoring_version == 2
+        assert store.add_scoring_version(run, {}, [(0, 0, [Score("s", 0.5)])]).scoring_version == 2
 
 
 def test_what_is_handed_over_after_the_end_is_refused_and_nobody_hangs(where):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from steelyard.config.load import Loaded
     from steelyard.store import Run
     from steelyard.suite import RunConfig
+    from steelyard.suite.rescore import ScoresElsewhere
 
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="The configuration, if its file has moved.")
@@ -171,6 +173,15 @@ def rescore(
             help="Parse exam replies by another rule: steelyard, strict_only_letter, last_letter, first_option.",
         ),
     ] = None,
+    workers: Annotated[
+        str,
+        typer.Option(
+            "--workers",
+            metavar="N|ray|ray://HOST:PORT",
+            help="Score in N processes, or in actors of Ray; those need a PostgreSQL store.",
+        ),
+    ] = "",
+    working_dir: WorkingDirOption = None,
     unsafe_sql: UnsafeSqlOption = False,
     no_env: NoEnvOption = False,
     as_json: JsonOption = False,
@@ -190,8 +201,17 @@ def rescore(
         stored = named_run(opened, run)
         loaded = _reload(stored, config, no_env=no_env)
         scorers = loaded.suite.scorers_for(stored.target)
+        elsewhere: ScoresElsewhere | None = None
+        if workers or working_dir is not None:
+            from steelyard.workers.executors import named_executor
+
+            elsewhere = partial(named_executor(workers, working_dir).score, store, loaded.environment)
         scored, damaged = score_again(
-            opened, stored, scorers if rule is None else with_rule(scorers, rule), unsafe_sql=unsafe_sql
+            opened,
+            stored,
+            scorers if rule is None else with_rule(scorers, rule),
+            unsafe_sql=unsafe_sql,
+            elsewhere=elsewhere,
         )
         before, after = stored.summary(), scored.summary()
         changed, readings = scored.changed_verdicts(stored), changed_readings(stored, scored)

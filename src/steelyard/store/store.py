@@ -7,7 +7,7 @@ import json
 import secrets
 import shlex
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
@@ -146,7 +146,7 @@ class Store(OpenStore):
         """
         return RunWriter(self.writer, run, self.lock(run.id, beside_workers=True))
 
-    def add_scoring_version(self, run: Run, scoring: Any, scores: Iterator[tuple[int, int, Sequence[Score]]]) -> Run:
+    def add_scoring_version(self, run: Run, scoring: Any, scores: Sequence[tuple[int, int, Sequence[Score]]]) -> Run:
         """Store the scores of a run that was scored again; they are read from now on, the earlier ones stay.
 
         Args:
@@ -154,10 +154,7 @@ class Store(OpenStore):
             scoring: the keys of the manifest that differ for these scores.
             scores: (no, repeat, scores) of every record.
         """
-        # Before the writer's transaction: an error of a scorer there would end all writing.
-        everything = list(scores)
-
-        self.writer.change(lambda batch: add_scoring_version(batch, run.num, scoring, everything))
+        self.writer.change(lambda batch: add_scoring_version(batch, run.num, scoring, scores))
         return run.refresh()
 
     def stored_keys(self, keys: Sequence[bytes]) -> set[bytes]:

@@ -7,10 +7,11 @@ or weight of a judge costs nothing; another prompt, model or parameter needs a n
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from steelyard.analysis.score_columns import JudgedRow
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
@@ -29,7 +30,56 @@ from steelyard.suite.survey import prepare
 from steelyard.types import Record, Reply, Score, Scorer
 
 
-def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bool = False) -> tuple[Run, int]:
+@dataclass(frozen=True, slots=True)
+class ScoringTask:
+    """What scores records of a run: for `rescore`, in this process or in others.
+
+    Args:
+        run: its id.
+        stages: scorers by stage name.
+        unsafe_sql: see `rescore`.
+    """
+
+    run: str
+    stages: Mapping[str, Scorer]
+    unsafe_sql: bool = False
+
+
+@dataclass(slots=True)
+class ScoredRecords:
+    """What scoring some records of a run gave.
+
+    Attributes:
+        scores: (no, repeat, scores) of every record that has an output.
+        damaged: records that cannot be read any more.
+        unasked: scorer -> records for which it needs a reply that was never requested.
+    """
+
+    scores: list[tuple[int, int, list[Score]]] = field(default_factory=list)
+    damaged: int = 0
+    unasked: Counter[str] = field(default_factory=Counter)
+
+    def add(self, later: ScoredRecords) -> None:
+        """Append what was scored of later samples."""
+        self.scores += later.scores
+        self.damaged += later.damaged
+        self.unasked += later.unasked
+
+
+ScoresElsewhere: TypeAlias = Callable[[ScoringTask, Sequence[range]], Iterable[ScoredRecords]]
+"""Scores ranges of samples in other processes; gives the result of each range, in order."""
+_RANGE: Final = 100
+"""Samples that another process scores at once: few enough to share them equally, many beside a look into the store."""
+
+
+def rescore(
+    store: Store,
+    run: Run,
+    scorers: Sequence[Scorer],
+    *,
+    unsafe_sql: bool = False,
+    elsewhere: ScoresElsewhere | None = None,
+) -> tuple[Run, int]:
     """Apply `scorers` to the stored outputs of a run; earlier scores are kept as an older scoring version.
 
     Args:
@@ -37,6 +87,7 @@ def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bo
         run: a run that has ended.
         scorers: those that ask a model are answered from the journal.
         unsafe_sql: run generated SQL also on engines that cannot be sandboxed on this machine.
+        elsewhere: scores in other processes; None scores here.
 
     Returns:
         The run with its new scores, and how many of its records are damaged in the store and could not be scored.
@@ -54,13 +105,20 @@ def rescore(store: Store, run: Run, scorers: Sequence[Scorer], *, unsafe_sql: bo
     scoring = scoring_manifest(stages)
     if run.manifest.get("primary") not in scoring["scores"]:
         scoring["primary"] = primary_of(stages)
-    with Sandbox(unsafe=unsafe_sql) as sandbox:
-        steps = [Step.of(name, scorer, sandbox) for name, scorer in stages.items()]
-        prepare(scorers, sandbox)
-        scoring_pass = _ScoringPass(store, run, steps)
-        scored = store.add_scoring_version(run, scoring, scoring_pass.scores())
-    remember_figures(store, [scored])
-    return scored, scoring_pass.damaged
+    task = ScoringTask(run.id, stages, unsafe_sql)
+    scored = ScoredRecords()
+    if elsewhere is None:
+        with RecordScorer(store, run, task) as scorer:
+            scored.add(scorer.score(run.numbered_records()))
+    else:
+        end = run.samples_end()
+        for part in elsewhere(task, [range(lo, min(lo + _RANGE, end)) for lo in range(0, end, _RANGE)]):
+            scored.add(part)
+    if scored.unasked:
+        raise ConfigError(_refusal(scored.unasked, run))
+    rescored = store.add_scoring_version(run, scoring, scored.scores)
+    remember_figures(store, [rescored])
+    return rescored, scored.damaged
 
 
 class ChangedReading(NamedTuple):
@@ -120,44 +178,61 @@ def with_rule(scorers: Sequence[Scorer], rule: str) -> tuple[Scorer, ...]:
 _NOT_ASKED: Final = "not_asked"
 
 
-@dataclass(slots=True)
-class _ScoringPass:
-    """Scores the stored records of a run once more, in one pass.
+class RecordScorer:
+    """Scores stored records of a run once more; a context manager.
 
-    Attributes:
-        damaged: records that cannot be read any more.
-        unasked: per scorer, records for which it needs a reply that was never requested.
+    Args:
+        store: where the run is.
+        run: the run.
+        task: what scores it.
     """
 
-    store: Store
-    run: Run
-    steps: Sequence[Step]
-    damaged: int = 0
-    unasked: Counter[str] = field(default_factory=Counter)
+    def __init__(self, store: OpenStore, run: Run, task: ScoringTask) -> None:
+        self._store = store
+        self._run = run
+        self._task = task
+        self._steps: Sequence[Step] = ()
+        self._open = contextlib.ExitStack()
 
-    def scores(self) -> Iterator[tuple[int, int, list[Score]]]:
-        """Yield (number, repeat, scores) of every record that has an output."""
-        with asyncio.Runner() as loop:
-            for no, record in self.run.numbered_records():
-                damaged = record.failure is not None and record.failure.kind == DAMAGED
-                if record.output is None:
-                    self.damaged += damaged
-                    continue
-                try:
-                    scores = loop.run(self._scored(record))
-                except StoreError:
-                    if not damaged:
-                        raise
-                    self.damaged += 1  # a judge's reply is damaged: the target's output is not
-                else:
-                    yield no, record.repeat, scores
-        if self.unasked:
-            raise ConfigError(_refusal(self.unasked, self.run))
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as opened:
+            sandbox = opened.enter_context(Sandbox(unsafe=self._task.unsafe_sql))
+            self._steps = [Step.of(name, scorer, sandbox) for name, scorer in self._task.stages.items()]
+            prepare(tuple(self._task.stages.values()), sandbox)
+            self._loop = opened.enter_context(asyncio.Runner())
+            self._open = opened.pop_all()
+        return self
 
-    async def _scored(self, record: Record) -> list[Score]:
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def score(self, records: Iterable[tuple[int, Record]]) -> ScoredRecords:
+        """Score records, given with the places of their samples.
+
+        Raises:
+            ScorerError: a scorer failed.
+            StoreError: a reply cannot be read.
+        """
+        results = ScoredRecords()
+        for no, record in records:
+            damaged = record.failure is not None and record.failure.kind == DAMAGED
+            if record.output is None:
+                results.damaged += damaged
+                continue
+            try:
+                scores = self._loop.run(self._scored(record, results.unasked))
+            except StoreError:
+                if not damaged:
+                    raise
+                results.damaged += 1  # a judge's reply is damaged: the target's output is not
+            else:
+                results.scores.append((no, record.repeat, scores))
+        return results
+
+    async def _scored(self, record: Record, unasked: Counter[str]) -> list[Score]:
         scores: list[Score] = []
-        for step in self.steps:
-            ask = JournalAsk(self.store, record, step.stage, self.run.manifest["draw"])
+        for step in self._steps:
+            ask = JournalAsk(self._store, record, step.stage, self._run.manifest["draw"])
             try:
                 with boundary("scorer", step.stage):
                     value = await step(ask if step.asks else None, record.sample, record.output)
@@ -167,7 +242,7 @@ class _ScoringPass:
                     raise
                 # A record has its first failure only: later judges may have failed too, and stay errors.
                 if record.failure is None:
-                    self.unasked[step.stage] += 1
+                    unasked[step.stage] += 1
         return scores
 
 

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from steelyard.errors import ConfigError
 from steelyard.suite.executor import Executor
 
+if TYPE_CHECKING:
+    from steelyard.workers.processes import ProcessWorkers
+    from steelyard.workers.ray_cluster import RayWorkers
+
 Workers: TypeAlias = int | str | Executor
 """A number of processes, `ray`, `ray://HOST:10001`, or an executor such as `RayWorkers`."""
+
+
+def named_executor(text: str, working_dir: str | Path | None = None) -> ProcessWorkers | RayWorkers:
+    """The executor of workers as the command line names them; arguments and errors as for `executor_of`."""
+    if text.startswith("ray"):
+        from steelyard.workers.ray_cluster import RayWorkers
+
+        return RayWorkers.parse(text, working_dir)
+    if working_dir is not None:
+        raise ConfigError("a working directory is copied to workers of Ray alone: --workers ray or ray://HOST:10001")
+    if not text.isdecimal():
+        raise ConfigError(f"expected workers as a number, ray or ray://HOST:10001, but got {text!r}")
+    from steelyard.workers.processes import ProcessWorkers
+
+    return ProcessWorkers(int(text))
 
 
 def executor_of(workers: Workers, working_dir: str | Path | None = None) -> Executor:
@@ -23,17 +42,8 @@ def executor_of(workers: Workers, working_dir: str | Path | None = None) -> Exec
     Raises:
         ConfigError: it is none of these.
     """
-    text = str(workers) if isinstance(workers, int | str) else ""
-    if text.startswith("ray"):
-        from steelyard.workers.ray_cluster import RayWorkers
-
-        return RayWorkers.parse(text, working_dir)
-    if working_dir is not None:
-        raise ConfigError("a working directory is copied to workers of Ray alone: --workers ray or ray://HOST:10001")
-    if isinstance(workers, str):
-        if not text.isdecimal():
-            raise ConfigError(f"expected workers as a number, ray or ray://HOST:10001, but got {text!r}")
-        workers = int(text)
+    if isinstance(workers, str) or working_dir is not None:
+        return named_executor(str(workers), working_dir)
     if isinstance(workers, int | float):
         from steelyard.workers.processes import ProcessWorkers
 

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from steelyard.store.store import new_id
 from steelyard.store.worker_tables import create_worker_tables, forget_plan, forget_workers
 from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.objects import Suite, error_share
+from steelyard.suite.rescore import ScoredRecords, ScoringTask
 from steelyard.suite.running import RESUMABLE, EndedRun, finish_together, state_of
 from steelyard.workers.finishing import last_error, too_many_errors, void_leases
 from steelyard.workers.local_process import StartedWorker, StartsProcesses, StartsWorkers
@@ -84,6 +85,27 @@ class ProcessWorkers:
         """Run every target to its end; see `Executor`."""
         await Leader(StartsProcesses(), self.n, begun, control).run()
 
+    def score(
+        self, where: str | Path | None, environment: Mapping[str, str], task: ScoringTask, ranges: Sequence[range]
+    ) -> Iterator[ScoredRecords]:
+        """Score stored records again; the store may be a file, as its processes only read it.
+
+        Args:
+            where: the address of the store.
+            environment: values for `${NAME}` that this process's environment lacks.
+            task: what scores them.
+            ranges: places of samples.
+
+        Raises:
+            ConfigError: a scorer cannot be handed to another process.
+            ScorerError: a scorer failed, or ended its process.
+        """
+        from steelyard.workers.scoring_pool import scored_by_processes
+        from steelyard.workers.scoring_process import packed_task
+
+        expect_number("workers", self.n, 1, whole=True)
+        return scored_by_processes(packed_task(task, where), ranges, self.n, environment)
+
 
 def check_shared(suite: Suite, where: str | Path | None, n: int) -> None:
     """Refuse what several workers cannot run.
@@ -92,12 +114,21 @@ def check_shared(suite: Suite, where: str | Path | None, n: int) -> None:
         ConfigError: what is missing, and what to do.
     """
     expect_number("workers", n, 1, whole=True)
+    check_on_server(where)
+    packed(without_samples(suite))
+
+
+def check_on_server(where: str | Path | None) -> None:
+    """Refuse a store that several machines or writers cannot share.
+
+    Raises:
+        ConfigError: what to name in its place.
+    """
     if not isinstance(locate(where), Address):
         raise ConfigError(
             "several workers write to a store on a server, as each has a connection of its own: name one with "
             "--store postgresql://user@host/database"
         )
-    packed(without_samples(suite))
 
 
 @dataclass(slots=True)

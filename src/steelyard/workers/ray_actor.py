@@ -17,6 +17,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final
 
 from steelyard.workers.process import Orders, serve
+from steelyard.workers.scoring_process import RangeScoring, refusal
+from steelyard.workers.versions import Versions
 
 _HEAR_S: Final = 1.0
 """How long a question for messages waits for one."""
@@ -32,7 +34,7 @@ class RayWorker:
     """
 
     def __init__(self, search_path: Sequence[str]) -> None:
-        sys.path.extend(path for path in search_path if path not in sys.path)
+        _find_modules_in(search_path)
         self._messages: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._orders: Orders | None = None
         self._untold: list[str] = []
@@ -49,8 +51,8 @@ class RayWorker:
             data: likewise.
             only_on: the host on which the store's address is of that machine alone; "" where it is not.
         """
-        if only_on not in {"", socket.gethostname()}:
-            self.say(cannot=f"the store's address is of {only_on} alone: name the store by one that all nodes have")
+        if elsewhere := _not_reached(only_on):
+            self.say(cannot=elsewhere)
             self._code = 2
             return
         threading.Thread(target=self._serve, args=(versions, data), name="steelyard-worker", daemon=True).start()
@@ -119,3 +121,34 @@ class RayWorker:
                 told = True
                 self.tell("")
         os._exit(0)
+
+
+class RayScorer:
+    """Scores ranges of stored samples in an actor, for `rescore`.
+
+    Args:
+        search_path: see `RayWorker`.
+        versions: see `process.serve`.
+        data: of `scoring_process.packed_task`.
+        only_on: see `RayWorker.start`.
+    """
+
+    def __init__(self, search_path: Sequence[str], versions: str, data: bytes, only_on: str) -> None:
+        _find_modules_in(search_path)
+        self._unlike = _not_reached(only_on) or Versions.from_json(versions).unlike(Versions.here())
+        self._scoring = RangeScoring(data)
+
+    def answer(self, places: range) -> bytes:
+        """See `RangeScoring.answer`."""
+        return refusal(f"a worker cannot begin: {self._unlike}") if self._unlike else self._scoring.answer(places)
+
+
+def _find_modules_in(search_path: Sequence[str]) -> None:
+    sys.path.extend(path for path in search_path if path not in sys.path)
+
+
+def _not_reached(only_on: str) -> str:
+    """Why the store's address is of no use on this machine; "" where it is."""
+    if only_on in {"", socket.gethostname()}:
+        return ""
+    return f"the store's address is of {only_on} alone: name the store by one that all nodes have"

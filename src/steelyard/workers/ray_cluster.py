@@ -13,19 +13,21 @@ import ipaddress
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from steelyard.errors import ConfigError, expect_number
+from steelyard.errors import ConfigError, ScorerError, expect_number
 from steelyard.session.secrets import environment_set
 from steelyard.store.address import Address, has_password, locate
 from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.objects import Suite
+from steelyard.suite.rescore import ScoredRecords, ScoringTask
 from steelyard.workers.local_process import StartedWorker, search_path
-from steelyard.workers.processes import Leader, check_shared
+from steelyard.workers.processes import Leader, check_on_server, check_shared
+from steelyard.workers.scoring_process import packed_task, scored_of
 from steelyard.workers.task import WorkerTask, packed
 from steelyard.workers.versions import Versions
 
@@ -40,6 +42,9 @@ _OBJECT_STORE: Final = 80 * 2**20
 _LOOPBACK_ALONE: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Whatever the system, Ray then takes 127.0.0.1 for this machine's address and listens there alone; an address given as
 127.0.0.1 it replaces by the one in the network, and listens on all."""
+_PLACED: Final = {"num_cpus": 1, "scheduling_strategy": "SPREAD"}
+_DEATHS: Final = 3
+"""How often an actor that scores is started again, and its range scored again."""
 _ALWAYS: Final = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_AUTO_CONNECT": "0"}
 """The second keeps Ray from starting a cluster here when the connection to the one in use is lost."""
 _NOT_COPIED: Final = (".env", ".env.*", ".git", ".venv*", ".steelyard", "__pycache__")
@@ -92,9 +97,13 @@ class RayWorkers:
         Raises:
             ConfigError: what is missing, and what to do.
         """
+        check_shared(suite, where, 1)
+        self._check_cluster(where)
+
+    def _check_cluster(self, where: str | Path | None) -> None:
         if self.n is not None:
             expect_number("workers", self.n, 1, whole=True)
-        check_shared(suite, where, self.n or 1)
+        check_on_server(where)
         if has_password(where):
             raise ConfigError(
                 "the store's address holds a password, which would go to the cluster: write ${NAME} in its place, and "
@@ -140,8 +149,31 @@ class RayWorkers:
         """Run every target to its end; see `Executor`."""
         with contextlib.ExitStack() as stack:
             n = await asyncio.to_thread(lambda: stack.enter_context(self._connected(begun.environment)))
-            host = socket.gethostname() if is_here(begun.where) else ""
-            await Leader(_StartsActors(self, host), n, begun, control).run()
+            await Leader(_StartsActors(self, _only_on(begun.where)), n, begun, control).run()
+
+    def score(
+        self, where: str | Path | None, environment: Mapping[str, str], task: ScoringTask, ranges: Sequence[range]
+    ) -> Iterator[ScoredRecords]:
+        """Score stored records again in actors; arguments and errors are those of `ProcessWorkers.score`.
+
+        Ray starts an actor again whose node has died, and gives it the range that it had.
+        """
+        self._check_cluster(where)
+        data = packed_task(task, where, _absolute(self.working_dir))
+        with self._connected(environment) as n:
+            import ray
+            from ray.util import ActorPool
+
+            from steelyard.workers.ray_actor import RayScorer
+
+            given = (_search_path(self), Versions.here().to_json(), data, _only_on(where))
+            actor = ray.remote(RayScorer).options(max_restarts=_DEATHS, max_task_retries=_DEATHS, **_PLACED)
+            actors = [actor.remote(*given) for _ in range(min(n, len(ranges)))]
+            try:
+                answers = ActorPool(actors).map(lambda actor, places: actor.answer.remote(places), ranges)
+                yield from map(scored_of, answers)
+            except ray.exceptions.RayError as error:
+                raise ScorerError(f"scoring on the Ray cluster {self.address} failed: {_short(error)}") from error
 
     @contextlib.contextmanager
     def _connected(self, environment: Mapping[str, str]) -> Iterator[int]:
@@ -204,13 +236,12 @@ class _StartsActors:
 
         from steelyard.workers.ray_actor import RayWorker
 
-        folder = settings.working_dir
-        self._folder = None if folder is None else Path(folder).absolute()
-        self._search_path = search_path() if settings.is_local else []
+        self._folder = _absolute(settings.working_dir)
+        self._search_path = _search_path(settings)
         self._only_on = only_on
         # Actors outlive whoever started them, to finish its runs; a cluster of our own ends with this process.
         self._options: dict[str, Any] = {} if settings.is_local else {"lifetime": "detached"}
-        self._options |= {"num_cpus": 1, "max_restarts": 0, "max_concurrency": 4, "scheduling_strategy": "SPREAD"}
+        self._options |= {"max_restarts": 0, "max_concurrency": 4, **_PLACED}
         self._actor = ray.remote(RayWorker)
 
     async def start(
@@ -299,6 +330,20 @@ def is_here(where: str | Path | None) -> bool:
     located = locate(where)
     host = (located.url.host or located.url.query.get("host", "")) if isinstance(located, Address) else ""
     return isinstance(host, str) and (not host or host.startswith("/") or _is_loopback(host))
+
+
+def _only_on(where: str | Path | None) -> str:
+    """The only host on which a store's address means that store; "" where it does so on all."""
+    return socket.gethostname() if is_here(where) else ""
+
+
+def _absolute(folder: str | Path | None) -> Path | None:
+    return None if folder is None else Path(folder).absolute()
+
+
+def _search_path(settings: RayWorkers) -> list[str]:
+    """Where workers find the user's modules: as here, where the cluster is on this machine."""
+    return search_path() if settings.is_local else []
 
 
 def _is_loopback(host: str) -> bool:
