@@ -21,6 +21,7 @@ from tests.foreign.ray_nodes import (
     listens_at,
     name_of,
     private_mib,
+    processes_of,
     until_ended,
 )
 from tests.running_server import ledger_server
@@ -263,4 +264,20 @@ def test_a_cluster_of_its_own_ends_with_its_run_which_is_resumed(tmp_path, on_se
         finish(ours.start("resume", "--quiet"))
         assert ours.states() == {"first": ("finished", 120, 0)}
         assert len(asked_twice(served)) <= 4
+    assert ours.is_sound()[0]
+
+
+def test_stored_outputs_are_scored_again_on_a_cluster_whose_node_dies(tmp_path, on_server, cluster, programs):
+    with ledger_server(tmp_path / "server") as served:
+        ours = exam(tmp_path, on_server, served.url, programs, questions=1200)
+        finish(ours.start("run", "exam.json", "--quiet"))
+    finish(ours.start("rescore", "first", "--rule", "last_letter"))
+    scores = ours.scores()
+    finish(ours.start("rescore", "first", "--rule", "first_option"))
+    node = cluster.start_node()
+    scoring = ours.start("rescore", "first", "--rule", "last_letter", "--workers", f"{cluster.address}?workers=4")
+    ours.until(lambda: any(name_of(pid).startswith("ray::score_range") for pid in processes_of(node)), UP_S)
+    cluster.kill(node)
+    assert "scored again" in finish(scoring)
+    assert ours.scores() == scores
     assert ours.is_sound()[0]

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 
@@ -123,24 +124,26 @@ class RayWorker:
         os._exit(0)
 
 
-class RayScorer:
-    """Scores ranges of stored samples in an actor, for `rescore`.
+def score_range(search_path: Sequence[str], versions: str, data: bytes, only_on: str, places: range) -> bytes:
+    """Score a range of stored samples in a task of Ray, for `rescore`; see `RangeScoring.answer`.
 
     Args:
         search_path: see `RayWorker`.
         versions: see `process.serve`.
         data: of `scoring_process.packed_task`.
         only_on: see `RayWorker.start`.
+        places: of the samples.
     """
+    if unlike := _not_reached(only_on) or Versions.from_json(versions).unlike(Versions.here()):
+        return refusal(f"a worker cannot begin: {unlike} (on {socket.gethostname()})")
+    _find_modules_in(search_path)
+    return _scoring(data).answer(places)
 
-    def __init__(self, search_path: Sequence[str], versions: str, data: bytes, only_on: str) -> None:
-        _find_modules_in(search_path)
-        self._unlike = _not_reached(only_on) or Versions.from_json(versions).unlike(Versions.here())
-        self._scoring = RangeScoring(data)
 
-    def answer(self, places: range) -> bytes:
-        """See `RangeScoring.answer`."""
-        return refusal(f"a worker cannot begin: {self._unlike}") if self._unlike else self._scoring.answer(places)
+@lru_cache(maxsize=1)
+def _scoring(data: bytes) -> RangeScoring:
+    """What scores the ranges of one `rescore` in this process, which Ray ends with it."""
+    return RangeScoring(data)
 
 
 def _find_modules_in(search_path: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ import ipaddress
 import secrets
 import socket
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ _LOOPBACK_ALONE: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 127.0.0.1 it replaces by the one in the network, and listens on all."""
 _PLACED: Final = {"num_cpus": 1, "scheduling_strategy": "SPREAD"}
 _DEATHS: Final = 3
-"""How often an actor that scores is started again, and its range scored again."""
+"""How often a range is scored again whose process or node has died."""
 _ALWAYS: Final = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_AUTO_CONNECT": "0"}
 """The second keeps Ray from starting a cluster here when the connection to the one in use is lost."""
 _NOT_COPIED: Final = (".env", ".env.*", ".git", ".venv*", ".steelyard", "__pycache__")
@@ -154,26 +155,32 @@ class RayWorkers:
     def score(
         self, where: str | Path | None, environment: Mapping[str, str], task: ScoringTask, ranges: Sequence[range]
     ) -> Iterator[ScoredRecords]:
-        """Score stored records again in actors; arguments and errors are those of `ProcessWorkers.score`.
+        """Score stored records again in tasks of Ray; arguments and errors are those of `ProcessWorkers.score`.
 
-        Ray starts an actor again whose node has died, and gives it the range that it had.
+        A range whose node has died is scored on another.
         """
         self._check_cluster(where)
         data = packed_task(task, where, _absolute(self.working_dir))
         with self._connected(environment) as n:
             import ray
-            from ray.util import ActorPool
 
-            from steelyard.workers.ray_actor import RayScorer
+            from steelyard.workers.ray_actor import score_range
 
             given = (_search_path(self), Versions.here().to_json(), data, _only_on(where))
-            actor = ray.remote(RayScorer).options(max_restarts=_DEATHS, max_task_retries=_DEATHS, **_PLACED)
-            actors = [actor.remote(*given) for _ in range(min(n, len(ranges)))]
+            task_of = ray.remote(score_range).options(max_retries=_DEATHS, **_PLACED)
+            running: dict[Any, int] = {}
+            scored: dict[int, ScoredRecords] = {}
+            left = deque(enumerate(ranges))
             try:
-                answers = ActorPool(actors).map(lambda actor, places: actor.answer.remote(places), ranges)
-                yield from map(scored_of, answers)
+                while left or running:
+                    while left and len(running) < n:
+                        number, places = left.popleft()
+                        running[task_of.remote(*given, places)] = number
+                    (answer,), _ = ray.wait(list(running))
+                    scored[running.pop(answer)] = scored_of(ray.get(answer))
             except ray.exceptions.RayError as error:
                 raise ScorerError(f"scoring on the Ray cluster {self.address} failed: {_short(error)}") from error
+        return (scored[number] for number in range(len(ranges)))
 
     @contextlib.contextmanager
     def _connected(self, environment: Mapping[str, str]) -> Iterator[int]:
