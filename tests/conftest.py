@@ -22,11 +22,12 @@ settings.register_profile("fast", settings.get_profile("thorough"), derandomize=
 settings.load_profile(times("fast", "thorough"))
 
 _FRAMEWORK = re.compile(
-    r"^\s*(?:import|from) (?:datasets|evalica|llama_index|pandas|polars|pyarrow|rouge_score|scipy|statsmodels"
-    r"|steelyard\.models\.litellm)\b",
+    r"^\s*(?:import|from) (?:datasets|evalica|llama_index|pandas|polars|pyarrow|rouge_score|scipy|statsmodels)\b",
     re.MULTILINE,
 )
 """What takes many megabytes of each process that imports it, up to two hundred."""
+_OF_TABLES = re.compile(r"^\s*(?:import|from) (?:datasets|llama_index|pandas|polars|pyarrow)\b", re.MULTILINE)
+"""About half of that; the other half is for statistics."""
 _LOOPBACK = {"localhost", "", None}
 
 
@@ -54,7 +55,9 @@ def pytest_configure(config):
         signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = getattr(config, "workerinput", None)
     if worker is not None and config.getoption("share"):
-        config.pluginmanager.register(Share(int(worker["workerid"].removeprefix("gw")), worker["workercount"]))
+        by_framework = config.getoption("frameworks") == "only"
+        share = Share(int(worker["workerid"].removeprefix("gw")), worker["workercount"], by_framework=by_framework)
+        config.pluginmanager.register(share)
 
 
 class Share:
@@ -63,17 +66,31 @@ class Share:
     Args:
         worker: its number, from 0.
         workers: how many there are.
+        by_framework: by what they import, so that no process imports all; else by their names, which shares out about
+            as many files to each, and the same on every machine.
     """
 
-    def __init__(self, worker, workers):
+    def __init__(self, worker, workers, *, by_framework):
         self.worker = worker
         self.workers = workers
+        self.by_framework = by_framework
 
     def pytest_ignore_collect(self, collection_path):
-        """By its name, which shares out about as many files to each, and the same on every machine."""
+        """Before they are imported."""
         if collection_path.suffix != ".py" or collection_path.is_dir():
             return None
-        return zlib.crc32(collection_path.name.encode()) % self.workers != self.worker or None
+        return not self._has(collection_path) or None
+
+    def pytest_collection_modifyitems(self, items):
+        """Also those of files that are named as arguments, which pytest never ignores."""
+        items[:] = [item for item in items if self._has(item.path)]
+
+    def _has(self, path):
+        if self.by_framework:
+            number = int(_OF_TABLES.search(path.read_text(encoding="utf-8")) is not None)
+        else:
+            number = zlib.crc32(path.name.encode())
+        return number % self.workers == self.worker
 
 
 def pytest_ignore_collect(collection_path, config):

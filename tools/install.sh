@@ -23,7 +23,7 @@ groups=$(for group in "$@"; do printf ' --group %s' "$group"; done)
 # shellcheck disable=SC2086  # both are lists of words
 if command -v uv >/dev/null 2>&1; then
     [ -x "$venv/bin/python" ] || uv venv --quiet --python "$python" "$venv"
-    VIRTUAL_ENV="$PWD/$venv" uv pip install --quiet $editable $groups
+    VIRTUAL_ENV="$PWD/$venv" uv pip install --quiet --compile-bytecode $editable $groups
 else
     [ -x "$venv/bin/pip" ] || "$python" -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'

@@ -10,7 +10,7 @@ from steelyard import ExactMatch, Sample, evaluate
 from steelyard.errors import ConfigError
 from steelyard.store.address import locate
 from steelyard.workers.executors import executor_of
-from steelyard.workers.processes import ProcessWorkers
+from steelyard.workers.process_workers import ProcessWorkers
 from steelyard.workers.ray_cluster import RayWorkers, is_here
 from steelyard.workers.task import packed, unpacked
 

@@ -201,17 +201,12 @@ def rescore(
         stored = named_run(opened, run)
         loaded = _reload(stored, config, no_env=no_env)
         scorers = loaded.suite.scorers_for(stored.target)
-        elsewhere: ScoresElsewhere | None = None
-        if workers or working_dir is not None:
-            from steelyard.workers.executors import named_executor
-
-            elsewhere = partial(named_executor(workers, working_dir).score, store, loaded.environment)
         scored, damaged = score_again(
             opened,
             stored,
             scorers if rule is None else with_rule(scorers, rule),
             unsafe_sql=unsafe_sql,
-            elsewhere=elsewhere,
+            elsewhere=_scores_elsewhere(workers, working_dir, store, loaded),
         )
         before, after = stored.summary(), scored.summary()
         changed, readings = scored.changed_verdicts(stored), changed_readings(stored, scored)
@@ -225,6 +220,17 @@ def rescore(
     print_sections(to, [rescored_section(before, after, changed), *details])
     if damaged:
         typer.echo(f"{damaged} records are damaged in the store and have no score now", err=True)
+
+
+def _scores_elsewhere(
+    workers: str, working_dir: Path | None, store: str | None, loaded: Loaded
+) -> ScoresElsewhere | None:
+    """What scores in other processes; None where no workers were asked for."""
+    if not workers and working_dir is None:
+        return None
+    from steelyard.workers.executors import named_executor
+
+    return partial(named_executor(workers, working_dir).score, store, loaded.environment)
 
 
 @dataclass(frozen=True, slots=True)

@@ -478,12 +478,6 @@ class Run:
         query = f"{RECORDS} AND (record.no, record.repeat) > (:no, :repeat) {IN_ORDER} LIMIT {_CHUNK}"
         return connection.execute(query, {"run": self.num, "no": after[0], "repeat": after[1]}).all()
 
-    def samples_end(self) -> int:
-        """The place after the last sample that has a record; 0 where none has."""
-        with self._store.reading(self.id) as connection:
-            last = connection.execute("SELECT max(no) FROM record WHERE run = :run", {"run": self.num}).scalar()
-        return 0 if last is None else int(last) + 1
-
     def records_between(self, first: int, last: int) -> list[tuple[int, Record]]:
         """(no, record) from sample number `first` to `last`."""
         query = f"{RECORDS} AND record.no BETWEEN :first AND :last {IN_ORDER}"

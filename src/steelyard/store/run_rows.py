@@ -193,6 +193,12 @@ def add_scoring_version(
     batch.connection.execute("UPDATE run SET layer = :layer WHERE num = :run", {"run": run, "layer": number})
 
 
+def end_of_samples(connection: Connection, run: int) -> int:
+    """The place after the last sample that has a record; 0 where none has."""
+    last = connection.execute("SELECT max(no) FROM record WHERE run = :run", {"run": run}).scalar()
+    return 0 if last is None else int(last) + 1
+
+
 def scoring_of(connection: Connection, run: int, version: int) -> Mapping[str, Any]:
     """What a later scoring version has in place of the run's manifest; earlier releases noted its scorers alone."""
     query = "SELECT scorers FROM layer WHERE run = :run AND layer = :layer"

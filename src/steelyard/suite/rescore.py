@@ -25,6 +25,7 @@ from steelyard.store.journal import find_reply
 from steelyard.store.list_figures import remember_figures
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import DAMAGED
+from steelyard.store.run_rows import end_of_samples
 from steelyard.suite.scorer_infos import primary_of, scorer_stages, scoring_manifest
 from steelyard.suite.survey import prepare
 from steelyard.types import Record, Reply, Score, Scorer
@@ -111,7 +112,8 @@ def rescore(
         with RecordScorer(store, run, task) as scorer:
             scored.add(scorer.score(run.numbered_records()))
     else:
-        end = run.samples_end()
+        with store.reading(run.id) as connection:
+            end = end_of_samples(connection, run.num)
         for part in elsewhere(task, [range(lo, min(lo + _RANGE, end)) for lo in range(0, end, _RANGE)]):
             scored.add(part)
     if scored.unasked:

@@ -9,7 +9,7 @@ from steelyard.errors import ConfigError
 from steelyard.suite.executor import Executor
 
 if TYPE_CHECKING:
-    from steelyard.workers.processes import ProcessWorkers
+    from steelyard.workers.process_workers import ProcessWorkers
     from steelyard.workers.ray_cluster import RayWorkers
 
 Workers: TypeAlias = int | str | Executor
@@ -26,7 +26,7 @@ def named_executor(text: str, working_dir: str | Path | None = None) -> ProcessW
         raise ConfigError("a working directory is copied to workers of Ray alone: --workers ray or ray://HOST:10001")
     if not text.isdecimal():
         raise ConfigError(f"expected workers as a number, ray or ray://HOST:10001, but got {text!r}")
-    from steelyard.workers.processes import ProcessWorkers
+    from steelyard.workers.process_workers import ProcessWorkers
 
     return ProcessWorkers(int(text))
 
@@ -45,7 +45,7 @@ def executor_of(workers: Workers, working_dir: str | Path | None = None) -> Exec
     if isinstance(workers, str) or working_dir is not None:
         return named_executor(str(workers), working_dir)
     if isinstance(workers, int | float):
-        from steelyard.workers.processes import ProcessWorkers
+        from steelyard.workers.process_workers import ProcessWorkers
 
         return ProcessWorkers(workers)
     if isinstance(workers, type) or not all(callable(getattr(workers, name, None)) for name in ("check", "run")):

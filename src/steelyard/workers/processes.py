@@ -9,17 +9,15 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from steelyard.errors import ConfigError, ModelError, StoreError, expect_number
+from steelyard.errors import ConfigError, ModelError, StoreError
 from steelyard.models.budget import used_up
 from steelyard.runner import Progress
 from steelyard.store import Run, RunWriter, Store
-from steelyard.store.address import Address, locate
 from steelyard.store.leases import (
     WorkerRow,
     add_leases,
@@ -38,11 +36,10 @@ from steelyard.store.progress import consumption, running_scores, tokens_so_far
 from steelyard.store.store import new_id
 from steelyard.store.worker_tables import create_worker_tables, forget_plan, forget_workers
 from steelyard.suite.executor import BegunEvaluation, RunHandle
-from steelyard.suite.objects import Suite, error_share
-from steelyard.suite.rescore import ScoredRecords, ScoringTask
+from steelyard.suite.objects import error_share
 from steelyard.suite.running import RESUMABLE, EndedRun, finish_together, state_of
 from steelyard.workers.finishing import last_error, too_many_errors, void_leases
-from steelyard.workers.local_process import StartedWorker, StartsProcesses, StartsWorkers
+from steelyard.workers.local_process import StartedWorker, StartsWorkers
 from steelyard.workers.stopping_lead import STEP_S, StoppingLead
 from steelyard.workers.task import STORE_FAILED, WorkerTask, most_workers, packed, without_samples
 
@@ -61,74 +58,6 @@ _FIRST_WORKERS: Final = 4
 have at most four calls in flight."""
 _LEASES_EACH: Final = 64
 _LARGEST_LEASE: Final = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessWorkers:
-    """Runs the samples of an evaluation in several processes on this machine; the store must be PostgreSQL.
-
-    Args:
-        n: how many processes.
-    """
-
-    n: int
-
-    def check(self, suite: Suite, where: str | Path | None) -> None:
-        """Refuse what several processes cannot run, before anything is stored.
-
-        Raises:
-            ConfigError: what is missing, and what to do.
-        """
-        check_shared(suite, where, self.n)
-
-    async def run(self, begun: BegunEvaluation, control: RunHandle) -> None:
-        """Run every target to its end; see `Executor`."""
-        await Leader(StartsProcesses(), self.n, begun, control).run()
-
-    def score(
-        self, where: str | Path | None, environment: Mapping[str, str], task: ScoringTask, ranges: Sequence[range]
-    ) -> Iterator[ScoredRecords]:
-        """Score stored records again; the store may be a file, as its processes only read it.
-
-        Args:
-            where: the address of the store.
-            environment: values for `${NAME}` that this process's environment lacks.
-            task: what scores them.
-            ranges: places of samples.
-
-        Raises:
-            ConfigError: a scorer cannot be handed to another process.
-            ScorerError: a scorer failed, or ended its process.
-        """
-        from steelyard.workers.scoring_pool import scored_by_processes
-        from steelyard.workers.scoring_process import packed_task
-
-        expect_number("workers", self.n, 1, whole=True)
-        return scored_by_processes(packed_task(task, where), ranges, self.n, environment)
-
-
-def check_shared(suite: Suite, where: str | Path | None, n: int) -> None:
-    """Refuse what several workers cannot run.
-
-    Raises:
-        ConfigError: what is missing, and what to do.
-    """
-    expect_number("workers", n, 1, whole=True)
-    check_on_server(where)
-    packed(without_samples(suite))
-
-
-def check_on_server(where: str | Path | None) -> None:
-    """Refuse a store that several machines or writers cannot share.
-
-    Raises:
-        ConfigError: what to name in its place.
-    """
-    if not isinstance(locate(where), Address):
-        raise ConfigError(
-            "several workers write to a store on a server, as each has a connection of its own: name one with "
-            "--store postgresql://user@host/database"
-        )
 
 
 @dataclass(slots=True)

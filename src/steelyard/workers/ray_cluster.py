@@ -27,7 +27,8 @@ from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.objects import Suite
 from steelyard.suite.rescore import ScoredRecords, ScoringTask
 from steelyard.workers.local_process import StartedWorker, search_path
-from steelyard.workers.processes import Leader, check_on_server, check_shared
+from steelyard.workers.process_workers import check_on_server, check_shared
+from steelyard.workers.processes import Leader
 from steelyard.workers.scoring_process import packed_task, scored_of
 from steelyard.workers.task import WorkerTask, packed
 from steelyard.workers.versions import Versions
