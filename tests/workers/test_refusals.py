@@ -52,6 +52,11 @@ def test_a_function_of_the_script_itself_is_named(tmp_path, on_server):
     assert "answer is defined in the script that was started" in done.stderr
 
 
+def test_what_is_no_executor_is_refused():
+    with pytest.raises(ConfigError, match=r"expected an executor such as .*ProcessWorkers\(8\), got 5"):
+        evaluate(yes, SAMPLES, [ExactMatch()], executor=5)
+
+
 @pytest.mark.parametrize("n", [0, -1, 1.5, "two", "0", True, float("nan"), [], b"2", object()])
 def test_a_number_of_workers_is_a_whole_one(on_server, n):
     with pytest.raises(ConfigError, match="workers"):

@@ -24,7 +24,7 @@ from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.list_figures import remember_figures
 from steelyard.store.progress import running_scores
 from steelyard.store.store import new_id
-from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle
+from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle, is_executor
 from steelyard.suite.objects import Options, Suite, build_targets
 from steelyard.suite.running import Running, run_all
 from steelyard.suite.sides import check_stored, side_store, with_samples
@@ -173,6 +173,8 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
     check_suite(suite)
     build_targets(suite)
     if how.executor is not None:
+        if not is_executor(how.executor):
+            raise ConfigError(f"expected an executor such as steelyard.workers.ProcessWorkers(8), got {how.executor!r}")
         how.executor.check(suite, how.store)
     prices = prices_of(suite)
     await load_models(suite)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from steelyard.models.budget import BudgetMeter, Quota
 from steelyard.runner import Progress
@@ -77,3 +77,8 @@ class Executor(Protocol):
         Raises:
             StoreError: the results could not be kept.
         """
+
+
+def is_executor(value: object) -> TypeGuard[Executor]:
+    """Whether a value has the methods of an `Executor`; a class of executors is none."""
+    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in ("check", "run"))

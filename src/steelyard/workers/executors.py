@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from steelyard.errors import ConfigError
-from steelyard.suite.executor import Executor
+from steelyard.suite.executor import Executor, is_executor
 
 if TYPE_CHECKING:
     from steelyard.workers.process_workers import ProcessWorkers
@@ -48,6 +48,6 @@ def executor_of(workers: Workers, working_dir: str | Path | None = None) -> Exec
         from steelyard.workers.process_workers import ProcessWorkers
 
         return ProcessWorkers(workers)
-    if isinstance(workers, type) or not all(callable(getattr(workers, name, None)) for name in ("check", "run")):
+    if not is_executor(workers):
         raise ConfigError(f"expected workers as a number, ray, ray://HOST:10001 or an executor, but got {workers!r}")
     return workers
