@@ -71,8 +71,10 @@ def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> 
     values = {name: environ.get(name) or in_file.get(name, "") for name in references}
     for name, node in references.items():
         if not values[name]:
-            advice = f"put it into {dotenv}" if dotenv is not None else "leave out --no-env"
-            problems.add(f"set {name} or {advice}: ${{{name}}} has no value", node)
+            if dotenv is not None:
+                problems.add(f"set {name} or put it into {dotenv}: ${{{name}}} has no value", node)
+            else:
+                problems.add(f"set {name}: ${{{name}}} has no value, and no .env file is read", node)
     problems.raise_any()
     return Environment(values)
 

@@ -54,7 +54,7 @@ def wilson_with_ties(wins: int, ties: int, losses: int, level: float = 0.95) -> 
 
     Source: T. Tango, "Equivalence test and confidence interval for the difference in proportions for the paired-sample
     design", Statistics in Medicine 17, 891-908, 1998: wins and losses are his discordant pairs, and m = (1 + d) / 2.
-    The continuity correction is ours; coverage and width by exact enumeration are in docs/explanation/statistics.md.
+    The continuity correction is ours; coverage and width by exact enumeration are in docs/explanation/benchmarks.md.
 
     >>> wilson_with_ties(19, 0, 0).rounded(4), wilson_with_ties(19, 1, 0).rounded(4)
     ((0.8318, 1.0), (0.7639, 1.0))
