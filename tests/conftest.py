@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import zlib
+from functools import cache
 
 import jinja2
 import pytest
@@ -26,7 +27,7 @@ _FRAMEWORK = re.compile(
     re.MULTILINE,
 )
 """What takes many megabytes of each process that imports it, up to two hundred."""
-_OF_TABLES = re.compile(r"^\s*(?:import|from) (?:datasets|llama_index|pandas|polars|pyarrow)\b", re.MULTILINE)
+_TABLE_FRAMEWORKS = re.compile(r"^\s*(?:import|from) (?:datasets|llama_index|pandas|polars|pyarrow)\b", re.MULTILINE)
 """About half of that; the other half is for statistics."""
 _LOOPBACK = {"localhost", "", None}
 
@@ -66,8 +67,8 @@ class Share:
     Args:
         worker: its number, from 0.
         workers: how many there are.
-        by_framework: by what they import, so that no process imports all; else by their names, which shares out about
-            as many files to each, and the same on every machine.
+        by_framework: by what they import, so that neither of two processes imports all; else by their names, which
+            shares out about as many files to each, and the same on every machine.
     """
 
     def __init__(self, worker, workers, *, by_framework):
@@ -86,11 +87,13 @@ class Share:
         items[:] = [item for item in items if self._has(item.path)]
 
     def _has(self, path):
-        if self.by_framework:
-            number = int(_OF_TABLES.search(path.read_text(encoding="utf-8")) is not None)
-        else:
-            number = zlib.crc32(path.name.encode())
+        number = int(_is_of_tables(path)) if self.by_framework else zlib.crc32(path.name.encode())
         return number % self.workers == self.worker
+
+
+@cache
+def _is_of_tables(path):
+    return _TABLE_FRAMEWORKS.search(path.read_text(encoding="utf-8")) is not None
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -6,7 +6,9 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
 import sys
+import time
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.workers.exam import Exam, finish, kill
 
-from steelyard import ConfigError, ExactMatch, Prompt, Sample, Scripted, evaluate
+from steelyard import ConfigError, DataError, ExactMatch, Prompt, Sample, Score, Scripted, evaluate
 from steelyard.errors import ScorerError
 from steelyard.store import Store
 from steelyard.suite.rescore import rescore
@@ -128,13 +130,20 @@ def test_each_process_keeps_to_one_cpu_where_there_are_as_many_as_cpus(more):
     assert {row.value for row in again.judged_rows("which_cpus")} == {1 if not more else cpus}
 
 
+def wait_for(holds):
+    deadline = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
+
+
 def children_of(pid):
     """Folders in /proc of the processes that its threads have started."""
     files = Path(f"/proc/{pid}/task").glob("*/children")
     return [Path("/proc", child) for file in files for child in file.read_text("ascii").split()]
 
 
-def test_the_command_scores_in_processes_and_ctrl_c_leaves_none(tmp_path):
+def test_the_command_prints_the_same_with_processes(tmp_path):
     exam = Exam.write(tmp_path, "s.db", "http://127.0.0.1:9", targets=("first",))
     config = json.loads((tmp_path / "exam.json").read_text("utf-8"))
     config["targets"]["first"]["prompt"]["model"] = {"scripted": {"default": "A or B, so B"}}
@@ -147,10 +156,68 @@ def test_the_command_scores_in_processes_and_ctrl_c_leaves_none(tmp_path):
     )
     assert together == alone
     assert "120" in alone
-    scores = exam.scores()
-    stopped = exam.start("rescore", "first", "--workers", "2", "--rule", "first_option")
-    processes = exam.until(lambda: children_of(stopped.pid))
-    kill(stopped.pid, signal.SIGINT)
-    finish(stopped, 130)
-    exam.until(lambda: not any(process.exists() for process in processes))
-    assert exam.scores() == scores
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_command_that_is_stopped_takes_its_processes_with_it_and_changes_nothing(tmp_path, signum):
+    (tmp_path / "stuck.py").write_text(STUCK, "utf-8")
+    command = [sys.executable, "-c", "import stuck; stuck.score_again()"]
+    with subprocess.Popen(command, cwd=tmp_path) as leader:
+        wait_for((tmp_path / "scoring").exists)
+        processes = children_of(leader.pid)
+        kill(leader.pid, signum)
+    assert processes
+    wait_for(lambda: not any(process.exists() for process in processes))
+    with Store(tmp_path / "s.db") as store:
+        assert store.runs()[0].scoring_version == 0
+
+
+STUCK = """
+import time
+from functools import partial
+from pathlib import Path
+
+from steelyard import Sample, evaluate
+from steelyard.store import Store
+from steelyard.suite.rescore import rescore
+from steelyard.workers import ProcessWorkers
+
+
+def stuck(sample, output):
+    Path("scoring").touch()
+    time.sleep(600)
+
+
+def score_again():
+    samples = [Sample(f"q{n}", "?", "YES") for n in range(150)]
+    run = evaluate(lambda sample: "YES", samples, [lambda sample, output: 1.0], store="s.db")
+    with Store("s.db") as store:
+        rescore(store, run, [stuck], elsewhere=partial(ProcessWorkers(2).score, "s.db", {}))
+"""
+
+
+def forks_and_dies(sample, output):
+    if sample.id == "q120" and os.fork():
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 1.0 if sample.id != "q120" else time.sleep(5) or os._exit(0)
+
+
+def hands_over_what_it_cannot(sample, output):
+    return Score("x", 1.0, detail={"f": lambda: 1})
+
+
+def reads_a_bad_document(sample, output):
+    raise DataError(f"the document of {sample.id} is bad")
+
+
+@pytest.mark.parametrize(
+    ("scorer", "error", "why"),
+    [
+        (forks_and_dies, ScorerError, "places 100 to 199 .* with exit code -9"),
+        (hands_over_what_it_cannot, ScorerError, "scores cannot be handed over"),
+        (reads_a_bad_document, DataError, "the document of q"),
+    ],
+)
+def test_what_a_process_meets_is_said_as_by_one(run, scorer, error, why):
+    with Store("s.db") as store, pytest.raises(error, match=why):
+        in_processes(store, run, scorer)

@@ -178,7 +178,7 @@ def rescore(
         typer.Option(
             "--workers",
             metavar="N|ray|ray://HOST:PORT",
-            help="Score in N processes, or on Ray; that needs a PostgreSQL store.",
+            help="Score in N processes, or on Ray, which needs a PostgreSQL store.",
         ),
     ] = "",
     working_dir: WorkingDirOption = None,

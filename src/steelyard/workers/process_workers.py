@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.store.address import Address, locate
@@ -16,6 +17,9 @@ from steelyard.workers.processes import Leader
 from steelyard.workers.scoring_pool import scored_by_processes
 from steelyard.workers.scoring_process import packed_task
 from steelyard.workers.task import packed, without_samples
+
+NAME_ONE: Final = "name one with --store postgresql://user@host/database"
+"""What to do about a store in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class ProcessWorkers:
 
     def score(
         self, where: str | Path | None, environment: Mapping[str, str], task: ScoringTask, ranges: Sequence[range]
-    ) -> Iterator[ScoredRecords]:
+    ) -> list[ScoredRecords]:
         """Score stored records again; the store may be a file, as its processes only read it.
 
         Args:
@@ -66,18 +70,8 @@ def check_shared(suite: Suite, where: str | Path | None, n: int) -> None:
         ConfigError: what is missing, and what to do.
     """
     expect_number("workers", n, 1, whole=True)
-    check_on_server(where)
-    packed(without_samples(suite))
-
-
-def check_on_server(where: str | Path | None) -> None:
-    """Refuse a store that several machines or writers cannot share.
-
-    Raises:
-        ConfigError: what to name in its place.
-    """
     if not isinstance(locate(where), Address):
         raise ConfigError(
-            "several workers write to a store on a server, as each has a connection of its own: name one with "
-            "--store postgresql://user@host/database"
+            f"several workers write to a store on a server, as each has a connection of its own: {NAME_ONE}"
         )
+    packed(without_samples(suite))

@@ -134,15 +134,16 @@ def score_range(search_path: Sequence[str], versions: str, data: bytes, only_on:
         only_on: see `RayWorker.start`.
         places: of the samples.
     """
-    if unlike := _not_reached(only_on) or Versions.from_json(versions).unlike(Versions.here()):
-        return refusal(f"a worker cannot begin: {unlike} (on {socket.gethostname()})")
+    if why := _not_reached(only_on) or Versions.from_json(versions).unlike(Versions.here()):
+        return refusal(f"a worker cannot begin: {why} (on {socket.gethostname()})")
     _find_modules_in(search_path)
     return _scoring(data).answer(places)
 
 
 @lru_cache(maxsize=1)
 def _scoring(data: bytes) -> RangeScoring:
-    """What scores the ranges of one `rescore` in this process, which Ray ends with it."""
+    """What scores the ranges of one `rescore`; never closed."""
+    # Ray gives each program processes of its own, and ends them with it.
     return RangeScoring(data)
 
 

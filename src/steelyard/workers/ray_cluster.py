@@ -27,7 +27,7 @@ from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.objects import Suite
 from steelyard.suite.rescore import ScoredRecords, ScoringTask
 from steelyard.workers.local_process import StartedWorker, search_path
-from steelyard.workers.process_workers import check_on_server, check_shared
+from steelyard.workers.process_workers import NAME_ONE, check_shared
 from steelyard.workers.processes import Leader
 from steelyard.workers.scoring_process import packed_task, scored_of
 from steelyard.workers.task import WorkerTask, packed
@@ -45,7 +45,7 @@ _LOOPBACK_ALONE: Final = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Whatever the system, Ray then takes 127.0.0.1 for this machine's address and listens there alone; an address given as
 127.0.0.1 it replaces by the one in the network, and listens on all."""
 _PLACED: Final = {"num_cpus": 1, "scheduling_strategy": "SPREAD"}
-_DEATHS: Final = 3
+_RETRIES: Final = 2
 """How often a range is scored again whose process or node has died."""
 _ALWAYS: Final = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_AUTO_CONNECT": "0"}
 """The second keeps Ray from starting a cluster here when the connection to the one in use is lost."""
@@ -105,7 +105,10 @@ class RayWorkers:
     def _check_cluster(self, where: str | Path | None) -> None:
         if self.n is not None:
             expect_number("workers", self.n, 1, whole=True)
-        check_on_server(where)
+        if not isinstance(locate(where), Address):
+            raise ConfigError(
+                f"workers on Ray need a store on a server, as other machines cannot open this file: {NAME_ONE}"
+            )
         if has_password(where):
             raise ConfigError(
                 "the store's address holds a password, which would go to the cluster: write ${NAME} in its place, and "
@@ -155,7 +158,7 @@ class RayWorkers:
 
     def score(
         self, where: str | Path | None, environment: Mapping[str, str], task: ScoringTask, ranges: Sequence[range]
-    ) -> Iterator[ScoredRecords]:
+    ) -> list[ScoredRecords]:
         """Score stored records again in tasks of Ray; arguments and errors are those of `ProcessWorkers.score`.
 
         A range whose node has died is scored on another.
@@ -167,8 +170,8 @@ class RayWorkers:
 
             from steelyard.workers.ray_actor import score_range
 
-            given = (_search_path(self), Versions.here().to_json(), data, _only_on(where))
-            task_of = ray.remote(score_range).options(max_retries=_DEATHS, **_PLACED)
+            arguments = (_search_path(self), Versions.here().to_json(), data, _only_on(where))
+            task_of = ray.remote(score_range).options(max_retries=_RETRIES, **_PLACED)
             running: dict[Any, int] = {}
             scored: dict[int, ScoredRecords] = {}
             left = deque(enumerate(ranges))
@@ -176,12 +179,12 @@ class RayWorkers:
                 while left or running:
                     while left and len(running) < n:
                         number, places = left.popleft()
-                        running[task_of.remote(*given, places)] = number
+                        running[task_of.remote(*arguments, places)] = number
                     (answer,), _ = ray.wait(list(running))
                     scored[running.pop(answer)] = scored_of(ray.get(answer))
-            except ray.exceptions.RayError as error:
+            except (ray.exceptions.RayError, ConnectionError) as error:  # the second where the head has died
                 raise ScorerError(f"scoring on the Ray cluster {self.address} failed: {_short(error)}") from error
-        return (scored[number] for number in range(len(ranges)))
+        return [scored[number] for number in range(len(ranges))]
 
     @contextlib.contextmanager
     def _connected(self, environment: Mapping[str, str]) -> Iterator[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from multiprocessing.connection import Connection, Pipe
 from queue import SimpleQueue
 from typing import Final
@@ -18,12 +18,14 @@ from steelyard.workers.scoring_process import scored_of
 
 _TRIES: Final = 3
 """Processes that may die of one range."""
+_LOOK_S: Final = 1.0
+"""How often a process that has not answered yet is looked at."""
 
 
 def scored_by_processes(
     data: bytes, ranges: Sequence[range], n: int, environment: Mapping[str, str]
-) -> Iterator[ScoredRecords]:
-    """Score ranges of samples in `n` processes, which end with this generator; the results in order.
+) -> list[ScoredRecords]:
+    """Score ranges of samples in `n` processes; the results in the order of the ranges.
 
     Args:
         data: of `packed_task`.
@@ -49,7 +51,10 @@ def scored_by_processes(
 
     with ThreadPoolExecutor(n, "steelyard-scoring") as threads:
         try:
-            yield from threads.map(score, ranges)
+            scored = [threads.submit(score, places) for places in ranges]
+            for ended in as_completed(scored):
+                ended.result()  # the first error ends all
+            return [ended.result() for ended in scored]
         finally:  # also of Ctrl-C: what is being scored is given up
             threads.shutdown(wait=False, cancel_futures=True)
             for worker in workers:
@@ -77,15 +82,22 @@ class _ScoringProcess:
         """
         code = 0
         for _ in range(_TRIES):
-            process, line, is_new = self._running()
+            process, line, is_new = self._started()
             try:
                 if is_new:
                     line.send_bytes(self._data)
                 line.send(places)
-                return line.recv_bytes()
+                # What it forked may hold its end of the line open when it has died.
+                while not (answered := line.poll(_LOOK_S)) and process.poll() is None:
+                    pass
+                if answered or line.poll():
+                    return line.recv_bytes()
             except (EOFError, OSError):
-                code = process.wait()
+                pass
+            code = process.wait()
+            with self._changing:
                 self._process = None
+                line.close()
         raise ScorerError(
             f"scoring the samples at places {places.start} to {places.stop - 1} ended {_TRIES} processes, one after "
             f"the other; the last with exit code {code}"
@@ -99,7 +111,7 @@ class _ScoringProcess:
                 self._process.kill()
                 self._process.wait()
 
-    def _running(self) -> tuple[subprocess.Popen[bytes], Connection, bool]:
+    def _started(self) -> tuple[subprocess.Popen[bytes], Connection, bool]:
         """The process, the line to it, and whether it was just started."""
         with self._changing:
             if self._ended:

@@ -8,18 +8,21 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import select
 import signal
 import sys
+import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final, Self
 
-from steelyard.errors import ConfigError, ScorerError, SteelyardError, StoreError
+from steelyard.errors import ConfigError, DataError, ScorerError, SteelyardError, StoreError
 from steelyard.store import Run, Store
 from steelyard.suite.rescore import RecordScorer, ScoredRecords, ScoringTask
 from steelyard.workers.task import packed, unpacked
 
-_ERRORS: Final = {kind.__name__: kind for kind in (ConfigError, ScorerError, StoreError)}
+_ERRORS: Final = {kind.__name__: kind for kind in (ConfigError, DataError, ScorerError, StoreError)}
+"""Classes that the leader raises again; an error of another one is a ScorerError there."""
 
 
 def packed_task(task: ScoringTask, where: str | Path | None, folder: Path | None = None) -> bytes:
@@ -61,6 +64,8 @@ class RangeScoring:
             return pickle.dumps(scorer.score(run.records_between(places.start, places.stop - 1)))
         except SteelyardError as error:
             return refusal(str(error), type(error).__name__)
+        except Exception as error:  # noqa: BLE001  # such as scores that hold an open file
+            return refusal(f"scores cannot be handed over: {type(error).__name__}: {error}", "ScorerError")
 
     def _opened_once(self) -> tuple[Run, RecordScorer]:
         if self._scoring is None:
@@ -104,7 +109,16 @@ def main() -> int:
     leader = Connection(os.dup(sys.stdin.fileno()))
     os.dup2(os.open(os.devnull, os.O_RDONLY), sys.stdin.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    threading.Thread(target=_end_with, args=(leader,), name="steelyard-orphan", daemon=True).start()
     with contextlib.suppress(EOFError, ConnectionError), RangeScoring(leader.recv_bytes()) as scoring:
-        while True:  # until the leader needs nothing more, or has died
+        while True:
             leader.send_bytes(scoring.answer(leader.recv()))
     return 0
+
+
+def _end_with(leader: Connection) -> None:
+    """End this process when the leader has, in the middle of a range too: nobody waits for its scores."""
+    hang_up = select.poll()
+    hang_up.register(leader.fileno(), select.POLLHUP | getattr(select, "POLLRDHUP", 0))
+    hang_up.poll()
+    os._exit(0)
