@@ -56,8 +56,8 @@ _SETTINGS: Final = {
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "3",
     "client_encoding": "UTF8",
-    # A plan that is kept since a table had one page reads the whole table for each look-up: until the server next
-    # analyzes it, a minute later, or never where autovacuum is off.
+    # The server may reuse a query plan that it made while a table had one page, and then reads the whole table for each
+    # look-up, until it next analyzes the table: a minute later, or never where autovacuum is off.
     "plan_cache_mode": "force_custom_plan",
 }
 
