@@ -28,7 +28,7 @@ def words(connection):
 
 
 def add_words(connection, *texts):
-    connection.executemany(schema.insert_into(schema.word, ("text",)), [{"text": text} for text in texts])
+    connection.insert_rows(schema.insert_into(schema.word, ("text",)), [{"text": text} for text in texts])
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 8, 9, MOST_IN_QUERY, MOST_IN_QUERY + 1])
@@ -50,7 +50,7 @@ def test_lists_of_numbers_bytes_and_several_in_one_statement(connection):
     values = {"nums": tuple(numbers.values()), "texts": ["b"], "most": 2**40}
     assert list(connection.execute(query, values).scalars()) == ["a", "c"]
     replies = [{"key": bytes([n]) * 10, "body": b"%d" % n} for n in range(5)]
-    connection.executemany(schema.insert_into(schema.reply, ("key", "body")), replies)
+    connection.insert_rows(schema.insert_into(schema.reply, ("key", "body")), replies)
     keys = [reply["key"] for reply in replies[:3]]
     bodies = connection.execute("SELECT body FROM reply WHERE key IN :keys ORDER BY key", {"keys": keys}).scalars()
     assert list(map(bytes, bodies)) == [b"0", b"1", b"2"]

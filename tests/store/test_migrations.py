@@ -69,7 +69,7 @@ def copy_to_server(path, where):
         for table in tables.TABLES:
             if old.has_table(table.name) and table is not tables.about:
                 rows = list(old.execute(f"SELECT * FROM {table.name}").mappings())
-                fresh.executemany(tables.insert_into(table), rows)
+                fresh.insert_rows(tables.insert_into(table), rows)
         for table in ("evaluation", "run", "sample", "word", "reply", "dictionary", "note", "label"):
             newest = f"SELECT coalesce(max(num), 0) + 1 FROM {table}"
             fresh.execute(f"SELECT setval(pg_get_serial_sequence('{table}', 'num'), ({newest}), false)")

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from tests.store.test_store import new, record
 from tests.thorough import times
 
 from steelyard import ConfigError, ExactMatch, Sample, Score, Store, StoreError, evaluate
+from steelyard.store import schema
 from steelyard.store.address import has_password, locate
 from steelyard.store.postgres_connection import escape, unescape
 from steelyard.store.verify import verify
@@ -418,6 +420,33 @@ def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_pat
         assert [(run.state, run.done) for run in store.runs()] == [("finished", QUESTIONS)]
         assert len({one.sample.id for one in store.runs()[0].records()}) == QUESTIONS
         assert verify(store).damages == []
+
+
+def test_a_writer_that_pauses_within_a_transaction_for_too_long_does_not_keep_others_waiting(on_server):
+    with Store(on_server, create_missing=True) as paused, Store(on_server) as other:
+        evaluation, _ = paused.begin_evaluation([new()])
+        paused.limit_pauses(0.2)
+        locked, written = threading.Event(), threading.Event()
+        adding = schema.insert_or_add(schema.retry, ("evaluation", "model", "fault"), ("n",))
+        rows = [{"evaluation": evaluation, "model": model, "fault": "429", "n": 1} for model in ("a", "b")]
+
+        def write(batch):
+            batch.connection.insert_rows(adding, rows)
+
+        def write_and_pause(batch):
+            write(batch)
+            locked.set()
+            assert written.wait(60), "the other still waits for the row"
+            write(batch)
+
+        with ThreadPoolExecutor() as pool:
+            pausing = pool.submit(paused.writer.change, write_and_pause)
+            assert locked.wait(60)
+            other.writer.change(write)
+            written.set()
+            with pytest.raises(StoreError, match="timeout"):
+                pausing.result()
+        assert other.consumption(evaluation).retries == {("a", "429"): 1, ("b", "429"): 1}
 
 
 @pytest.fixture

@@ -168,7 +168,7 @@ def keep(store, replies):
 
     def change(batch):
         packed = [{**row, "body": batch.packer.pack("reply", row["body"])} for row in rows]
-        batch.connection.executemany(schema.insert_into(schema.reply, ("key", "body")), packed)
+        batch.connection.insert_rows(schema.insert_into(schema.reply, ("key", "body")), packed)
 
     store.writer.change(change)
 

@@ -64,10 +64,10 @@ class Counting:
         self._faults.count()
         return self._connection.execute(*statement)
 
-    def executemany(self, statement, rows):
+    def insert_rows(self, statement, rows):
         if rows:
             self._faults.count()
-        self._connection.executemany(statement, rows)
+        self._connection.insert_rows(statement, rows)
 
     def insert(self, *row):
         self._faults.count()

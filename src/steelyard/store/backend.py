@@ -166,6 +166,9 @@ class Backend(Protocol):
             StoreError: the store has one writer at a time.
         """
 
+    def limit_pauses(self, seconds: float, transact: Transact) -> None:
+        """Let the database end the writing connection where this process pauses for so long within a transaction."""
+
     def is_locked(self, run: str) -> bool:
         """Whether a living process writes a run, alone or as one of its workers."""
 

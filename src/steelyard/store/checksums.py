@@ -75,7 +75,7 @@ def insert_checksums(connection: Connection, run: int, parts: Mapping[int, int])
         parts: part -> its digest.
     """
     rows = [{"run": run, "part": part, "digest": digest} for part, digest in parts.items()]
-    connection.executemany(schema.insert_into(schema.checksum), rows)
+    connection.insert_rows(schema.insert_into(schema.checksum), rows)
 
 
 def update_checksum(connection: Connection, run: int, part: int, by: int) -> None:

@@ -135,7 +135,7 @@ def draw_coding(store: Store, runs: Sequence[Run], *, n: int, seed: int, author:
             }
             for item in items
         ]
-        batch.connection.executemany(schema.insert_into(schema.coding_item, tuple(rows[0])), rows)
+        batch.connection.insert_rows(schema.insert_into(schema.coding_item, tuple(rows[0])), rows)
         return number
 
     store.writer.change(change)
@@ -446,4 +446,4 @@ def _append(
     ]
     if rows:
         insert = schema.insert_into(schema.coding_event, tuple(rows[0]))
-        store.writer.change(lambda batch: batch.connection.executemany(insert, rows))
+        store.writer.change(lambda batch: batch.connection.insert_rows(insert, rows))

@@ -124,7 +124,7 @@ def store_computed(store: OpenStore, computed: Iterable[tuple[ComputedOf, list[A
         with store.changing() as connection:
             # Of a run that was deleted meanwhile nothing may be left.
             stored = [row for run, row in rows if is_stored(connection, run)]
-            connection.executemany(schema.insert_or_update(schema.computed, _KEYS, ("body",)), stored)
+            connection.insert_rows(schema.insert_or_update(schema.computed, _KEYS, ("body",)), stored)
     except StoreError:
         return False  # it is computed again by the next who asks
     return True

@@ -141,8 +141,11 @@ class Connection(Protocol):
     def stream(self, statement: str, values: Values = NO_VALUES) -> Rows:
         """The same for a statement with many rows, which are not held all at once; within `begin`."""
 
-    def executemany(self, statement: str, rows: Sequence[Values]) -> None:
-        """Execute a statement once for each row of values, if there are any; nothing is returned."""
+    def insert_rows(self, statement: str, rows: Sequence[Values]) -> None:
+        """Insert rows by a statement of `schema`, if there are any.
+
+        Where it changes rows that exist already, no two of the new ones may have the same key.
+        """
 
     def insert(self, table: StoredTable, row: Values) -> int:
         """Insert a row into a table whose key the database numbers; its number."""

@@ -116,7 +116,7 @@ def _insert_first(batch: Batch, operations: Sequence[InsertReply]) -> Sequence[b
 
 def _write_over(batch: Batch, rows: Sequence[dict[str, bytes]]) -> None:
     """Insert replies; an existing row is overwritten, since only damaged ones get here."""
-    batch.connection.executemany(schema.insert_or_update(schema.reply, ("key",), ("body",)), rows)
+    batch.connection.insert_rows(schema.insert_or_update(schema.reply, ("key",), ("body",)), rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,7 +167,7 @@ def _insert(connection: Connection, run: int, labels: Sequence[Label]) -> None:
         for low, high in [label.scale or (None, None)]
         if label.kind
     ]
-    connection.executemany(schema.insert_into(schema.label_form), forms)
+    connection.insert_rows(schema.insert_into(schema.label_form), forms)
 
 
 def _read(connection: Connection, run: int, about: set[str] | None = None) -> list[Label]:

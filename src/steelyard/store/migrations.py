@@ -154,7 +154,7 @@ def record_all(connection: Connection) -> None:
     """Note in a new store, whose tables are the newest ones, that it needs no migration."""
     rows = [{"name": "schema", "value": str(_newest_breaking())}]
     rows += [_row(migration) for migration in MIGRATIONS]
-    connection.executemany(schema.insert_into(schema.about), rows)
+    connection.insert_rows(schema.insert_into(schema.about), rows)
 
 
 def pending_migrations(connection: Connection) -> tuple[Migration, ...]:

@@ -194,6 +194,16 @@ class OpenStore:
         """
         self._backend.share(run, self._transact)
 
+    def limit_pauses(self, seconds: float) -> None:
+        """Lose the connection that writes where this process pauses for so long within a transaction.
+
+        A process that is frozen there, or cut off from the server, keeps its locks, which others wait for.
+
+        Args:
+            seconds: from one statement to the next.
+        """
+        self._backend.limit_pauses(seconds, self._transact)
+
     def _transact(self, act: Callable[[Connection], Any]) -> Any:
         """What `act` returns, on the writing connection."""
         return self.writer.change(lambda batch: act(batch.connection))

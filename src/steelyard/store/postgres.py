@@ -230,6 +230,11 @@ class PostgresSchema:
         values = {"key": self._keys(run)[1]}
         transact(lambda connection: connection.execute(_SHARE, values).first())
 
+    def limit_pauses(self, seconds: float, transact: Transact) -> None:
+        """Lower the server's `idle_in_transaction_session_timeout` for the writing connection."""
+        limit = f"SET idle_in_transaction_session_timeout = {round(1000 * seconds)}"
+        transact(lambda connection: connection.execute(limit))
+
     def is_locked(self, run: str) -> bool:
         """Whether a living connection writes the run."""
         try:

@@ -22,7 +22,7 @@ from psycopg.adapt import Dumper, Loader
 
 from steelyard.store.backend import Purpose
 from steelyard.store.connection import NO_VALUES, DatabaseError, Rows, Values
-from steelyard.store.schema import Dialect, StoredTable, insert_into
+from steelyard.store.schema import TABLES, Dialect, Kind, StoredTable, insert_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +36,23 @@ _ODD: Final = re.compile("[\0\x1a\ud800-\udfff]")
 _ESCAPED: Final = re.compile("\x1a(\x1a|0|D[89A-F][0-9A-F]{2})")
 _NOT_IN: Final = re.compile(r"\bNOT IN :(\w+)")
 _IN: Final = re.compile(r"\bIN :(\w+)")
+_INSERT: Final = re.compile(r"INSERT INTO (\w+) \((.+?)\) VALUES \(.+?\)(.*)")
+_ARRAYS: Final[dict[Kind, str]] = {
+    "number": "integer[]",
+    "big number": "bigint[]",
+    "big": "bigint[]",
+    "integer": "integer[]",
+    "bigint": "bigint[]",
+    "smallint": "smallint[]",
+    "float": "float[]",
+    "text": "text[]",
+    "name": "varchar[]",
+    "word": "varchar[]",
+    "bytes": "bytea[]",
+}
+_MOST_INSERTED: Final = 1000
+_MOST_CHARACTERS: Final = 4_000_000
+"""Rows that one statement inserts, and the size of their values: the server takes no message of a gigabyte."""
 _FETCHED: Final = 5000
 """Rows that a cursor of the server sends at once."""
 _VALUE: Final = re.compile(r"(?<!:):([a-z]\w*)")
@@ -100,6 +117,35 @@ def _translated(statement: str) -> str:
     return _VALUE.sub(r"%(\1)s", text)
 
 
+@lru_cache(maxsize=64)
+def _of_arrays(statement: str) -> tuple[str, tuple[str, ...]]:
+    """The statement that inserts rows from an array for each column, and the columns.
+
+    >>> _of_arrays("INSERT INTO word (text) VALUES (:text) ON CONFLICT DO NOTHING")
+    ('INSERT INTO word (text) SELECT * FROM unnest(:text::text[]) ON CONFLICT DO NOTHING', ('text',))
+    """
+    match = _INSERT.fullmatch(statement)
+    if match is None:
+        raise ValueError(f"not a statement of `schema` that inserts rows: {statement}")
+    name, listed, rest = match.groups()
+    (kinds,) = ({column.name: column.kind for column in table.columns} for table in TABLES if table.name == name)
+    columns = tuple(listed.split(", "))
+    arrays = ", ".join(f":{column}::{_ARRAYS[kinds[column]]}" for column in columns)
+    return f"INSERT INTO {name} ({listed}) SELECT * FROM unnest({arrays}){rest}", columns
+
+
+def _portions(rows: Sequence[Values]) -> Iterator[Sequence[Values]]:
+    """The rows in parts that one statement can insert."""
+    first = size = 0
+    for end, row in enumerate(rows, start=1):
+        size += sum(len(value) for value in row.values() if isinstance(value, bytes | str))
+        if end - first == _MOST_INSERTED or size >= _MOST_CHARACTERS:
+            yield rows[first:end]
+            first, size = end, 0
+    if first < len(rows):
+        yield rows[first:]
+
+
 def _with_arrays(values: Values) -> Values:
     """The values with each tuple as a list: psycopg takes a tuple for a row."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
@@ -151,11 +197,15 @@ class PostgresConnection:
         self._streams.append(cursor)
         return Rows(self._called(cursor.execute, _translated(statement), _with_arrays(values)), Error)
 
-    def executemany(self, statement: str, rows: Sequence[Values]) -> None:
-        """Execute a statement once for each row of values, without waiting for the answer to each."""
-        if rows:
-            with self.driver.cursor() as cursor:
-                self._called(cursor.executemany, _translated(statement), rows)
+    def insert_rows(self, statement: str, rows: Sequence[Values]) -> None:
+        """Insert rows, many by one statement.
+
+        Not by psycopg's `executemany`: the last message of its pipeline (Flush) turns off the server's
+        `idle_in_transaction_session_timeout`, and a process that is frozen then keeps its locks for ever.
+        """
+        inserts, columns = _of_arrays(statement)
+        for portion in _portions(rows):
+            self.execute(inserts, {name: [row[name] for row in portion] for name in columns})
 
     def insert(self, table: StoredTable, row: Values) -> int:
         """Insert a row into a table whose key the server numbers; its number."""

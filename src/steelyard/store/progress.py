@@ -59,7 +59,7 @@ def move_scores(
         {"run": run, "name": name, **{column: getattr(sums[run, name], column) for column in _SUMS}}
         for run, name in sorted(sums)
     ]
-    batch.connection.executemany(schema.insert_or_add(schema.running_score, ("run", "name"), _SUMS), moves)
+    batch.connection.insert_rows(schema.insert_or_add(schema.running_score, ("run", "name"), _SUMS), moves)
 
 
 def count_scores_again(batch: Batch, run: int) -> None:
@@ -105,7 +105,7 @@ class CountRetry:
             {"evaluation": evaluation, "model": model, "fault": fault, "n": n}
             for (evaluation, model, fault), n in sorted(counts.items())
         ]
-        batch.connection.executemany(schema.insert_or_add(schema.retry, ("evaluation", "model", "fault"), ("n",)), rows)
+        batch.connection.insert_rows(schema.insert_or_add(schema.retry, ("evaluation", "model", "fault"), ("n",)), rows)
         return [None] * len(operations)
 
 

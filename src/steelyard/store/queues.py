@@ -88,7 +88,7 @@ def create_queue(store: Store, design: QueueDesign, items: Sequence[DrawnItem], 
             for at, item in enumerate(items)
         ]
         columns = tuple(rows[0])
-        batch.connection.executemany(schema.insert_into(schema.queue_item, columns), rows)
+        batch.connection.insert_rows(schema.insert_into(schema.queue_item, columns), rows)
         return number
 
     number = int(store.writer.change(change))

@@ -200,7 +200,7 @@ def word_numbers(batch: Batch, names: Sequence[str]) -> dict[str, int]:
     if any(name not in batch.words for name in names):
         # Sorted, so that two processes that add the same names do not deadlock.
         rows = [{"text": name} for name in sorted(names)]
-        batch.connection.executemany(schema.insert_or_skip(schema.word, ("text",)), rows)
+        batch.connection.insert_rows(schema.insert_or_skip(schema.word, ("text",)), rows)
         batch.words.update(batch.connection.execute(_WORDS, {"texts": names}).tuples())
     return batch.words
 

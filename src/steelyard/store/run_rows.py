@@ -188,7 +188,7 @@ def add_scoring_version(
         for no, repeat, of_record in scores
         for score in of_record
     ]
-    batch.connection.executemany(schema.insert_into(schema.score), rows)
+    batch.connection.insert_rows(schema.insert_into(schema.score), rows)
     insert_checksums(batch.connection, run, {number: combine(map(score_digest, rows))})
     batch.connection.execute("UPDATE run SET layer = :layer WHERE num = :run", {"run": run, "layer": number})
 
@@ -310,7 +310,7 @@ def _add_samples(batch: Batch, new_rows: Mapping[int, dict[str, Any]]) -> dict[i
     largest = batch.connection.execute("SELECT max(num) FROM sample").scalar() or 0
     numbers = {key: largest + offset for offset, key in enumerate(new_rows, start=1)}
     rows = [{**row, "num": numbers[key]} for key, row in new_rows.items()]
-    batch.connection.executemany(schema.insert_into(schema.sample), rows)
+    batch.connection.insert_rows(schema.insert_into(schema.sample), rows)
     return numbers
 
 
@@ -321,7 +321,7 @@ def _add_shared(batch: Batch, new_rows: Mapping[int, dict[str, Any]]) -> dict[in
     """
     batch.connection.execute(_ADDING_SAMPLES)
     columns = tuple(name for name in schema.sample.names if name != "num")
-    batch.connection.executemany(schema.insert_or_skip(schema.sample, columns), list(new_rows.values()))
+    batch.connection.insert_rows(schema.insert_or_skip(schema.sample, columns), list(new_rows.values()))
     return _known_samples(batch, list(new_rows))
 
 
@@ -354,7 +354,7 @@ def _insert_records(
                 "body": None if body is None else batch.packer.pack("record", body),
             }
         )
-    batch.connection.executemany(schema.insert_or_update(schema.record, _RECORD_KEY, _RECORD_REST), rows)
+    batch.connection.insert_rows(schema.insert_or_update(schema.record, _RECORD_KEY, _RECORD_REST), rows)
     for insert in operations:
         if insert.replaces:
             # The new record may have fewer scores than the one before it, of any version.
@@ -372,7 +372,7 @@ def _insert_scores(batch: Batch, operations: Sequence[InsertRecord]) -> Sequence
         for insert in operations
         for score in insert.record.scores
     ]
-    batch.connection.executemany(schema.insert_into(schema.score), rows)
+    batch.connection.insert_rows(schema.insert_into(schema.score), rows)
     return rows
 
 
@@ -419,7 +419,7 @@ def _count_stages(batch: Batch, run: int, stages: Sequence[str], moves: _Moves) 
             {"run": run, "stage": stages.index(stage), **{name: counters[name] for name in names}}
             for stage, counters in by_stage.items()
         ]
-        batch.connection.executemany(schema.insert_or_add(table, ("run", "stage"), names), rows)
+        batch.connection.insert_rows(schema.insert_or_add(table, ("run", "stage"), names), rows)
 
 
 def _of_framework(output: Output | None, *, through_journal: bool) -> dict[str, int]:

@@ -7,6 +7,7 @@ line of words per record, and a row at place -1 with the scoring version and the
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
@@ -103,6 +104,13 @@ def _pattern(term: str) -> str:
     return f"% {literal}%" if term.endswith("*") else f"% {literal} %"
 
 
+def _insert(connection: Connection, run: PagedRun, words: Sequence[tuple[int, str]]) -> None:
+    places, texts = zip(*words, strict=True)
+    values = {"run": run.num, "places": list(places), "texts": list(texts)}
+    columns = "unnest(:places::bigint[], :texts::text[])"
+    connection.execute(f"INSERT INTO {SEARCH_WORDS} (run, place, words) SELECT :run, * FROM {columns}", values)
+
+
 def _fill(run: PagedRun, namespace: str) -> None:
     with run.store.changing() as connection:
         connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
@@ -114,12 +122,8 @@ def _fill(run: PagedRun, namespace: str) -> None:
         if _is_indexed(connection, run):
             return
         connection.execute(f"DELETE FROM {SEARCH_WORDS} WHERE run = :run", {"run": run.num})
-        rows = (
-            {"run": run.num, "place": number_of_place(place), "words": f" {words} "}
-            for place, words in record_words(run)
-        )
-        insert = f"INSERT INTO {SEARCH_WORDS} (run, place, words) VALUES (:run, :place, :words)"
+        rows = ((number_of_place(place), f" {words} ") for place, words in record_words(run))
         while portion := list(islice(rows, _TOGETHER)):
-            connection.executemany(insert, portion)
-        connection.executemany(insert, [{"run": run.num, "place": _MARK, "words": _mark_of(run)}])
+            _insert(connection, run, portion)
+        _insert(connection, run, [(_MARK, _mark_of(run))])
         connection.execute(f"ANALYZE {SEARCH_WORDS}")  # or the first search is planned for an empty table

@@ -154,6 +154,9 @@ class SqliteFile:
         """
         raise StoreError(f"run {run} is in a file, which one process writes at a time")
 
+    def limit_pauses(self, seconds: float, transact: Transact) -> None:
+        """Do nothing: nobody else writes a file meanwhile."""
+
     def is_locked(self, run: str) -> bool:
         """Whether a living process writes the run."""
         return is_locked(self.where, run)
@@ -229,7 +232,7 @@ class SqliteConnection:
         """The same: SQLite computes each row as it is read."""
         return self.execute(statement, values)
 
-    def executemany(self, statement: str, rows: Sequence[Values]) -> None:
+    def insert_rows(self, statement: str, rows: Sequence[Values]) -> None:
         """Execute a statement once for each row of values."""
         try:
             self._driver.executemany(statement, rows)

@@ -29,7 +29,7 @@ from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
-from steelyard.store.leases import SeeWorker
+from steelyard.store.leases import LEASE_S, SeeWorker
 from steelyard.store.pace import StorePace
 from steelyard.store.writer import Gathering
 from steelyard.suite.objects import build_targets
@@ -194,6 +194,7 @@ async def _work(task: WorkerTask, answers: Answers, listen: Callable[[Orders], N
     ):
         prepare(suite.parts, sandbox)
         store.writer.gathering = Gathering.of_processes(task.workers)
+        store.limit_pauses(LEASE_S)  # by then its leases have expired, and what it was about to write is refused
         journal = store.journal(task.evaluation, owner=task.owner)
         currency = task.prices.currency if task.prices is not None else ""
         budget = SharedMeter(suite.options.budget, journal, currency=currency) if task.has_budget else None
