@@ -58,7 +58,9 @@ def test_a_budget_of_minutes_holds_also_when_the_leader_is_dead(tmp_path, on_ser
         exam.until(lambda: exam.done() > 5)
         run.kill()
         run.communicate()  # the workers hold its pipes until they end
-        assert {state for state, _, _ in exam.states().values()} == {"interrupted"}
+        with Store(on_server) as store:
+            ends = {(ended.state, ended.reason) for ended in store.runs()}
+        assert ends == {("interrupted", f"the budget of {minutes} minutes is used up")}
         sent = len(server.requests())
         said = finish(exam.start("resume", "--quiet", "--workers", "2"), 130)
         assert f"the budget of {minutes} minutes is used up" in " ".join(said.split())

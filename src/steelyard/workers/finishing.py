@@ -177,12 +177,19 @@ def _unfinished(progress: Progress) -> ModelError | None:
     return None if progress.done >= progress.planned else ModelError(_CUT, kind="interrupted", ends_run=True)
 
 
-def _finish(running: Running, run: Run, task: WorkerTask) -> None:
+def finish_stopped(running: Running, run: Run, task: WorkerTask, stopped: ModelError) -> None:
+    """Store why this worker ended a run, in place of the leader that has died: the others do not know it."""
+    if not running.suite.options.stop_when_decided.question:  # there, whoever leads decides for all runs together
+        with contextlib.suppress(StoreError):  # another worker has the lock: it is the one that finishes
+            _finish(running, run, task, stopped)
+
+
+def _finish(running: Running, run: Run, task: WorkerTask, stopped: ModelError | None = None) -> None:
     writer = running.store.adopt_run(run)
     if not is_open(running.store, run):  # another worker has ended it, and released it since this one looked
         writer.abandon()
         return
-    failed = too_many_errors(running.suite, run.refresh(), task.errors_before[run.id])
+    failed = stopped or too_many_errors(running.suite, run.refresh(), task.errors_before[run.id])
     if failed is not None:
         void_leases(running.store, run.num)
     progress = progress_of(run.refresh())

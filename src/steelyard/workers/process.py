@@ -37,7 +37,7 @@ from steelyard.suite.running import Running
 from steelyard.suite.scorer_infos import scorer_stages
 from steelyard.suite.sides import side_store
 from steelyard.suite.survey import load_models, prepare
-from steelyard.workers.finishing import finish_abandoned, keep_minutes, void_leases
+from steelyard.workers.finishing import finish_abandoned, finish_stopped, keep_minutes, void_leases
 from steelyard.workers.leased_run import LeasedRun
 from steelyard.workers.shared_concurrency import SharedConcurrency
 from steelyard.workers.shared_gates import SharedGates
@@ -293,6 +293,8 @@ class _Worker:
         stopped = runner.stopped
         if isinstance(stopped, ModelError) and not self._orders.stop:
             self._answers.say(stopped=str(stopped), kind=stopped.kind, run=run.id)
+            if self._orders.orphaned.is_set():
+                await asyncio.to_thread(finish_stopped, running, run, task, stopped)
             # What ends one run lets the others go on without it; what ends the evaluation is told to all of them.
             await asyncio.to_thread(void_leases, running.store, run.num)
 
