@@ -1,4 +1,4 @@
-"""What a run is to cost beside a bare loop: one table of all goals, each beside the bare loop of the same measurement.
+"""The goals for the cost of a run: one table, each row compared with a bare loop of the same measurement.
 
     python -m benchmarks.run --only goals           # the whole table
     python -m benchmarks.run --quick                # the first row alone, once; fails far above its goal

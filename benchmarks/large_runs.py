@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = 100_000
 RUNS = 100
 ROUNDS = 5
-HEAD = ("command", "samples", "CPU s", "of it imports", "wall s", "peak MiB", "CPU beside a bare cursor", "bar")
+HEAD = ("command", "samples", "CPU s", "imports, CPU s", "wall s", "peak MiB", "CPU, ratio to a bare cursor", "goal")
 
 
 class Taken(NamedTuple):
@@ -77,7 +77,7 @@ def _page_lines(store: Path, environment: dict[str, str]) -> list[str]:
     command = [sys.executable, "-m", "benchmarks.large_runs", "pages", str(store)]
     done = subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, check=True)
     rows: list[list[str]] = json.loads(done.stdout)[0]
-    head = ("page of 50", "matching", "first, CPU ms", "following, CPU ms", "bar")
+    head = ("page of 50", "matching", "first, CPU ms", "following, CPU ms", "goal")
     return [_line(head), _line(["---"] * len(head)), *(_line([*row, "50 ms"]) for row in rows)]
 
 

@@ -63,7 +63,7 @@ def measure() -> list[str]:
             ("its record", f"/codes/{coding}/i/{record}"),
             ("a code", f"/codes/{coding}/c/{code}"),
         )
-        lines = ["| page | first, CPU ms | following, CPU ms | KB | bar |", "| --- | --- | --- | --- | --- |"]
+        lines = ["| page | first, CPU ms | following, CPU ms | KB | goal |", "| --- | --- | --- | --- | --- |"]
         with viewing(store) as viewer:
             viewer.sign(READER)
             viewer.settled()

@@ -31,7 +31,7 @@ HEAD = (
     "chunks",
     "characters each",
     "index s",
-    "of it CPU",
+    "index CPU s",
     "open again ms",
     "query ms, median",
     "query ms, 95 %",

@@ -87,7 +87,7 @@ def index() -> list[str]:
 
 
 def goals() -> list[str]:
-    """What a run is to cost beside a bare loop."""
+    """The goals for the cost of a run, compared with a bare loop."""
     from benchmarks import goals
 
     return markdown(goals.HEAD, goals.measure())

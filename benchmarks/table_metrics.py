@@ -22,11 +22,11 @@ from steelyard.tables.metrics import table_metrics
 
 SIZES = (1000, 10_000)
 LARGE = 100_000
-BARS = {1000: 0.1, 10_000: 0.02}
+GOALS = {1000: 0.1, 10_000: 0.02}
 """At most this share of the time of QATCH 1.0.36."""
-LARGE_BAR = 8
+LARGE_GOAL = 8
 """At most so many times what SQLite needs to read both tables."""
-HEAD = ("rows", "rules", "seconds", "beside", "seconds there", "ratio", "bar")
+HEAD = ("rows", "rules", "seconds", "compared with", "its seconds", "ratio", "goal")
 
 
 def table(rows: int) -> list[list[Any]]:
@@ -64,12 +64,12 @@ def measure(
         target = table(size)
         prediction = random.Random(8).sample(target, size)
         if size == LARGE:
-            beside, there, bar = "SQLite", sqlite_seconds(target), LARGE_BAR
+            other, theirs, goal = "SQLite", sqlite_seconds(target), LARGE_GOAL
         elif qatch is not None:
-            there = min(
+            theirs = min(
                 answers(qatch, "1.0.36", [[target, prediction, False]] * (5 if size == SIZES[0] else 1), "--time")
             )
-            beside, bar = "QATCH 1.0.36", BARS[size]
+            other, goal = "QATCH 1.0.36", GOALS[size]
         else:
             continue
         for name in rules:
@@ -77,7 +77,7 @@ def measure(
                 lambda rows=(target, prediction), name=name: table_metrics(*rows, rules=name),
                 20 if size == SIZES[0] else 3,
             )
-            found.append([size, name, round(ours, 5), beside, round(there, 5), round(ours / there, 4), bar])
+            found.append([size, name, round(ours, 5), other, round(theirs, 5), round(ours / theirs, 4), goal])
     return found
 
 

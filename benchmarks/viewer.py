@@ -123,7 +123,7 @@ def measure(store: str = "") -> list[str]:
             runs = opened.runs()[:2]
         two, one = (run.id for run in runs)
         lines = [
-            _line(("page", "first, CPU ms", "following, CPU ms", "later, CPU ms", "KB", "bar")),
+            _line(("page", "first, CPU ms", "following, CPU ms", "later, CPU ms", "KB", "goal")),
             _line(["---"] * 6),
         ]
         with viewing(large) as viewer:
@@ -140,8 +140,8 @@ def measure(store: str = "") -> list[str]:
         for _ in range(ROUNDS):
             with viewing(large) as viewer:
                 starts.append(viewer.start_cpu)
-        start = f"{runs[0].done:,} samples a run. The start takes {min(starts):.2f} s of CPU (bar: 0.5 s); "
-        return [*lines, "", f"{start}the viewer had {peak:.0f} MiB at most (bar: 150 MB).", "", _browsed(small)]
+        start = f"{runs[0].done:,} samples a run. The start takes {min(starts):.2f} s of CPU (goal: 0.5 s); "
+        return [*lines, "", f"{start}the viewer had {peak:.0f} MiB at most (goal: 150 MB).", "", _browsed(small)]
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -179,8 +179,8 @@ def _browsed(store: Path) -> str:
             context.close()
         browser.close()
     return (
-        f"5,000 samples in Chromium with an empty cache: rows are there after {min(taken):.2f} s (bar: 1 s), "
-        f"{loaded:.0f} KB in all (bar: 1 MB)."
+        f"5,000 samples in Chromium with an empty cache: rows are there after {min(taken):.2f} s (goal: 1 s), "
+        f"{loaded:.0f} KB in all (goal: 1 MB)."
     )
 
 
