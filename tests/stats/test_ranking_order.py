@@ -199,6 +199,13 @@ def test_equal_seeds_give_equal_numbers_and_others_do_not():
     assert rank(battles).intervals != rank(battles, seed=1).intervals
 
 
+def test_there_are_fewer_resamples_where_the_work_is_large(monkeypatch):
+    battles = two(3, 2)
+    work = 2**3 + 10 * len(ranking_order._units(battles).unit)
+    monkeypatch.setattr(ranking_order, "_WORK", 250 * work)
+    assert rank(battles).resamples == 250
+
+
 def test_a_wider_level_has_wider_intervals_and_ranks():
     battles = arena([0.6, 0.2, -0.2, -0.6], 200, 3)
     narrow, wide = rank(battles, level=0.8), rank(battles, level=0.99)

@@ -187,6 +187,12 @@ def test_the_index_is_made_once_beside_the_store_and_can_be_deleted(stored):
     assert run.search("tax").total == 1
 
 
+def test_the_index_can_be_read_by_whoever_can_read_the_store_alone(stored):
+    Path(stored.path).chmod(0o600)
+    stored.run("latest").search("tax")
+    assert index_of(stored).stat().st_mode & 0o777 == 0o600
+
+
 def test_a_damaged_index_is_made_anew(stored):
     run = stored.run("latest")
     run.search("tax")

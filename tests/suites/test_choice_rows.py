@@ -208,10 +208,11 @@ def test_more_samples_than_there_are_is_noted(tmp_path):
 
 
 def test_ragged_csv_rows_are_named_with_their_line(tmp_path):
-    (tmp_path / "a.csv").write_text("question,A,B,answer\none, two,x,y,A\nq2,x\nq3,x,y,A,,\n")
+    (tmp_path / "a.csv").write_text("question,A,B,answer\none, two,x,y,A\nq2,x\nq3,x,y,A,,\nq4,x,y\n")
     assert defects_of(SampleFiles(tmp_path / "a.csv")) == [
         "a.csv line 2: 5 cells where 4 were expected; is a cell with a comma not in quotes?",
         "a.csv line 3: short row: it ends in column B, column D is needed",
+        "a.csv line 5: short row: it ends in column C, column D is needed",
     ]
 
 

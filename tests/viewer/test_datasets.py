@@ -200,6 +200,16 @@ def test_two_tabs_on_one_row_lose_nothing(viewer):
     assert field(viewer.ask(f"{place(viewer)}/row?id=q1")[2], "cell-1") == "Bob asks?"
 
 
+def test_a_change_to_a_row_whose_changes_were_undone_meanwhile_is_not_stored(viewer):
+    change(viewer, "q1", author="ann", **{"cell-1": "Ann asks?"})
+    stale = opened(viewer, "q1")
+    assert change(viewer, "q1", author="bob", do="undo")[0] == 303
+    status, _, page = change(viewer, "q1", form=stale, author="ann", **{"cell-1": "Ann asks again?"})
+    assert status == 422
+    assert "row q1: somebody undid its changes, saved or discarded the draft meanwhile" in page
+    assert field(page, "cell-1") == "Ann asks again?"
+
+
 @pytest.mark.parametrize(
     ("cell", "text"),
     [("cell-1", "Is wa\0ter wet?"), ("cell-2", '["y\\u0000es", "no"]'), ("cell-2", '["\\ud800", "no"]')],

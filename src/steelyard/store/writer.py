@@ -68,8 +68,8 @@ class Batch:
     packer: Packer
     unpacker: Unpacker
     words: dict[str, int]
-    alone: bool = False
-    shared: bool = False
+    alone: bool
+    shared: bool
 
     def flush_at_commit(self) -> None:
         """Let this commit wait for the disk of a server, whatever the durability: it leads to what cannot be undone.
