@@ -1,5 +1,6 @@
 """The connections of both databases behave alike: lists of values, rows, transactions, errors, and any texts."""
 
+import numpy as np
 import pytest
 
 from steelyard import Store
@@ -41,6 +42,20 @@ def test_a_list_may_have_any_number_of_values(connection, n):
     if n <= MOST_IN_QUERY:
         rest = connection.execute("SELECT text FROM word WHERE text NOT IN :texts", {"texts": wanted})
         assert list(rest.scalars()) == ["other"]
+
+
+def test_rows_beyond_those_of_one_statement_and_any_text_are_inserted_as_they_are(connection):
+    texts = ["", "NULL", "null", "{a,b}", '"', "\\", "a\0b", "a,b", " x ", *(f"w{n}" for n in range(1000))]
+    add_words(connection, *texts)
+    assert list(words(connection)) == texts
+
+
+def test_numbers_of_different_types_go_into_one_column(connection):
+    numbers = [1, 0.5, True, np.float64(0.25), 2**40, None, -0.0, 1e308]
+    rows = [{"label": n, "run": 1, "kind": "scale", "low": number, "high": 1} for n, number in enumerate(numbers)]
+    connection.insert_rows(schema.insert_into(schema.label_form), rows)
+    lows = connection.execute("SELECT low FROM label_form ORDER BY label").scalars()
+    assert list(lows) == [1.0, 0.5, 1.0, 0.25, 2.0**40, None, 0.0, 1e308]
 
 
 def test_lists_of_numbers_bytes_and_several_in_one_statement(connection):

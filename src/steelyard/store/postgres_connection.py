@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
@@ -25,8 +25,6 @@ from steelyard.store.connection import NO_VALUES, DatabaseError, Rows, Values
 from steelyard.store.schema import TABLES, Dialect, Kind, StoredTable, insert_into
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from psycopg import Connection as DriverConnection
 
     from steelyard.store.postgres_pool import ConnectionPool
@@ -37,19 +35,20 @@ _ESCAPED: Final = re.compile("\x1a(\x1a|0|D[89A-F][0-9A-F]{2})")
 _NOT_IN: Final = re.compile(r"\bNOT IN :(\w+)")
 _IN: Final = re.compile(r"\bIN :(\w+)")
 _INSERT: Final = re.compile(r"INSERT INTO (\w+) \((.+?)\) VALUES \(.+?\)(.*)")
-_ARRAYS: Final[dict[Kind, str]] = {
-    "number": "integer[]",
-    "big number": "bigint[]",
-    "big": "bigint[]",
-    "integer": "integer[]",
-    "bigint": "bigint[]",
-    "smallint": "smallint[]",
-    "float": "float[]",
-    "text": "text[]",
-    "name": "varchar[]",
-    "word": "varchar[]",
-    "bytes": "bytea[]",
+_ARRAYS: Final[dict[Kind, tuple[str, Callable[[Any], Any]]]] = {
+    "number": ("integer[]", int),
+    "big number": ("bigint[]", int),
+    "big": ("bigint[]", int),
+    "integer": ("integer[]", int),
+    "bigint": ("bigint[]", int),
+    "smallint": ("smallint[]", int),
+    "float": ("float[]", float),
+    "text": ("text[]", str.__str__),
+    "name": ("varchar[]", str.__str__),
+    "word": ("varchar[]", str.__str__),
+    "bytes": ("bytea[]", bytes),
 }
+"""The type of a column's array, and of its values in Python: psycopg takes no array of 1 and 0.5."""
 _MOST_INSERTED: Final = 1000
 _MOST_CHARACTERS: Final = 4_000_000
 """Rows that one statement inserts, and the size of their values: the server takes no message of a gigabyte."""
@@ -118,20 +117,21 @@ def _translated(statement: str) -> str:
 
 
 @lru_cache(maxsize=64)
-def _of_arrays(statement: str) -> tuple[str, tuple[str, ...]]:
-    """The statement that inserts rows from an array for each column, and the columns.
+def _of_arrays(statement: str) -> tuple[str, dict[str, Callable[[Any], Any]]]:
+    """The statement that inserts rows from an array for each column; column -> how to convert its values.
 
-    >>> _of_arrays("INSERT INTO word (text) VALUES (:text) ON CONFLICT DO NOTHING")
-    ('INSERT INTO word (text) SELECT * FROM unnest(:text::text[]) ON CONFLICT DO NOTHING', ('text',))
+    >>> _of_arrays("INSERT INTO retry (n) VALUES (:n) ON CONFLICT DO NOTHING")
+    ('INSERT INTO retry (n) SELECT * FROM unnest(:n::integer[]) ON CONFLICT DO NOTHING', {'n': <class 'int'>})
     """
     match = _INSERT.fullmatch(statement)
     if match is None:
         raise ValueError(f"not a statement of `schema` that inserts rows: {statement}")
     name, listed, rest = match.groups()
     (kinds,) = ({column.name: column.kind for column in table.columns} for table in TABLES if table.name == name)
-    columns = tuple(listed.split(", "))
-    arrays = ", ".join(f":{column}::{_ARRAYS[kinds[column]]}" for column in columns)
-    return f"INSERT INTO {name} ({listed}) SELECT * FROM unnest({arrays}){rest}", columns
+    of_columns = {column: _ARRAYS[kinds[column]] for column in listed.split(", ")}
+    arrays = ", ".join(f":{column}::{array}" for column, (array, _) in of_columns.items())
+    converters = {column: convert for column, (_, convert) in of_columns.items()}
+    return f"INSERT INTO {name} ({listed}) SELECT * FROM unnest({arrays}){rest}", converters
 
 
 def _portions(rows: Sequence[Values]) -> Iterator[Sequence[Values]]:
@@ -203,9 +203,13 @@ class PostgresConnection:
         Not by psycopg's `executemany`: the last message of its pipeline (Flush) turns off the server's
         `idle_in_transaction_session_timeout`, and a process that is frozen then keeps its locks for ever.
         """
-        inserts, columns = _of_arrays(statement)
+        inserts, converters = _of_arrays(statement)
         for portion in _portions(rows):
-            self.execute(inserts, {name: [row[name] for row in portion] for name in columns})
+            columns = {
+                name: [None if row[name] is None else convert(row[name]) for row in portion]
+                for name, convert in converters.items()
+            }
+            self.execute(inserts, columns)
 
     def insert(self, table: StoredTable, row: Values) -> int:
         """Insert a row into a table whose key the server numbers; its number."""
