@@ -98,8 +98,8 @@ class Gathering:
 
         A reply still waits less than 10 ms; the promise is that after 50 ms it survives a kill.
 
-        >>> [round(Gathering.of_processes(n).apart_s, 3) for n in (1, 2, 64)]
-        [0.002, 0.004, 0.01]
+        >>> Gathering.of_processes(2), Gathering.of_processes(64)
+        (Gathering(later_s=0.04, apart_s=0.004), Gathering(later_s=0.1, apart_s=0.01))
         """
         return cls(min(_LATER_S * n, _LATEST_S), min(_APART_S * n, _FURTHEST_S))
 
