@@ -52,7 +52,7 @@ def measure(store: str = "") -> list[str]:
         run("make_small", small)
         bare = min(run("bare", large).cpu for _ in range(ROUNDS))
         lines = [_line(HEAD), _line(["---"] * len(HEAD))]
-        for command, where, bar in (
+        for command, where, goal in (
             (["show", "one"], large, "2 s"),
             (["compare", "one", "two"], large, "2 s"),
             (["report", "one", "two", "--html", str(page)], large, "8 s, 300 MiB, 5 MB"),
@@ -66,7 +66,7 @@ def measure(store: str = "") -> list[str]:
             times = f"{(least.cpu - least.imports) / bare:.1f} times" if where == large else ""
             figures = (f"{least.cpu:.2f}", f"{least.imports:.2f}", f"{min(one.wall for one in several):.2f}")
             name = " ".join(command).partition(" --html")[0]
-            lines.append(_line([name, rows, *figures, f"{least.mib:.0f}", times, bar]))
+            lines.append(_line([name, rows, *figures, f"{least.mib:.0f}", times, goal]))
         size = page.stat().st_size / 1e6
         lines += ["", f"The bare cursor took {bare:.2f} s of CPU. The page of both runs has {size:.1f} MB.", ""]
         return [*lines, *_page_lines(large, environment)]

@@ -425,7 +425,7 @@ def test_killed_at_random_moments_a_run_pays_only_for_what_was_in_flight(tmp_pat
 def test_a_writer_that_pauses_within_a_transaction_for_too_long_does_not_keep_others_waiting(on_server):
     with Store(on_server, create_missing=True) as paused, Store(on_server) as other:
         evaluation, _ = paused.begin_evaluation([new()])
-        paused.limit_pauses(0.2)
+        paused.limit_pauses(1.0)
         locked, written = threading.Event(), threading.Event()
         adding = schema.insert_or_add(schema.retry, ("evaluation", "model", "fault"), ("n",))
         rows = [{"evaluation": evaluation, "model": model, "fault": "429", "n": 1} for model in ("a", "b")]

@@ -195,7 +195,7 @@ class OpenStore:
         self._backend.share(run, self._transact)
 
     def limit_pauses(self, seconds: float) -> None:
-        """Lose the connection that writes where this process pauses for so long within a transaction.
+        """Let the server end the connection that writes if this process pauses for longer within a transaction.
 
         A process that is frozen there, or cut off from the server, keeps its locks, which others wait for.
 

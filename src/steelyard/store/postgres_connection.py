@@ -15,6 +15,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from psycopg import Error, IsolationLevel, ServerCursor
@@ -36,19 +37,21 @@ _NOT_IN: Final = re.compile(r"\bNOT IN :(\w+)")
 _IN: Final = re.compile(r"\bIN :(\w+)")
 _INSERT: Final = re.compile(r"INSERT INTO (\w+) \((.+?)\) VALUES \(.+?\)(.*)")
 _ARRAYS: Final[dict[Kind, tuple[str, Callable[[Any], Any]]]] = {
-    "number": ("integer[]", int),
-    "big number": ("bigint[]", int),
-    "big": ("bigint[]", int),
-    "integer": ("integer[]", int),
-    "bigint": ("bigint[]", int),
-    "smallint": ("smallint[]", int),
+    "number": ("integer[]", index),
+    "big number": ("bigint[]", index),
+    "big": ("bigint[]", index),
+    "integer": ("integer[]", index),
+    "bigint": ("bigint[]", index),
+    "smallint": ("smallint[]", index),
     "float": ("float[]", float),
     "text": ("text[]", str.__str__),
     "name": ("varchar[]", str.__str__),
     "word": ("varchar[]", str.__str__),
-    "bytes": ("bytea[]", bytes),
+    "bytes": ("bytea[]", lambda value: bytes(memoryview(value))),
 }
-"""The type of a column's array, and of its values in Python: psycopg takes no array of 1 and 0.5."""
+"""The type of a column's array, and what makes its values of one type in Python: psycopg takes no list of 1 and 0.5, or
+of a text and a member of an enumeration. What is of another kind, 1.5 in a column of integers, is an error."""
+_COLUMNS: Final = {table.name: table.columns for table in TABLES}
 _MOST_INSERTED: Final = 1000
 _MOST_CHARACTERS: Final = 4_000_000
 """Rows that one statement inserts, and the size of their values: the server takes no message of a gigabyte."""
@@ -120,14 +123,14 @@ def _translated(statement: str) -> str:
 def _of_arrays(statement: str) -> tuple[str, dict[str, Callable[[Any], Any]]]:
     """The statement that inserts rows from an array for each column; column -> how to convert its values.
 
-    >>> _of_arrays("INSERT INTO retry (n) VALUES (:n) ON CONFLICT DO NOTHING")
-    ('INSERT INTO retry (n) SELECT * FROM unnest(:n::integer[]) ON CONFLICT DO NOTHING', {'n': <class 'int'>})
+    >>> _of_arrays("INSERT INTO word (text) VALUES (:text) ON CONFLICT DO NOTHING")[0]
+    'INSERT INTO word (text) SELECT * FROM unnest(:text::text[]) ON CONFLICT DO NOTHING'
     """
     match = _INSERT.fullmatch(statement)
-    if match is None:
+    if match is None or match[1] not in _COLUMNS:
         raise ValueError(f"not a statement of `schema` that inserts rows: {statement}")
     name, listed, rest = match.groups()
-    (kinds,) = ({column.name: column.kind for column in table.columns} for table in TABLES if table.name == name)
+    kinds = {column.name: column.kind for column in _COLUMNS[name]}
     of_columns = {column: _ARRAYS[kinds[column]] for column in listed.split(", ")}
     arrays = ", ".join(f":{column}::{array}" for column, (array, _) in of_columns.items())
     converters = {column: convert for column, (_, convert) in of_columns.items()}

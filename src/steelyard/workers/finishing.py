@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -27,9 +27,10 @@ _FEWEST_ERRORS: Final = 10
 _CUT: Final = "the process that led the run died before all was done"
 
 
-def void_leases(store: Store, run: int) -> None:
-    """End a run for all its workers: nothing of it is taken any more, and no record in flight is stored."""
-    store.writer.change(lambda batch: batch.connection.execute("DELETE FROM lease WHERE run = :run", {"run": run}))
+def void_leases(store: Store, run: int, plan: str) -> None:
+    """End a run for all workers of this execution: nothing of it is taken any more, no record in flight is stored."""
+    void, values = "DELETE FROM lease WHERE run = :run AND plan = :plan", {"run": run, "plan": plan}
+    store.writer.change(lambda batch: batch.connection.execute(void, values))
 
 
 def is_done(store: Store, run: int, plan: str) -> bool:
@@ -70,14 +71,19 @@ def too_many_errors(suite: Suite, run: Run, before: int) -> ModelError | None:
     return ModelError(last_error(run), kind="errors", ends_run=True) if run.errors - before > most else None
 
 
-async def finish_abandoned(running: Running, task: WorkerTask) -> None:
+async def finish_abandoned(running: Running, task: WorkerTask, stopped: Mapping[str, ModelError]) -> None:
     """Store the state of each run when it is done or has too many errors, in place of the leader that has died.
 
     One worker does: whoever gets the lock of a run, which the server has taken from the dead process. Nobody does
     where the evaluation was resumed with other workers meanwhile: it is theirs.
+
+    Args:
+        running: of this worker.
+        task: of this worker.
+        stopped: run -> why this worker has ended it; it may grow meanwhile.
     """
     if running.suite.options.stop_when_decided.question:
-        await _decide_abandoned(running, task)
+        await _decide_abandoned(running, task, stopped)
     else:  # samples that the dead process had not stored yet do not come: a resume asks them
         runs = [running.store.run(name).num for name in task.runs]
         await asyncio.to_thread(close_leases, running.store, runs, task.plan)
@@ -92,7 +98,7 @@ async def finish_abandoned(running: Running, task: WorkerTask) -> None:
             done = await asyncio.to_thread(is_done, running.store, run.num, task.plan)
             if failed or done:
                 with contextlib.suppress(StoreError):  # another worker has the lock: it is the one that finishes
-                    await asyncio.to_thread(_finish, running, run, task)
+                    await asyncio.to_thread(_finish, running, run, task, stopped.get(name))
                     break
             await asyncio.sleep(_LOOK_S)
     with contextlib.suppress(StoreError):
@@ -127,7 +133,7 @@ def _is_taken_over(store: Store, task: WorkerTask) -> bool:
         return any(is_taken_over(connection, store.run(name).num, task.plan) for name in task.runs)
 
 
-async def _decide_abandoned(running: Running, task: WorkerTask) -> None:
+async def _decide_abandoned(running: Running, task: WorkerTask, stopped: Mapping[str, ModelError]) -> None:
     """Lead runs with early stopping to their end; those that another worker leads are waited for."""
     store = running.store
     while runs := [run for run in store.runs_of(task.evaluation) if is_open(store, run)]:
@@ -139,11 +145,13 @@ async def _decide_abandoned(running: Running, task: WorkerTask) -> None:
                 writers.append(store.adopt_run(run))
                 locks.callback(writers[-1].abandon)
             if all(is_open(store, run) for run in runs):  # none was ended by another worker since
-                await _decide(running, task, writers)
+                await _decide(running, task, writers, stopped)
         await asyncio.sleep(_LOOK_S)
 
 
-async def _decide(running: Running, task: WorkerTask, writers: Sequence[RunWriter]) -> None:
+async def _decide(
+    running: Running, task: WorkerTask, writers: Sequence[RunWriter], stopped: Mapping[str, ModelError]
+) -> None:
     store, opened = running.store, [writer.run.id for writer in writers]
     samples = await asyncio.to_thread(planned_samples, store, task.evaluation)
     lead = StoppingLead(running.suite, samples, store.runs_of(task.evaluation), opened=opened, plan=task.plan)
@@ -154,16 +162,17 @@ async def _decide(running: Running, task: WorkerTask, writers: Sequence[RunWrite
         for writer in writers if failed else ():
             # A decision needs both sides: the end of one run ends those that are open.
             if not lead.scheduler.is_decided(writer.run.target):
-                await asyncio.to_thread(void_leases, store, writer.run.num)
+                await asyncio.to_thread(void_leases, store, writer.run.num, task.plan)
         if all(is_done(store, writer.run.num, task.plan) for writer in writers):
             break
         await asyncio.sleep(STEP_S)
+    failed = failed or next(iter(stopped.values()), None)
     ended = []
     for writer in writers:
         progress = progress_of(writer.run.refresh())
-        stopped = None if lead.scheduler.is_decided(writer.run.target) else failed or _unfinished(progress)
-        ended.append(EndedRun(writer, progress, stopped, running.error_share(writer.run.target), 0.0))
-    await asyncio.to_thread(finish_together, lead.scheduler, ended, str)
+        why = None if lead.scheduler.is_decided(writer.run.target) else failed or _unfinished(progress)
+        ended.append(EndedRun(writer, progress, why, running.error_share(writer.run.target), 0.0))
+    await asyncio.to_thread(finish_together, lead.scheduler, ended, running.session.secrets.redact_text)
 
 
 def _failed(running: Running, task: WorkerTask, writers: Sequence[RunWriter]) -> ModelError | None:
@@ -178,20 +187,24 @@ def _unfinished(progress: Progress) -> ModelError | None:
 
 
 def finish_stopped(running: Running, run: Run, task: WorkerTask, stopped: ModelError) -> None:
-    """Store why this worker ended a run, in place of the leader that has died: the others do not know it."""
-    if not running.suite.options.stop_when_decided.question:  # there, whoever leads decides for all runs together
+    """Store the end of a run that this worker has stopped, in place of the leader that has died.
+
+    Before its leases become void: another worker that saw that first would not know the reason.
+    """
+    early_stop = running.suite.options.stop_when_decided.question  # then whoever leads ends all runs together
+    if not early_stop and not _is_taken_over(running.store, task):
         with contextlib.suppress(StoreError):  # another worker has the lock: it is the one that finishes
             _finish(running, run, task, stopped)
 
 
-def _finish(running: Running, run: Run, task: WorkerTask, stopped: ModelError | None = None) -> None:
+def _finish(running: Running, run: Run, task: WorkerTask, stopped: ModelError | None) -> None:
     writer = running.store.adopt_run(run)
     if not is_open(running.store, run):  # another worker has ended it, and released it since this one looked
         writer.abandon()
         return
     failed = stopped or too_many_errors(running.suite, run.refresh(), task.errors_before[run.id])
     if failed is not None:
-        void_leases(running.store, run.num)
+        void_leases(running.store, run.num, task.plan)
     progress = progress_of(run.refresh())
     state, reason = state_of(failed or _unfinished(progress), progress, running.error_share(run.target))
-    writer.finish(state, reason, 0.0)
+    writer.finish(state, running.session.secrets.redact_text(reason), 0.0)

@@ -229,6 +229,7 @@ class _Worker:
         self._answers = answers
         self._place = f"pid {os.getpid()} on {socket.gethostname()}"
         self._leased: list[LeasedRun] = []
+        self._stopped: dict[str, ModelError] = {}
         self._shared = SharedConcurrency(running.store, task, running.session.limits)
 
     async def work(self) -> None:
@@ -292,11 +293,13 @@ class _Worker:
             await asyncio.gather(keeping, leased.close(), return_exceptions=True)
         stopped = runner.stopped
         if isinstance(stopped, ModelError) and not self._orders.stop:
-            self._answers.say(stopped=str(stopped), kind=stopped.kind, run=run.id)
+            self._stopped[run.id] = stopped
+            why = running.session.secrets.redact_text(str(stopped))
+            self._answers.say(stopped=why, kind=stopped.kind, run=run.id)
             if self._orders.orphaned.is_set():
                 await asyncio.to_thread(finish_stopped, running, run, task, stopped)
             # What ends one run lets the others go on without it; what ends the evaluation is told to all of them.
-            await asyncio.to_thread(void_leases, running.store, run.num)
+            await asyncio.to_thread(void_leases, running.store, run.num, task.plan)
 
     async def _be_seen(self) -> None:
         """Say once a second that this worker lives, and what it has done."""
@@ -324,7 +327,7 @@ class _Worker:
         await self._orders.orphaned.wait()
         in_time = asyncio.create_task(keep_minutes(self._running, self._task.evaluation))
         try:
-            await finish_abandoned(self._running, self._task)
+            await finish_abandoned(self._running, self._task, self._stopped)
         finally:
             in_time.cancel()
             await asyncio.gather(in_time, return_exceptions=True)

@@ -474,7 +474,7 @@ class Leader:
         await asyncio.to_thread(finish_together, scheduler, ended, str)
 
     def _void(self, run: Run) -> None:
-        void_leases(self.store, run.num)
+        void_leases(self.store, run.num, self.plan)
 
     def _left(self, run: Run) -> int:
         with self.store.reading() as connection:
