@@ -167,7 +167,7 @@ class Backend(Protocol):
         """
 
     def limit_pauses(self, seconds: float, transact: Transact) -> None:
-        """Let the database end the writing connection where this process pauses for so long within a transaction."""
+        """Let the database end the writing connection if this process pauses for longer within a transaction."""
 
     def is_locked(self, run: str) -> bool:
         """Whether a living process writes a run, alone or as one of its workers."""
