@@ -171,6 +171,14 @@ def _only_loopback(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", guarded_lookup)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory):
+    """What tests give to commands is not noted in the home of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path, monkeypatch):
     """Every test works in a folder of its own, so that no store of another is found."""

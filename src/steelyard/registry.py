@@ -136,13 +136,18 @@ def names(kind: Kind) -> tuple[str, ...]:
     return tuple(sorted(_import_paths(kind)))
 
 
-def find(kind: Kind, name: str) -> type:
+def find(kind: Kind, name: str, *, built_in: bool = False) -> type:
     """Import and return the class registered as `name`.
+
+    Args:
+        kind: of the class.
+        name: under which it is registered.
+        built_in: only a class of this package, for names that come from a store and not from this person.
 
     Raises:
         ConfigError: there is none; the message suggests the nearest name.
     """
-    paths = _import_paths(kind)
+    paths = BUILT_IN[kind] if built_in else _import_paths(kind)
     if name not in paths:
         raise ConfigError(f"there is no {kind} {name!r}{did_you_mean(name, paths)}")
     module, _, attribute = paths[name].partition(":")

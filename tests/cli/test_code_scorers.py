@@ -342,3 +342,14 @@ def test_trial_records_are_the_stored_ones(steelyard, coding):
         stored = {item.num: coded_record(source, item).output.value for item in made.items}
         tried = {record.sample.metadata["item"]: record.output.value for record in store.run(run).records()}
     assert tried == stored
+
+
+def test_a_stored_scorer_cannot_have_a_file_of_this_machine_sent_to_a_model(tried, coding, tmp_path):
+    private = tmp_path / "private.txt"
+    private.write_text("The launch is in May. {{answer}} ... {{definition}} judge it.", encoding="utf-8")
+    config = {"error_code": {"name": "evasive", "definition": "Gives no answer.", "template": str(private)}}
+    with Store() as store:
+        make_scorer(store, "evasive", config, author="bob")
+    with exam_server(lambda prompt: said("Verdict: NO")) as server:
+        assert "not the name of a file" in tried(server, code=2).err
+        assert server.asked == []

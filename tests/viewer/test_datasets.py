@@ -13,6 +13,7 @@ from tests.store.conftest import on_server, schema, server  # noqa: F401  # fixt
 from tests.viewer.conftest import serving
 
 from steelyard import Sample, evaluate
+from steelyard.config.given import note_given
 from steelyard.config.load import load
 from steelyard.scorers.lexical import ExactMatch
 from steelyard.store import Store
@@ -37,6 +38,7 @@ def run(folder, store, name="questions.jsonl", config=CONFIG):
     path = folder / f"{name}.yaml"
     path.write_text(config.replace("FILE", name), encoding="utf-8")
     loaded = load(path, environ={})
+    note_given(path, *loaded.files)
     return evaluate_suite(
         loaded.suite, how=RunConfig(store=store, config={"path": str(path), "plain": loaded.plain, "text": ""})
     )[0]

@@ -162,6 +162,21 @@ def test_a_judged_sample_shows_the_prompt_that_was_sent_and_no_other(tmp_path):
     assert judge_prompts(_WithManifest(run, described), record) == {}
 
 
+def test_a_judges_prompt_is_not_read_from_a_file_that_the_store_names(tmp_path):
+    template = tmp_path / "prompt.txt"
+    template.write_text("Rate this: {{answer}}. From 1 to 5.", encoding="utf-8")
+    judge = Judge(model=Scripted(default="Rating: 5"))
+    suite = Suite(
+        "J", "rag", [Sample("a", "?", "Paris")], {"t": lambda _: "Paris."}, (Correctness(judge, template=template),)
+    )
+    [run] = evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
+    [record] = run.records()
+    assert len(judge_prompts(run, record)) == 1, "the text of the template is in the manifest"
+    described = json.loads(json.dumps(dict(run.manifest)))
+    described["scorers"]["correctness"]["correctness"]["template"] = str(template)
+    assert judge_prompts(_WithManifest(run, described), record) == {}
+
+
 def test_a_call_says_which_attempt_failed_and_why():
     tried = (Attempt("rate_limit", 0.1), Attempt("timeout", 60.0, 1.0), Attempt("", 0.5, 2.0))
     replies = {"target": (Reply("00", "Paris", latency=0.5, attempts=tried),)}

@@ -127,6 +127,7 @@ def check(
     wrong.
     """
     from steelyard.config.check_dataset import check_dataset, parse_columns
+    from steelyard.config.given import note_given
 
     paths = tuple(file or ())
     options = {"split": split, "subset": subset, "columns": columns, "sheet": sheet, "skip-bad": skip_bad}
@@ -153,6 +154,7 @@ def check(
         skip_bad=skip_bad,
     )
     data = check_dataset(suite, samples, databases)
+    note_given(*paths)
     _show(data.to_json(), data.lines(", ".join(map(str, paths)) or dataset), as_json=as_json)
     return USER_MISTAKE if (data.defects and not skip_bad) or not data.samples else 0
 

@@ -29,7 +29,7 @@ from steelyard.cli.options import (
     store_option,
 )
 from steelyard.cli.output import while_read
-from steelyard.errors import ConfigError, DataError, did_you_mean
+from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 
 if TYPE_CHECKING:
     from steelyard.config.environment import Environment
@@ -189,8 +189,10 @@ def _begin(
     as_json: bool,
 ) -> NoReturn:
     """Run the suite or resume its newest run, and exit with the code; a finished one is only reviewed."""
+    from steelyard.config.given import note_given
     from steelyard.generate.qa import newest_run, questions_of
 
+    note_given(asdict(request))
     earlier = None if fresh else newest_run(suite, store)
     if earlier is not None and earlier.state == "finished" and not request.review:
         earlier = None  # start a new run, whose replies come from the journal; only a review uses the finished one
@@ -202,17 +204,27 @@ def _begin(
 
 
 def resume_generate(
-    run: Run, *, store: str | None, allow_changed: bool, no_env: bool, quiet: bool, as_json: bool
+    run: Run, *, store: str | None, allow_changed: bool, trust_store: bool, no_env: bool, quiet: bool, as_json: bool
 ) -> NoReturn:
     """Resume an unfinished run of `generate qa`, and exit with its code.
 
     Raises:
-        ConfigError: it was started from Python, its inputs have changed, or its file holds other rows now.
+        ConfigError: it was started from Python, its request is none of this person's and the store is not trusted, its
+            inputs have changed, or its file holds other rows now.
     """
+    from steelyard.cli.stored_configuration import check_trusted
+    from steelyard.config.given import was_given
+
     stored = run.manifest.get("config")
     if stored is None:
         raise ConfigError(f"run {run.id} was started from Python: call generate_qa() there again to resume it")
-    request = _QaRequest(**stored["generate"])
+    with boundary("config", f"the request of run {run.id} in the store cannot be read"):
+        asked = stored["generate"]
+        request = _QaRequest(**asked)
+    if not was_given(asked):
+        why = f"the request of run {run.id} is not one that you gave to steelyard here"
+        check_trusted(asked, why, "type the command generate again", trust_store=trust_store)
+        no_env = True
     # Versions before keep_boilerplate used boilerplate too, and a resumed run must have the chunks it started with.
     request = replace(request, settings={"keep_boilerplate": True, **request.settings})
     suite, values = request.suite(no_env=no_env)

@@ -71,6 +71,14 @@ OutOption = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of standard output.")
 ]
 NoEnvOption = Annotated[bool, typer.Option("--no-env", help="Do not read the .env file next to the configuration.")]
+TrustStoreOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust-store",
+        help="Where the configuration's file is not there, use the copy in the store, with its endpoints, keys, "
+        "modules and files. No .env file is read.",
+    ),
+]
 UnsafeSqlOption = Annotated[
     bool, typer.Option("--unsafe-sql", help="Run generated SQL even if this machine cannot confine its engine.")
 ]
@@ -192,7 +200,7 @@ def named_runs(store: Store, names: Sequence[str]) -> list[Run]:
 
 
 def load_config(path: Path, *, no_env: bool, **overrides: Any) -> Loaded:
-    """Read a configuration with the references of this process's environment.
+    """Read a configuration that this person gave, with the references of this process's environment, and remember it.
 
     Args:
         path: of the file.
@@ -203,9 +211,12 @@ def load_config(path: Path, *, no_env: bool, **overrides: Any) -> Loaded:
         ConfigError: every mistake with its position.
         DataError: the dataset cannot be read.
     """
+    from steelyard.config.given import note_given
     from steelyard.config.load import load
 
-    return load(path, environ=os.environ, use_dotenv=not no_env, **overrides)
+    loaded = load(path, environ=os.environ, use_dotenv=not no_env, **overrides)
+    note_given(path, *loaded.files)
+    return loaded
 
 
 def load_model(flags: Mapping[str, Any], file: Path | None, *, no_env: bool) -> tuple[Model | None, Environment]:

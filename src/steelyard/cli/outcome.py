@@ -90,13 +90,15 @@ def evaluate_runs(
     store: str | None = None,
     score: str | None = None,
     gated: bool = True,
+    baseline: str = "",
     with_labels: bool = False,
     **comparing: Any,
 ) -> EvaluatedRuns:
     """Summarise runs, compare the first with each other one, and evaluate the gate of their suite.
 
     `comparing` are further options of `compare`; if there are any, judging runs are compared too. `with_labels` counts
-    people's verdicts in every run, but never in the gate.
+    people's verdicts in every run, but never in the gate. `baseline` is a file that this command's own configuration
+    names; others that the store names are opened only if they were given to a command before.
     """
     runs = _labelled(stored) if with_labels else stored
     if len(runs) > 1:
@@ -118,7 +120,7 @@ def evaluate_runs(
         tuple(runs),
         summaries,
         _compared(compared, score=score, **comparing) if comparable else None,
-        _gate(stored, summaries, with_labels=with_labels) if gated else None,
+        _gate(stored, summaries, baseline, with_labels=with_labels) if gated else None,
         store or "",
         preferences=_preferences(judged) if judged else (),
         standings=_standings([run for run, _ in judged]) if len(judged) > 1 else None,
@@ -146,9 +148,14 @@ def _standings(judged: Sequence[Run]) -> Standings:
     return standings([JuryRun(run) for run in judged])
 
 
-def _gate(stored: Sequence[Run], summaries: Sequence[RunSummary], *, with_labels: bool) -> GateVerdict | None:
+def _gate(
+    stored: Sequence[Run], summaries: Sequence[RunSummary], baseline: str, *, with_labels: bool
+) -> GateVerdict | None:
     """The gate's verdict on scores without labels: otherwise a label could make a failing build pass."""
-    return gate_of(stored, tuple(run.summary() for run in stored) if with_labels else summaries)
+    from steelyard.config.given import was_given
+
+    unlabelled = tuple(run.summary() for run in stored) if with_labels else summaries
+    return gate_of(stored, unlabelled, may_open=lambda path: str(path) == baseline or was_given(path))
 
 
 def _compared(summarised: Sequence[tuple[Run, RunSummary]], *, all_pairs: bool = False, **options: Any) -> Comparison:

@@ -223,7 +223,7 @@ def compare(
         raise ConfigError(f"--level {level:g}: a confidence level is between 0 and 1 (0.95 for 95 %)")
     check_writable(html, markdown)
     where = store_option(store)
-    comparing = {"level": level, "align_by": align, "groups": tuple(group or ()), "all_pairs": all_pairs}
+    comparing: Any = {"level": level, "align_by": align, "groups": tuple(group or ()), "all_pairs": all_pairs}
     with Store(store) as opened:
         runs = named_runs(opened, run)
         if len(runs) == 1:

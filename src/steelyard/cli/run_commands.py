@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,6 +25,7 @@ from steelyard.cli.options import (
     RunArgument,
     SkipBadOption,
     StoreOption,
+    TrustStoreOption,
     UnsafeSqlOption,
     WorkersOption,
     WorkingDirOption,
@@ -33,6 +33,7 @@ from steelyard.cli.options import (
     named_run,
 )
 from steelyard.cli.output import check_writable, while_read
+from steelyard.cli.stored_configuration import reload, scorers_of
 from steelyard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def run(
     outlet.check()
     check_before(loaded.suite.gate, loaded.suite.targets, store)
     run_config = _run_config(loaded, store, chosen, workers=(workers, working_dir), fresh=fresh, unsafe_sql=unsafe_sql)
-    outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet))
+    outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet), loaded.suite.gate.get("baseline", ""))
 
 
 def resume(
@@ -111,6 +112,7 @@ def resume(
     ] = "",
     store: StoreOption = None,
     config: ConfigOption = None,
+    trust_store: TrustStoreOption = False,
     allow_changed: Annotated[
         bool, typer.Option("--allow-changed", help="Resume even if inputs have changed since the start.")
     ] = False,
@@ -138,15 +140,14 @@ def resume(
     if all(member.state == "finished" for member in together):
         typer.echo(f"nothing to resume: run {unfinished.id} is finished{_failed(together)}", err=True)
         outlet.finish(together)
+    trust = {"trust_store": trust_store, "no_env": no_env}
     if unfinished.kind == "generate":
         from steelyard.cli.generate_command import resume_generate
 
-        resume_generate(
-            unfinished, store=store, allow_changed=allow_changed, no_env=no_env, quiet=quiet, as_json=as_json
-        )
+        resume_generate(unfinished, store=store, allow_changed=allow_changed, quiet=quiet, as_json=as_json, **trust)
     from steelyard.cli.live_run import run_suite
 
-    loaded = _with_stop_rule(_reload(unfinished, config, no_env=no_env), **_stored_stop_rule(unfinished))
+    loaded = _with_stop_rule(reload(unfinished, config, **trust), **_stored_stop_rule(unfinished))
     loaded, chosen = _choose(loaded, (unfinished.manifest["config"] or {}).get("chosen", {}), store)
     run_config = _run_config(
         loaded,
@@ -157,7 +158,7 @@ def resume(
         allow_changed=allow_changed,
         unsafe_sql=unsafe_sql,
     )
-    outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet))
+    outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet), loaded.suite.gate.get("baseline", ""))
 
 
 def rescore(
@@ -166,6 +167,7 @@ def rescore(
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="Take the scorers from this file, not from the run.")
     ] = None,
+    trust_store: TrustStoreOption = False,
     rule: Annotated[
         str | None,
         typer.Option(
@@ -199,14 +201,13 @@ def rescore(
 
     with Store(store) as opened:
         stored = named_run(opened, run)
-        loaded = _reload(stored, config, no_env=no_env)
-        scorers = loaded.suite.scorers_for(stored.target)
+        scorers, environment = scorers_of(stored, config, no_env=no_env, trust_store=trust_store)
         scored, damaged = score_again(
             opened,
             stored,
             scorers if rule is None else with_rule(scorers, rule),
             unsafe_sql=unsafe_sql,
-            elsewhere=_scores_elsewhere(workers, working_dir, store, loaded),
+            elsewhere=_scores_elsewhere(workers, working_dir, store, environment),
         )
         before, after = stored.summary(), scored.summary()
         changed, readings = scored.changed_verdicts(stored), changed_readings(stored, scored)
@@ -223,14 +224,14 @@ def rescore(
 
 
 def _scores_elsewhere(
-    workers: str, working_dir: Path | None, store: str | None, loaded: Loaded
+    workers: str, working_dir: Path | None, store: str | None, environment: Mapping[str, str]
 ) -> ScoresElsewhere | None:
     """What scores in other processes; None where no workers were asked for."""
     if not workers and working_dir is None:
         return None
     from steelyard.workers.executors import named_executor
 
-    return partial(named_executor(workers, working_dir).score, store, loaded.environment)
+    return partial(named_executor(workers, working_dir).score, store, environment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,11 +248,16 @@ class _Outlet:
         """Reject a file that cannot be written, before any call is paid for."""
         check_writable(self.html, self.markdown, self.junit)
 
-    def finish(self, runs: Sequence[Run]) -> NoReturn:
-        """Print and write the results, then exit with the code of the runs, also if the output has no reader."""
+    def finish(self, runs: Sequence[Run], baseline: Any = "") -> NoReturn:
+        """Print and write the results, then exit with the code of the runs, also if the output has no reader.
+
+        Args:
+            runs: of one evaluation.
+            baseline: as the configuration that was run names it; its file may be opened.
+        """
         from steelyard.cli.outcome import evaluate_runs, print_outcome, write_pages
 
-        outcome = evaluate_runs(runs, store=self.store)
+        outcome = evaluate_runs(runs, store=self.store, baseline=str(baseline))
         with while_read():
             print_outcome(outcome, as_json=self.as_json, reported=self.html is not None)
         write_pages(outcome, html=self.html, markdown=self.markdown, junit=self.junit)
@@ -304,7 +310,8 @@ def _with_stop_rule(loaded: Loaded, **rule: Any) -> Loaded:
 def _stored_stop_rule(run: Run) -> dict[str, Any]:
     """The stopping question at the start of the run: it may come from the command line, not the configuration."""
     rule = run.manifest["options"].get("stop_when_decided") or {}
-    return {"question": rule["question"]} if "question" in rule else {}
+    question = rule.get("question") if isinstance(rule, Mapping) else None
+    return {"question": question} if isinstance(question, str) else {}
 
 
 def _choice(only: str, run: str) -> dict[str, str]:
@@ -358,30 +365,3 @@ def _failed(runs: Sequence[Run]) -> str:
     """Advice on samples of finished runs that ended in an error."""
     errors = sum(run.errors for run in runs)
     return f"; to send what failed again ({errors}), run its configuration once more" if errors else ""
-
-
-def _reload(run: Run, config: Path | None, *, no_env: bool) -> Loaded:
-    """The configuration of a stored run: the file given here, the file it was read from, or the stored copy.
-
-    Raises:
-        ConfigError: the run was not started from a configuration, or the file has a mistake.
-        DataError: the dataset cannot be read.
-    """
-    from steelyard.config.load import load_plain
-
-    if run.kind in {"codes", "generate", "review"}:
-        command = {"trial": "codes try", "proposals": "codes propose"}.get(run.target, "")
-        made_by = command if run.kind == "codes" else run.kind
-        raise ConfigError(f"run {run.id} was made by steelyard {made_by}; type that command again")
-    stored = run.manifest.get("config")
-    if config is not None:
-        return load_config(config, no_env=no_env)
-    if stored is None:
-        raise ConfigError(f"run {run.id} was started from Python: pass resume={run.id!r} to evaluate() there")
-    path = Path(stored["path"])
-    if path.is_file():
-        # --limit and --skip-bad are not in the file; the stored copy has them applied.
-        samples = stored["plain"].get("samples", {})
-        samples = samples if isinstance(samples, Mapping) else {}
-        return load_config(path, no_env=no_env, limit=samples.get("first"), skip_bad=bool(samples.get("skip_bad")))
-    return load_plain(stored["plain"], path.parent, environ=os.environ, use_dotenv=not no_env)

@@ -8,7 +8,7 @@ name, or else of the first field; or the bare name if there is nothing to set.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_origin
@@ -55,15 +55,18 @@ class Site:
         folder: of the configuration.
         what: the key, for messages.
         renamed: collects every key that is written by its former name.
+        stored: whether the values come from a store and not from this person; then nothing is built that names a file,
+            a model, a target or a class of another package.
     """
 
     folder: Path
     what: str = ""
     renamed: list[RenamedKey] = field(default_factory=list)
+    stored: bool = False
 
     def at(self, what: str) -> Site:
         """The site of another key, with the same folder."""
-        return Site(self.folder, what, self.renamed)
+        return replace(self, what=what)
 
     def wrong(self, node: Node, message: str) -> ConfigError:
         """The error to raise about `node`; its message begins with the key."""
@@ -81,12 +84,19 @@ def build(hint: Any, node: Node, site: Site) -> Any:
     Raises:
         ConfigError: one mistake with its position, or several as `ConfigErrors`.
     """
+    if site.stored and Path in members(hint) and _names_file(node.value):
+        raise site.wrong(node, "names a file")
     if len(members(hint)) > 1:
         return _one_of(hint, node, site)
     kind = kind_of(hint)
     if kind is not None:
         return named(kind, node, site)
     return plain(node) if is_json(hint) else _structure(hint, node, site)
+
+
+def _names_file(value: Any) -> bool:
+    """Whether a stored value may stand for a file: a text, or what `registry.describe` writes for a path."""
+    return value not in (None, "") and (not isinstance(value, Mapping) or set(value) == {"file", "digest"})
 
 
 def _structure(hint: Any, node: Node, site: Site) -> Any:
@@ -337,12 +347,12 @@ def named(kind: Kind, node: Node, site: Site) -> Any:
     if isinstance(node.value, str):
         if node.value not in names(kind):
             raise site.wrong(node, _unknown(kind, node.value, node.value))
-        return _of_class(_class_of(kind, node.value, node), {}, node, site.at(node.value))
+        return _of_class(_class_of(kind, node.value, node, site), {}, node, site.at(node.value))
     if not isinstance(node.value, Mapping):
         actual = f"{described(node)}{_into_mapping(node)}"
         raise site.wrong(node, f"expected a {kind}, as {{name: {{...}}}}, but got {actual}")
     key = _name(kind, node, site)
-    registered = _class_of(kind, key.value, key)
+    registered = _class_of(kind, key.value, key, site)
     keys = keys_of(registered) if is_class(registered) else {}
     return _of_class(registered, own_entries(key.value, node, keys), key, site.at(key.value))
 
@@ -389,7 +399,9 @@ def _name(kind: Kind, node: Node, site: Site) -> Node:
     return registered
 
 
-def _class_of(kind: Kind, name: str, node: Node) -> Any:
+def _class_of(kind: Kind, name: str, node: Node, site: Site) -> Any:
+    if site.stored and (kind != "scorer" or name not in BUILT_IN[kind]):
+        raise site.wrong(node, f"needs the {kind} {name!r}")
     problems = Problems()
     registered: Any = None
     with problems.gathered(node), boundary("config", f"the {kind} {name!r} cannot be loaded"):

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.config.check_dataset import check_dataset
+from steelyard.config.given import note_given, was_given
 from steelyard.data.dataset_difference import DatasetDifference, dataset_difference
 from steelyard.data.dataset_file import DatasetFile, read_dataset_file
 from steelyard.data.headers import Role
@@ -48,10 +49,17 @@ def open_version(version: DatasetVersion) -> DatasetFile:
     """The rows of a version.
 
     Raises:
-        ConfigError: it is not a single file, is no longer on this machine, or was changed on disk.
+        ConfigError: it is not a single file, is no longer on this machine, is not one that this person gave to a
+            command, or was changed on disk.
         DataError: it cannot be read.
     """
-    return read_dataset_file(version.files, _roles(version.about.kind), version.digest)
+    files = version.files
+    if not was_given(files.paths[0]):
+        raise ConfigError(
+            f"{version.name} cannot be opened: a store may name any file, and you gave {files.paths[0]} to no command "
+            "here. If it is your dataset, give it or its configuration to steelyard check once"
+        )
+    return read_dataset_file(files, _roles(version.about.kind), version.digest)
 
 
 def _roles(kind: str) -> Sequence[Role]:
@@ -102,6 +110,7 @@ def save_draft(store: Store, dataset: NamedDataset, version: DatasetVersion, *, 
     except BaseException:
         path.unlink(missing_ok=True)  # just created, and not recorded anywhere
         raise
+    note_given(path)
     return saved
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from steelyard.analysis.baseline import is_baseline_file
+from steelyard.analysis.gate_rules import BASELINE
 from steelyard.config.build import Site, build, with_renamed_keys
 from steelyard.config.environment import Environment, environment
 from steelyard.config.gate import check_gate, match_gate, with_baseline
@@ -14,6 +16,7 @@ from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, pla
 from steelyard.config.read import read
 from steelyard.config.scalars import described
 from steelyard.config.targets import check_names, expanded, without_tags
+from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError, Location, boundary, did_you_mean
 from steelyard.registry import find, names
 from steelyard.suite import Suite
@@ -49,6 +52,14 @@ class Loaded:
     described: Any
     tree: Node
     notes: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files of the samples and the baseline, which later commands may open where a store names them."""
+        samples = getattr(self.described, "samples", None)
+        files = list(samples.paths) if isinstance(samples, SampleFiles) else []
+        baseline = self.suite.gate.get(BASELINE, "")
+        return [*files, Path(baseline)] if isinstance(baseline, str) and is_baseline_file(baseline) else files
 
 
 def load(

@@ -16,6 +16,7 @@ from steelyard.analysis.error_codes import CodingState
 from steelyard.errors import ConfigError
 from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.models.budget import Budget
+from steelyard.prompts.template import is_template_file
 from steelyard.registry import find
 from steelyard.scorers.judges.judge import Judge
 from steelyard.store import Run, Store
@@ -118,6 +119,9 @@ def error_scorer(config: Mapping[str, Any], judge: Judge | None = None) -> Score
     for key in keys:
         if key not in options or key in _NOT_SET:
             raise ConfigError(f"{kind}: there is no key {key!r} in the scorer of a code")
+    # A scorer is stored, and whoever can write the store must not have a file of this machine sent to a model.
+    if (template := keys.get("template", "")) and (not isinstance(template, str) or is_template_file(template)):
+        raise ConfigError(f"{kind}: the template of a stored scorer is the text itself, not the name of a file")
     settings = {key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()}
     if kind == _JUDGE:
         if judge is None:

@@ -53,11 +53,8 @@ def load_template(given: Path | str) -> str:
     Raises:
         ConfigError: there is no such prompt and no such file.
     """
-    if isinstance(given, str):
-        if "\n" in given or "{{" in given:
-            return given
-        if given in packaged_prompts():
-            return _packaged(given)
+    if isinstance(given, str) and not is_template_file(given):
+        return _packaged(given) if given in packaged_prompts() else given
     try:
         return text_of_file(Path(given))
     except (OSError, ValueError) as error:
@@ -66,6 +63,15 @@ def load_template(given: Path | str) -> str:
             hint = ""  # a file was meant: the names of all prompts would hide the reason
         what = f"{str(given)!r} is neither a prompt nor a text file ({getattr(error, 'strerror', None) or error})"
         raise ConfigError(f"{what}; a template written directly contains {{{{question}}}}{hint}") from error
+
+
+def is_template_file(given: Path | str) -> bool:
+    """Whether `load_template` opens a file for it.
+
+    >>> is_template_file("Q: {{question}}"), is_template_file("zh/four_options"), is_template_file("a.txt")
+    (False, False, True)
+    """
+    return isinstance(given, Path) or not ("\n" in given or "{{" in given or given in packaged_prompts())
 
 
 @lru_cache(maxsize=1)

@@ -8,10 +8,11 @@ gate_section    the rules, those that do not hold first
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from steelyard.analysis.baseline import BaselineFile, check_baseline, find_baseline
+from steelyard.analysis.baseline import BaselineFile, check_baseline, find_baseline, is_baseline_file
 from steelyard.analysis.gate import GateVerdict, RuleState, judge_gate, unfit_baseline
 from steelyard.analysis.gate_rules import GateRules, parse_gate
 from steelyard.analysis.summary_values import RunSummary
@@ -48,12 +49,15 @@ _TONES: Final[Mapping[RuleState, Tone]] = {
 }
 
 
-def gate_of(runs: Sequence[Run], summaries: Sequence[RunSummary]) -> GateVerdict | None:
+def gate_of(
+    runs: Sequence[Run], summaries: Sequence[RunSummary], *, may_open: Callable[[Path], bool] = lambda _: False
+) -> GateVerdict | None:
     """The verdict of the gate of the runs' suite; None if it has no gate.
 
     Args:
         runs: of one suite.
         summaries: of the runs, in the same order.
+        may_open: whether a baseline's file may be opened; a store may name any file.
     """
     rules = runs[0].manifest.get("gate") if runs else None
     if not rules:
@@ -62,7 +66,7 @@ def gate_of(runs: Sequence[Run], summaries: Sequence[RunSummary]) -> GateVerdict
     compared = {
         key: comparison
         for pair in zip(runs, summaries, strict=True)
-        for key, comparison in _compared(gate, *pair).items()
+        for key, comparison in _compared(gate, *pair, may_open).items()
     }
     announced = {run.id: (*run.manifest.get("scores", ()), *jury_scores_of(run)) for run in runs}
     return judge_gate(rules, summaries, compared=compared, announced=announced)
@@ -89,11 +93,19 @@ def check_before(gate: Mapping[str, Any], targets: Iterable[str], store: str | N
     check_baseline(parse_gate(gate).baseline, targets, stored)
 
 
-def _compared(gate: GateRules, run: Run, summary: RunSummary) -> dict[tuple[str, str], PairComparison | str | None]:
+def _compared(
+    gate: GateRules, run: Run, summary: RunSummary, may_open: Callable[[Path], bool]
+) -> dict[tuple[str, str], PairComparison | str | None]:
     """(run id, score) -> the run compared with its baseline, or why not; None if the run is the baseline itself."""
     scores = dict.fromkeys(margin.score for margin in gate.margins)
     if not scores:
         return {}
+    if is_baseline_file(gate.baseline) and not may_open(Path(gate.baseline)):
+        why = (
+            f"you gave its baseline, {gate.baseline:.200}, to no command here, and a store may name any file: give its "
+            "configuration to steelyard check once"
+        )
+        return {(run.id, score): why for score in scores}
     try:
         baseline = find_baseline(gate.baseline, run, cast("Store", run.store).runs)
         baseline_summary = baseline.summary()

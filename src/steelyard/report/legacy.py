@@ -35,7 +35,7 @@ def legacy_files(runs: Sequence[StoredRun], source: str = "") -> dict[str, list[
     counts = Counter(name.casefold() for name in names)
     files: dict[str, list[dict[str, Any]]] = {}
     for run, name in zip(runs, names, strict=True):
-        file = f"{name}.json" if counts[name.casefold()] == 1 else f"{name}.{run.id}.json"
+        file = f"{name}.json" if counts[name.casefold()] == 1 else f"{name}.{_in_file_name(run.id)}.json"
         by_source: dict[str, list[Record]] = {}
         for record in run.records():
             by_source.setdefault(str(record.sample.metadata.get(SOURCE, "")), []).append(record)

@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
@@ -320,7 +321,7 @@ class RunLock:
 
     def __init__(self, store: Path, run: str) -> None:
         self.run = run
-        self._path = store.parent / "locks" / run
+        self._path = _lock_path(store, run)
         try:
             self._path.parent.mkdir(exist_ok=True)
             self._handle = self._locked(run)
@@ -366,10 +367,15 @@ def _is_at(path: Path, handle: int) -> bool:
     return (at_path.st_dev, at_path.st_ino) == (opened.st_dev, opened.st_ino)
 
 
+def _lock_path(store: Path, run: str) -> Path:
+    """The lock file of a run; an id that a stranger wrote into the store must not lead to another file."""
+    return store.parent / "locks" / (run if run.isalnum() else blake2b(run.encode("utf-8", "replace")).hexdigest())
+
+
 def is_locked(store: Path, run: str) -> bool:
     """Whether a living process writes this run."""
     try:
-        handle = os.open(store.parent / "locks" / run, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(_lock_path(store, run), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError, StoreError, did_you_mean
 from steelyard.models.prices import Spent
 from steelyard.store.backend import Durability
 from steelyard.store.connection import select_in
@@ -95,13 +95,17 @@ class Store(OpenStore):
 
         Raises:
             ConfigError: it has spent in another currency.
+            StoreError: a negative amount, which would raise the budget.
         """
         with self.reading() as connection:
             money, millis, before = read_spending(connection, evaluation)
         if currency:
             check_currency(money, before, currency)
             self.writer.change(lambda batch: set_currency(batch, evaluation, currency))
-        return Spent(*self.spent(evaluation), money, millis)
+        spent = Spent(*self.spent(evaluation), money, millis)
+        if min(spent) < 0:
+            raise StoreError(f"the store says that negative amounts were spent, {spent}: it is damaged or was changed")
+        return spent
 
     def consumption(self, evaluation: int) -> Consumption:
         """What all runs of an evaluation have spent so far, and how often they retried."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from steelyard.errors import ModelError, SteelyardError
+from steelyard.prompts.template import is_template_file
 from steelyard.registry import find, with_present_keys
 from steelyard.runner import Step
 from steelyard.scorers.judges.judge import Judge, with_stored_prompts
@@ -62,11 +63,12 @@ def _scorer_of(described: Mapping[str, Any]) -> Scorer:
     """The judge that a manifest describes as `{name: {fields}}`.
 
     Raises:
-        SteelyardError: there is no such class, or it refuses its fields.
+        SteelyardError: there is no such class in this package, or it refuses its fields.
         TypeError: it takes other fields, or it is not a judge.
+        ValueError: a template is the name of a file; a store may name any.
     """
     ((name, fields),) = described.items()
-    cls = find("scorer", name)
+    cls = find("scorer", name, built_in=True)
     settings = {field.name: field for field in dataclasses.fields(cls) if field.init}
     if "judge" not in settings:
         raise TypeError(f"{name} asks no judge")
@@ -79,9 +81,11 @@ def _scorer_of(described: Mapping[str, Any]) -> Scorer:
 def _value_of(key: str, value: Any, prompts: Mapping[str, Any]) -> Any:
     if key == "judge":
         ((name, fields),) = value["model"].items()
-        model = find("model", name)(**fields)
+        model = find("model", name, built_in=True)(**fields)
         return Judge(**{**value, "model": model})
     if isinstance(value, Mapping) and set(value) == {"file", "digest"}:
         # A template in a file: the manifest has its text with the prompts, whatever became of the file.
         return next(prompt["own"]["text"] for prompt in prompts.values() if "own" in prompt)
+    if key.endswith("template") and value and is_template_file(value):
+        raise ValueError(f"{key} is the name of a file")
     return tuple(value) if isinstance(value, list) else value

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from steelyard.config.given import was_given
 from steelyard.errors import ConfigError
 from steelyard.report.gate import gate_of
 from steelyard.report.html import html_history, html_report
@@ -48,7 +49,7 @@ def _report(pages: Pages, runs: list[Run], score: str | None) -> str:
         refuse_unlike(runs)
         return html_report(runs, pages.comparison(runs, score))
     (run,), summary = runs, pages.summary(runs[0])
-    return html_report(runs, gate=gate_of(runs, [summary]), pairwise=pairwise_of(run, summary))
+    return html_report(runs, gate=gate_of(runs, [summary], may_open=was_given), pairwise=pairwise_of(run, summary))
 
 
 def _file(page: str, name: str) -> Response:

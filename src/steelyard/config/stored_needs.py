@@ -1,0 +1,81 @@
+"""What a configuration in a store would use: endpoints, keys, headers, modules, files and budgets, for a person to see.
+
+The list is for reading; nothing is decided by it. It is made from the text of the configuration alone: no file is
+looked for and no module is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from steelyard.escaping import visible
+from steelyard.models.references import REFERENCE, masked
+from steelyard.prompts.template import looks_like_file, packaged_prompts
+
+_KINDS: Final = ("endpoints", "keys", "headers", "modules", "files", "budgets")
+_MODULES: Final = frozenset({"function", "langchain", "llama_index", "chain", "engine", "runnable"})
+_FILES: Final = frozenset(
+    {
+        "battles", "ca_file", "databases", "documents", "file", "index", "knowledge", "model_config", "out",
+        "preferences", "store",
+    }
+)  # fmt: skip
+"""Keys whose text is a file or folder, whatever it looks like."""
+_MOST: Final = 20
+_LONGEST: Final = 120
+
+
+def stored_needs(stored: Any) -> list[str]:
+    """A line for each kind of thing that a stored configuration would use; control characters are escaped.
+
+    Args:
+        stored: a plain value from a store.
+
+    >>> stored_needs({"targets": {"a": {"http": {"url": "http://h/v1", "headers": {"X": "${KEY}"}}}}})
+    ['endpoints: http://h/v1', 'keys: KEY', 'headers: X: ${KEY}']
+    """
+    found: dict[str, dict[str, None]] = {kind: {} for kind in _KINDS}
+    for kind, text in _found(stored):
+        found[kind][_shown(text)] = None
+    return [f"{kind}: {_listed(list(texts))}" for kind, texts in found.items() if texts]
+
+
+def _found(stored: Any) -> Iterator[tuple[str, str]]:
+    """(kind, text) of everything in a stored configuration that it would use."""
+    waiting: list[tuple[str, Any]] = [("", stored)]
+    while waiting:
+        key, value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += reversed(list(value.items()))
+            if key == "headers":
+                with_keys = ((name, text) for name, text in value.items() if REFERENCE.search(str(text)))
+                yield from (("headers", f"{name}: {text}") for name, text in with_keys)
+            if key == "budget":
+                yield from (("budgets", f"{name} {limit}") for name, limit in value.items())
+        elif isinstance(value, list):
+            waiting += [(key, element) for element in reversed(value)]
+        elif key == "budget_calls" and value is not None:
+            yield "budgets", f"calls {value}"
+        elif isinstance(value, str):
+            yield from _in_text(key, value)
+
+
+def _in_text(key: str, text: str) -> Iterator[tuple[str, str]]:
+    yield from (("keys", name) for name in REFERENCE.findall(text))
+    if "://" in text:
+        yield "endpoints", text
+    elif key in _MODULES:
+        yield "modules", text
+    elif text and (key in _FILES or (looks_like_file(text) and text not in packaged_prompts())):
+        yield "files", text
+
+
+def _shown(text: str) -> str:
+    shown = visible(masked(text[: _LONGEST + 1]), keep="")
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+
+
+def _listed(texts: list[str]) -> str:
+    more = [f"and {len(texts) - _MOST} more"] if len(texts) > _MOST else []
+    return ", ".join([*texts[:_MOST], *more])
