@@ -142,11 +142,14 @@ def victim(tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("is_planted", [False, True])
-def test_a_resume_sends_nothing_that_the_store_alone_names(steelyard, endpoint, attacked, victim, where, is_planted):
+@pytest.mark.parametrize("planted", ["no file", "a file", "a file that was looked at"])
+def test_a_resume_sends_nothing_that_the_store_alone_names(steelyard, endpoint, attacked, victim, where, planted):
     attacked(victim / "c.json", headers={"X-Also": "${VICTIM_KEY}"})
-    if is_planted:  # whoever writes the store may write a file there as well
+    if planted != "no file":  # whoever writes the store may write a file there as well
         exam(victim, endpoint.url, calls=99_999)
+    if planted == "a file that was looked at":
+        steelyard("check", victim / "c.json", code=0)
+        steelyard("run", victim / "c.json", "--dry-run", code=0)
     workers = ("--workers", "2") if where.startswith("postgresql:") else ()
     result = steelyard("resume", "--store", where, "-q", *workers, code=2)
     assert endpoint.asked == []

@@ -200,7 +200,10 @@ def named_runs(store: Store, names: Sequence[str]) -> list[Run]:
 
 
 def load_config(path: Path, *, no_env: bool, **overrides: Any) -> Loaded:
-    """Read a configuration that this person gave, with the references of this process's environment, and remember it.
+    """Read a configuration with the references of this process's environment.
+
+    The files of its samples and baseline are noted: later commands may open them where a store names them. The
+    configuration itself is not: whoever looks at it with `check` or `--dry-run` has not agreed to what it calls.
 
     Args:
         path: of the file.
@@ -215,7 +218,7 @@ def load_config(path: Path, *, no_env: bool, **overrides: Any) -> Loaded:
     from steelyard.config.load import load
 
     loaded = load(path, environ=os.environ, use_dotenv=not no_env, **overrides)
-    note_given(path, *loaded.files)
+    note_given(*loaded.files)
     return loaded
 
 

@@ -33,7 +33,7 @@ from steelyard.cli.options import (
     named_run,
 )
 from steelyard.cli.output import check_writable, while_read
-from steelyard.cli.stored_configuration import reload, scorers_of
+from steelyard.cli.stored_configuration import load_own, reload, scorers_of
 from steelyard.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def run(
 ) -> None:
     """Evaluate every target of a configuration and compare them."""
     choice = _choice(only, from_run)
-    loaded = load_config(config, no_env=no_env, limit=limit, skip_bad=skip_bad)
+    load = load_config if dry_run else load_own
+    loaded = load(config, no_env=no_env, limit=limit, skip_bad=skip_bad)
     loaded, chosen = _choose(loaded, choice, store)
     if stop_when_decided:
         loaded = _with_stop_rule(loaded, question=stop_when_decided)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -34,7 +35,7 @@ def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool) ->
     """
     stored = _stored(run)
     if config is not None:
-        return load_config(config, no_env=no_env)
+        return load_own(config, no_env=no_env)
     if stored is None:
         raise ConfigError(f"run {run.id} was started from Python: pass resume={run.id!r} to evaluate() there")
     path, plain = Path(str(stored.get("path", ""))), stored.get("plain")
@@ -45,13 +46,28 @@ def reload(run: Run, config: Path | None, *, no_env: bool, trust_store: bool) ->
         return load_config(path, no_env=no_env, limit=first if type(first) is int else None, skip_bad=skip_bad is True)
     check_trusted(
         plain,
-        f"the configuration of run {run.id}, {path}, is not there or not a file that you gave to steelyard here",
+        f"the configuration of run {run.id}, {path}, is not there, or you never ran it here",
         "name your file with --config FILE",
         trust_store=trust_store,
     )
     from steelyard.config.load import load_plain
 
-    return load_plain(_mapping(plain), path.parent, environ=os.environ, use_dotenv=False)
+    loaded = load_plain(_mapping(plain), path.parent, environ=os.environ, use_dotenv=False)
+    return replace(loaded, path=path)  # as the run has it, so that a later resume finds the same folder
+
+
+def load_own(path: Path, *, no_env: bool, **overrides: Any) -> Loaded:
+    """Read a configuration that this person gave to be run, and note that: its run may be resumed by it alone.
+
+    Raises:
+        ConfigError: every mistake with its position.
+        DataError: the dataset cannot be read.
+    """
+    from steelyard.config.given import note_given
+
+    loaded = load_config(path, no_env=no_env, **overrides)
+    note_given(path)
+    return loaded
 
 
 def scorers_of(

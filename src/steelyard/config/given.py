@@ -1,4 +1,4 @@
-"""Remembers what this person gave to a command: configurations, the datasets and baselines they name, and requests.
+"""Remembers what this person gave: configurations to run, the datasets and baselines they name, and requests.
 
 A store is data of strangers: whoever can write it chooses every path in it. A file that a store names is therefore
 opened by itself only where this person gave that very path to a command before, on this machine. Each thing given is a

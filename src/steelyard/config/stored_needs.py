@@ -17,11 +17,11 @@ _KINDS: Final = ("endpoints", "keys", "headers", "modules", "files", "budgets")
 _MODULES: Final = frozenset({"function", "langchain", "llama_index", "chain", "engine", "runnable"})
 _FILES: Final = frozenset(
     {
-        "battles", "ca_file", "databases", "documents", "file", "index", "knowledge", "model_config", "out",
-        "preferences", "store",
+        "baseline", "ca_file", "databases", "dataset", "documents", "file", "index", "knowledge", "model_config", "out",
+        "preferences", "prices", "reply", "schema", "store", "system", "template",
     }
 )  # fmt: skip
-"""Keys whose text is a file or folder, whatever it looks like."""
+"""Keys whose text is a file or folder, or may be one without looking like it: a private key has no suffix."""
 _MOST: Final = 20
 _LONGEST: Final = 120
 
@@ -67,8 +67,15 @@ def _in_text(key: str, text: str) -> Iterator[tuple[str, str]]:
         yield "endpoints", text
     elif key in _MODULES:
         yield "modules", text
-    elif text and (key in _FILES or (looks_like_file(text) and text not in packaged_prompts())):
+    elif _may_be_file(key, text):
         yield "files", text
+
+
+def _may_be_file(key: str, text: str) -> bool:
+    if not text or "\n" in text or "{{" in text or text in packaged_prompts():
+        return False
+    is_word = not any(character.isspace() for character in text)
+    return looks_like_file(text) or "/" in text or (is_word and (key in _FILES or key.endswith("_template")))
 
 
 def _shown(text: str) -> str:

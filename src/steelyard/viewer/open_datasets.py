@@ -180,7 +180,7 @@ def row_of(file: DatasetFile, draft: DatasetDraft, ident: str) -> tuple[DatasetR
 def _stamp(path: Path) -> Stamp:
     try:
         about = path.stat(follow_symlinks=False)
-    except OSError:
+    except (OSError, ValueError):
         return (0, 0, 0, 0)  # opening it says what is wrong
     return about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
 
