@@ -59,7 +59,17 @@ def openai_error(status, code=None, kind=None, message="said the server", **head
         (answer(500, b"oops"), "server", True, False),
         (openai_error(503, "model_not_found"), "server", True, False),
         (answer(529), "server", True, False),
-        (answer(302, location="https://elsewhere.example/login"), "bad_request", False, True),
+        (answer(302, location="https://elsewhere.example/login"), "bad_request", False, False),
+        (openai_error(400, "overloaded_error"), "server", True, False),
+        (openai_error(400, None, "overloaded_error"), "server", True, False),
+        (openai_error(403, "rateLimitExceeded"), "rate_limit", True, False),
+        (openai_error(404, "UNAVAILABLE"), "server", True, False),
+        (openai_error(400, "invalid_timeout"), "bad_request", False, False),
+        (openai_error(400, None, "api_error"), "bad_request", False, False),
+        (openai_error(401, "overloaded_error"), "auth", False, True),
+        (openai_error(500, "invalid_api_key"), "auth", False, False),
+        (openai_error(500, "insufficient_quota", "server_error"), "quota", False, False),
+        (openai_error(500, "invalid_request_error"), "server", True, False),
     ],
 )
 def test_status_and_code_decide_the_kind(given, kind, retry, ends_run):
@@ -177,7 +187,8 @@ def test_error_bodies_of_the_usual_shapes_are_read(value, message, codes):
     [
         ({"code": 404, "msg": "no such knowledge base"}, "bad_request", False, False),
         ({"error": "boom"}, "server", True, False),
-        ({"error": {"code": "no_such_tool", "message": "m"}}, "bad_request", False, False),
+        ({"error": {"code": "no_such_word", "message": "m"}}, "server", True, False),
+        ({"error": {"code": 200, "message": "m"}}, "server", True, False),
         ({"code": 500, "msg": "oops"}, "server", True, False),
         ({"code": 429, "msg": "slow down"}, "rate_limit", True, False),
         ({"code": 403, "msg": "no"}, "bad_request", False, False),

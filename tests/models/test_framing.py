@@ -60,11 +60,11 @@ def test_comments_other_fields_and_done_are_left_out():
 
 
 def test_one_blank_after_the_colon_belongs_to_the_field():
-    assert list(events_of("data:  x\n\ndata\n\ndata:y\n\n")) == [" x", "", "y"]
+    assert list(events_of("data:  x\n\ndata\n\ndata:y\n\n")) == [("", " x"), ("", ""), ("", "y")]
 
 
 def test_separators_that_only_python_knows_do_not_end_a_line():
-    assert list(events_of("data: a\u2028b\x0bc\x85d\n\n")) == ["a\u2028b\x0bc\x85d"]
+    assert list(events_of("data: a\u2028b\x0bc\x85d\n\n")) == [("", "a\u2028b\x0bc\x85d")]
 
 
 def test_bare_words_and_numbers_of_an_event_stay_text():

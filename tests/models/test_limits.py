@@ -144,7 +144,7 @@ def test_no_call_is_sent_more_often_than_its_attempts():
     assert len(server.asked) == len(error.attempts) == 3
 
 
-def test_told_to_wait_longer_than_a_call_may_take_the_run_ends_at_once_and_the_gate_stays_open():
+def test_told_to_wait_longer_than_a_call_may_take_a_call_fails_at_once_and_the_gate_stays_open():
     def answer(n, asked):
         return said() if n else http(429, {"error": {"message": "daily limit"}}, "Retry-After: 25000")
 
@@ -153,9 +153,9 @@ def test_told_to_wait_longer_than_a_call_may_take_the_run_ends_at_once_and_the_g
             ModelError, match=r"daily limit.*told to wait 25000 s; retry\.total_s allows 600 s"
         ) as caught:
             await client.call()
-        assert caught.value.ends_run
+        assert not caught.value.ends_run
         assert len(caught.value.attempts) == 1
-        return await client.call("of the next target")
+        return await client.call("of the next sample")
 
     reply, server = asking(answer, talk)
     assert (reply.text, len(server.asked)) == ("A", 2)

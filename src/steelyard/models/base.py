@@ -106,6 +106,7 @@ class Fault(Exception):
     Attributes:
         refusal: "", or `NAMED` or `UNPROVEN`: the condition under which the same refusal of another sample ends the
             run, see `models.refusals`.
+        likeness: the text by which two refusals are the same; the message unless it contains values of the sample.
     """
 
     def __init__(
@@ -126,6 +127,7 @@ class Fault(Exception):
         self.billed = billed
         self.ends_run = ends_run
         self.refusal = ""
+        self.likeness = message
 
 
 class Wire(Protocol):

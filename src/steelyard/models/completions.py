@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request, Wire, finish_named, usage_of
-from steelyard.models.faults import error_body, fault_in_body, filtered_reply, parse_json, quoted
-from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
+from steelyard.models.faults import filtered_reply, parse_json, quoted
+from steelyard.models.openai_compatible import check_endpoint, first_choice, mapping_or_empty, post
 from steelyard.prompts.conversation import content_text, transcript_of
 from steelyard.prompts.message_parts import has_other_parts
 from steelyard.types import Message, Reply, Usage, estimate_tokens
@@ -78,8 +78,9 @@ class Completions:
         """
         if (filtered := filtered_reply(answer)) is not None:
             return filtered
-        data = parse_json(answer)
-        choice = _first_choice(data, answer)
+        completion = parse_json(answer)
+        choice = first_choice(completion, answer)
+        data = mapping_or_empty(completion)
         text = choice.get("text")
         if not isinstance(text, str):
             raise Fault("empty", f"the reply has no text: {quoted(answer.body)}", billed=True)
@@ -112,16 +113,6 @@ def prompt_of(messages: str | list[Message]) -> str:
     if all(message.get("role") in {"system", "user"} for message in messages):
         return "\n\n".join(content_text(message.get("content")) for message in messages)
     return transcript_of(messages)
-
-
-def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
-    choices = data.get("choices") if isinstance(data, Mapping) else None
-    if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
-        return choices[0]
-    if not isinstance(data, Mapping):
-        raise Fault("malformed", f"not a completion: {quoted(answer.body)}", billed=True)
-    fault = fault_in_body(error_body(data), answer) if data.get("error") else None
-    raise fault or Fault("empty", f"the reply has no choices: {quoted(answer.body)}", billed=True)
 
 
 def _tokens(logprobs: Any) -> list[list[Any]]:

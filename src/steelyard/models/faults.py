@@ -5,14 +5,18 @@
 | 429 | rate_limit | yes, after what Retry-After says |
 | 5xx but 501, 408, 409, 425 | server | yes |
 | 2xx with HTML or broken JSON | malformed | yes |
+| any other 4xx with a code of a passing fault, such as `overloaded_error` | rate_limit or server | yes |
 | 401, 407, or a code that says the key is wrong | auth | no, the run ends (1) |
 | 402, or a code that says the account is out of money or quota (also under 429) | quota | no, the run ends (1) |
 | a code that says there is no such model | unknown_model | no, the run ends (1) |
-| 4xx or 500 whose text names the reason (`models.refusals`) | auth, unknown_model, quota | no; a second ends the run |
+| 4xx or 500 whose text or code names the reason (`models.refusals`) | auth, unknown_model, quota | no; a second \
+ends the run |
 | 404, 405 that name no reason | bad_request | no; a second ends the run before the endpoint's first good reply |
-| 3xx | bad_request | no, the run ends: a redirect would carry the key elsewhere |
+| 1xx, 3xx: a redirect would carry the key elsewhere | bad_request | no; a second ends the run |
 | any other 4xx, 501 (not implemented) | bad_request | no; the next sample may fare better |
-| 4xx because of a content filter | no fault | it is an outcome of the sample: `is_content_filter` |
+| 4xx because of a content filter | no fault | it is an outcome of the sample |
+| 2xx with an error inside | that of the status that its code stands for (`models.error_codes`) | likewise; an unknown \
+code as 500 |
 
 (1) After the endpoint's first good reply only if a second sample is refused in the same words: see `models.limits`.
 """
@@ -25,35 +29,17 @@ import time
 from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
+from http.client import responses
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from steelyard.models.base import Answer, Fault
+from steelyard.models.error_codes import PASSING, kind_of, status_of
 from steelyard.models.json_bodies import parse_body
-from steelyard.models.refusals import ENDING, NAMED, UNPROVEN, refusal_kind
+from steelyard.models.refusals import ENDING, NAMED, UNPROVEN, concerns_sample, refusal_kind
 from steelyard.types import Json, Reply
 
 _QUOTED: Final = 200
-_CODES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "quota": (
-            "insufficient_quota", "insufficient_user_quota", "insufficient_balance", "billing_hard_limit_reached",
-            "billing_not_active", "exceeded_current_quota_error", "arrearage", "accountoverdueerror", "budget_exceeded",
-            "1113", "1304", "1308", "1309", "1310",
-        ),
-        "auth": ("invalid_api_key", "1110", "1111", "1112", "1121", "1220"),
-        "unknown_model": (
-            "model_not_found", "modelnotopen", "deploymentnotfound", "invalidendpointormodel.notfound", "1211", "1222",
-        ),
-        "rate_limit": ("1302", "1303", "1305", "1312"),
-        "content_filter": (
-            "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
-            "datainspectionfailed", "sensitive_words_detected", "1301",
-        ),
-    }
-)  # fmt: skip
-"""Codes of error bodies, in lower case; the numbers are ZhipuAI's, from its public list of business error codes."""
-_KIND_OF_CODE: Final = MappingProxyType({code: kind for kind, codes in _CODES.items() for code in codes})
 _SERVER_ERROR: Final = 500
 _NOT_IMPLEMENTED: Final = 501
 """The server does not support what the request needs, so it is not sent again (RFC 9110, section 15.6.2)."""
@@ -71,10 +57,9 @@ _KIND_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
 )
 _NOTHING_THERE: Final = frozenset({404, 405})
 """Answers of a wrong address to every call; at a correct address they concern a single call."""
-_PASSING_STATUSES: Final = frozenset({408, 409, 425, 429, 502, 503, 504, 529})
-"""Sent again whatever their text says; 529 is Anthropic's "overloaded". 500 is not one of them: some servers answer it
-to a wrong key, so its text decides."""
 _RETRIED: Final = frozenset({"rate_limit", "server"})
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_USUAL_FINISHES: Final = frozenset({"stop", "length", "tool_calls"})
 
 
 class ErrorBody(NamedTuple):
@@ -86,15 +71,13 @@ class ErrorBody(NamedTuple):
     @property
     def text(self) -> str:
         """Message and codes in one text, for `refusal_kind`."""
-        return " ".join((self.message, *self.codes)).strip()
-
-    def kind(self) -> str:
-        """The kind that a known code stands for, `content_filter` included; "" where there is none."""
-        return next((_KIND_OF_CODE[code] for code in self.codes if code in _KIND_OF_CODE), "")
+        return " ".join((self.message, *(code.replace("_", " ") for code in self.codes))).strip()
 
 
 def error_body(value: Json) -> ErrorBody:
     """The error in a JSON value of a usual shape: `error` as a mapping or text, or `code` with `msg` or `message`.
+
+    Codes come from `code`, `type`, `error_code`, `error_type` and `status`, the most specific first.
 
     >>> error_body({"error": {"message": "no money", "code": "1113"}})
     ErrorBody(message='no money', codes=('1113',))
@@ -111,14 +94,18 @@ def error_body(value: Json) -> ErrorBody:
         return ErrorBody()
     inner = value.get("error") or value
     if not isinstance(inner, Mapping):
-        return ErrorBody(_plain(inner))
+        return ErrorBody(_plain(inner), _codes_of(value))
     message = next((inner[key] for key in ("message", "msg", "detail", "error_msg") if inner.get(key)), "")
-    codes = [inner.get("code"), inner.get("type"), inner.get("error_code")]
-    if isinstance(nested := inner.get("innererror"), Mapping):
-        codes.append(nested.get("code"))
-    return ErrorBody(
-        _plain(message), tuple(str(code).lower() for code in codes if isinstance(code, str | int) and code)
-    )
+    return ErrorBody(_plain(message), _codes_of(inner))
+
+
+def _codes_of(error: Mapping[str, Any]) -> tuple[str, ...]:
+    details = (mapping for name in ("innererror", "details") if isinstance(mapping := error.get(name), Mapping))
+    codes = [
+        *(error.get(name) for name in ("code", "type", "error_code", "error_type", "status")),
+        *(detail.get(name) for detail in details for name in ("code", "error_code")),
+    ]
+    return tuple(str(code).lower() for code in codes if isinstance(code, str | int) and code)
 
 
 def filtered_reply(answer: Answer) -> Reply | None:
@@ -137,36 +124,41 @@ def filtered_reply(answer: Answer) -> Reply | None:
 
 
 def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
-    if (refusal := _refusal(answer.status, kind, error.text or answer.body.decode("utf-8", "replace"))) is not None:
+    if (refusal := _refusal(answer, error, kind)) is not None:
         named_kind, basis = refusal
         return _refused(named_kind or "bad_request", _message(answer, error), basis)
+    if answer.status < 400:
+        fault = _refused(kind, _message(answer, error), NAMED)
+        fault.likeness = f"status {answer.status}"  # the address of a redirect may contain values of the sample
+        return fault
     return Fault(
         kind,
         _message(answer, error),
         retry=kind in _RETRIED,
         retry_after_s=retry_after_s(answer.headers) if kind in _RETRIED else None,
-        ends_run=kind in ENDING or answer.status < 400,
+        ends_run=kind in ENDING,
     )
 
 
 def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
     """The fault for an error inside a 2xx body; None where a content filter stopped the call.
 
-    A code is read as a name or as an HTTP status, except that 404 does not end the run: such a service lacks one thing
-    (a knowledge base), and its address is right. A call with a code that is neither is not sent again. An error without
-    any code is an exception that the service caught, so it counts as a 500 and may have been billed.
+    A code is read as the status that it stands for, except that 404 does not end the run: such a service lacks one
+    thing (a knowledge base), and its address is right. An error without a known code counts as a 500, whose text is
+    read: the service began a reply and failed, so it may have been billed.
     """
-    kind, named_kind, status = error.kind(), "", 0
+    kind, status = kind_of(error.codes), 0
     if not kind:
-        statuses = [int(code) for code in error.codes if code.isascii() and code.isdigit() and len(code) == 3]
-        status = statuses[0] if statuses else 400 if error.codes else 500
-        kind = "bad_request" if status == 404 else _kind(status, error)
-        named_kind = refusal_kind(error.text, passing=True) if kind in {"bad_request", "server"} else ""
+        status = status_of(error.codes)
+        kind = "bad_request" if status == 404 else _kind(status or _SERVER_ERROR, error)
     if kind == "content_filter":
         return None
     message = f"an error came with status {answer.status}: {_worded(error) or quoted(answer.body)}"
-    if named_kind and status not in _PASSING_STATUSES:
-        return _refused(named_kind, message, NAMED)
+    if kind in {"bad_request", "server"} and status not in PASSING:
+        if named_kind := refusal_kind(error.text, passing=True):
+            return _refused(named_kind, message, NAMED)
+        if not status and concerns_sample(error.text):
+            kind = "bad_request"
     return Fault(
         kind,
         message,
@@ -177,14 +169,46 @@ def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
     )
 
 
-def _refusal(status: int, kind: str, text: str) -> tuple[str, str] | None:
-    """The kind that the text names where the status alone is ambiguous, with the basis for `Fault.refusal`.
+def is_error(value: Mapping[str, Any]) -> bool:
+    """Whether a JSON value is an error: it has `error`, or is an error's body itself, as vLLM and gateways send it."""
+    if value.get("error"):
+        return True
+    named = value.get("object") == "error" or value.get("type") == "error"
+    return "choices" not in value and (named or any(value.get(name) for name in ("message", "msg", "detail")))
+
+
+def check_finish(reason: Any, answer: Answer) -> None:
+    """Refuse a reply that the service broke off by a fault of its own: what came is only a part of it.
+
+    Args:
+        reason: the finish reason: OpenRouter's and Mistral's `error`, ZhipuAI's `network_error`, DeepSeek's
+            `insufficient_system_resource` and the like are refused.
+        answer: the whole answer, for messages.
+
+    Raises:
+        Fault: the reason is a fault; sent again.
+    """
+    if not isinstance(reason, str) or reason in _USUAL_FINISHES:
+        return
+    code = reason.lower()
+    if (code == "error" or code.endswith("_error") or status_of([code]) in PASSING) and (
+        fault := fault_in_body(ErrorBody("the service ended the reply", (code,)), answer)
+    ):
+        raise fault
+
+
+def _refusal(answer: Answer, error: ErrorBody, kind: str) -> tuple[str, str] | None:
+    """The kind that text or code name where the status alone is ambiguous, with the basis for `Fault.refusal`.
 
     None where the status or a code is clear, or the text names no reason.
     """
-    if kind != "bad_request" and status != _SERVER_ERROR:
+    status = answer.status
+    if status < 400 or (kind != "bad_request" and status != _SERVER_ERROR):
         return None
-    named_kind = refusal_kind(text, passing=status == _SERVER_ERROR) if status >= 400 else ""
+    named_kind = kind_of(error.codes)
+    if named_kind not in ENDING:
+        text = error.text or answer.body.decode("utf-8", "replace")
+        named_kind = refusal_kind(text, passing=status == _SERVER_ERROR)
     if named_kind:
         return named_kind, NAMED
     return ("", UNPROVEN) if status in _NOTHING_THERE else None
@@ -258,17 +282,22 @@ def quoted(body: bytes | str) -> str:
 def _kind(status: int, error: ErrorBody) -> str:
     if status >= 500 and status != _NOT_IMPLEMENTED:
         return "server"
-    if (kind := error.kind()) and (kind != "rate_limit" or status not in _KIND_OF_STATUS):
+    if (kind := kind_of(error.codes)) and (kind != "rate_limit" or status not in _KIND_OF_STATUS):
         return kind
+    if status not in _KIND_OF_STATUS and (named_status := status_of(error.codes)) in PASSING:
+        return _KIND_OF_STATUS.get(named_status, "server")
     return _KIND_OF_STATUS.get(status, "bad_request")
 
 
 def _message(answer: Answer, error: ErrorBody) -> str:
-    if answer.status < 400:
-        location = quoted(answer.headers.get("location", "elsewhere"))
+    if answer.status in _REDIRECTS:
+        location = quoted(answer.headers.get("location", "an address that it does not name"))
         return (
             f"status {answer.status}: redirects to {location}, and redirects are not followed: give the final address"
         )
+    if answer.status < 400:
+        phrase = responses.get(answer.status, "unknown to HTTP")
+        return f"status {answer.status} ({phrase}): not an answer to this call, which expects 200"
     return f"status {answer.status}: {_worded(error) or quoted(answer.body) or 'an empty body'}"
 
 

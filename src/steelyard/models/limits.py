@@ -19,7 +19,7 @@ from typing import Final
 from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
 from steelyard.models.base import Fault, Model, Request, Wire
 from steelyard.models.budget import UNPROVEN, MeteredCall, Metering, Quota
-from steelyard.models.refusals import ENDING, NAMED, Refusals
+from steelyard.models.refusals import NAMED, Refusals
 from steelyard.types import Reply, Usage
 
 MARGIN_S: Final = 0.03
@@ -30,6 +30,7 @@ _FLOOR_S: Final = 0.1
 shortest time limit of an attempt."""
 _MOST_DOUBLINGS: Final = 60
 """The most doublings of a back-off: any cap is reached by then, and a float does not overflow."""
+_WAITS_TOO_LONG: Final = "told to wait longer than a call may take"
 _UNREACHED_ATTEMPTS: Final = 5
 """Failed connections after which an endpoint that has never answered counts as unreachable."""
 
@@ -378,8 +379,6 @@ class Limits:
         # Even a refusal shows that the address is right: no later fault may be reported as "cannot be reached".
         if fault.kind != "connection":
             gate.answered = True
-        wait_asked_s = fault.retry_after_s
-        put_off = wait_asked_s is not None and wait_asked_s > self._retry.total_s
         # Called for a fault that is sent again too: it counts the refusal and holds other calls back.
         refused = self._refuses_all(fault, gate, progress)
         progress.wait_s = self._back_off(len(progress.attempts), fault)
@@ -394,26 +393,28 @@ class Limits:
             self.retries[fault.kind] += 1
             self._retried(progress.model, fault.kind)
             return
-        # A wait longer than any call may take ends the run: every other call would be told the same, for hours.
         raise ModelError(
             self._final_message(fault, progress, unreached=unreached),
             kind=fault.kind,
             attempts=progress.attempts,
-            ends_run=refused or unreached or put_off,
+            ends_run=refused or unreached,
         ) from fault
 
     def _refuses_all(self, fault: Fault, gate: Gate, progress: CallProgress) -> bool:
         """Whether every other call would be refused like this one.
 
-        A clear status or code is enough at an endpoint that has given no good reply. After a good reply, and wherever
-        the text decides, another sample must have been refused alike before: a gateway may refuse single samples.
+        A clear status or code is enough at an endpoint that has given no good reply. After a good reply, wherever the
+        text decides, and where the endpoint names a wait that is longer than any call may take, another sample must
+        have been refused alike before: a gateway may refuse single samples.
         """
-        certain = fault.ends_run and not (gate.proven and progress.sample and fault.kind in ENDING)
-        if certain or not (fault.refusal or fault.ends_run):
+        certain = fault.ends_run and not (gate.proven and progress.sample)
+        waits_too_long = fault.retry_after_s is not None and fault.retry_after_s > self._retry.total_s
+        if certain or not (fault.refusal or fault.ends_run or waits_too_long):
             return certain
         gate.hold_back()
-        repeats = gate.refusals.repeats(progress.model, fault.message, progress.sample)
-        return repeats and (fault.refusal == NAMED or fault.ends_run or not gate.proven)
+        likeness = _WAITS_TOO_LONG if waits_too_long else fault.likeness
+        repeats = gate.refusals.repeats(progress.model, likeness, progress.sample)
+        return repeats and (fault.refusal == NAMED or fault.ends_run or waits_too_long or not gate.proven)
 
     def _back_off(self, n: int, fault: Fault) -> float:
         """Exponential with full jitter, or the wait that the endpoint asked for, whichever is longer."""
@@ -429,9 +430,7 @@ class Limits:
             return fault.message
         attempts, wait_asked_s = len(progress.attempts), fault.retry_after_s
         if wait_asked_s is not None and wait_asked_s > self._retry.total_s:
-            return (
-                f"{fault.message} (told to wait {wait_asked_s:.0f} s; retry.total_s allows {self._retry.total_s:g} s)"
-            )
+            return f"{fault.message} (told to wait {wait_asked_s:g} s; retry.total_s allows {self._retry.total_s:g} s)"
         return f"{fault.message} (after {attempts} attempt{'s' if attempts > 1 else ''})"
 
 

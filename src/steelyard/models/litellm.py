@@ -205,7 +205,8 @@ def _outcome(error: Exception, package: Any, wire: Wire) -> Answer | Fault:
     if isinstance(error, package.APIConnectionError):
         return Fault("connection", message, billed=True)
     body = {"error": {"message": message, **_codes(error, package)}}
-    return Answer(max(status, 400), _headers(error), json.dumps(body).encode())
+    # A status below 400 is that of an answer with an error inside.
+    return Answer(status if status >= 400 else 200, _headers(error), json.dumps(body).encode())
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

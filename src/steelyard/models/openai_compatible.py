@@ -26,7 +26,15 @@ from steelyard.models.base import (
     usage_of,
 )
 from steelyard.models.connection import check_connection
-from steelyard.models.faults import error_body, fault_in_body, filtered_reply, parse_json, quoted
+from steelyard.models.faults import (
+    check_finish,
+    error_body,
+    fault_in_body,
+    filtered_reply,
+    is_error,
+    parse_json,
+    quoted,
+)
 from steelyard.models.json_bodies import encode_body
 from steelyard.models.references import check_key, check_secrets, check_sent, masked
 from steelyard.prompts.conversation import content_text
@@ -247,7 +255,8 @@ def reply_of(data: Any, answer: Answer) -> Reply:
     Raises:
         Fault: it is not a completion, is an error, or has no choice or no content.
     """
-    choice = _first_choice(data, answer)
+    choice = first_choice(data, answer)
+    data = mapping_or_empty(data)
     message = mapping_or_empty(choice.get("message"))
     text = content_text(message.get("content"))
     finish = _finish(choice)
@@ -262,25 +271,31 @@ def reply_of(data: Any, answer: Answer) -> Reply:
     return Reply("", text, finish, _usage(data, text), metadata=metadata)
 
 
-def _first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
+def first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
+    """The first choice of a completion; an empty one where a content filter stopped the call.
+
+    Raises:
+        Fault: it is not a completion, has no choice, is an error, or was broken off by one.
+    """
+    if isinstance(data, list) and len(data) == 1:
+        data = data[0]  # as Gemini's OpenAI-compatible endpoint writes an error
     if not isinstance(data, Mapping):
-        raise Fault("malformed", f"not a chat completion: {quoted(answer.body)}", billed=True)
+        raise Fault("malformed", f"not a completion: {quoted(answer.body)}", billed=True)
     choices = data.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], Mapping):
-        return choices[0]
-    if data.get("error"):
-        fault = fault_in_body(error_body(data), answer)
-        if fault is None:
-            return {"message": {"content": ""}, "finish_reason": "content_filter"}
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
+    if is_error(data) or choice.get("error"):
+        if (fault := fault_in_body(error_body(data if is_error(data) else choice), answer)) is None:
+            return {"message": {"content": ""}, "text": "", "finish_reason": "content_filter"}
         raise fault
-    raise Fault("empty", f"the reply has no choices: {quoted(answer.body)}", billed=True)
+    if not choice:
+        raise Fault("empty", f"the reply has no choices: {quoted(answer.body)}", billed=True)
+    check_finish(choice.get("finish_reason"), answer)
+    return choice
 
 
 def _finish(choice: Mapping[str, Any]) -> str:
     """The finish reason in OpenAI's terms; "stop" where it is missing or not text."""
     reason = choice.get("finish_reason")
-    if reason == "network_error":
-        raise Fault("server", "the service ended the reply with network_error", billed=True)
     return finish_named(reason) if isinstance(reason, str) and reason else "stop"
 
 

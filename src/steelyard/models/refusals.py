@@ -101,7 +101,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
                 r"|not found in (?:the )?(?:model list|list of models)|non-serverless model"
             ),
             # Anthropic sends only the model's name and the type of the error.
-            r"^model: ?[\w./:@+-]+(?: not_found_error)?$",
+            r"^model: ?[\w./:@+-]+(?: not[ _]found[ _]error)?$",
             r"\bmodels? you requested\b.{0,80}\bnot (?:found|served|available|supported)",
             (
                 r"not a valid model|model[ _-]?not[ _-]?(?:found|exist|open)|模型.{0,60}(?:不存在|未找到|找不到"
@@ -114,7 +114,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             rf"(?:{_WRONG})\b.{{0,40}}?\b(?:{_KEY})",
             rf"(?:{_KEY_ZH}).{{0,20}}?(?:{_WRONG_ZH})|(?:{_WRONG_ZH})的?.{{0,10}}?(?:{_KEY_ZH})",
             # LiteLLM's proxy without a database of keys, for a key that is not its master key.
-            r"no connected db|no_db_connection",
+            r"no connected db|no[ _]db[ _]connection",
             (
                 r"\bunauthori[sz]ed\b|authentication (?:error|failed|fails|failure|required)|not authenticated"
                 r"|unauthenticated"
@@ -182,6 +182,11 @@ _PASSING: Final = (
     r"|\bbusy\b|tim(?:ed?|ing)[ -]?out|unavailable|not (?:yet )?(?:available|loaded|ready)|capacity"
     r"|out of memory|\bcuda\b"
     r"|traceback|stack ?trace|稍后|重试|繁忙|过载|加载中|超时|负载|不可用"
+    # A limit of a rate passes, whatever the text says of quotas and of billing.
+    r"|rate[ -]limit(?:s|ed|ing)?\b.{0,40}(?:reached|exceeded|\bhit\b)"
+    r"|(?:reached|exceeded|\bhit\b).{0,40}\brate[ -]limit"
+    r"|rate[ -]limited|too many requests|\bper[ -](?:sec(?:ond)?|min(?:ute)?|hour)\b|throttl|slow down|concurren"
+    r"|限流|限速|并发|频率|频繁"
 )
 """Texts in a 500 that show a passing fault, or an error in the server's code."""
 
@@ -225,6 +230,17 @@ def refusal_kind(text: str, *, passing: bool = False) -> str:
     if never.search(without_names) or (passing and brief.search(without_names)):
         return ""
     return next((kind for kind, pattern in words if pattern.search(without_quotations)), "")
+
+
+def concerns_sample(text: str) -> bool:
+    """Whether the text of an error is about its sample or a parameter, such as a context that is too long.
+
+    >>> concerns_sample("input is too long for the context window"), concerns_sample("too many tokens, try again")
+    (True, False)
+    """
+    _, never, brief = _patterns()
+    folded = text[:_MOST_READ].casefold()
+    return never.search(folded) is not None and brief.search(folded) is None
 
 
 _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, Watch, finish_named, usage_of
-from steelyard.models.faults import ErrorBody, error_body, fault_in_body, quoted
+from steelyard.models.faults import ErrorBody, check_finish, error_body, fault_in_body, quoted
 from steelyard.models.streaming import DONE, Framing, first_of, opened, values_in
 from steelyard.registry import NEW_KEY
 from steelyard.types import Json, Reply, Usage
@@ -96,7 +96,7 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
         return Reply("", "", "content_filter", metadata={"message": filtered})
     _check_complete(values, wanted.complete, answer)
     texts = [_text(value) for value in _search_all(values, wanted.text or "text") if value is not None]
-    finish = _finish(values)
+    finish = _finish(values, answer)
     contexts, missed = _contexts(values, wanted)
     messages = _messages(values, wanted.messages)
     if not texts and not contexts and not messages and finish not in WITHOUT_TEXT:
@@ -222,10 +222,9 @@ def _usage(values: Sequence[Json], expression: str, text: str) -> Usage:
     return usage_of(None, None, text)
 
 
-def _finish(values: Sequence[Json]) -> str:
+def _finish(values: Sequence[Json], answer: Answer) -> str:
     reason = next((finish for finish in map(_finish_of, reversed(values)) if finish), "stop")
-    if reason == "network_error":
-        raise Fault("server", "the service ended the reply with network_error", billed=True)
+    check_finish(reason, answer)
     return finish_named(reason)
 
 

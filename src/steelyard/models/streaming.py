@@ -24,7 +24,8 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from steelyard.models.base import Answer, Fault, Request, Watch, Wire
-from steelyard.models.faults import error_body, error_of, fault_in_body, quoted
+from steelyard.models.error_codes import kind_of
+from steelyard.models.faults import error_body, error_of, fault_in_body, is_error, quoted
 from steelyard.models.refusals import refusal_kind
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Json
@@ -33,6 +34,8 @@ Framing = Literal["auto", "json", "sse", "jsonl", "concatenated"]
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _FIRST_FIELD: Final = re.compile(r"[\r\n]*(?:data|event|id|retry)?:")
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
+_ERROR: Final = "error"
+"""The name of an event that reports an error, and the key of one in JSON."""
 DONE: Final = "[DONE]"
 """The data of the last event in many streams; it is not JSON."""
 _JSON_STARTS: Final = ("{", "[", '"')
@@ -87,26 +90,33 @@ def opened(value: Json) -> Json:
     return value
 
 
-def events_of(text: str) -> Iterator[str]:
-    r"""The data of each server-sent event in `text`, including a last one without its blank line.
+def events_of(text: str) -> Iterator[tuple[str, str]]:
+    r"""Name and data of each server-sent event in `text`, including a last one without its blank line.
 
     Lines end in CRLF, LF or CR; several data lines are joined by LF; comments and other fields are left out.
 
     >>> list(events_of(": ping\r\n\r\ndata: a\rdata:b\r\rid: 1\n\ndata: c"))
-    ['a\nb', 'c']
+    [('', 'a\nb'), ('', 'c')]
     """
+    event = ""
     lines: list[str] = []
     for line in (*_LINE_END.split(text), ""):
-        if not line and lines:
-            yield "\n".join(lines)
-            lines = []
+        if not line:
+            if lines:
+                yield event, "\n".join(lines)
+            event, lines = "", []
         name, _, value = line.partition(":")
         if name == "data":
             lines.append(value.removeprefix(" "))
+        elif name == "event":
+            event = value.strip()
 
 
 def _sse(text: str) -> Iterator[Any]:
-    for data in events_of(text):
+    for event, data in events_of(text):
+        if event == _ERROR:
+            yield _error_value(data)
+            continue
         if data.strip() == DONE:
             return
         yield event_value(data)
@@ -115,6 +125,17 @@ def _sse(text: str) -> Iterator[Any]:
 def event_value(data: str) -> Any:
     """The JSON in an event; bare words and numbers stay texts, so that "1.50" is not changed."""
     return json.loads(data) if data.lstrip().startswith(_JSON_STARTS) else data
+
+
+def _error_value(data: str) -> Mapping[str, Any]:
+    """The value of an event named `error`, under the key `error`; its data may have any form, or be plain text."""
+    try:
+        value = event_value(data)
+    except (ValueError, RecursionError):
+        value = data
+    if not isinstance(value, Mapping):
+        return {_ERROR: value or _ERROR}
+    return value if value.get(_ERROR) else {**value, _ERROR: value or _ERROR}
 
 
 def _jsonl(text: str) -> Iterator[Any]:
@@ -170,7 +191,7 @@ async def send_streamed(request: Request, wire: Wire, *, idle_s: float) -> Answe
         if answer.status not in {400, 422} or (takes_options and b"stream_options" not in answer.body):
             return answer
         error = error_of(answer)
-        if error.kind() or refusal_kind(error.text):
+        if kind_of(error.codes) or refusal_kind(error.text):
             return answer  # about the key or the model: without `stream_options` it would be refused as well
     answer = await wire.exchange(replace(watched, payload=request.payload[:-1] + _ASKED))
     if answer.status < 300:
@@ -249,7 +270,7 @@ def completion_in(text: str, answer: Answer) -> Mapping[str, Any]:
     """
     joined = _Joined()
     for chunk in _chunks(text, joined, answer):
-        if _is_error(chunk):
+        if is_error(chunk):
             fault = fault_in_body(error_body(chunk), answer)
             if fault is not None:
                 raise fault
@@ -263,7 +284,10 @@ def completion_in(text: str, answer: Answer) -> Mapping[str, Any]:
 
 
 def _chunks(text: str, joined: _Joined, answer: Answer) -> Iterator[Mapping[str, Any]]:
-    for data in events_of(text):
+    for event, data in events_of(text):
+        if event == _ERROR:
+            yield _error_value(data)
+            continue
         if data.strip() == DONE:
             joined.finished = True
             return
@@ -278,11 +302,6 @@ def _chunks(text: str, joined: _Joined, answer: Answer) -> Iterator[Mapping[str,
             yield value
 
 
-def _is_error(chunk: Mapping[str, Any]) -> bool:
-    """Whether a chunk is an error: it has `error`, or is an error's body itself, as vLLM and gateways send it."""
-    return bool(chunk.get("error")) or ("choices" not in chunk and bool(chunk.get("message") or chunk.get("msg")))
-
-
 @dataclass(slots=True)
 class _Joined:
     """Assembles a completion from its chunks."""
@@ -292,6 +311,7 @@ class _Joined:
     calls: dict[Any, dict[str, Any]] = field(default_factory=dict)
     logprobs: list[Any] = field(default_factory=list)
     finish: Any = None
+    error: Any = None
     finished: bool = False
 
     def add(self, chunk: Mapping[str, Any]) -> None:
@@ -300,6 +320,7 @@ class _Joined:
                 self.head[name] = chunk[name]
         choice = _choice_of(chunk)
         self.finish = choice.get("finish_reason") or self.finish
+        self.error = choice.get(_ERROR) or self.error
         delta = choice.get("delta") or choice.get("message")
         if isinstance(delta, Mapping):
             for name in _SPOKEN:
@@ -331,7 +352,7 @@ class _Joined:
         if self.calls:
             message["tool_calls"] = [self.calls[index] for index in sorted(self.calls)]
         choice = {"message": message, "finish_reason": self.finish, "logprobs": {"content": self.logprobs}}
-        return {**self.head, "choices": [choice]}
+        return {**self.head, "choices": [choice], _ERROR: self.error}
 
 
 _READERS: Final[Mapping[Framing, Callable[[str], Iterator[Any]]]] = MappingProxyType(
