@@ -40,6 +40,17 @@ def test_every_missing_reference_is_named_at_its_place(tmp_path):
     assert "a.yaml:3:4: set OTHER" in str(error)
 
 
+@pytest.mark.parametrize("value", ["a\nb", "a\r\nEvil: 1", "a\0b", "a\x7f", "\x1b[2J"])
+def test_a_value_with_a_control_character_is_refused_at_its_reference_and_not_shown(tmp_path, value):
+    text = 'targets:\n  t: {http: {headers: {X-A: "Bearer ${KEY}"}}}\n'
+    error = error_of(text, {"KEY": value})
+    assert "a.yaml:2:29: the value of KEY holds a line break or another control character" in str(error)
+    (tmp_path / ".env").write_text('KEY="hush\\nhush"\n', encoding="utf-8")
+    error = error_of(text, {}, tmp_path / ".env")
+    assert "a.yaml:2:29: the value of KEY" in str(error)
+    assert "hush" not in str(error)
+
+
 def test_a_secret_that_is_written_out_is_refused_and_not_shown():
     error = error_of('model:\n  auth_token: "sk-0123456789"\n  headers: {Authorization: Bearer 12345678}\n')
     assert 'put AUTH_TOKEN=... into .env and write "${AUTH_TOKEN}"' in str(error)

@@ -3,6 +3,8 @@
 import pytest
 
 from steelyard import ConfigError, ExactMatch, OpenAICompatible, Prompt, Sample, Scripted, evaluate
+from steelyard.models.completions import Completions
+from steelyard.models.embeddings import Embeddings
 from steelyard.models.http import HttpModel
 from steelyard.models.references import references, texts_in
 from steelyard.models.response import ResponseMap
@@ -35,6 +37,39 @@ def test_a_key_written_out_is_refused_and_not_shown(model):
     with pytest.raises(ConfigError, match="would be stored") as caught:
         model.check()
     assert not any(one in str(caught.value) for one in ("sk-live", "abcdef", "hunter22", "=abc", HEX, "sk-3f"))
+
+
+@pytest.mark.parametrize("model", [OpenAICompatible, Completions, Embeddings, http])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("X-A", "a\r\nEvil: 1"),
+        ("X-A", "a\nb"),
+        ("X-A", "a\rb"),
+        ("X-A", "a\0b"),
+        ("X-A", "\x1b[31m"),
+        ("X-A", "${NAME}\r\nEvil: ${OTHER}"),
+        ("X-A", "a\x85b"),
+        ("X-A", "a\ud800"),
+        ("X-A\r\nEvil", "1"),
+        ("X\0", "1"),
+        ("X A", "1"),
+        ("X:A", "1"),
+        ("Ä", "1"),
+        ("", "1"),
+    ],
+)
+def test_a_header_that_http_cannot_carry_is_refused_by_name(model, name, value):
+    given = {} if model is http else {"name": "m", "base_url": "http://h/v1"}
+    with pytest.raises(ConfigError, match="headers: ") as caught:
+        model(**given, headers={name: value}).check()
+    assert repr(name)[1:-1] in str(caught.value)
+    model(**given, headers={"X-A": "tabs\tand é are allowed", "X_b.1": ""}).check()
+
+
+def test_a_method_that_is_none_is_refused():
+    with pytest.raises(ConfigError, match="method: "):
+        http(method="POST\r\nEvil: 1").check()
 
 
 @pytest.mark.parametrize("url", ["htp://h/v1?token=hush-hush", "ftp://h?n=1&key=hush-hush"])

@@ -56,7 +56,8 @@ def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> 
         dotenv: a `.env` file that is searched next and need not exist; None for no file.
 
     Raises:
-        ConfigError: a name without a value, a secret that is written out, or a malformed `.env`.
+        ConfigError: a name without a value or with a control character in it, a secret that is written out, or a
+            malformed `.env`.
     """
     problems = Problems()
     _refuse_literals(root, problems)
@@ -75,6 +76,8 @@ def environment(root: Node, environ: Mapping[str, str], dotenv: Path | None) -> 
                 problems.add(f"set {name} or put it into {dotenv}: ${{{name}}} has no value", node)
             else:
                 problems.add(f"set {name}: ${{{name}}} has no value, and no .env file is read", node)
+        elif not values[name].isprintable():
+            problems.add(f"the value of {name} holds a line break or another control character: remove it", node)
     problems.raise_any()
     return Environment(values)
 

@@ -20,7 +20,7 @@ from steelyard.models.base import Answer, Request, Wire, as_messages, endpoint_o
 from steelyard.models.connection import check_connection
 from steelyard.models.faults import filtered_reply
 from steelyard.models.openai_compatible import most_tokens
-from steelyard.models.references import check_secrets, check_sent, masked
+from steelyard.models.references import HTTP_TOKEN, check_secrets, check_sent, masked
 from steelyard.models.response import ResponseMap, reply_in, watch_for
 from steelyard.plain_json import plain
 from steelyard.prompts.conversation import content_text
@@ -121,6 +121,8 @@ class HttpModel:
             ConfigError: the address, a key written out, an expression, a placeholder, or what the preset still needs.
         """
         _check_address(self.url)
+        if not HTTP_TOKEN.fullmatch(self.method):
+            raise ConfigError(f"method: {self.method!r} is not a method of HTTP, such as POST or GET")
         check_secrets(self.url, self.headers)
         check_connection(self.proxy, self.ca_file)
         check_sent("body", self.body)

@@ -31,6 +31,10 @@ BODY_KEYS: Final = frozenset(
     {"samples", "parameters", "body", "replies", "steps", "guidelines", "levels", "schema", "criteria", "examples"}
 )
 """Keys below which every text is data."""
+HTTP_TOKEN: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+"""A method or the name of a header, RFC 9110, section 5.6.2."""
+_NOT_IN_HEADERS: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters, which end a header or are refused by servers; a tab is allowed."""
 SHORTEST: Final = 8
 """A shorter value is not a secret: local servers are given "EMPTY" or "none", and `auth: basic` is a setting."""
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+[0-9]*|[0-9]+")
@@ -81,14 +85,15 @@ def check_key(key: str, name: str = "api_key") -> None:
 
 
 def check_secrets(url: str, headers: Mapping[str, str]) -> None:
-    """Refuse a key that is written out where a reference to it belongs.
+    """Refuse a key that is written out where a reference to it belongs, and a header that HTTP cannot carry.
 
     Args:
         url: the address of calls; may hold a reference.
         headers: sent with every call; may hold references.
 
     Raises:
-        ConfigError: a key is written out; the message names it and says what to write instead.
+        ConfigError: a key is written out, the name of a header is none, or its value has a control character; the
+            message names it and says what to write instead.
     """
     parts = urlsplit(url)
     if "@" in parts.netloc:
@@ -97,6 +102,10 @@ def check_secrets(url: str, headers: Mapping[str, str]) -> None:
     if looks_secret(parts.path) or any(is_written_out(name, value, outside=True) for name, value in query):
         raise ConfigError('the address holds a key, which would be stored; write it as a reference, "${NAME}"')
     for name, value in headers.items():
+        if not HTTP_TOKEN.fullmatch(name):
+            raise ConfigError(f"headers: {name!r} is not a header's name: letters, digits and - are expected")
+        if control := _NOT_IN_HEADERS.search(value):
+            raise ConfigError(f"headers: the value of {name} holds the control character {control[0]!r}: remove it")
         if is_written_out(name, value, outside=True):
             raise ConfigError(f'header {name} must hold a reference such as "${{NAME}}": a key itself would be stored')
 
