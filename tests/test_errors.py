@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from steelyard import ConfigError, DataError, ModelError, ScorerError, SteelyardError, StoreError, TargetError
-from steelyard.errors import Location, boundary, did_you_mean, expect_number
+from steelyard.errors import Location, boundary, bounded, did_you_mean, expect_number
 
 
 def test_every_error_is_one_of_ours():
@@ -43,6 +43,32 @@ def test_defects_follow_the_message_line_by_line():
     error = DataError("two defects", ["a.csv:1: blank", "a.csv:2: double"])
     assert str(error) == "two defects\n  a.csv:1: blank\n  a.csv:2: double"
     assert error.defects == ("a.csv:1: blank", "a.csv:2: double")
+
+
+def test_of_many_defects_the_first_twenty_are_kept_and_the_others_counted():
+    error = DataError("defects", [f"row {number}" for number in range(300_000)])
+    assert error.defects[-2:] == ("row 19", "and 299980 more")
+    assert len(str(error).split("\n")) == 22
+
+
+@pytest.mark.parametrize("kind", [ConfigError, DataError, ScorerError, StoreError, TargetError])
+def test_a_long_value_in_a_message_is_cut_and_what_to_do_at_its_end_is_kept(kind):
+    message = str(kind(f"there is no column {'易' * 2_000_000!r}: did you mean 'question'?"))
+    assert len(message) < 1100
+    assert message.startswith("there is no column '易易")
+    assert message.endswith("易': did you mean 'question'?")
+    assert "characters left out" in message
+
+
+def test_a_message_has_a_limit_of_lines_and_a_short_one_is_unchanged():
+    assert bounded("line\n" * 300_000).split("\n")[-2:] == ["line", "... and 299801 more lines"]
+    assert bounded("line\n" * 199) == "line\n" * 199
+    defects = [str(number) * 100_000 for number in range(300)]
+    assert len(str(DataError("defects", defects))) < 25_000
+
+
+def test_a_long_word_is_compared_with_known_ones_in_bounded_time():
+    assert did_you_mean("k" * 5_000_000, ["question", "answer"]) == "; known: answer, question"
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,42 @@ _SHOWN: Final = 72
 """Maximum number of characters quoted from a line."""
 
 
+_MOST_DEFECTS: Final = 20
+"""Maximum number of defects in a message."""
+_LONGEST_LINE: Final = 1000
+_KEPT_AT_END: Final = 200
+_MOST_LINES: Final = 200
+
+
+def bounded(message: str) -> str:
+    """`message` with its long lines cut in the middle, and with a limit on its lines.
+
+    Keys, ids, column names and the texts of other programs are quoted in messages, and may be of any length: they are
+    cut here and not where each is quoted. What to do stands at the end of a message, so the end is kept.
+
+    >>> len(bounded("key " + "k" * 2_000_000 + ": rename it")), bounded("short")
+    (1033, 'short')
+    """
+    if len(message) <= _LONGEST_LINE:
+        return message
+    lines = message.split("\n", _MOST_LINES)
+    if len(lines) > _MOST_LINES:
+        lines[-1] = f"... and {lines[-1].count(chr(10)) + 1} more lines"
+    return "\n".join(map(_bounded_line, lines))
+
+
+def _bounded_line(line: str) -> str:
+    if len(line) <= _LONGEST_LINE:
+        return line
+    left_out = len(line) - _LONGEST_LINE
+    return f"{line[: _LONGEST_LINE - _KEPT_AT_END]}… ({left_out:,} characters left out) …{line[-_KEPT_AT_END:]}"
+
+
 class SteelyardError(Exception):
-    """Base class of all errors that Steelyard raises; `str(error)` is a message for a person."""
+    """Base class of all errors that Steelyard raises; `str(error)` is a message for a person, of bounded length."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(bounded(message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +96,7 @@ class ConfigError(SteelyardError):
 
     def __init__(self, message: str, location: Location | None = None) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(self.args[0])
         self.location = location
 
     def __str__(self) -> str:
@@ -80,12 +114,13 @@ class DataError(SteelyardError):
 
     Args:
         message: the first line of what a person reads.
-        defects: one line per defect, each naming file, sheet and cell (or line).
+        defects: one line per defect, each naming file, sheet and cell (or line); of many the first are kept.
     """
 
-    def __init__(self, message: str, defects: Sequence[str] = ()) -> None:
-        super().__init__("\n".join([message, *(f"  {defect}" for defect in defects)]))
-        self.defects = tuple(defects)
+    def __init__(self, message: str, defects: Sequence[object] = ()) -> None:
+        more = [f"and {len(defects) - _MOST_DEFECTS} more"] if len(defects) > _MOST_DEFECTS else []
+        self.defects = (*map(str, defects[:_MOST_DEFECTS]), *more)
+        super().__init__("\n".join([message, *(f"  {line}" for line in self.defects)]))
 
 
 class ModelError(SteelyardError):
@@ -183,6 +218,7 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     """
     from difflib import get_close_matches
 
+    word = word[:_SHOWN]
     words = sorted(str(candidate) for candidate in known)
     near = get_close_matches(word, words, n=1, cutoff=0.6) or [
         candidate for candidate in words if candidate.lower() == word.lower()

@@ -96,6 +96,44 @@ def test_every_defect_is_told_even_where_no_row_is_sound(steelyard, tmp_path):
     steelyard("check", "a.csv", "--skip-bad", code=2)
 
 
+def test_of_very_many_defects_the_first_are_shown_and_json_has_all(steelyard, tmp_path):
+    rows = "".join(f"q{n},x,y,{'Z' * 3000}{n}\n" for n in range(1000))
+    (tmp_path / "a.csv").write_text("question,A,B,answer\n" + rows, encoding="utf-8")
+    shown = steelyard("check", "a.csv", code=2).out
+    assert shown.count("a.csv line ") == 200
+    assert "and 800 more: --json has all" in shown
+    assert max(map(len, shown.splitlines())) < 1100
+    defects = steelyard("check", "a.csv", "--json", code=2).json()["defects"]
+    assert len(defects) == 1000
+    assert max(len(defect["message"]) for defect in defects) < 1100
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "openai_compatible: {name: m, base_url: 'http://127.0.0.1:9/v1'",
+        "http: {url: 'http://127.0.0.1:9/x', body: {q: '{{prompt}}'}, response: {text: a}",
+    ],
+)
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (r'"X-A": "a\r\nEvil: 1"', r"the value of X-A holds the control character '\r'"),
+        (r'"X-A\nEvil": "1"', r"'X-A\nEvil' is not a header's name"),
+    ],
+)
+def test_a_header_with_a_line_break_is_refused_with_its_line(steelyard, tmp_path, model, header, message):
+    (tmp_path / "q.csv").write_text("question,A,B,answer\nQ?,yes,no,A\n", encoding="utf-8")
+    (tmp_path / "a.yaml").write_text(
+        "suite: choice\nsamples: {file: q.csv}\ntargets:\n  t: {prompt: {template: en/four_options, model: {"
+        f"{model},\n      headers: {{{header}}}}}}}}}}}\n",
+        encoding="utf-8",
+    )
+    error = steelyard("check", "a.yaml", code=2).err
+    assert "a.yaml:5:" in error
+    assert message in error
+
+
 def test_many_groups_fit_a_terminal_of_80_columns(steelyard, tmp_path):
     rows = "".join(f"q{n},x,y,A,类别{n}\n" for n in range(80))
     (tmp_path / "a.csv").write_text("question,A,B,answer,group\n" + rows, encoding="utf-8")

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from steelyard.cli.options import BROKEN, INTERRUPTED, USER_MISTAKE
 from steelyard.cli.output import while_read
 from steelyard.cli.plain_parameters import skip_pydantic
-from steelyard.errors import ConfigError, DataError, SteelyardError
+from steelyard.errors import ConfigError, DataError, SteelyardError, bounded
 
 _HEADINGS: Final = {
     "Get started": (
@@ -228,7 +228,7 @@ def _explain(error: Exception, *, debug: bool) -> None:
     if isinstance(error, SteelyardError):
         message = visible(str(error))
     else:
-        message = visible(f"{type(error).__name__}: {error} (this is a defect; --debug shows where)")
+        message = visible(f"{type(error).__name__}: {bounded(str(error))} (this is a defect; --debug shows where)")
     if debug:
         import traceback
 

@@ -13,7 +13,7 @@ import typer
 
 from steelyard.cli.options import USER_MISTAKE, JsonOption, NoEnvOption, OutOption, load_config
 from steelyard.cli.output import write_text
-from steelyard.errors import ConfigError, Location, SteelyardError, did_you_mean
+from steelyard.errors import ConfigError, Location, SteelyardError, bounded, did_you_mean
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -122,9 +122,9 @@ def check(
     """Check configurations, or a dataset, without sending anything.
 
     A configuration is read with its datasets, prompts, documents and references. For a dataset, the detected columns,
-    the counts of each key or database and of each group, near-duplicate questions, and every defect are shown. SQL
-    references are run; those without a unique result (ties at a LIMIT, ...) are listed. Exit code 2 if anything is
-    wrong.
+    the counts of each key or database and of each group, near-duplicate questions, and the defects are shown (the first
+    200; --json has all). SQL references are run; those without a unique result (ties at a LIMIT, ...) are listed. Exit
+    code 2 if anything is wrong.
     """
     from steelyard.config.check_dataset import check_dataset, parse_columns
     from steelyard.config.given import note_given
@@ -216,7 +216,7 @@ def _print_lines(lines: Iterator[str]) -> None:
     from steelyard.escaping import visible
 
     for line in lines:
-        typer.echo(visible(line))
+        typer.echo(visible(bounded(line)))
 
 
 def _plain_configuration(loaded: Loaded, open_references: Sequence[OpenReference]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError, bounded, did_you_mean
 
 if TYPE_CHECKING:
     from steelyard.scorers.open_references import OpenReference
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _WIDTH: Final = 80
 _MOST_COUNTS: Final = 60
 """Maximum number of counts shown; --json has them all."""
+_MOST_DEFECTS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,8 @@ class CheckedData:
             self.what: dict(self.counts),
             "groups": dict(self.groups),
             "defects": [
-                {"kind": defect.kind, "place": defect.location, "message": defect.message} for defect in self.defects
+                {"kind": defect.kind, "place": bounded(defect.location), "message": bounded(defect.message)}
+                for defect in self.defects
             ],
             "defect_kinds": dict(Counter(defect.kind for defect in self.defects)),
             "pairs": list(self.pairs),
@@ -83,8 +85,9 @@ class CheckedData:
         yield f"  {_counted(len(self.defects), 'defect')}{left_out}{':' if self.defects else ''}"
         if len(self.defects) > 1:
             yield from packed("  by kind", Counter(defect.kind for defect in self.defects))
-        for defect in self.defects:
-            yield f"    {defect}"
+        yield from (f"    {defect}" for defect in self.defects[:_MOST_DEFECTS])
+        if len(self.defects) > _MOST_DEFECTS:
+            yield f"    and {len(self.defects) - _MOST_DEFECTS} more: --json has all"
         if self.defects and not self.skip_bad:
             yield "  correct them, or leave such rows out: --skip-bad, in a configuration skip_bad: true under samples"
 

@@ -16,7 +16,7 @@ from steelyard.data.dataset_difference import DatasetDifference, dataset_differe
 from steelyard.data.dataset_file import DatasetFile, read_dataset_file
 from steelyard.data.headers import Role
 from steelyard.data.new_version import RowEdit, edited_rows, write_new_version
-from steelyard.data.table import SHOWN_DEFECTS, Defect
+from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, DataError
 from steelyard.store.dataset_drafts import SavedVersion, check_unchanged, checked_author, read_draft, record_saved
 
@@ -138,8 +138,7 @@ def _defects(kind: str, files: SampleFiles) -> Sequence[Defect]:
 
 
 def _refuse(defects: Sequence[Defect]) -> None:
-    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
-    raise DataError("nothing was saved: a run of the new file would fail because of these rows", lines)
+    raise DataError("nothing was saved: a run of the new file would fail because of these rows", defects)
 
 
 def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = False) -> dict[str, str]:

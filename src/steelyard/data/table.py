@@ -12,12 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple, NoReturn
 
-from steelyard.errors import DataError
+from steelyard.errors import DataError, bounded
 
 Column = int | str
 """A 0-based index in a grid, a key in a JSON object."""
 
-SHOWN_DEFECTS: Final = 20
 MISSING: Final = ""
 SOURCE: Final = "source"
 """The key of a sample's metadata that names its file, if a dataset has several files."""
@@ -227,7 +226,7 @@ class Defect:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.location}: {self.message}"
+        return bounded(f"{self.location}: {self.message}")
 
 
 def faults_of(table: Table, number: int, columns: Iterable[Column]) -> Iterator[Defect]:
@@ -239,13 +238,10 @@ def faults_of(table: Table, number: int, columns: Iterable[Column]) -> Iterator[
 
 
 def refuse(defects: Sequence[Defect]) -> NoReturn:
-    """Reject a dataset for its defects; the message lists the first `SHOWN_DEFECTS`.
+    """Reject a dataset for its defects; the message lists the first.
 
     Raises:
         DataError: always.
     """
-    lines = [str(defect) for defect in defects[:SHOWN_DEFECTS]]
-    if len(defects) > SHOWN_DEFECTS:
-        lines.append(f"and {len(defects) - SHOWN_DEFECTS} more")
     count = f"{len(defects)} defect{'s' if len(defects) > 1 else ''}"
-    raise DataError(f"{count} in the dataset; correct them, or leave such rows out with skip_bad: true", lines)
+    raise DataError(f"{count} in the dataset; correct them, or leave such rows out with skip_bad: true", defects)

@@ -171,10 +171,10 @@ def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
 
 def is_error(value: Mapping[str, Any]) -> bool:
     """Whether a JSON value is an error: it has `error`, or is an error's body itself, as vLLM and gateways send it."""
-    if value.get("error"):
-        return True
-    named = value.get("object") == "error" or value.get("type") == "error"
-    return "choices" not in value and (named or any(value.get(name) for name in ("message", "msg", "detail")))
+    if value.get("error") or "choices" in value:
+        return bool(value.get("error"))
+    named = "error" in {value.get("object"), value.get("type")}
+    return named or any(value.get(name) for name in ("message", "msg", "detail"))
 
 
 def check_finish(reason: Any, answer: Answer) -> None:

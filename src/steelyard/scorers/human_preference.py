@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -140,7 +140,6 @@ _TIE: Final = frozenset(
     | {"平局", "平手", "打平", "持平", "一样", "一样好", "一样差", "相同", "相当", "都好", "都不好", "都差"}
     | {"难分高下", "不分上下", "无偏好"}
 )  # fmt: skip
-_MOST_DEFECTS: Final = 20
 
 
 class Vote(NamedTuple):
@@ -300,11 +299,5 @@ def _refuse(file: Path, defects: Sequence[str]) -> None:
     if defects:
         raise DataError(
             f"{file.name}: {len(defects)} vote{'s' if len(defects) > 1 else ''} cannot be counted",
-            list(_listed_defects(defects)),
+            defects,
         )
-
-
-def _listed_defects(defects: Sequence[str]) -> Iterator[str]:
-    yield from defects[:_MOST_DEFECTS]
-    if len(defects) > _MOST_DEFECTS:
-        yield f"and {len(defects) - _MOST_DEFECTS} more"

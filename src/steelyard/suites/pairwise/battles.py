@@ -25,7 +25,6 @@ _ROLES: Final = (
     Role("sample", required=False, words="vote_sample", by_position=False),
 )
 _SCORES: Final[Mapping[str, float]] = {"A": 1.0, "tie": 0.5, "B": 0.0}
-_MOST_DEFECTS: Final = 20
 
 
 def rank(
@@ -64,10 +63,8 @@ def rank(
     """
     parsed, defects = _checked(_rows(battles, dict(columns or {})))
     if defects:
-        shown = defects[:_MOST_DEFECTS]
-        more = [f"and {len(defects) - len(shown)} more"] if len(defects) > len(shown) else []
         count = f"{len(defects)} battle{'s' if len(defects) > 1 else ''}"
-        raise DataError(f"{count} cannot be counted", [*shown, *more])
+        raise DataError(f"{count} cannot be counted", defects)
     return standings_of_battles(parsed, level=level, resamples=resamples, seed=seed)
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import OpenTable, about_selection
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import SHOWN_DEFECTS, Defect, Row, refuse
+from steelyard.data.table import Defect, Row, refuse
 from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
 from steelyard.sql.sandbox import Sandbox
@@ -219,7 +219,7 @@ def _schemas(names: set[str], by_name: Mapping[str, Database]) -> dict[str, str]
             except (DataError, ConfigError) as error:
                 defects.append(str(error))
     if defects:
-        raise DataError("databases that cannot be read", defects[:SHOWN_DEFECTS])
+        raise DataError("databases that cannot be read", defects)
     return schemas
 
 
