@@ -59,8 +59,8 @@ def _bounded_line(line: str) -> str:
 class SteelyardError(Exception):
     """Base class of all errors that Steelyard raises; `str(error)` is a message for a person, of bounded length."""
 
-    def __init__(self, message: str = "") -> None:
-        super().__init__(bounded(message))
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(bounded(part) if isinstance(part, str) else part for part in args))
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def shapes(word, message="said the server"):
         yield model, events(PART, {"error": error}) + "data: [DONE]\n\n"
         yield model, events(PART) + "event: error\n" + events({"type": "error", "error": error})
         yield model, events(PART) + "event: error\n" + events({"code": word}) + "data: [DONE]\n\n"
-    yield STREAMED, events(PART, {"type": "error", "code": word, "message": message})
+        yield model, events(PART, {"type": "error", "code": word, "message": message})
     broken_off = {"choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}]}
     yield STREAMED, events(PART, {**broken_off, "error": error}) + "data: [DONE]\n\n"
 
@@ -147,6 +147,12 @@ def test_other_ends_of_a_reply_are_read(reason):
     message = {"content": "Paris"}
     raw = json.dumps({"choices": [{"message": message, "finish_reason": reason}]}).encode()
     assert MODEL.read(Answer(200, {}, raw)).text == "Paris"
+
+
+@pytest.mark.parametrize("path", ["abs(a)", "sum(a)", "nothing"])
+def test_what_is_quoted_of_a_reply_is_bounded(path):
+    model = HttpModel(URL, body={"q": "{{prompt}}"}, response=ResponseMap(text=path))
+    assert len(fault_of(model, {"a": {"x": "x" * 1_000_000}}).message) < 1100
 
 
 def calls(answer, prompts, *, retry=Retry(base_s=0.0, attempts=3), model=MODEL, concurrency=1):

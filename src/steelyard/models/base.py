@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
+from steelyard.errors import bounded
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 _MOST_TOKENS: Final = 1 << 40
@@ -121,13 +122,13 @@ class Fault(Exception):
     ) -> None:
         super().__init__(message)
         self.kind = kind
-        self.message = message
+        self.message = bounded(message)
         self.retry = retry
         self.retry_after_s = retry_after_s
         self.billed = billed
         self.ends_run = ends_run
         self.refusal = ""
-        self.likeness = message
+        self.likeness = self.message
 
 
 class Wire(Protocol):

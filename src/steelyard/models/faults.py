@@ -173,8 +173,12 @@ def is_error(value: Mapping[str, Any]) -> bool:
     """Whether a JSON value is an error: it has `error`, or is an error's body itself, as vLLM and gateways send it."""
     if value.get("error") or "choices" in value:
         return bool(value.get("error"))
-    named = "error" in {value.get("object"), value.get("type")}
-    return named or any(value.get(name) for name in ("message", "msg", "detail"))
+    return names_error(value) or any(isinstance(value.get(name), str) for name in ("message", "msg", "detail"))
+
+
+def names_error(value: Mapping[str, Any]) -> bool:
+    """Whether a JSON value says that it is an error."""
+    return value.get("object") == "error" or value.get("type") == "error"
 
 
 def check_finish(reason: Any, answer: Answer) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, Watch, finish_named, usage_of
-from steelyard.models.faults import ErrorBody, check_finish, error_body, fault_in_body, quoted
+from steelyard.models.faults import ErrorBody, check_finish, error_body, fault_in_body, names_error, quoted
 from steelyard.models.streaming import DONE, Framing, first_of, opened, values_in
 from steelyard.registry import NEW_KEY
 from steelyard.types import Json, Reply, Usage
@@ -36,7 +36,8 @@ class ResponseMap:
         sources: JMESPath of the source of each passage, in the same order: a list of ids, or of mappings with any of
             `id`, `document`, `start`, `end` and `page`, as in `docs[*].{id: chunk, document: file}`.
         context_clean: `chatchat` removes the line that names the source and drops its "nothing found" passage.
-        error: JMESPath of an error inside a successful answer; by default `error`.
+        error: JMESPath of an error inside a successful answer; by default `error`, or the whole of a value whose `type`
+            or `object` is "error".
         usage: JMESPath of the token counts; by default `usage`. The last that is not null counts.
         complete: JMESPath that is true in one of the values of a complete stream, as `choices[0].finish_reason` or
             ``done == `true` ``; a stream of several values without it, and without `[DONE]`, was cut off and is
@@ -91,7 +92,7 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
         Fault: no JSON, an error inside it, or no match for the text's path.
     """
     values = values_in(answer, wanted.framing)
-    filtered = _stopped_by_error(values, wanted.error or "error", answer)
+    filtered = _stopped_by_error(values, wanted.error, answer)
     if filtered:
         return Reply("", "", "content_filter", metadata={"message": filtered})
     _check_complete(values, wanted.complete, answer)
@@ -168,8 +169,9 @@ def _stopped_by_error(values: Sequence[Json], expression: str, answer: Answer) -
     Raises:
         Fault: another error.
     """
-    for value, stopped in zip(values, _search_all(values, expression), strict=True):
-        if not stopped:
+    for value, at_path in zip(values, _search_all(values, expression or "error"), strict=True):
+        names_itself = not expression and isinstance(value, Mapping) and names_error(value)
+        if not (stopped := at_path or (value if names_itself else None)):
             continue
         error = error_body(stopped)
         if not error.codes:
