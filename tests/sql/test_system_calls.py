@@ -456,7 +456,7 @@ class TestPreparing:
             from steelyard.sql.workers import confine
             folder = sys.argv[1]
             confine.leave_the_parent()
-            confine.hold_while_preparing("sqlite", folder + "/own/database")
+            confine.hold_while_preparing("sqlite", folder + "/own/database", 512)
             wanted = {
                 "write it": lambda: open(folder + "/own/database", "a").write("x"),
                 "make a log": lambda: open(folder + "/own/database-wal", "w").write("x"),

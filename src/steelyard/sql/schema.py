@@ -21,9 +21,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steelyard.errors import DataError
+from steelyard.sql.results import Database, SqlLimits
 
 if TYPE_CHECKING:
-    from steelyard.sql.results import Database
     from steelyard.sql.sandbox import Sandbox
 
 _SHOWN: Final = 60
@@ -87,7 +87,8 @@ def ddl_of(sandbox: Sandbox, database: Database) -> str:
         DataError: the database cannot be read.
         ConfigError: its file does not exist, or the engine is refused.
     """
-    execution = sandbox.run(database, _DUCKDB_DDL if database.engine == "duckdb" else _SQLITE_DDL)
+    query = _DUCKDB_DDL if database.engine == "duckdb" else _SQLITE_DDL
+    execution = sandbox.run(database, query, limits=SqlLimits(timeout_s=_DDL_S))
     if execution.table is None:
         source = database.file.name if database.file else "the database's script"
         why = execution.failure.message if execution.failure else "no result"
@@ -95,6 +96,7 @@ def ddl_of(sandbox: Sandbox, database: Database) -> str:
     return "\n".join(f"{str(row[0]).strip().rstrip(';')};" for row in execution.table.rows)
 
 
+_DDL_S: Final = 10.0
 _SQLITE_DDL: Final = (
     "SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND sql IS NOT NULL "
     "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"

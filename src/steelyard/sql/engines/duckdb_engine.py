@@ -349,22 +349,32 @@ def _short_message(error: Exception, file: str) -> str:
     return " ".join(message.split())[:_MESSAGE] or type(error).__name__
 
 
-def prepare(file: str) -> str:
+def prepare(file: str, memory_mib: int) -> str:
     """Open a copied file once, so that DuckDB writes its write-ahead log into it.
+
+    Reading a log evaluates defaults of the columns that it adds: the caller kills the process after its deadline.
 
     Args:
         file: the private copy, alone in its folder but for its own log.
+        memory_mib: MiB that DuckDB may hold.
 
     Returns:
         Why it cannot be used; "" where it can.
     """
-    settings = {"enable_external_access": "false", "autoinstall_known_extensions": "false", "threads": "1"}
+    settings: dict[str, guard.Setting] = {
+        "enable_external_access": "false",
+        "autoinstall_known_extensions": "false",
+        "threads": "1",
+    }
+    settings |= {"autoload_known_extensions": "false", "memory_limit": f"{memory_mib}MiB"}
     try:
-        connection = duckdb.connect(file, config={**settings, "autoload_known_extensions": "false"})
+        connection = duckdb.connect(file, config=settings)
         try:
             connection.execute("CHECKPOINT")
         finally:
             connection.close()
-    except duckdb.Error as error:
-        return str(error)
+    except MemoryError:
+        return f"opening it takes more than {memory_mib} MiB of memory"
+    except (duckdb.Error, RuntimeError) as error:
+        return _short_message(error, file)
     return ""

@@ -151,15 +151,18 @@ def _open(work: EngineQuery) -> sqlite3.Connection:
     # SQLite asks the authorizer when it compiles a statement. One from Python's cache, compiled under the rules of an
     # earlier part, would run again without being asked about.
     connection = sqlite3.connect(where, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
+    _limit(connection, work.limits.memory_mib)
+    return connection
+
+
+def _limit(connection: sqlite3.Connection, memory_mib: int) -> None:
     for limit, value in _LIMITS:
         connection.setlimit(limit, value)
     settings = ("temp_store = MEMORY", "mmap_size = 0", "cell_size_check = ON", "cache_size = -8000")
     for setting in settings:
         connection.execute(f"PRAGMA {setting}").close()
     # Holds for the whole process, and SQLite lets the pragma only lower it: `Pool` keeps workers apart by this limit.
-    heap = work.limits.memory_mib * 2**20
-    connection.execute(f"PRAGMA hard_heap_limit = {heap}").close()
-    return connection
+    connection.execute(f"PRAGMA hard_heap_limit = {memory_mib * 2**20}").close()
 
 
 def _build_at_once(connection: sqlite3.Connection, guard: Guard, script: str) -> bool:
@@ -254,15 +257,19 @@ def _stop_of(error: Exception, guard: Guard, part: Part, where: str) -> SqlStop:
     return SqlStop("error", f"{where}{error}", part)
 
 
-_CHECK_S: Final = 10.0
+_CHECK_S: Final = 8.0
 """Seconds that the check of a large file may take; what is not seen until then fails in the query that meets it."""
 
 
-def prepare(file: str) -> str:
+def prepare(file: str, memory_mib: int) -> str:
     """Fold a write-ahead log or a hot journal into the file, and check it.
+
+    Opening a file and checking it evaluate expressions of its schema, such as those of generated columns: the limits
+    are those of a query, and the caller kills the process where a single function runs for too long.
 
     Args:
         file: the private copy, alone in its folder but for its own log or journal.
+        memory_mib: MiB that SQLite may hold.
 
     Returns:
         Why it cannot be used; "" where it can.
@@ -270,10 +277,12 @@ def prepare(file: str) -> str:
     logs = [file + end for end in ("-wal", "-journal") if os.path.exists(file + end)]  # noqa: PTH110 (a plain path)
     try:
         with closing(sqlite3.connect(f"file:{quote(file)}?mode=rw", uri=True, isolation_level=None)) as connection:
+            _limit(connection, memory_mib)
             # No authorizer is set here. The setting that would refuse views over full-text indexes in a query (see
             # above) costs nothing: no view is read.
             connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA mmap_size = 0")
+            # quick_check would evaluate the constraints for every row.
+            connection.execute("PRAGMA ignore_check_constraints = ON")
             if logs:
                 connection.execute("PRAGMA journal_mode = DELETE").fetchall()
             deadline = time.monotonic() + _CHECK_S
@@ -282,6 +291,8 @@ def prepare(file: str) -> str:
             # no database.
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
             return _check_pages(connection)
+    except MemoryError:
+        return f"opening and checking it takes more than {memory_mib} MiB of memory"
     except sqlite3.Error as error:
         return str(error)
 
@@ -289,8 +300,9 @@ def prepare(file: str) -> str:
 def _check_pages(connection: sqlite3.Connection) -> str:
     try:
         outcome = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
+    except (sqlite3.OperationalError, sqlite3.DataError) as error:
+        # A value that is too large fails in the query that reads it, as everything behind it may.
+        if error.sqlite_errorcode in {sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_TOOBIG}:
             return ""
         raise
     return "" if outcome == "ok" else str(outcome)

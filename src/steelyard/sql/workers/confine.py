@@ -28,7 +28,7 @@ _ALSO_READS: Final[dict[EngineName, tuple[str, ...]]] = {
 """DuckDB looks for its memory and cores there, and crashes where it may not open its /proc/self/cgroup. All of /proc
 would show it the environment of other processes of the same user."""
 
-_PREPARE_MIB: Final = 4096
+_MERGE_MIB: Final = 64
 _FILES: Final = 32
 """Open files; a worker of SQLite has 5 while a query runs, one of DuckDB 6."""
 _PR_SET_PDEATHSIG: Final = 1
@@ -64,15 +64,21 @@ def hold(engine: EngineName, memory_mib: int, folder: str) -> None:
     seccomp.install()
 
 
-def hold_while_preparing(engine: EngineName, file: str) -> None:
-    """Limits of a worker that writes to a private copy: no file but those next to it, and less memory.
+def hold_while_preparing(engine: EngineName, file: str, memory_mib: int) -> None:
+    """Limits of a worker that writes to a private copy: no file but those next to it.
 
     Args:
-        engine: which decides what else is read.
+        engine: which decides what else is read, and the room above the cap.
         file: the private copy, alone in its folder but for its own log.
+        memory_mib: MiB that the engine may hold, as for a query.
     """
-    landlock.restrict(_ALSO_READS[engine], os.path.dirname(file))  # noqa: PTH120 (no pathlib in a worker)
-    _lower(resource.RLIMIT_AS, _address_space() + _PREPARE_MIB * MIB)
+    folder = os.path.dirname(file)  # noqa: PTH120 (no pathlib in a worker)
+    with os.scandir(folder) as entries:
+        size = sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
+    landlock.restrict(_ALSO_READS[engine], folder)
+    # Merging a log adds at most its size; DuckDB writes changed blocks before it frees the old ones.
+    _lower(resource.RLIMIT_FSIZE, 2 * size + _MERGE_MIB * MIB)
+    _lower(resource.RLIMIT_AS, _address_space() + (memory_mib + _ROOM_MIB[engine]) * MIB)
     seccomp.install("prepare")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -23,20 +24,26 @@ _NAMES: Final[dict[EngineName, str]] = {"sqlite": "SQLite", "duckdb": "DuckDB"}
 KEPT_BYTES: Final = 8 * 2**30
 """Bytes of copies that are kept on the disk; the ones not used for longest go first."""
 
+_BLOCK_BYTES: Final = 2**20
 _TRIES: Final = 5
 """Limit of attempts to copy a file that changes meanwhile; then it is refused."""
 
 Stamp = tuple[tuple[str, int, int, int, int], ...]
-Prepare = Callable[[EngineName, str], str]
+Prepare = Callable[[EngineName, str, int], str]
 
 
 @dataclass(slots=True, eq=False)
 class _Copy:
-    """A copy, once it is ready; `users` are the queries that run on it."""
+    """A copy, once it is ready; `users` are the queries that run on it.
+
+    One that cannot be prepared is `refused` and stays, without its files: the next query would fail after as long.
+    """
 
     folder: Path
     stamp: Stamp
     size: int
+    memory_mib: int
+    refused: bool = False
     users: int = 0
     why: str = ""
     ready: threading.Event = field(default_factory=threading.Event)
@@ -46,7 +53,8 @@ class Copies:
     """The copies of one sandbox, in a folder that only this user can enter.
 
     Args:
-        prepare: prepares a copied file for use, in a process of its own; returns why it cannot be used, or "".
+        prepare: prepares a copied file for use, in a process of its own with so many MiB of memory; returns why it
+            cannot be used, or "".
     """
 
     def __init__(self, prepare: Prepare) -> None:
@@ -57,14 +65,14 @@ class Copies:
         self.folder = Path(tempfile.mkdtemp(prefix="steelyard-sql-"))
 
     @contextmanager
-    def lease(self, engine: EngineName, file: Path) -> Iterator[str]:
+    def lease(self, engine: EngineName, file: Path, memory_mib: int) -> Iterator[str]:
         """The path of a copy of `file` as it is now, which stays as long as the lease.
 
         Raises:
             ConfigError: it does not exist, is not a file, or is not a database of this engine.
         """
         stamp = _stamp(engine, file)
-        copy = self._claim(engine, file, stamp)
+        copy = self._claim(engine, file, stamp, memory_mib)
         try:
             if copy.why:
                 raise ConfigError(f"{file} is not a {_NAMES[engine]} database that can be read: {copy.why}")
@@ -79,14 +87,14 @@ class Copies:
         """Delete all copies."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _claim(self, engine: EngineName, file: Path, stamp: Stamp) -> _Copy:
+    def _claim(self, engine: EngineName, file: Path, stamp: Stamp, memory_mib: int) -> _Copy:
         key = (engine, os.path.abspath(file))  # noqa: PTH100 (resolving links would follow one that is replaced)
         with self._lock:
             copy = self._copies.get(key)
-            is_new = copy is None or copy.stamp != stamp
+            is_new = copy is None or copy.stamp != stamp or (copy.refused and copy.memory_mib != memory_mib)
             if copy is None or is_new:
                 self._serial += 1
-                copy = _Copy(self.folder / str(self._serial), stamp, sum(part[2] for part in stamp))
+                copy = _Copy(self.folder / str(self._serial), stamp, sum(part[2] for part in stamp), memory_mib)
                 self._retire(key, copy.size)
             else:
                 # The order of the dictionary is that of use.
@@ -101,12 +109,17 @@ class Copies:
     def _make(self, engine: EngineName, file: Path, copy: _Copy) -> None:
         copy.why = "it could not be copied"
         try:
-            copy.why = _copy(engine, file, copy.folder) or self._prepare(engine, str(copy.folder / _name(engine, file)))
+            copy.why = _copy(engine, file, copy.folder)
+            if not copy.why:
+                copy.why = self._prepare(engine, str(copy.folder / _name(engine, file)), copy.memory_mib)
+                copy.refused = bool(copy.why)
         except OSError as error:
             copy.why = str(error)
         finally:
             if copy.why:
                 shutil.rmtree(copy.folder, ignore_errors=True)
+                copy.size = 0
+            if copy.why and not copy.refused:
                 with self._lock:
                     self._copies = {key: other for key, other in self._copies.items() if other is not copy}
             copy.ready.set()
@@ -139,13 +152,23 @@ def _stamp(engine: EngineName, file: Path) -> Stamp:
         raise ConfigError(f"database file {file} is {kind}; a {_NAMES[engine]} database file is expected")
     parts = [("", status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)]
     for end in _BESIDE[engine]:
+        log = _part(file, end)
         try:
-            other = os.stat(f"{file}{end}")  # noqa: PTH116 (a name is appended, not a path)
+            other = log.lstat()
         except OSError:
             continue
-        if stat.S_ISREG(other.st_mode):
-            parts.append((end, other.st_ino, other.st_size, other.st_mtime_ns, other.st_ctime_ns))
+        if not stat.S_ISREG(other.st_mode):
+            kind = "a symbolic link" if stat.S_ISLNK(other.st_mode) else "not a regular file"
+            raise ConfigError(
+                f"the log {log} of a database is {kind}; no engine makes one: remove it, or copy its file"
+            )
+        parts.append((end, other.st_ino, other.st_size, other.st_mtime_ns, other.st_ctime_ns))
     return tuple(parts)
+
+
+def _part(file: Path, end: str) -> Path:
+    """The file itself or its log, which is beside the file that a link leads to."""
+    return Path(os.path.realpath(file) + end) if end else file
 
 
 def _name(engine: EngineName, file: Path) -> str:
@@ -173,7 +196,35 @@ def _copy(engine: EngineName, file: Path, folder: Path) -> str:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         for end, *_rest in before:
-            shutil.copyfile(f"{file}{end}", folder / f"{_name(engine, file)}{end}")
+            _copy_data(_part(file, end), folder / f"{_name(engine, file)}{end}")
         if _stamp(engine, file) == before:
             return ""
     return "another process writes to it all the time"
+
+
+def _copy_data(source: Path, to: Path) -> None:
+    """Copy a file and keep its holes: a sparse file would fill the disk."""
+    with source.open("rb") as reader, to.open("xb") as writer:
+        about = os.fstat(reader.fileno())
+        if about.st_blocks * 512 >= about.st_size:
+            shutil.copyfileobj(reader, writer, _BLOCK_BYTES)
+            return
+        for start, end in _data_ranges(reader.fileno(), about.st_size):
+            writer.seek(reader.seek(start))
+            for position in range(start, end, _BLOCK_BYTES):
+                writer.write(reader.read(min(_BLOCK_BYTES, end - position)))
+        writer.truncate(about.st_size)
+
+
+def _data_ranges(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each part of a sparse file that is not a hole."""
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(descriptor, end, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # only a hole is left
+                return
+            raise
+        end = os.lseek(descriptor, start, os.SEEK_HOLE)
+        yield start, end

@@ -124,7 +124,7 @@ class Pool:
                 return _cancelled()
             try:
                 self.template(database.engine)
-                with self._file(database) as file:
+                with self._file(database, limits.memory_mib) as file:
                     work = EngineQuery(database.engine, file, database.script, request.create, request.query, limits)
                     return self._work(work, call)
             except ClosedError:
@@ -152,12 +152,12 @@ class Pool:
         self._copies.close()
 
     @contextmanager
-    def _file(self, database: Database) -> Iterator[str]:
+    def _file(self, database: Database, memory_mib: int) -> Iterator[str]:
         """The path of the copy that a query runs on; "" for a scratch database."""
         if database.file is None:
             yield ""
         else:
-            with self._copies.lease(database.engine, database.file) as path:
+            with self._copies.lease(database.engine, database.file, memory_mib) as path:
                 yield path
 
     def _work(self, work: EngineQuery, call: Call) -> Execution:
@@ -223,10 +223,10 @@ class Pool:
         for worker in dropped:
             worker.close()
 
-    def _prepare(self, engine: EngineName, file: str) -> str:
+    def _prepare(self, engine: EngineName, file: str, memory_mib: int) -> str:
         worker = self._fork(engine)
         try:
-            return worker.prepare(file)
+            return worker.prepare(file, memory_mib)
         finally:
             worker.end()
 

@@ -23,11 +23,15 @@ from steelyard.sql.workers.wire import BOOT, COMMAND
 GRACE_S: Final = 0.5
 """Seconds after the deadline in which a worker may still say itself that the time is over; then it is killed."""
 
-# Limits against a hang: the start of a template, which imports the engine; one order to it (a fork takes 1-2 ms); and
-# the preparation of a copy, in which SQLite or DuckDB may have to merge a large log.
+# Limits against a hang: the start of a template, which imports the engine, and one order to it (a fork takes 1-2 ms).
 _START_S: Final = 60.0
 _ORDER_S: Final = 30.0
-_PREPARE_S: Final = 600.0
+PREPARE_S: Final = 10.0
+"""Seconds in which a private copy must be prepared: for what a file can make an engine evaluate when it is opened."""
+_PREPARED_BYTES: Final = 20_000_000
+"""Bytes on the disk for each further second, as a large log is merged and all pages are read: SQLite checks 2 GB in 3 s
+where the copy is in memory, and a slow disk reads a tenth of that."""
+_REASON: Final = 500
 _KINDS: Final = frozenset({"denied", "timeout", "memory", "too_large", "error"})
 _PARTS: Final = frozenset({"script", "create", "query"})
 _ENDED: Final = {
@@ -206,14 +210,34 @@ class Worker:
                 kind, message = "error", f"the worker sent what it may not send: {error}"
             return Execution(None, SqlFailure(kind, message), time.monotonic() - started)  # type: ignore[arg-type]
 
-    def prepare(self, file: str) -> str:
-        """Prepare a copied file for use; the worker is not used again after that."""
+    def prepare(self, file: str, memory_mib: int) -> str:
+        """Prepare a copied file for use; the worker is not used again after that.
+
+        Args:
+            file: the private copy, alone in its folder but for its own log.
+            memory_mib: MiB that the engine may hold.
+
+        Returns:
+            Why it cannot be used; "" where it can.
+
+        Raises:
+            OSError: the worker was killed by somebody else, which says nothing of the file.
+        """
+        seconds = PREPARE_S + _bytes_on_disk(Path(file).parent) / _PREPARED_BYTES
         try:
-            wire.send(self._sock, b"P", wire.dump([self._template.engine, file]))
-            kind, message = self._reader.frame(2**16, time.monotonic() + _PREPARE_S)
-        except (wire.DeadlineError, wire.WireError, OSError) as error:
-            return f"reading it ended the worker process ({error})"
-        return message.decode("utf-8", "replace") if kind == b"F" else ""
+            wire.send(self._sock, b"P", wire.dump([self._template.engine, file, memory_mib, seconds]))
+            kind, message = self._reader.frame(2**16, time.monotonic() + seconds)
+        except wire.DeadlineError:
+            return f"opening and checking it takes more than {seconds:.0f} seconds"
+        except (wire.WireError, OSError) as error:
+            code = self._template.wait(self.pid)
+            self.close()
+            why = f"opening and checking it failed: {_ENDED.get(code, ('', str(error)))[1]}"
+            if code == -signal.SIGKILL:
+                raise OSError(why) from None
+            return why
+        # It may quote names of the file.
+        return " ".join(message.decode("utf-8", "replace").split())[:_REASON] if kind == b"F" else ""
 
     def interrupt(self) -> None:
         """Stop a running query from another thread, as if the worker had died."""
@@ -268,6 +292,11 @@ class Worker:
             rows += chunk
             if len(rows) > limits.max_rows or cells > limits.max_cells:
                 raise wire.WireError("more rows or cells than the limit")
+
+
+def _bytes_on_disk(folder: Path) -> int:
+    """Bytes that the files of a folder occupy; a sparse file of any length has few."""
+    return sum(path.stat().st_blocks for path in folder.iterdir()) * 512
 
 
 def _start(engine: EngineName, template_socket: socket.socket, folder: Path) -> subprocess.Popen[bytes]:

@@ -105,12 +105,13 @@ def _work_of(request: Any) -> EngineQuery:
 
 
 def _prepare(request: Any) -> str:
-    engine, file = request
-    confine.hold_while_preparing(engine, file)
+    engine, file, memory_mib, seconds = request
+    confine.hold_while_preparing(engine, file, memory_mib)
+    confine.allow_cpu(seconds)
     if engine == "sqlite":
         from steelyard.sql.engines import sqlite_engine
 
-        return sqlite_engine.prepare(file)
+        return sqlite_engine.prepare(file, memory_mib)
     from steelyard.sql.engines import duckdb_engine
 
-    return duckdb_engine.prepare(file)
+    return duckdb_engine.prepare(file, memory_mib)
