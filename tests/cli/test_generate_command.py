@@ -72,6 +72,16 @@ def test_a_set_is_made_and_the_rag_suite_reads_it_with_its_sources(qa, station, 
         assert len(data.samples) == 12
 
 
+def test_a_link_that_leads_out_of_the_folder_is_refused_before_a_call(qa, station, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/rules.md").write_text("A rule.", encoding="utf-8")
+    (tmp_path / "docs/notes.txt").symlink_to("/etc/passwd")
+    with exam_server(Exam()) as server:
+        found = qa(server.url, documents=tmp_path / "docs", code=2)
+        assert not server.asked
+    assert "notes.txt leads out of the folder" in " ".join(found.err.split())
+
+
 def test_each_answer_is_written_from_the_chunk_of_its_question_alone(qa, tmp_path):
     with exam_server(Exam()) as server:
         qa(server.url)

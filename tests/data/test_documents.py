@@ -1,5 +1,8 @@
 """Documents of every kind, sound and hostile, with real PDF files made here."""
 
+import os
+import socket
+
 import pytest
 from reportlab.lib.pdfencrypt import StandardEncryption
 from reportlab.lib.styles import getSampleStyleSheet
@@ -369,6 +372,37 @@ class TestFiles:
             (tmp_path / name).write_text(f"text of {name}")
         found = read_documents([tmp_path, tmp_path / "b.txt"])
         assert [(one.name, one.text) for one in found] == [("c.md", "text of a/c.md"), ("b.txt", "text of b.txt")]
+
+    def test_a_link_that_leads_out_of_a_folder_is_refused_unless_it_is_named_itself(self, tmp_path):
+        (tmp_path / "docs").mkdir()
+        (tmp_path / "private.txt").write_text("private")
+        (tmp_path / "docs/notes.txt").symlink_to("../private.txt")
+        with pytest.raises(ConfigError, match=r"notes\.txt leads out of the folder .*docs, .* to .*private\.txt"):
+            read_documents(tmp_path / "docs")
+        assert [one.text for one in read_documents(tmp_path / "docs/notes.txt")] == ["private"]
+        assert [one.text for one in read_documents(tmp_path)] == ["private"]
+
+    @pytest.mark.parametrize("kind", ["pipe", "socket", "lost link", "loop"])
+    def test_what_is_no_file_in_a_folder_is_named_and_not_opened(self, tmp_path, kind):
+        (tmp_path / "a.txt").write_text("text")
+        path = tmp_path / "b.txt"
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "socket":
+            with socket.socket(socket.AF_UNIX) as opened:
+                opened.bind(os.path.relpath(path))
+        else:
+            path.symlink_to("nothing.txt" if kind == "lost link" else "b.txt")
+        with pytest.raises(ConfigError, match=r"b\.txt is (not a file|a symbolic link to \w+\.txt, which cannot be)"):
+            read_documents(tmp_path)
+
+    def test_linked_folders_in_a_folder_are_not_entered(self, tmp_path):
+        for name in ("docs/a.txt", "private/b.txt"):
+            (tmp_path / name).parent.mkdir()
+            (tmp_path / name).write_text("text")
+        (tmp_path / "docs/more.txt").symlink_to("../private")
+        (tmp_path / "docs/again").symlink_to(".")
+        assert [one.name for one in read_documents(tmp_path / "docs")] == ["a.txt"]
 
     def test_equal_names_are_told_apart_by_their_folders(self, tmp_path):
         for name in ("x/en/a.md", "y/en/a.md", "y/zh/a.md", "y/b.md"):

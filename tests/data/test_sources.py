@@ -241,6 +241,21 @@ def test_a_damaged_folder_of_a_dataset_is_named(tmp_path):
         read_tables(SampleFiles(tmp_path / "exam"))
 
 
+@pytest.mark.parametrize("how", ["dots", "link"])
+def test_a_saved_dataset_with_data_outside_its_folder_is_refused(tmp_path, how):
+    for name in ("private", "exam"):
+        labelled().save_to_disk(tmp_path / name)
+    data = next((tmp_path / "exam").glob("*.arrow"))
+    if how == "link":
+        data.unlink()
+        data.symlink_to(tmp_path / "private" / data.name)
+    else:
+        state = tmp_path / "exam/state.json"
+        state.write_text(state.read_text().replace(data.name, f"../private/{data.name}"))
+    with pytest.raises(ConfigError, match=r"leads out of the folder .*exam, .* to .*private"):
+        read_tables(SampleFiles(tmp_path / "exam"))
+
+
 def folder_of(tmp_path, *names):
     for name in names:
         path = tmp_path / "exams" / name
@@ -254,6 +269,16 @@ def test_a_folder_of_data_files_is_read_by_split_under_any_of_its_names(tmp_path
     folder = folder_of(tmp_path, "dev/law_dev.jsonl", "dev/art_dev.jsonl", "test/law_test.jsonl", ".git/x.jsonl")
     tables, _ = read_tables(SampleFiles(folder, split=split))
     assert [one.name for one in tables] == ["dev/art_dev.jsonl", "dev/law_dev.jsonl"]
+
+
+def test_a_link_that_leads_out_of_a_folder_of_data_files_is_refused(tmp_path):
+    folder = folder_of(tmp_path, "test/law.jsonl")
+    (tmp_path / "private.jsonl").write_text('{"question": "private"}\n', encoding="utf-8")
+    (folder / "test/art.jsonl").symlink_to("../../private.jsonl")
+    with pytest.raises(ConfigError, match=r"art\.jsonl leads out of the folder .*exams, .* to .*private\.jsonl"):
+        read_tables(SampleFiles(folder))
+    (table,), _ = read_tables(SampleFiles(folder / "test/art.jsonl"))
+    assert [row.cells["question"] for row in table] == ["private"]
 
 
 def test_a_folder_with_several_parts_asks_which(tmp_path):

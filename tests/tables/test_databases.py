@@ -47,6 +47,32 @@ def test_databases_are_found_in_folders_and_flat(folder):
     assert database_ids(folder) == ["flat", "short", "town"]
 
 
+@pytest.mark.parametrize("name", ["out.sqlite", "out/out.sqlite", "out.db"])
+def test_a_link_that_leads_out_of_the_folder_is_refused(folder, tmp_path_factory, name):
+    private = make(tmp_path_factory.mktemp("private") / "private.sqlite")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(private)
+    with pytest.raises(ConfigError) as raised:
+        find_database(folder, "out")
+    assert f"{folder / name} leads out of the folder" in str(raised.value)
+    assert str(private) in str(raised.value)
+
+
+def test_a_folder_of_a_database_that_leads_out_is_refused(folder, tmp_path_factory):
+    outside = make(tmp_path_factory.mktemp("private") / "out.sqlite").parent
+    (folder / "out").symlink_to(outside)
+    with pytest.raises(ConfigError, match="leads out of the folder"):
+        find_database(folder, "out")
+
+
+def test_links_within_the_folder_and_to_it_are_followed(folder, tmp_path_factory):
+    (folder / "again.sqlite").symlink_to("town/town.sqlite")
+    named = tmp_path_factory.mktemp("named") / "databases"
+    named.symlink_to(folder)
+    with MultipleDatabases(named) as opened:
+        assert opened.run_query("again", "SELECT name FROM people") == [["Ann"], ["Bob"]]
+
+
 def test_a_query_returns_lists_of_lists(databases):
     assert databases.run_query("town", "SELECT * FROM people ORDER BY id") == [[1, "Ann"], [2, "Bob"]]
     assert databases.run_query("short", "SELECT name FROM people") == [["Dan"]]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from steelyard.data.encoding import examine_text
-from steelyard.data.paths import require_file
+from steelyard.data.paths import files_below, require_file
 from steelyard.errors import ConfigError, DataError
 
 MAX_DOCUMENT_BYTES: Final = 64_000_000
@@ -87,7 +87,8 @@ def read_documents(paths: Path | Iterable[Path]) -> tuple[Document, ...]:
     names different.
 
     Raises:
-        ConfigError: there is no such path, no document in it, or more than `MAX_DOCUMENTS`.
+        ConfigError: there is no such path, no document in it, or more than `MAX_DOCUMENTS`; or a document of a folder
+            is a special file, or a link that leads out of the folder or nowhere.
         DataError: a document cannot be read.
     """
     files: dict[Path, Path] = {}
@@ -110,13 +111,7 @@ def _files(path: Path) -> Iterator[Path]:
         require_file(path)
         yield path
         return
-    documents = sorted(
-        file
-        for file in path.rglob("*")
-        if file.suffix.lower() in SUFFIXES
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
-        and file.is_file()
-    )
+    documents = files_below(path, SUFFIXES)
     if not documents:
         raise ConfigError(f"the folder {path} has no document ({', '.join(SUFFIXES)})")
     yield from documents

@@ -15,6 +15,7 @@ from steelyard.data.mappings import keyed_table
 from steelyard.data.parquet import about_bytes, holds_bytes, named
 from steelyard.data.table import Table
 from steelyard.errors import ConfigError, DataError, did_you_mean
+from steelyard.folders import require_within
 
 _BATCH_ROWS: Final = 1_000
 _SAVED: Final = ("dataset_dict.json", "state.json")
@@ -33,7 +34,7 @@ def read_saved(folder: Path, split: str) -> Table:
         split: required if the dataset has several splits.
 
     Raises:
-        ConfigError: `datasets` is not installed, or the split is missing or unknown.
+        ConfigError: `datasets` is not installed; or the split is missing or unknown; or its data is not in the folder.
         DataError: the folder is damaged.
     """
     library = _library(folder.name)
@@ -41,6 +42,10 @@ def read_saved(folder: Path, split: str) -> Table:
         loaded = library.load_from_disk(str(folder))
     except _failures() as error:
         raise DataError(f"{folder.name} is not a valid folder of a dataset: {_first_line(error)}") from error
+    # Its own files name those with the data, by any path; nothing of them has been read yet.
+    for part in loaded.values() if isinstance(loaded, Mapping) else [loaded]:
+        for file in part.cache_files:
+            require_within(folder, Path(file["filename"]))
     return _one_split(loaded, folder.name, split)
 
 

@@ -6,15 +6,16 @@ Face hub; a file without such a word belongs to the only split. A subset is a su
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import islice
 from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Final
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.folders import require_within
 
 MOST_FILES: Final = 10_000
 MOST_ENTRIES: Final = 100_000
@@ -39,21 +40,45 @@ def files_in(folder: Path, suffixes: Collection[str], *, split: str = "", subset
         subset: required if files of one split are in several folders.
 
     Raises:
-        ConfigError: there are no data files, or several splits or subsets and none is named.
+        ConfigError: there are no data files, or several splits or subsets and none is named; or as `files_below`.
     """
-    walked = list(islice(folder.rglob("*"), MOST_ENTRIES + 1))
-    if len(walked) > MOST_ENTRIES:
-        raise ConfigError(
-            f"samples: {folder} has more than {MOST_ENTRIES:,} files; name a folder that has only the data"
-        )
-    candidates = (path.relative_to(folder) for path in walked if path.suffix.lower() in suffixes and path.is_file())
-    data_files = sorted(path for path in candidates if not any(part.startswith((".", "_")) for part in path.parts))
+    data_files = [path.relative_to(folder) for path in files_below(folder, suffixes, hidden=(".", "_"))]
     if not data_files:
         raise ConfigError(f"samples: {folder} has no data files ({', '.join(sorted(suffixes))})")
     if len(data_files) > MOST_FILES:
         raise ConfigError(f"samples: {folder} has {len(data_files):,} data files; at most {MOST_FILES:,} are read")
     chosen = _of_split(folder, _of_subset(folder, data_files, subset), split)
     return [folder / path for path in chosen]
+
+
+def files_below(folder: Path, suffixes: Collection[str], *, hidden: tuple[str, ...] = (".",)) -> list[Path]:
+    """List the files of a folder and its subfolders that have one of the suffixes, sorted.
+
+    Folders that are links are not entered.
+
+    Args:
+        folder: the folder.
+        suffixes: in lower case.
+        hidden: beginnings of names of files and folders that are left out.
+
+    Raises:
+        ConfigError: the folder has more than `MOST_ENTRIES`; or such a file is a pipe or another special file, or a
+            link that leads out of the folder or nowhere.
+    """
+    found: list[Path] = []
+    entries = 0
+    for parent, folders, names in os.walk(folder):
+        entries += len(folders) + len(names)
+        if entries > MOST_ENTRIES:
+            raise ConfigError(f"{folder} has more than {MOST_ENTRIES:,} files; name a folder that has only the data")
+        folders[:] = [name for name in folders if not name.startswith(hidden)]
+        files = (Path(parent, name) for name in names if not name.startswith(hidden))
+        found += [file for file in files if file.suffix.lower() in suffixes]
+    for file in found:
+        if file.is_symlink():
+            require_within(folder, file)
+        require_file(file)
+    return sorted(found)
 
 
 def part_of(path: PurePath) -> str:
@@ -133,6 +158,8 @@ def require_file(path: Path) -> None:
             return
         if path.exists():
             raise ConfigError(f"{path} is not a file")
+        if path.is_symlink():
+            raise ConfigError(f"{path} is a symbolic link to {path.readlink()}, which cannot be found")
         neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     except OSError as error:
         raise ConfigError(f"{str(path)[:200]} cannot be opened: {error.strerror}") from error

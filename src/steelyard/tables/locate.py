@@ -3,7 +3,8 @@
     <folder>/<id>/<id>.sqlite     the layout of Spider, BIRD and QATCH
     <folder>/<id>.sqlite          or flat
 
-Both also with the endings .sqlite3, .db and .duckdb. An id comes from a dataset, so it is a name and never a path.
+Both also with the endings .sqlite3, .db and .duckdb. An id comes from a dataset, so it is a name and never a path, and
+the file may be no link that leads out of the folder.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, boundary, did_you_mean
+from steelyard.folders import require_within
 from steelyard.sql.results import Database, EngineName
 
 _ENGINES: Final[Mapping[str, EngineName]] = MappingProxyType(
@@ -61,13 +63,14 @@ def find_database(folder: Path, db_id: Any) -> Database:
         db_id: a name; texts are stripped, whole numbers are names as well, anything else is refused.
 
     Raises:
-        ConfigError: unknown id; the message suggests similar ones.
+        ConfigError: unknown id; the message suggests similar ones. Or the file is a link that leads out of `folder`.
     """
     number = isinstance(db_id, Integral) and not isinstance(db_id, bool)
     name = str(db_id).strip() if number or isinstance(db_id, str) else ""
     file = _file_of(folder, name)
     if file is None:
         raise ConfigError(f"there is no database {db_id!r} in {folder}{_hint(folder, str(db_id))}")
+    require_within(folder, file)
     return Database(_engine_of(file), file)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -11,6 +11,7 @@ from typing import Final
 
 from steelyard.data.documents import SUFFIXES, Document, read_documents
 from steelyard.data.encoding import stamp_of
+from steelyard.data.paths import files_below
 from steelyard.errors import ConfigError, expect_number
 from steelyard.retrieval.chunk import CHUNK_TOKENS, OVERLAP_TOKENS, Chunk, split_chunks
 from steelyard.retrieval.stored import ChunkIndex
@@ -68,16 +69,10 @@ def stamps_of(paths: Paths) -> Stamps:
         ConfigError: a path is gone.
     """
     try:
-        return tuple((str(file), *stamp_of(file)) for path in paths for file in _files(path))
+        files = (file for path in paths for file in (files_below(path, SUFFIXES) if path.is_dir() else [path]))
+        return tuple((str(file), *stamp_of(file)) for file in files)
     except OSError as error:
         raise ConfigError(f"the documents cannot be read: {error}") from error
-
-
-def _files(path: Path) -> Iterator[Path]:
-    if not path.is_dir():
-        yield path
-        return
-    yield from sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and file.is_file())
 
 
 def open_documents(paths: Paths) -> tuple[Document, ...]:
