@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -165,6 +166,25 @@ def test_an_unknown_key_is_told_at_its_own_place_with_the_nearest_known():
 def test_a_missing_file_names_the_nearest_in_its_folder(folder):
     error = error_of(Target, "toy: {file: line.txt}", folder)
     assert f"file: there is no file {folder / 'line.txt'}: did you mean 'lines.txt'?" in str(error)
+
+
+def test_what_might_never_end_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "zeros.txt").symlink_to("/dev/zero")
+    (tmp_path / "loop.txt").symlink_to("loop.txt")
+    for name, what in {
+        "pipe.txt": "no file",
+        "zeros.txt": "a symbolic link to /dev/zero, which leads to no file",
+        "loop.txt": "a symbolic link to loop.txt, which leads to no file",
+    }.items():
+        assert f"file: {tmp_path / name} is {what}" in str(error_of(Target, f"toy: {{file: {name}}}", tmp_path))
+
+
+def test_a_file_that_is_named_may_be_a_link(tmp_path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "lines.txt").write_text("text")
+    (tmp_path / "own/lines.txt").symlink_to("../lines.txt")
+    assert made(Target, "toy: {file: lines.txt}", tmp_path / "own").file == tmp_path / "own/lines.txt"
 
 
 def test_all_mistakes_are_told_at_once_in_the_order_of_the_file():

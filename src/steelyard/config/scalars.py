@@ -101,15 +101,19 @@ def existing(node: Node, folder: Path) -> Path:
     """An existing path, resolved against the configuration's folder.
 
     Raises:
-        ConfigError: it is not a text, or does not exist; the message suggests the nearest existing file.
+        ConfigError: it is not a text, does not exist (the message suggests the nearest existing file), or is a pipe or
+            another special file, which might never end.
     """
     text = as_text(node)
     if not text:
         raise ConfigError("expected the path of a file, but got an empty text", node.location)
     path = folder / text
     try:
-        if path.exists():
+        if path.is_file() or path.is_dir():
             return path
+        if path.exists() or path.is_symlink():
+            what = f"a symbolic link to {path.readlink()}, which leads to no file" if path.is_symlink() else "no file"
+            raise ConfigError(f"{path} is {what}", node.location)
         neighbours = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     except (OSError, ValueError) as error:
         raise ConfigError(f"{text[:_SHOWN]!r} cannot be opened: {error}", node.location) from error
