@@ -296,7 +296,8 @@ def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(o
             thread.start()
         for thread in threads:
             thread.join()
-        assert max(tries.values()) == 2, "the server ended one of them, which was done again"
+        # How often is the server's affair: it may wake the other one late, and both then wait once more.
+        assert max(tries.values()) > 1, "the server ended one of them, which was done again"
         assert [one.spent(num)[0] for num in (1, 2)] == [2, 2]
         assert (one.writer.store_error(), two.writer.store_error()) == (None, None)
 
