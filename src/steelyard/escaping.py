@@ -27,8 +27,14 @@ HIDDEN: Final = (
 _HIDDEN: Final = re.compile(f"[{HIDDEN}]")
 _UNWRITABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _NUMBER: Final = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-_FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")
-_FORMULA_OR_SPACE: Final = _FORMULA | {" "}
+_FORMULA: Final = "=+\\-@＝＋－＠"
+_AT_START: Final = re.compile(rf"\s*[\t\r\n{_FORMULA}]")
+_SEPARATED: Final = re.compile(rf"[{_FORMULA}](?<=[;\s\"].)")
+"""What may begin a formula, behind what may stand between a separator and it: the separators, spaces and quotation
+marks, as one of those may be what encloses a cell."""
+_BETWEEN: Final = ';"' + "".join(filter(str.isspace, map(chr, range(0x3001))))
+_TAB: Final = re.compile(r"(?<=[;\r\n])\t")
+_APOSTROPHE: Final = re.compile(r"(?:^|(?<=[;\t\r\n]))'")
 _MARKDOWN: Final = re.compile(r"[\\`*_\[\]|~$<>&]|://|www\.|@|#(?=\d)", re.IGNORECASE)
 _LEADING: Final = re.compile(r"^(\d+)([.)])|^[-+#=:]")
 _BREAK: Final = "&#8203;"
@@ -70,14 +76,17 @@ def writable(text: str) -> str:
 
 
 def csv_cell(value: Any) -> str:
-    """A CSV cell that no spreadsheet evaluates: an apostrophe is prepended to what looks like a formula.
+    r"""A CSV cell that no spreadsheet evaluates: an apostrophe is prepended to what looks like a formula.
+
+    Where the list separator is a semicolon or a tab (German, French, Dutch and others), a spreadsheet splits the cell
+    there and at its line ends, so an apostrophe is inserted behind these too. `csv_text` is the way back.
 
     Args:
         value: a text; None is the empty cell; numbers, and texts that are a number, stay as they are; anything else
             is written as JSON.
 
-    >>> [csv_cell(value) for value in ("=1+1", "-2.5", -2.5, "plain", None, ["@x"])]
-    ["'=1+1", '-2.5', '-2.5', 'plain', '', '["@x"]']
+    >>> [csv_cell(value) for value in ("=1+1", "-2.5", -2.5, "plain", None, ["@x"], "a;=1\n- b")]
+    ["'=1+1", '-2.5', '-2.5', 'plain', '', '["@x"]', "a;'=1\n'- b"]
     """
     # Most cells of a large export have these types; without this shortcut they take four times as long.
     if value is None:
@@ -87,12 +96,35 @@ def csv_cell(value: Any) -> str:
     if type(value) is float and math.isfinite(value):
         return repr(value)
     text = writable(value if type(value) is str else cell_text(value))
-    if text[:1] not in _FORMULA_OR_SPACE:
-        return text
-    beginning = text.lstrip(" ")[:1]
-    if beginning in _FORMULA and beginning and not _NUMBER.fullmatch(text):
-        return f"'{text}"
-    return text
+    text = _with_apostrophes(_TAB.sub("'\t", text))
+    return f"'{text}" if _AT_START.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def _with_apostrophes(text: str) -> str:
+    """`text` with an apostrophe behind the last separator before each character that may begin a formula."""
+    pieces, end = [], 0
+    for match in _SEPARATED.finditer(text):
+        piece = text[end : match.start()]
+        between = len(piece.rstrip(_BETWEEN))
+        # A program that splits at tabs sees another cell begin than one that splits at semicolons.
+        places = {max(piece.rfind(sign, between) for sign in signs) + 1 for signs in ("\t\r\n", ";\r\n")}
+        for place in sorted(places - {0}, reverse=True):
+            piece = f"{piece[:place]}'{piece[place:]}"
+        pieces.append(piece)
+        end = match.start()
+    return "".join([*pieces, text[end:]]) if pieces else text
+
+
+def csv_text(cell: str) -> str:
+    r"""The text of which `csv_cell` made a cell; any other cell as it is.
+
+    A text that had all of these apostrophes already comes back without them.
+
+    >>> csv_text("a;'=1"), csv_text("'=1"), csv_text("'tis")
+    ('a;=1', '=1', "'tis")
+    """
+    text = _APOSTROPHE.sub("", cell)
+    return text if csv_cell(text) == cell else cell
 
 
 _JSON_TYPES: Final = frozenset({str, int, bool, type(None)})

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, cast, get_args
 
 from steelyard.errors import ConfigError, DataError
-from steelyard.escaping import csv_cell, json_line
+from steelyard.escaping import csv_cell, csv_text, json_line
 from steelyard.report.review_sheet import sample_id, table_rows
 from steelyard.store import Run
 from steelyard.types import Label, LabelKind
@@ -65,7 +65,7 @@ def _encoded(value: Any) -> str:
     """
     if isinstance(value, str) and value == value.strip() and _decoded(value) == value and csv_cell(value) == value:
         return value if not value.startswith("'") else json.dumps(value, ensure_ascii=False)
-    return json.dumps(value, ensure_ascii=True)
+    return json.dumps(value, ensure_ascii=True).replace(";", r"\u003b")  # behind which `csv_cell` may add a sign
 
 
 def _decoded(cell: Any) -> Any:
@@ -100,7 +100,7 @@ def read_labels(run: Run, path: Path) -> list[Label]:
             value = row["value"] if is_json else _decoded("" if row["value"] is None else row["value"])
             _refuse_infinite(value, is_text=row.get("kind") == "text")
             name = sample_id(str(row["sample"]), positions, run)
-            labels.append(Label(name, str(row["name"]), value, _author(row["author"]), *_about(row)))
+            labels.append(Label(name, str(row["name"]), value, csv_text(str(row["author"])), *_about(row)))
         except (ConfigError, DataError) as error:
             raise type(error)(f"{location}{error}") from error
     if not labels:
@@ -148,10 +148,3 @@ def _ends(scale: Any) -> tuple[float, float]:
     if match is None:
         raise ValueError(f"scale is {str(scale)[:20]!r}")
     return float(match[1]), float(match[2])
-
-
-def _author(cell: Any) -> str:
-    """The author; a CSV file has an apostrophe in front of a name that looks like a formula."""
-    name = str(cell)
-    bare = name.removeprefix("'")
-    return bare if csv_cell(bare) == name else name

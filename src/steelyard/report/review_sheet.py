@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.label_forms import COMMENT, NO_OPTION, LabelForm, SideOrder, shown_order
 from steelyard.errors import ConfigError, DataError, did_you_mean
-from steelyard.escaping import cell_text, csv_cell
+from steelyard.escaping import cell_text, csv_cell, csv_text
 from steelyard.prompts.conversation import input_text
 from steelyard.report.record_lines import in_short, sample_lines
 from steelyard.store import Run
@@ -340,12 +340,12 @@ def _record_of(run: Run, verdict: TypedVerdict, positions: Mapping[str, int]) ->
 
 
 def sample_id(typed: str, positions: Mapping[str, int], run: Run) -> str:
-    """The id of the typed sample: a CSV file has an apostrophe in front of an id that looks like a formula.
+    """The id of the typed sample, or of the cell that a CSV file has for it.
 
     Raises:
         ConfigError: the run has no such sample.
     """
-    for name in (typed, typed.removeprefix("'")):
+    for name in (typed, csv_text(typed)):
         if name in positions:
             return name
     near = did_you_mean(typed, positions)
