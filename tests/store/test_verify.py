@@ -245,9 +245,8 @@ def test_an_index_that_has_lost_a_row_is_found_by_deep(copied):
     with closing(sqlite3.connect(copied)) as connection:
         connection.execute("REINDEX reply_key")
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute(
-            "UPDATE sqlite_master SET sql = 'CREATE UNIQUE INDEX reply_key ON reply (key)' WHERE name = 'reply_key'"
-        )
+        sql = 'CREATE UNIQUE INDEX reply_key ON reply ("key")'
+        connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'reply_key'", [sql])
         connection.commit()
     assert any("missing from index" in one.what for one in verdict_of(copied, deep=True).damages)
     assert any("missing from the journal" in one.what for one in verdict_of(copied).damages)

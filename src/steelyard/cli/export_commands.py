@@ -21,6 +21,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import print_lines, say_unfinished, write_lines, write_text
 from steelyard.errors import ConfigError
+from steelyard.private_files import make_private_folder
 
 if TYPE_CHECKING:
     from steelyard.store import Run, Store
@@ -228,7 +229,7 @@ def _write_binary(runs: Sequence[Run], form: str, out: Path | None) -> None:
     if out is None:
         raise ConfigError(f"{form} is a binary format: name a file with --out")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(out.parent)
         if form == "xlsx":
             write_workbook(runs, out)
         else:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from steelyard.errors import ConfigError
+from steelyard.private_files import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from steelyard.store import Run
@@ -59,8 +60,8 @@ def check_writable(*paths: Path | None) -> None:
             continue
         existed = path.exists()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.open("ab").close()
+            make_private_folder(path.parent)
+            open_private(path, "ab").close()
         except OSError as error:
             raise _unwritable(path, error) from error
         if not existed:
@@ -83,8 +84,8 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         ConfigError: the file cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
+        make_private_folder(path.parent)
+        with open_private(path, "w", encoding="utf-8", errors="replace", newline="") as file:
             file.writelines(lines)
     except OSError as error:
         raise _unwritable(path, error) from error

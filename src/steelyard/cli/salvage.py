@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from steelyard.cli.options import BROKEN
 from steelyard.cli.output import print_lines
 from steelyard.errors import ConfigError
+from steelyard.private_files import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from steelyard.store import Run
@@ -68,7 +69,8 @@ def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
         finally:
             salvaged.store.close()
         if out is not None and _is_store(out):
-            shutil.copyfile(salvaged.store.path, out)
+            with Path(salvaged.store.path).open("rb") as source, open_private(out, "xb") as target:
+                shutil.copyfileobj(source, target)
     salvaged.notes += [
         f"run {run.id} is still running: the store was copied while it was written; salvage again after its end"
         for run in counts
@@ -87,8 +89,8 @@ def _lines_to(out: Path | None) -> Iterator[Callable[[str], object]]:
         yield lambda _: None
     else:
         try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            with out.open("w", encoding="utf-8", errors="replace", newline="") as file:
+            make_private_folder(out.parent)
+            with open_private(out, "w", encoding="utf-8", errors="replace", newline="") as file:
                 yield file.write
         except OSError as error:
             raise ConfigError(f"{out} cannot be written: {error.strerror}") from error

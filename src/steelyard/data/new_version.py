@@ -26,6 +26,7 @@ from steelyard.data.paths import base_name
 from steelyard.data.table import MISSING
 from steelyard.data.text_tables import delimiter_of
 from steelyard.errors import ConfigError, DataError
+from steelyard.private_files import open_private
 
 _ID: Final = "id"
 _MOST_NAMES: Final = 1_000
@@ -175,8 +176,7 @@ def _compare(intended: DatasetFile, read: DatasetFile) -> None:
 
 def _write_new(path: Path, content: bytes) -> None:
     """Write a file that does not exist yet; it is removed if it cannot be written completely."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags, 0o666), "wb") as stream:
+    with open_private(path, "xb") as stream:
         try:
             stream.write(content)
             stream.flush()

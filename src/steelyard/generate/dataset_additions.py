@@ -6,7 +6,6 @@ Rows have the keys that the loader of the run's suite reads, and under `metadata
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.plain_json import digest_of, plain
+from steelyard.private_files import make_private_folder, replaced
 from steelyard.store import Run
 from steelyard.types import Record, Sample
 
@@ -62,20 +62,13 @@ class DatasetAddition:
         end = b"" if not self.before or self.before.endswith(b"\n") else b"\n"
         lines = "".join(json.dumps(row, ensure_ascii=False, default=plain) + "\n" for row in self.rows)
         path = self.path.resolve()
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             if _bytes_of(path) != self.before:
                 raise ConfigError(f"{self.path} was changed meanwhile; promote again")
-            with unfinished.open("wb") as file:
+            with replaced(path) as file:
                 file.write(self.before + end + lines.encode("utf-8", "replace"))
-                file.flush()
-                os.fsync(file.fileno())
-            if path.exists():
-                unfinished.chmod(path.stat().st_mode)
-            unfinished.replace(path)
         except OSError as error:
-            unfinished.unlink(missing_ok=True)
             raise ConfigError(f"{self.path} cannot be written: {error.strerror}") from error
 
 

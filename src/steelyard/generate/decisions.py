@@ -13,6 +13,7 @@ from typing import Any
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.generate.question_set import QaRow
+from steelyard.private_files import open_private
 
 
 def decisions_path(out: Path) -> Path:
@@ -49,7 +50,7 @@ class DecisionLog:
         """
         line = json.dumps({"id": row.id, "accepted": accepted, "question": row.question}, ensure_ascii=False)
         try:
-            with self.path.open("ab") as file:
+            with open_private(self.path, "ab") as file:
                 file.write(f"{line}\n".encode("utf-8", "replace"))
                 file.flush()
                 os.fsync(file.fileno())

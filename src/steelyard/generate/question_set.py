@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
+from steelyard.private_files import make_private_folder, replaced
 from steelyard.replies.listing import distinct_texts
 from steelyard.store import Run
 from steelyard.types import Record
@@ -79,7 +80,7 @@ def check_target(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"{path}: question sets are saved as {' or '.join(SUFFIXES)}, not {path.suffix or 'that'}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
     except OSError as error:
         raise ConfigError(f"{path.parent} cannot be made: {error.strerror}") from error
     if path.is_dir() or not os.access(path.parent, os.W_OK):
@@ -94,16 +95,10 @@ def save_rows(rows: Iterable[QaRow], path: Path) -> None:
     """
     check_target(path)
     text = _as_csv(rows) if path.suffix.lower() == ".csv" else _as_json_lines(rows)
-    # One name a process: two that write the same set at once do not write into each other's file.
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        with unfinished.open("wb") as file:
+        with replaced(path) as file:
             file.write(text.encode("utf-8", "replace"))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
 
 

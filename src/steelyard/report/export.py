@@ -17,6 +17,7 @@ from steelyard.analysis.score_infos import score_infos
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text, csv_cell, json_line, writable
 from steelyard.plain_json import field_values
+from steelyard.private_files import replaced
 from steelyard.report.export_table import ExportTable, labels_by_record
 from steelyard.types import Failure, Label, Note, Record, Reply, Score, ScoreInfo
 
@@ -151,16 +152,11 @@ def write_parquet(run: StoredRun, path: Path) -> None:
     kinds = [kind for _, kind in table.columns]
     types = {"text": pa.string(), "number": pa.float64(), "count": pa.int64()}
     schema = pa.schema(list(zip(_unique(table.names), (types[kind] for kind in kinds), strict=True)))
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with ParquetWriter(part, schema, compression="zstd") as writer:
-            rows = table.rows()
-            while block := list(islice(rows, _PARQUET_ROWS)):
-                columns = [_typed(column, kind) for column, kind in zip(zip(*block, strict=True), kinds, strict=True)]
-                writer.write_batch(pa.record_batch(columns, schema=schema))
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replaced(path) as file, ParquetWriter(file, schema, compression="zstd") as writer:
+        rows = table.rows()
+        while block := list(islice(rows, _PARQUET_ROWS)):
+            columns = [_typed(column, kind) for column, kind in zip(zip(*block, strict=True), kinds, strict=True)]
+            writer.write_batch(pa.record_batch(columns, schema=schema))
 
 
 def _typed(cells: Sequence[Any], kind: CellKind) -> list[Any]:

@@ -10,6 +10,7 @@ from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text, writable
+from steelyard.private_files import replaced
 from steelyard.report.export_table import ExportTable
 
 _MOST_CHARACTERS: Final = 32_767
@@ -49,12 +50,8 @@ def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
         for sheet in book.worksheets:  # else lxml prints a traceback when the unfinished sheets are collected
             sheet.close()
         raise
-    part = path.with_name(f"{path.name}.part")
-    try:
-        book.save(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replaced(path) as file:
+        book.save(file)
 
 
 def _fill(book: Any, runs: Sequence[StoredRun]) -> None:

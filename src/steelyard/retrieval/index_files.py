@@ -8,12 +8,12 @@ full disk, a read-only folder), that is not an error: the work is repeated the n
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from hashlib import blake2b
 from pathlib import Path
-from secrets import token_hex
 from typing import Final
+
+from steelyard.private_files import make_private_folder, replaced
 
 _DIGEST: Final = 24
 """Bytes of the checksum. Checksum and signature are at the end, so that a truncated file has neither."""
@@ -44,17 +44,11 @@ def keep(path: Path, body: bytes) -> bool:
 
 def write_whole(path: Path, *parts: bytes | memoryview) -> bool:
     """Write a file atomically and create its folder; returns False if that is not possible."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.{token_hex(4)}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("xb") as stream:
-            stream.writelines(parts)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
+        make_private_folder(path.parent)
+        with replaced(path) as file:
+            file.writelines(parts)
     except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         return False
     _sweep(path.parent)
     return True

@@ -113,6 +113,12 @@ class Backend(Protocol):
             StoreError: there is no room for it.
         """
 
+    def foreign_objects(self, connection: Connection) -> list[str]:
+        """Names of objects that act when our tables are read or written, such as a view or a trigger: no store has any.
+
+        It is called before any other query on a store that exists.
+        """
+
     def tables(self, connection: Connection) -> set[str]:
         """Names of the store's tables."""
 

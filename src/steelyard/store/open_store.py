@@ -30,6 +30,7 @@ from steelyard.store.backend import (
 from steelyard.store.columns import ColumnCache
 from steelyard.store.connection import Connection, DatabaseError
 from steelyard.store.migrations import Upgrade, check_version, create_tables, prepare_writing, record_all, upgrade
+from steelyard.store.sqlite_objects import listed_names
 from steelyard.store.writer import Writer
 
 
@@ -241,7 +242,7 @@ def _create(backend: Backend) -> None:
     """
     with backend.connect("writing") as connection, connection.begin():
         backend.check(connection)
-        if backend.tables(connection):
+        if backend.tables(connection):  # it was made before, and `_check` looks at it
             return
         backend.lock_schema(connection)
         if not backend.tables(connection):
@@ -259,6 +260,13 @@ def _check(backend: Backend) -> None:
     where = backend.where
     try:
         with backend.connect("latest") as connection:
+            foreign = backend.foreign_objects(connection)
+            if foreign:
+                raise StoreError(
+                    f"{where} is refused, nothing of it was read: its schema holds {listed_names(foreign)}. A store "
+                    "has no views, triggers, virtual tables or expressions, and lacks no index. If you made these, "
+                    "drop them; if the store came from somebody else, ask for another copy"
+                )
             tables = backend.tables(connection)
             if not tables:
                 kind = "file" if isinstance(where, Path) else "schema"

@@ -108,7 +108,7 @@ def write_packed_run(connection: Connection, run: int) -> None:
         return  # a number that does not fit, or a damaged row: the tables are read, and say what is wrong
     if not connection.has_table(schema.PACKED_RUN):
         # Made with the first large run: an empty table takes a page of each store.
-        connection.execute(f"CREATE TABLE {schema.PACKED_RUN} (run INTEGER PRIMARY KEY, body BLOB NOT NULL)")
+        connection.execute(schema.PACKED_RUN_TABLE)
     connection.execute(f"INSERT OR REPLACE INTO {schema.PACKED_RUN} VALUES (:run, :body)", {**of_run, "body": body})
 
 

@@ -19,6 +19,7 @@ from steelyard.errors import ConfigError, StoreError
 from steelyard.store.address import Address
 from steelyard.store.backend import Durability, Purpose, Transact, cause_of
 from steelyard.store.connection import Connection, DatabaseError
+from steelyard.store.schema import SEARCH_WORDS, TABLES
 
 if TYPE_CHECKING:
     from steelyard.store.postgres_connection import PostgresConnection
@@ -36,6 +37,23 @@ _SERIALS: Final = """SELECT c.relname, a.attname FROM pg_catalog.pg_attrdef d
     JOIN pg_catalog.pg_class c ON c.oid = d.adrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = :schema AND starts_with(pg_get_expr(d.adbin, d.adrelid), 'nextval(')"""
 """Columns that are numbered by a sequence."""
+_FOREIGN: Final = """WITH ours AS (
+        SELECT c.oid, c.relname, c.relkind, c.relrowsecurity FROM pg_catalog.pg_class c
+        JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = :schema AND c.relname IN :names)
+    SELECT relname::text FROM ours WHERE relkind <> 'r' OR relrowsecurity
+    UNION SELECT tgname::text FROM pg_catalog.pg_trigger JOIN ours ON tgrelid = ours.oid WHERE NOT tgisinternal
+    UNION SELECT rulename::text FROM pg_catalog.pg_rewrite JOIN ours ON ev_class = ours.oid WHERE relkind = 'r'
+    UNION SELECT conname::text FROM pg_catalog.pg_constraint JOIN ours ON conrelid = ours.oid
+        WHERE contype NOT IN ('p', 'u', 'n')
+    UNION SELECT indexrelid::regclass::text FROM pg_catalog.pg_index JOIN ours ON indrelid = ours.oid
+        WHERE indexprs IS NOT NULL OR indpred IS NOT NULL
+    UNION SELECT attname::text FROM pg_catalog.pg_attribute JOIN ours ON attrelid = ours.oid WHERE attgenerated <> ''
+    UNION SELECT a.attname::text FROM pg_catalog.pg_attrdef d JOIN ours ON d.adrelid = ours.oid
+        JOIN pg_catalog.pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+        WHERE pg_get_expr(d.adbin, d.adrelid) ~ '[(]'
+        AND pg_get_expr(d.adbin, d.adrelid) !~ '^nextval[(]''[^'']*''::regclass[)]$'
+    ORDER BY 1"""
+"""What acts when a table is read or written."""
 _LONGEST_STEM: Final = 40
 """Of the 63 characters of a schema's name, so that there is room for what is added to it."""
 _TAKE: Final = "SELECT pg_try_advisory_lock(:key)"
@@ -155,6 +173,11 @@ class PostgresSchema:
         for table, column in connection.execute(_SERIALS, {"schema": target}).all():
             _give_sequence(connection, f'"{target}"."{table}"', column, f'"{target}"."{table}_{column}_seq"')
         return Address.of(self.where.url, target)
+
+    def foreign_objects(self, connection: Connection) -> list[str]:
+        """Views in the place of our tables, and triggers, rules, policies and expressions on them."""
+        names = [*(table.name for table in TABLES), SEARCH_WORDS]
+        return list(connection.execute(_FOREIGN, {"schema": self.where.schema, "names": names}).scalars())
 
     def tables(self, connection: Connection) -> set[str]:
         """Names of the tables in the schema."""

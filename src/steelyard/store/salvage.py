@@ -17,7 +17,7 @@ import shutil
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -29,6 +29,7 @@ from steelyard.store.codec import Unpacker
 from steelyard.store.migrations import check_version
 from steelyard.store.records import DAMAGED, MOST_STAGES, sample_hash
 from steelyard.store.run import Run
+from steelyard.store.sqlite_objects import OBJECTS, foreign_objects, listed_names
 from steelyard.store.store import Store
 from steelyard.types import Failure, Record
 
@@ -166,6 +167,7 @@ def _copied(where: Path, folder: Path, new_path: Path, notes: list[str]) -> Path
         pages = max(int.from_bytes(head[28:32], "big"), -(-size // _PAGE_BYTES))
         if pages <= 2 * size // _PAGE_BYTES + 16:  # else the number itself is damaged, and would fill the disk
             file.truncate(max(pages * _PAGE_BYTES, size))  # a page that is cut off is then one that is damaged
+    _remove_foreign_objects(copy, notes)
     if not _opens(copy):
         notes.append("the pages with the schema cannot be read: those of a new store were used instead")
         _give_schema(copy, new_path)
@@ -199,6 +201,22 @@ def _give_schema(copy: Path, new_path: Path) -> None:
         for page in children:
             file.seek((page - 1) * _PAGE_BYTES)
             file.write(sound[(page - 1) * _PAGE_BYTES : page * _PAGE_BYTES])
+
+
+def _remove_foreign_objects(copy: Path, notes: list[str]) -> None:
+    """Give our tables their own texts in the schema of a copy, and remove what no store holds: views and the like."""
+    with suppress(sqlite3.Error), closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        foreign = foreign_objects(connection.execute(OBJECTS))
+        connection.execute("PRAGMA writable_schema = ON")
+        texts = {table.name: table.definition("sqlite")[0] for table in schema.TABLES}
+        for name in foreign:
+            of_name = "name = ? AND rootpage > 0" if name in texts else "name = ?"
+            connection.execute(f"UPDATE sqlite_master SET sql = ? WHERE {of_name}", [texts.get(name), name])
+            connection.execute("DELETE FROM sqlite_master WHERE name = ? AND (sql IS NULL OR rootpage = 0)", [name])
+        if foreign:
+            notes.append(f"the schema holds {listed_names(foreign)}, which no store has: it was not read")
 
 
 def _opens(copy: Path) -> bool:

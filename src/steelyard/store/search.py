@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import sqlite3
 from array import array
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from steelyard.errors import StoreError
+from steelyard.private_files import open_private
 from steelyard.store.packed_numbers import packed_pairs, unpacked_pairs
 from steelyard.store.page_query import PLACE_STEP, PagedRun, number_of_place, place_numbers
 from steelyard.store.record_words import record_words
@@ -33,6 +35,19 @@ FIRST_SCANNED: Final = 2_000
 """Records that a search goes through while the index is being made: 0.1 s of CPU."""
 _TOGETHER: Final = 500
 _BUSY_S: Final = 30.0
+_INDEXED: Final = (
+    "run TEXT NOT NULL, layer INTEGER NOT NULL, done INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (run, layer)"
+)
+_COLUMNS: Final = "words, content='', columnsize=0, tokenize=\"ascii tokenchars '_'\""
+_TABLE: Final = re.compile(r"words_\d{1,9}")
+_OBJECT: Final = re.compile(
+    rf"CREATE TABLE indexed \({re.escape(_INDEXED)}\)"
+    rf"|CREATE VIRTUAL TABLE {_TABLE.pattern} USING fts5\({re.escape(_COLUMNS)}\)"
+    # Those in which FTS5 keeps a table: names, types and a key.
+    rf"|CREATE TABLE '{_TABLE.pattern}_[a-z]+'\([a-z]+(?: INTEGER| BLOB)?(?: PRIMARY KEY)?(?:, ?[a-z]+(?: BLOB)?)*"
+    r"(?:, PRIMARY KEY\([a-z]+(?:, [a-z]+)*\))?\)(?: WITHOUT ROWID)?"
+)
+"""What the schema of an index holds."""
 _NO_TRIGRAMS: Final = (
     "as the database has no extension pg_trgm (CREATE EXTENSION pg_trgm), or its index cannot be written"
 )
@@ -119,7 +134,7 @@ def is_indexed(run: PagedRun, index: Path | None = None) -> bool:
     if isinstance(run.store.path, Path):
         address = f"{(index or _file(run.store.path)).resolve().as_uri()}?mode=ro"
         with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
-            return next(connection.execute("PRAGMA user_version"))[0] == _VERSION and bool(_table_of(connection, run))
+            return _version_of(connection) == _VERSION and bool(_table_of(connection, run))
         return False
 
     from steelyard.store.server_search import is_indexed_on_server
@@ -183,7 +198,17 @@ def _table_of(connection: sqlite3.Connection, run: PagedRun) -> str:
     row = connection.execute(
         "SELECT name FROM indexed WHERE run = ? AND layer = ? AND done = ?", (run.id, run.scoring_version, run.done)
     ).fetchone()
-    return str(row[0]) if row else ""
+    return str(row[0]) if row and _TABLE.fullmatch(str(row[0])) else ""
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    """The version of an index; -1 of one that is damaged or has other objects: it may have come from a stranger."""
+    try:
+        texts = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        is_ours = all(_OBJECT.fullmatch(" ".join(str(text).split())) for (text,) in texts)
+        return int(connection.execute("PRAGMA user_version").fetchone()[0]) if is_ours else -1
+    except sqlite3.DatabaseError:
+        return -1
 
 
 class _SearchFile:
@@ -194,14 +219,25 @@ class _SearchFile:
         is_new = not self._path.exists()
         if is_new and not os.access(self._path.parent, os.W_OK):
             raise PermissionError(self._path)
-        self._connection = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
+        if self._path.is_symlink() or not (is_new or self._path.is_file()):
+            raise PermissionError(self._path)  # a link that came with a store would have us write elsewhere
+        if is_new:
+            self._create(where)
+        self._connection = self._connect()
         try:
-            if is_new:
-                shutil.copymode(where, self._path)  # it holds the same texts
-            self._prepare()
+            self._prepare(where)
         except BaseException:
             self._connection.close()
             raise
+
+    def _create(self, where: Path) -> None:
+        open_private(self._path, "ab").close()
+        shutil.copymode(where, self._path)  # it holds the same texts
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
+        connection.execute("PRAGMA trusted_schema = OFF")
+        return connection
 
     def __enter__(self) -> Self:
         return self
@@ -209,21 +245,18 @@ class _SearchFile:
     def __exit__(self, *_: object) -> None:
         self._connection.close()
 
-    def _prepare(self) -> None:
-        try:
-            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-        except sqlite3.DatabaseError:
-            version = -1  # no database, or a damaged one
+    def _prepare(self, where: Path) -> None:
+        version = _version_of(self._connection)
         if version == _VERSION:
             return
         if version:
             self._connection.close()
             self._path.unlink()
-            self._connection = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None)
+            self._create(where)
+            self._connection = self._connect()
         self._connection.executescript(
             f"""PRAGMA journal_mode = WAL;
-            CREATE TABLE IF NOT EXISTS indexed (run TEXT NOT NULL, layer INTEGER NOT NULL, done INTEGER NOT NULL,
-                name TEXT NOT NULL, PRIMARY KEY (run, layer));
+            CREATE TABLE IF NOT EXISTS indexed ({_INDEXED});
             PRAGMA user_version = {_VERSION};"""
         )
 
@@ -263,8 +296,8 @@ class _SearchFile:
             self._connection.execute("DELETE FROM indexed WHERE run = ?", (run.id,))
             (number,) = self._connection.execute("SELECT COALESCE(MAX(rowid), 0) + 1 FROM indexed").fetchone()
             table = f"words_{int(number)}"
-            options = "content='', columnsize=0, tokenize=\"ascii tokenchars '_'\""
-            self._connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(words, {options})")
+            self._drop([(table,)])  # of a run whose row is lost
+            self._connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5({_COLUMNS})")
             rows = ((number_of_place(place), words) for place, words in record_words(run))
             while portion := list(islice(rows, _TOGETHER)):
                 insert = f"INSERT INTO {table} (rowid, words) VALUES (?, ?)"
@@ -277,7 +310,8 @@ class _SearchFile:
 
     def _drop(self, tables: Sequence[tuple[str]]) -> None:
         for (table,) in tables:
-            self._connection.execute(f"DROP TABLE IF EXISTS {table}")
+            if _TABLE.fullmatch(str(table)):
+                self._connection.execute(f"DROP TABLE IF EXISTS {table}")
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -19,9 +20,11 @@ from typing import ClassVar, Final, Self
 from urllib.parse import quote
 
 from steelyard.errors import StoreError
+from steelyard.private_files import make_private_folder, open_private
 from steelyard.store.backend import Durability, Purpose, Transact
 from steelyard.store.connection import NO_VALUES, Connection, DatabaseError, Rows, Values
 from steelyard.store.schema import Dialect, StoredTable, insert_into
+from steelyard.store.sqlite_objects import OBJECTS, foreign_objects
 
 _BUSY_S: Final = 30.0
 """How long a writer waits for another process's transaction, which takes milliseconds."""
@@ -64,8 +67,8 @@ class SqliteFile:
     def create_empty(self) -> None:
         """Create the file and its folder: connections open what is there, and create nothing."""
         try:
-            self.where.parent.mkdir(parents=True, exist_ok=True)
-            self.where.touch()
+            make_private_folder(self.where.parent)
+            open_private(self.where, "ab").close()
         except OSError as error:
             raise StoreError(f"{error.filename or self.where} cannot be created: {error.strerror}") from error
 
@@ -89,6 +92,7 @@ class SqliteFile:
         partial = target.with_name(f"{target.name}.partial")
         try:
             partial.unlink(missing_ok=True)
+            open_private(partial, "xb").close()
             with (
                 contextlib.closing(sqlite3.connect(self.where)) as source,
                 contextlib.closing(sqlite3.connect(partial)) as copy,
@@ -102,6 +106,10 @@ class SqliteFile:
         finally:
             partial.unlink(missing_ok=True)
         return target
+
+    def foreign_objects(self, connection: Connection) -> list[str]:
+        """Views, triggers and the like, see `sqlite_objects`."""
+        return foreign_objects(connection.execute(OBJECTS).tuples())
 
     def tables(self, connection: Connection) -> set[str]:
         """Names of the tables."""
@@ -132,6 +140,11 @@ class SqliteFile:
         """SQLite's quick_check; with `deep` its integrity_check, which compares the indexes with their tables."""
         if not deep:
             notes.append("indexes were not compared with their tables: --deep does that")
+        mode = stat.S_IMODE(self.where.stat().st_mode)
+        if mode & 0o077:
+            notes.append(
+                f"other users of this computer may open the file (mode {mode:04o}): chmod 600 it, unless you share it"
+            )
         lines = connection.execute(f"PRAGMA {'integrity_check' if deep else 'quick_check'}").scalars()
         return [f"SQLite says: {line}" for line in lines if line != "ok"]
 
@@ -211,8 +224,10 @@ class SqliteConnection:
             f"synchronous={'FULL' if durability == 'full' else 'NORMAL'}",
             # SQLite never shrinks the log by itself: one long read while 36 MB were written left 39 MiB.
             f"journal_size_limit={_LOG_BYTES}",
-            # A store may come from somebody else: its views and triggers must not call functions with side effects.
+            # A store may come from somebody else: what its schema calls must have no side effects, until it is looked
+            # at (`foreign_objects`), and a page is checked as it is read.
             "trusted_schema=OFF",
+            "cell_size_check=ON",
             # Otherwise a large sort writes a file in /var/tmp, which may be full.
             "temp_store=MEMORY",
             # Last, as changing the journal's mode writes.
@@ -323,7 +338,7 @@ class RunLock:
         self.run = run
         self._path = _lock_path(store, run)
         try:
-            self._path.parent.mkdir(exist_ok=True)
+            make_private_folder(self._path.parent)
             self._handle = self._locked(run)
         except OSError as error:
             raise StoreError(f"run {run} cannot be locked: {error.strerror} ({self._path})") from error

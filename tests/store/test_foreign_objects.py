@@ -1,0 +1,183 @@
+"""A store may come from a stranger: what its schema would compute or change is refused before anything else is read."""
+
+import shutil
+
+import pytest
+from tests.store.outside import connection_to, execute
+
+from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
+from steelyard.store.run import Run
+from steelyard.store.salvage import salvage
+from steelyard.store.search import is_indexed, search_run
+from steelyard.store.verify import verify
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i"
+BESIDE = {
+    "a view in the place of a table": ["DROP TABLE note", f"CREATE VIEW note AS {ENDLESS} num FROM n"],
+    "a view of another name": [f"CREATE VIEW other AS {ENDLESS} FROM n"],
+    "a trigger": ["CREATE TRIGGER other AFTER INSERT ON run BEGIN DELETE FROM reply; END"],
+    "a virtual table": ["CREATE VIRTUAL TABLE other USING fts5(words)"],
+    "a virtual table in the place of a table": ["DROP TABLE note", "CREATE VIRTUAL TABLE note USING fts5(num, run)"],
+    "an index on an expression": ["CREATE INDEX other ON run (hex(zeroblob(num * 1000000)))"],
+    "a partial index": ["CREATE INDEX other ON run (num) WHERE num > 5"],
+    "a unique index": ["CREATE UNIQUE INDEX other ON run (suite)"],
+    "an index with a collation": ["CREATE INDEX other ON run (id COLLATE NOCASE)"],
+    "an unknown table with a check": ["CREATE TABLE other (a TEXT CHECK (length(a) > 2))"],
+    "an unknown table that is computed": [
+        "CREATE TABLE other AS SELECT 1 AS a",
+        "ALTER TABLE other ADD COLUMN b AS (a)",
+    ],
+    "a table of our name in capitals": ["DROP TABLE note", "CREATE TABLE NOTE (num INTEGER PRIMARY KEY)"],
+    "a generated column": ["ALTER TABLE note ADD COLUMN extra AS (zeroblob(1000000000))"],
+    "a column with a check": ["ALTER TABLE note ADD COLUMN extra TEXT CHECK (extra IS NULL)"],
+    "a column with a default that is computed": ["ALTER TABLE note ADD COLUMN extra TEXT DEFAULT (hex(1))"],
+    "a table without its key": ["DROP TABLE note", 'CREATE TABLE note (num, run, created, author, "text")'],
+    "a table without its index": ["DROP INDEX reply_key"],
+}
+ON_SERVER = {
+    "a view in the place of a table": ["DROP TABLE note", "CREATE VIEW note AS SELECT 1 AS num"],
+    "a materialized view": ["DROP TABLE note", "CREATE MATERIALIZED VIEW note AS SELECT 1 AS num"],
+    "a rule": ["CREATE RULE other AS ON INSERT TO note DO INSTEAD NOTHING"],
+    "a trigger": [
+        "CREATE FUNCTION act() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+        "CREATE TRIGGER other BEFORE INSERT ON note FOR EACH ROW EXECUTE FUNCTION act()",
+    ],
+    "an index on an expression": ["CREATE INDEX other ON note (lower(author))"],
+    "a constraint": ["ALTER TABLE note ADD CONSTRAINT other CHECK (length(author) > 0)"],
+    "a generated column": ["ALTER TABLE note ADD COLUMN other TEXT GENERATED ALWAYS AS (author) STORED"],
+    "a default that is computed": ["ALTER TABLE note ADD COLUMN other TEXT DEFAULT lower('A')"],
+    "row security": ["ALTER TABLE note ENABLE ROW LEVEL SECURITY"],
+}
+
+
+def fill(where):
+    evaluate(lambda sample: "A", [Sample(f"{n}", "q", "A") for n in range(3)], [ExactMatch()], store=where)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    path = tmp_path_factory.mktemp("made") / "s.db"
+    fill(path)
+    return path
+
+
+@pytest.fixture
+def copied(made, tmp_path):
+    return shutil.copyfile(made, tmp_path / "s.db")
+
+
+def change(where, statements):
+    with connection_to(where) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.parametrize("statements", BESIDE.values(), ids=BESIDE)
+def test_a_store_with_an_object_that_computes_is_refused_by_its_name(copied, statements):
+    change(copied, statements)
+    name = next(name for name in ("other", "reply_key", "NOTE", "note") if name in statements[-1])
+    before = copied.read_bytes()
+    for create_missing in (False, True):
+        with pytest.raises(StoreError, match=rf"s\.db is refused, nothing of it was read: its schema holds {name}\b"):
+            Store(copied, create_missing=create_missing)
+    assert copied.read_bytes() == before
+
+
+@pytest.mark.parametrize("statements", ON_SERVER.values(), ids=ON_SERVER)
+def test_a_schema_of_a_server_with_an_object_that_acts_is_refused_too(on_server, server, statements):
+    Store(on_server, create_missing=True).close()
+    change(on_server, statements)
+    with pytest.raises(StoreError, match=r"is refused, nothing of it was read: its schema holds (other|note)\b"):
+        Store(on_server)
+
+
+def test_many_objects_and_long_names_make_a_short_message(copied):
+    change(copied, [f'CREATE VIEW "{"v" * 500}\x1b[2J{n}" AS SELECT 1' for n in range(300)])
+    with pytest.raises(StoreError, match="and 295 more") as refused:
+        Store(copied)
+    assert len(str(refused.value)) < 1000
+    assert "\x1b" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["ANALYZE"],
+        ["CREATE INDEX mine ON run (suite, target)"],
+        ["CREATE TABLE mine (a INTEGER, b TEXT NOT NULL, c VARCHAR(8) DEFAULT '0', PRIMARY KEY (a, b)) WITHOUT ROWID"],
+        ["ALTER TABLE run ADD COLUMN mood TEXT", "ALTER TABLE run ADD COLUMN luck INTEGER"],
+        ["VACUUM"],
+    ],
+    ids=["statistics", "an index", "a table", "columns", "vacuum"],
+)
+def test_what_a_newer_version_or_a_user_adds_without_an_expression_is_let_be(copied, statements):
+    change(copied, statements)
+    with Store(copied) as store:
+        assert verify(store).damages == []
+    fill(copied)
+
+
+def test_a_store_whose_runs_never_end_is_refused_by_all_commands_and_salvaged(copied, tmp_path):
+    """The lists of `runs`, `show` and `verify` did not end, and took 1.3 GB in 15 s."""
+    names = [f"i AS {name}" for (_, name, *_) in execute(copied, "PRAGMA table_info(run)")]
+    change(copied, ["DROP TABLE run", f"CREATE VIEW run AS {ENDLESS}, {', '.join(names)} FROM n"])
+    with pytest.raises(StoreError, match="its schema holds run"):
+        Store(copied)
+    (tmp_path / "saved").mkdir()
+    saved = salvage(copied, tmp_path / "saved")
+    assert len(saved.store.runs()) == 1, "named by its records, as its row is lost"
+    assert "which no store has" in " ".join(saved.notes)
+    saved.store.close()
+
+
+def test_what_stands_beside_a_strangers_view_is_salvaged_whole(copied, tmp_path):
+    change(
+        copied, [f"CREATE VIEW other AS {ENDLESS} FROM n", "CREATE TRIGGER act AFTER INSERT ON run BEGIN SELECT 1; END"]
+    )
+    (tmp_path / "saved").mkdir()
+    saved = salvage(copied, tmp_path / "saved")
+    (run,) = saved.store.runs()
+    assert [record.scores[0].value for record in saved.records(run)] == [1.0] * 3
+    assert saved.is_unchanged(run)
+    assert any("other, act" in note or "act, other" in note for note in saved.notes)
+    saved.store.close()
+
+
+def search_file(copied) -> tuple[Run, object]:
+    (run,) = Store(copied).runs()
+    assert list(search_run(run, "q").places)
+    return run, copied.with_name("s.db-search")
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [f"UPDATE indexed SET name = '({ENDLESS} FROM n)'"],
+        ["DROP TABLE words_1", f"CREATE VIEW words_1 AS {ENDLESS} AS words FROM n"],
+        ["DROP TABLE indexed", f"CREATE VIEW indexed AS {ENDLESS} AS run, i AS layer, i AS done, i AS name FROM n"],
+        ["CREATE TRIGGER act BEFORE DELETE ON indexed BEGIN SELECT RAISE(IGNORE); END"],
+        ["CREATE TABLE more (a CHECK (a > 1))"],
+        ["DROP TABLE words_1", "CREATE VIRTUAL TABLE words_1 USING fts5(words, content='indexed')"],
+    ],
+    ids=["a query as a name", "a view of words", "a view of runs", "a trigger", "a check", "words of another table"],
+)
+def test_an_index_of_a_stranger_is_made_again(copied, statements):
+    run, index = search_file(copied)
+    change(index, statements)
+    assert not is_indexed(run)
+    assert len(search_run(run, "q").places) == 3
+    assert is_indexed(run)
+    assert execute(index, "SELECT name FROM indexed") == [("words_1",)] or "name" in statements[0]
+
+
+def test_an_index_that_is_a_link_is_neither_followed_nor_written(copied, tmp_path):
+    run, index = search_file(copied)
+    index.unlink()
+    elsewhere = tmp_path / "elsewhere"
+    index.symlink_to(elsewhere)
+    found = search_run(run, "q")
+    assert len(found.places) == 3
+    assert not elsewhere.exists()
+    elsewhere.write_bytes(b"mine")
+    search_run(run, "q")
+    assert elsewhere.read_bytes() == b"mine"
