@@ -18,7 +18,7 @@ from steelyard.suite.evaluate import RunConfig
 
 def address(viewer, path):
     """The first address of a visit: its token becomes a cookie."""
-    return f"http://127.0.0.1:{viewer.port}{path}{'&' if '?' in path else '?'}token={TOKEN}"
+    return f"http://{viewer.host}{path}{'&' if '?' in path else '?'}token={TOKEN}"
 
 
 class Shown(NamedTuple):

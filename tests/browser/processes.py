@@ -89,8 +89,10 @@ class ViewerProcess:
         address: what it printed.
     """
 
-    def __init__(self, store, *options):
+    def __init__(self, store, *options, descriptors=None):
+        limit = ["sh", "-c", 'ulimit -n "$0"; exec "$@"', str(descriptors)] if descriptors else []
         command = [
+            *limit,
             sys.executable,
             "-c",
             "from steelyard.cli import main; main()",
@@ -110,10 +112,13 @@ class ViewerProcess:
             raise AssertionError(line + self._process.communicate()[1])
         self.address = line.split()[-1]
 
+    def send_signal(self, number):
+        self._process.send_signal(number)
+
     def kill(self):
-        """End it at once, as a crash or a lost machine does."""
+        """End it at once, as a crash or a lost machine does; gives what it wrote on standard error."""
         self._process.kill()
-        self._process.communicate()
+        return self._process.communicate()[1]
 
 
 @contextmanager

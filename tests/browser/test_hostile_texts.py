@@ -171,15 +171,15 @@ def looked_at(request, tmp_path_factory, chromium):
 
             async def visit(page, viewer=viewer):
                 shapes, leads = {}, set()
-                reader = {"name": "steelyard_author", "value": "ann", "url": f"http://127.0.0.1:{viewer.port}/"}
+                reader = {"name": "steelyard_author", "value": "ann", "url": f"http://{viewer.host}/"}
                 await page.tab.context.add_cookies([reader])
                 for path in pages_of(viewer):
-                    response = await page.tab.goto(f"http://127.0.0.1:{viewer.port}{path}")
+                    response = await page.tab.goto(f"http://{viewer.host}{path}")
                     assert response.status == 200, (path, await response.text())
                     shapes[path] = await page.run(SHAPE)
                     leads |= {*await page.run(LEADS)}
                     assert not await page.run(PWNED), path
-                own = f"http://127.0.0.1:{viewer.port}"
+                own = f"http://{viewer.host}"
                 foreign = [url for url in page.requests if not url.startswith((f"{own}/", "data:"))]
                 return shapes, leads - {own}, foreign, page.complaints
 

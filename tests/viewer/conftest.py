@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
-import uvicorn
 
 from steelyard import Options, Output, Sample, Suite, evaluate_suite
 from steelyard.scorers.choice import Choice
 from steelyard.store import Store
 from steelyard.suite.evaluate import RunConfig
-from steelyard.viewer.server import ViewerOptions, bound, viewer_app
+from steelyard.viewer.guard import host_name
+from steelyard.viewer.server import ViewerOptions, bound, server_of, viewer_app
 
 TOKEN = "T" * 43
 
@@ -28,13 +28,23 @@ class Served:
     access: object
     store: object
 
+    @property
+    def host(self):
+        """Where its pages are: its own host name with the port."""
+        return f"{self.access.own_host}:{self.port}"
+
+    def cookie(self, host):
+        """The cookie that a browser has for a host, once it had the token."""
+        return f"{self.access.cookie}={self.access.cookie_value(host_name(host))}"
+
     def ask(self, path, method="GET", *, host="", cookie=True, headers=(), body=None):
         """Status, headers and body of one request, whose headers are sent as they are given."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-        connection.putheader("Host", host or f"127.0.0.1:{self.port}")
+        host = host or self.host
+        connection.putheader("Host", host)
         if cookie:
-            connection.putheader("Cookie", f"{self.access.cookie}={TOKEN}")
+            connection.putheader("Cookie", self.cookie(host))
         for name, value in headers:
             connection.putheader(name, value)
         if body is not None:
@@ -47,7 +57,7 @@ class Served:
 
     def post(self, path, fields="", *, origin=None, site="same-origin", **more):
         """A form that a page of the viewer, or with another `origin` of somebody else, sends."""
-        origin = f"http://127.0.0.1:{self.port}" if origin is None else origin
+        origin = f"http://{self.host}" if origin is None else origin
         headers = [("Content-Type", "application/x-www-form-urlencoded")]
         headers += [("Origin", origin)] if origin else []
         headers += [("Sec-Fetch-Site", site)] if site else []
@@ -62,13 +72,13 @@ def serving(where, **options):
     with Store(where) as store:
         listening = bound(chosen)
         app = viewer_app(store, access, read_only=chosen.read_only)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", lifespan="off"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        server = server_of(app, lifespan="off")
+        thread = threading.Thread(target=server.run, kwargs={"sockets": listening})
         thread.start()
         while not server.started:
             time.sleep(0.01)
         try:
-            yield Served(listening.getsockname()[1], access, store)
+            yield Served(listening[0].getsockname()[1], access, store)
         finally:
             server.should_exit = True
             thread.join()

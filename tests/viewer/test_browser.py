@@ -64,7 +64,7 @@ def test_no_page_violates_its_own_policy(viewer, browse, path):
 
     async def visit(page):
         assert await page.until("document.readyState === 'complete' && typeof htmx === 'object' && document.title")
-        foreign = [url for url in page.requests if not url.startswith((f"http://127.0.0.1:{viewer.port}/", "data:"))]
+        foreign = [url for url in page.requests if not url.startswith((f"http://{viewer.host}/", "data:"))]
         return page.complaints, foreign
 
     assert browse(address(viewer, path.format(*ids)), visit) == ([], [])

@@ -54,15 +54,13 @@ def reader_of(viewer, name="ann"):
     """Requests of a browser that keeps this name."""
 
     def ask(path, method="GET", fields=()):
-        cookies = f"{viewer.access.cookie}={viewer.access.token}" + (
-            f"; steelyard_author={quote(name)}" if name else ""
-        )
+        cookies = viewer.cookie(viewer.host) + (f"; steelyard_author={quote(name)}" if name else "")
         headers = [("Cookie", cookies)]
         if method == "GET":
             return viewer.ask(path, cookie=False, headers=headers)
         headers += [
             ("Content-Type", "application/x-www-form-urlencoded"),
-            ("Origin", f"http://127.0.0.1:{viewer.port}"),
+            ("Origin", f"http://{viewer.host}"),
         ]
         return viewer.ask(path, "POST", cookie=False, headers=headers, body=urlencode(fields).encode())
 

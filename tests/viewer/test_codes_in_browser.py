@@ -37,7 +37,7 @@ def tried(viewer, code):
 
 async def known(page, viewer, path):
     """Go on in a browser that keeps the name of a reader."""
-    own = f"http://127.0.0.1:{viewer.port}"
+    own = f"http://{viewer.host}"
     await page.tab.context.add_cookies([{"name": "steelyard_author", "value": "ann", "url": f"{own}/"}])
     await page.tab.goto(f"{own}{path}")
     await page.until(READY)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
-from contextlib import closing, suppress
+from contextlib import ExitStack, suppress
 from urllib.parse import quote, unquote
 
 import pytest
@@ -14,10 +15,61 @@ from steelyard.errors import ConfigError
 from steelyard.viewer.guard import MOST_BYTES, Access, host_name
 from steelyard.viewer.server import ViewerOptions, bound, viewer_app
 
+LOOPBACK = ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:1", "127.0.0.1:65535", "[::1]:8080"]
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "LOCALHOST:1", "127.0.0.1:65535", "[::1]:8080"])
-def test_loopback_is_served_on_any_port(viewer, host):
-    assert viewer.ask("/", host=host)[0] == 200
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_the_token_leads_from_loopback_to_a_host_name_of_the_viewer_at_the_same_port(viewer, host):
+    status, headers, _ = viewer.ask(f"/run/x?at=1.1&token={TOKEN}", host=host, cookie=False)
+    port = host[len(host_name(host)) :]
+    assert (status, headers["location"]) == (
+        303,
+        f"http://{viewer.access.own_host}{port}/run/x?at=1.1&token={TOKEN}",
+    )
+    assert "set-cookie" not in headers
+    assert viewer.ask("/", host=f"{viewer.access.own_host.upper()}{port}")[0] == 200
+
+
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_on_loopback_itself_there_is_no_page_and_no_cookie_is_worth_anything(viewer, host):
+    name = host_name(host)
+    values = (TOKEN, *map(viewer.access.cookie_value, (name, viewer.access.own_host)))
+    for path in ("/", "/static/0/viewer.css", "/run/x?token=T"):
+        for value in values:
+            cookie = ("Cookie", f"{viewer.access.cookie}={value}")
+            status, headers, text = viewer.ask(path, host=host, cookie=False, headers=[cookie])
+            assert status == 401
+            assert not {"location", "set-cookie", "refresh"} & {header.lower() for header in headers}
+            assert viewer.access.own_host not in text + str(headers)
+
+
+def test_the_token_itself_and_the_cookie_of_another_host_are_no_cookie(stored):
+    with serving(stored, hosts=("box.example",)) as served:
+        for value in (TOKEN, served.access.cookie_value("box.example"), served.access.cookie_value("localhost")):
+            cookie = ("Cookie", f"{served.access.cookie}={value}")
+            assert served.ask("/", cookie=False, headers=[cookie])[0] == 401
+        assert TOKEN not in served.cookie(served.host) + served.cookie("box.example") + served.host
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:1", ""])
+def test_a_script_sends_the_token_in_a_header(viewer, host):
+    for sent, status in ((f"Bearer {TOKEN}", 200), (f"Bearer {TOKEN[1:]}", 401), (TOKEN, 401), ("Bearer ", 401)):
+        headers = [("Authorization", sent)]
+        assert viewer.ask("/", host=host, cookie=False, headers=headers)[0] == status
+        assert viewer.ask("/", "POST", host=host, cookie=False, headers=headers)[0] == 403, "it has no origin"
+
+
+def test_the_host_name_cannot_be_guessed_and_stays_as_long_as_the_token():
+    hosts = {Access().own_host for _ in range(50)}
+    assert len(hosts) == 50
+    assert Access(TOKEN).own_host == Access(TOKEN).own_host
+    assert all(re.fullmatch(r"steelyard-[0-9a-f]{32}\.localhost", host) for host in hosts)
+
+
+@pytest.mark.parametrize("host", ["steelyard-0.localhost", "a.localhost:7533", "a.b.localhost"])
+def test_under_the_host_name_of_another_token_a_page_says_what_to_do(viewer, host):
+    status, _, text = viewer.ask(f"/?token={TOKEN}", host=host)
+    assert (status, "Open the address" in text) == (401, True)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +112,8 @@ def test_any_other_host_is_refused(viewer, host):
 def test_a_second_host_header_is_refused(viewer):
     with socket.create_connection(("127.0.0.1", viewer.port), timeout=10) as raw:
         raw.sendall(
-            f"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n"
-            f"Cookie: {viewer.access.cookie}={TOKEN}\r\nConnection: close\r\n\r\n".encode()
+            f"GET / HTTP/1.1\r\nHost: {viewer.host}\r\nHost: evil.example\r\n"
+            f"Cookie: {viewer.cookie(viewer.host)}\r\nConnection: close\r\n\r\n".encode()
         )
         answer = b""
         while more := raw.recv(65536):
@@ -95,7 +147,7 @@ def test_the_token_of_the_address_becomes_a_strict_cookie(viewer):
 
 @pytest.mark.parametrize("foreign", ['view={"a": 1}', "filters[x]=1", "a b=1,2", "=;;", "noname", 'q="', "a@b={}"])
 def test_cookies_of_other_servers_of_the_host_lock_nobody_out(viewer, foreign):
-    ours = f"{viewer.access.cookie}={TOKEN}"
+    ours = viewer.cookie(viewer.host)
     for cookies in (f"{foreign}; {ours}", f"{ours}; {foreign}"):
         assert viewer.ask("/", cookie=False, headers=[("Cookie", cookies)])[0] == 200
     assert viewer.ask("/", cookie=False, headers=[("Cookie", f"{foreign}; {ours[:-1]}")])[0] == 401
@@ -135,7 +187,9 @@ def test_a_token_in_a_form_is_none(viewer):
         ("http://evil.example", "cross-site"),
         ("http://evil.example", "same-origin"),
         ("http://localhost", None),
-        ("https://127.0.0.1", None),
+        ("http://127.0.0.1", None),
+        ("http://a.localhost", "cross-site"),
+        ("https://a.localhost", None),
         ("null", "same-origin"),
         ("", None),
         (None, "cross-site"),
@@ -159,7 +213,7 @@ def test_other_methods_are_refused(viewer, method):
 
 
 def test_a_large_body_is_refused(viewer):
-    origin = ("Origin", f"http://127.0.0.1:{viewer.port}")
+    origin = ("Origin", f"http://{viewer.host}")
     assert viewer.ask("/", "POST", headers=[origin, ("Content-Length", str(MOST_BYTES + 1))])[0] == 413
     assert viewer.ask("/", "POST", headers=[origin, ("Content-Length", "many")])[0] in {400, 413}
 
@@ -241,8 +295,9 @@ def test_a_token_file_that_cannot_be_made_or_is_none_is_refused(tmp_path):
 
 
 def test_an_address_is_answered_as_soon_as_it_is_known():
-    with closing(bound(ViewerOptions(port=0))) as listening:  # no server runs yet
-        socket.create_connection(listening.getsockname(), timeout=10).close()
+    with ExitStack() as closing:  # no server runs yet
+        for listening in bound(ViewerOptions(port=0)):
+            socket.create_connection(closing.enter_context(listening).getsockname()[:2], timeout=10).close()
 
 
 def test_a_token_is_new_each_time_and_long():
@@ -269,8 +324,8 @@ def test_no_get_writes(tmp_path, stored):
 
 def test_a_body_without_a_length_is_cut_off_where_it_grows_too_large(viewer):
     head = (
-        f"POST /run/x/notes HTTP/1.1\r\nHost: 127.0.0.1:{viewer.port}\r\nOrigin: http://127.0.0.1:{viewer.port}\r\n"
-        f"Cookie: {viewer.access.cookie}={TOKEN}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+        f"POST /run/x/notes HTTP/1.1\r\nHost: {viewer.host}\r\nOrigin: http://{viewer.host}\r\n"
+        f"Cookie: {viewer.cookie(viewer.host)}\r\nContent-Type: application/x-www-form-urlencoded\r\n"
         "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     )
     run = viewer.store.runs()[0].id
@@ -310,12 +365,31 @@ def test_an_address_is_no_path_of_a_file(viewer, path):
     assert headers["content-type"].startswith("text/")
 
 
-def test_no_other_interface_is_listened_on(viewer):
-    with closing(bound(ViewerOptions(port=0))) as listening:
-        assert listening.getsockname()[0] == "127.0.0.1"
-    for family, address in ((socket.AF_INET, "127.0.0.2"), (socket.AF_INET6, "::1")):
-        with socket.socket(family) as other, pytest.raises(OSError, match=r"refused|assign"):
-            other.connect((address, viewer.port))
+def has_both_kinds_of_loopback():
+    with suppress(OSError), socket.socket(socket.AF_INET6) as other:
+        other.bind(("::1", 0))
+        return True
+    return False
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
+@pytest.mark.skipif(not has_both_kinds_of_loopback(), reason="this machine has no IPv6")
+def test_both_kinds_of_loopback_are_listened_on_at_one_port_and_no_other_interface(host):
+    with ExitStack() as closing:
+        names = [closing.enter_context(each).getsockname()[:2] for each in bound(ViewerOptions(port=0, host=host))]
+        assert {name for name, _ in names} == {"127.0.0.1", "::1"}
+        assert len({port for _, port in names}) == 1
+        with socket.socket() as other, pytest.raises(OSError, match=r"refused|assign"):
+            other.connect(("127.0.0.2", names[0][1]))
+
+
+@pytest.mark.skipif(not has_both_kinds_of_loopback(), reason="this machine has no IPv6")
+def test_a_port_that_somebody_else_has_on_the_other_kind_of_loopback_is_taken():
+    with socket.socket(socket.AF_INET6) as other:
+        other.bind(("::1", 0))
+        other.listen()
+        with pytest.raises(ConfigError, match=r"127\.0\.0\.1 and ::1 port \d+: Address already in use; --port 0"):
+            bound(ViewerOptions(port=other.getsockname()[1]))
 
 
 @pytest.mark.parametrize("host", ["eval.example.org:8080", "https://eval.example.org", "eval.example.org/", ""])

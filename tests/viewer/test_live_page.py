@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from tests.store.test_store import new
-from tests.viewer.conftest import TOKEN, serving
+from tests.viewer.conftest import serving
 
 from steelyard import Failure, Output, Record, Sample, Score, Store
 from steelyard.store.delete import delete_runs
@@ -100,7 +100,9 @@ def test_events_bring_what_changed_and_end_when_no_run_is_left(running, tmp_path
 def events_of(viewer, run):
     """The lines of the events of a live page."""
     connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=20)
-    connection.request("GET", f"/live/{run}/events", headers={"Cookie": f"{viewer.access.cookie}={TOKEN}"})
+    connection.request(
+        "GET", f"/live/{run}/events", headers={"Host": viewer.host, "Cookie": viewer.cookie(viewer.host)}
+    )
     with connection.getresponse() as events:
         yield events
     connection.close()

@@ -54,12 +54,12 @@ def named(viewer, rater):
     """Requests of a browser that keeps this name."""
 
     def ask(path, method="GET", **fields):
-        cookies = f"{viewer.access.cookie}={viewer.access.token}; steelyard_author={quote(rater)}"
+        cookies = f"{viewer.cookie(viewer.host)}; steelyard_author={quote(rater)}"
         headers = [("Cookie", cookies)]
         if method == "POST":
             headers += [
                 ("Content-Type", "application/x-www-form-urlencoded"),
-                ("Origin", f"http://127.0.0.1:{viewer.port}"),
+                ("Origin", f"http://{viewer.host}"),
             ]
             return viewer.ask(path, "POST", cookie=False, headers=headers, body=urlencode(fields).encode())
         return viewer.ask(path, cookie=False, headers=headers)
@@ -218,7 +218,7 @@ def test_ten_records_are_labelled_by_keyboard_alone(viewer, browse):
         await page.until(f"{ready} && document.body?.innerText.includes('ann: 9 labelled')")
         return page.complaints
 
-    path = f"http://127.0.0.1:{viewer.port}/queue/{queue.id}?token={viewer.access.token}"
+    path = f"http://{viewer.host}/queue/{queue.id}?token={viewer.access.token}"
     assert browse(path, visit) == []
     progress = read_progress(viewer.store, queue)[0]
     assert (progress.labels, progress.unsure) == (9, 0)

@@ -152,7 +152,7 @@ def test_the_last_failures_of_a_live_page_lead_to_their_samples(named):
 def test_a_record_of_an_error_analysis_leads_to_its_sample(named):
     run = runs_of(named)[0]
     coding = codings.draw_coding(named.store, [run], n=len(NAMES), seed=1, author="ann")
-    cookies = f"{named.access.cookie}={TOKEN}; steelyard_author=ann"
+    cookies = f"{named.cookie(named.host)}; steelyard_author=ann"
     for item in coding.items:
         text = named.ask(f"/codes/{coding.id}/i/{item.num}", cookie=False, headers=[("Cookie", cookies)])[2]
         link = re.search(r'<p class="quiet"><a href="([^"]+)">first</a>', text)[1]

@@ -8,7 +8,7 @@ import re
 from urllib.parse import quote
 
 import pytest
-from tests.viewer.conftest import TOKEN, serving
+from tests.viewer.conftest import serving
 from tests.viewer.test_queues import queue_in
 
 from steelyard.config.load import load
@@ -84,7 +84,7 @@ def store_with_all(tmp_path_factory):
 def asked(store_with_all, address):
     """Status, headers and text of a page, asked for by a person whose name is known."""
     served, names = store_with_all
-    cookies = f"{served.access.cookie}={TOKEN}; steelyard_author=ann"
+    cookies = f"{served.cookie(served.host)}; steelyard_author=ann"
     return served.ask(address.format(**names), cookie=False, headers=[("Cookie", cookies)])
 
 

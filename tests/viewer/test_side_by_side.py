@@ -172,7 +172,7 @@ def test_outputs_stand_beside_each_other_where_there_is_room_and_below_where_the
     async def visit(page):
         await page.until("document.readyState === 'complete'")
         sample = await page.run(tops.format(outputs, "left"))
-        await page.tab.goto(f"http://127.0.0.1:{served.port}/compare?a={first}&b={second}&b={third}")
+        await page.tab.goto(f"http://{served.host}/compare?a={first}&b={second}&b={third}")
         comparison = await page.run(tops.format(cells, "left"))
         return sample, comparison, await page.run("document.documentElement.scrollWidth <= innerWidth"), page.complaints
 

@@ -61,10 +61,10 @@ def test_what_is_not_a_folder_of_ours_is_left_alone(temporary):
     elsewhere = temporary / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     (elsewhere / "file").touch()
-    (temporary / "steelyard-search-link").symlink_to(elsewhere)
-    (temporary / "steelyard-search-file").touch()
-    (temporary / "steelyard-search-open").mkdir()
-    (temporary / "steelyard-search-open").chmod(0o755)
+    (temporary / "steelyard-viewer-link").symlink_to(elsewhere)
+    (temporary / "steelyard-viewer-file").touch()
+    (temporary / "steelyard-viewer-open").mkdir()
+    (temporary / "steelyard-viewer-open").chmod(0o755)
     before = sorted(temporary.iterdir())
     delete_left_folders()
     assert sorted(temporary.iterdir()) == before

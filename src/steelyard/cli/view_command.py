@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +40,7 @@ def view(
 
     Anybody who knows the address, which contains a token, can read every run of the store. Ctrl-C ends the viewer.
     """
+    from steelyard.viewer.browser_start import start_browser
     from steelyard.viewer.server import ViewerOptions, serve
 
     options = ViewerOptions(
@@ -54,8 +57,10 @@ def view(
         typer.echo(f"the viewer is at {address}")
         typer.echo("Ctrl-C ends it", err=True)
         if browser:
-            import webbrowser
+            start_browser(
+                address, failed=lambda: typer.echo("there is no browser here: open the address yourself", err=True)
+            )
 
-            webbrowser.open(address)
-
+    # At its end the process deletes what it left; by itself Python does so after Ctrl-C alone.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     serve(options, started=started)

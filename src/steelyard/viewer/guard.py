@@ -3,6 +3,8 @@
 Any web site that the user visits can send requests to a server on loopback. So that none can read or change anything
 (DNS rebinding, cross-site requests), the Host must be an allowed one, the request must have the token (once in the
 address, then as a cookie that no other site can send), and requests that change something must come from our own pages.
+Cookies know no port: on `localhost` any other server, also of another user, would be sent ours. So pages are not served
+there but under a host name that only who has the token can know, and that browsers resolve to loopback themselves.
 The Content-Security-Policy allows only scripts with the nonce of the answer, so that text of a model or a dataset runs
 nothing even where its escaping should fail.
 """
@@ -13,7 +15,7 @@ import hmac
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -82,8 +84,8 @@ class Access:
     """Who may use the viewer.
 
     Args:
-        token: what an address or a cookie must hold.
-        hosts: allowed names in a Host header besides those of loopback, without a port, as a browser sends them.
+        token: what an address must hold.
+        hosts: host names of pages besides `own_host`, without a port, as a browser sends them.
         root_path: the prefix under which a proxy serves the viewer: "" or "/prefix".
     """
 
@@ -96,13 +98,25 @@ class Access:
         """Name of the cookie: cookies know no port, and two viewers must not replace each other's."""
         return f"steelyard_{sha256(self.token.encode()).hexdigest()[:12]}"
 
+    @property
+    def own_host(self) -> str:
+        """The host name of the pages on loopback: the same as long as the token is."""
+        return f"steelyard-{self._derived('host')[:32]}.localhost"
+
+    def cookie_value(self, host: str) -> str:
+        """What the cookie of a host name must hold: worth nothing under another one, and not the token."""
+        return self._derived(f"cookie of {host}")
+
+    def _derived(self, purpose: str) -> str:
+        return hmac.new(self.token.encode(), purpose.encode(), sha256).hexdigest()
+
     def is_token(self, text: str) -> bool:
         """Whether `text` is the token, compared in constant time."""
         return hmac.compare_digest(text.encode(), self.token.encode())
 
     def is_host(self, header: str) -> bool:
         """Whether a Host header names this viewer, with any port: tunnels and containers change it."""
-        return host_name(header) in LOOPBACK | self.hosts
+        return host_name(header) in LOOPBACK | self.hosts | {self.own_host}
 
     def within(self, path: str) -> str:
         """A path without the prefix: some proxies remove it, others do not."""
@@ -162,10 +176,11 @@ class RequestGuard:
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         method = scope["method"]
-        if len(headers.getlist("host")) != 1 or not self._access.is_host(headers["host"]):
-            return _refuse(
-                403, f"the host {headers.get('host', '')!r} is not allowed: start the viewer with --allow-host"
-            )
+        host = headers.get("host", "")
+        if len(headers.getlist("host")) != 1 or not self._access.is_host(host):
+            if host_name(host).endswith(".localhost"):  # that of a viewer that had another token
+                return HTMLResponse(_UNAUTHORIZED_PAGE, 401)
+            return _refuse(403, f"the host {host!r} is not allowed: start the viewer with --allow-host")
         if method not in _ALLOWED:
             return _refuse(405, f"{method} is not a method of this viewer")
         if method not in _UNCHANGING:
@@ -176,17 +191,25 @@ class RequestGuard:
         return self._without_token(scope, headers)
 
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
-        """None where the cookie has the token; else the answer that sets the cookie, or a refusal."""
-        if _has_cookie(headers, self._access.cookie, self._access.is_token):
+        """None where the cookie is right; else the answer that sets it or leads to our own host, or a refusal."""
+        # Scripts have no cookies, and few of them resolve our host name. No page can make a browser send this header.
+        scheme, _, sent = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self._access.is_token(sent):
+            return None
+        host = host_name(headers["host"])
+        if host not in LOOPBACK and _has_cookie(headers, self._access.cookie, self._access.cookie_value(host)):
             return None
         pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         token = next((value for name, value in pairs if name == "token"), "")
         if scope["method"] not in _UNCHANGING or not self._access.is_token(token):
             return HTMLResponse(_UNAUTHORIZED_PAGE, 401)
-        query = urlencode([(name, value) for name, value in pairs if name != "token"])
         # The path of our own address is used, never one that a caller could make a foreign address ("//host"). An id in
         # it may hold a question mark, and letters that no header takes.
         path = quote(self._access.root_path + "/" + scope["path"].lstrip("/\\"))
+        if host in LOOPBACK:
+            port = headers["host"][len(host) :]  # as the browser has it, which a tunnel may have changed
+            return RedirectResponse(f"{scope['scheme']}://{self._access.own_host}{port}{path}?{urlencode(pairs)}", 303)
+        query = urlencode([(name, value) for name, value in pairs if name != "token"])
         target = path + (f"?{query}" if query else "")
         if headers.get("sec-fetch-site", "none") in {"none", "same-origin"}:
             answer: Response = RedirectResponse(target, 303)
@@ -195,7 +218,7 @@ class RequestGuard:
             answer = PlainTextResponse("opening the viewer", headers={"Refresh": f"0; url={target}"})
         answer.set_cookie(
             self._access.cookie,
-            self._access.token,
+            self._access.cookie_value(host),
             path=self._access.root_path or "/",
             httponly=True,
             samesite="strict",
@@ -218,14 +241,17 @@ def _is_own(headers: Headers, scheme: str) -> bool:
     return headers.getlist("origin") == [f"{scheme}://{headers['host']}"]
 
 
-def _has_cookie(headers: Headers, name: str, is_value: Callable[[str], bool]) -> bool:
-    """Whether one of the cookies has the name and the right value.
+def _has_cookie(headers: Headers, name: str, value: str) -> bool:
+    """Whether one of the cookies has the name and the value.
 
     Cookies know no port: those of other servers on this host are sent too, in any form, and a parser that refuses a
     header for one odd cookie would lock the user out.
     """
     pairs = (pair.partition("=") for header in headers.getlist("cookie") for pair in header.split(";"))
-    return any(cookie.strip() == name and is_value(value.strip()) for cookie, _, value in pairs)
+    return any(
+        cookie.strip() == name and hmac.compare_digest(sent.strip().encode(), value.encode())
+        for cookie, _, sent in pairs
+    )
 
 
 def _refuse(status: int, why: str) -> Response:

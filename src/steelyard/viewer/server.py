@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import re
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
+from steelyard.viewer.connections import BACKLOG, LimitedConnection, report_missing_descriptors
 from steelyard.viewer.free_memory import share_memory_of_threads
 from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, host_name, kept_token, new_token
 from steelyard.viewer.late_routes import SharedReadings, late_routes
@@ -47,6 +50,8 @@ _FILES: Final = {
 }
 """Every file that is served, and the (folder, file) pairs that it is made of; no other file is served."""
 DEFAULT_PORT: Final = 7533
+_ATTEMPTS: Final = 10
+_NO_SUCH_ADDRESS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 _PREFIX: Final = re.compile(r"(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9._~-]+)+")
 _OWN_PATHS: Final = frozenset(
     {"codes", "compare", "data", "export", "history", "live", "marks", "queue", "run", "save", "static"}
@@ -132,6 +137,7 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        report_missing_descriptors(asyncio.get_running_loop())
         await warm_up(pages)
         await run_in_threadpool(pages.figures.later, shared.prepare)
         await run_in_threadpool(pages.figures.later, delete_left_folders)
@@ -140,30 +146,81 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
 
     app = Starlette(
         routes=routes,
-        exception_handlers={SteelyardError: pages.error, HTTPException: pages.refused},
+        exception_handlers={SteelyardError: pages.error, HTTPException: pages.refused, ClientDisconnect: _gone},
         lifespan=lifespan,
     )
     return RequestGuard(app, access)
 
 
-def bound(options: ViewerOptions) -> socket.socket:
-    """The listening socket.
+def bound(options: ViewerOptions) -> list[socket.socket]:
+    """The listening sockets: on loopback one for IPv4 and one for IPv6, if the machine has both.
+
+    Browsers take `localhost` and the names below it for either: whoever listened at the same port of the other would be
+    sent the token.
 
     Raises:
         ConfigError: the address is taken or not of this machine.
     """
-    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((options.host, options.port))
-        # At once: a browser that is given the address before the server runs must wait, not be refused.
-        listening.listen()
-    except OSError as error:
-        listening.close()
-        hint = "; --port 0 takes a free port" if error.errno == errno.EADDRINUSE else ""
-        raise ConfigError(f"cannot listen on {options.host} port {options.port}: {error.strerror}{hint}") from error
-    return listening
+    hosts = [options.host]
+    if {options.host, f"[{options.host}]"} & LOOPBACK:
+        hosts.append("127.0.0.1" if options.host == "::1" else "::1")
+    # A port that is free for the one may be taken for the other.
+    attempts = 1 if options.port else _ATTEMPTS
+    while True:
+        attempts -= 1
+        try:
+            return _listening(hosts, options.port)
+        except OSError as error:
+            if attempts and error.errno == errno.EADDRINUSE:
+                continue
+            hint = "; --port 0 takes a free port" if error.errno == errno.EADDRINUSE else ""
+            raise ConfigError(
+                f"cannot listen on {' and '.join(hosts)} port {options.port}: {error.strerror}{hint}"
+            ) from error
+
+
+def _listening(hosts: Sequence[str], port: int) -> list[socket.socket]:
+    """A socket for each host, all at one port; of the hosts after the first those that the machine has."""
+    with contextlib.ExitStack() as closing:
+        sockets: list[socket.socket] = []
+        for host in hosts:
+            try:
+                opened = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+                closing.enter_context(opened)
+                opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                opened.bind((host, sockets[0].getsockname()[1] if sockets else port))
+            except OSError as error:
+                if sockets and error.errno in _NO_SUCH_ADDRESS:
+                    break
+                raise
+            # At once: a browser that is given the address before the server runs must wait, not be refused.
+            opened.listen()
+            sockets.append(opened)
+        closing.pop_all()
+        return sockets
+
+
+def server_of(app: ASGIApp, *, lifespan: Literal["on", "off"] = "on") -> uvicorn.Server:
+    """The server of an application, with limits of its connections.
+
+    Args:
+        app: of `viewer_app`.
+        lifespan: "off" leaves out what the application does at its start and end.
+    """
+    config = uvicorn.Config(
+        app,
+        http=LimitedConnection,
+        loop="asyncio",
+        backlog=BACKLOG,
+        log_level="error",  # a warning for each malformed request would let anybody fill a log
+        access_log=False,  # it would write the token
+        server_header=False,
+        date_header=False,
+        ws="none",
+        lifespan=lifespan,
+        timeout_graceful_shutdown=2,  # live pages never end by themselves
+    )
+    return uvicorn.Server(config)
 
 
 def serve(options: ViewerOptions, *, started: Callable[[str], None]) -> None:
@@ -173,28 +230,16 @@ def serve(options: ViewerOptions, *, started: Callable[[str], None]) -> None:
         options: where and what.
         started: is given the address with the token, once the port is taken.
     """
-    import uvicorn
-
     share_memory_of_threads()
     access = options.access
     with Store(options.store) as store:
         app = viewer_app(store, access, read_only=options.read_only)
         listening = bound(options)
-        port = listening.getsockname()[1]
+        port = listening[0].getsockname()[1]
         host = f"[{options.host}]" if ":" in options.host else options.host
         public_host = next(iter(options.hosts), host) if options.host in {"0.0.0.0", "::"} else host  # noqa: S104  # as above
         started(f"http://{public_host}:{port}{access.root_path}/?token={access.token}")
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,  # it would write the token
-            server_header=False,
-            date_header=False,
-            ws="none",
-            lifespan="on",
-            timeout_graceful_shutdown=2,  # live pages never end by themselves
-        )
-        uvicorn.Server(config).run(sockets=[listening])
+        server_of(app).run(sockets=listening)
 
 
 @cache
@@ -208,6 +253,11 @@ def _part(name: str) -> tuple[bytes, str]:
 def _static_address(name: str) -> str:
     """The path of a static file, with its hash, so that browsers may cache it for ever."""
     return f"/static/{_part(name)[1]}/{name}"
+
+
+def _gone(_request: Request, _error: Exception) -> Response:
+    """Answers nobody: without it each request whose body was not sent in time would be logged as a fault of ours."""
+    return PlainTextResponse("the request was not sent to its end\n", 400)
 
 
 def _static(request: Request) -> Response:

@@ -16,7 +16,7 @@ import weakref
 from pathlib import Path
 from typing import Final
 
-_PREFIX: Final = "steelyard-search-"
+_PREFIX: Final = "steelyard-viewer-"
 _ATTEMPTS: Final = 5
 """Attempts to lock a new folder. On a file system without locks all fail, and no other viewer deletes it either."""
 _FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -25,13 +25,16 @@ _FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class TemporaryFolder:
     """A new folder with mode 0700, deleted by `delete`, with the object, or at the end of the process.
 
+    Args:
+        parent: where it is made; None is the temporary folder of the system.
+
     Raises:
         OSError: none can be made.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, parent: Path | None = None) -> None:
         for _ in range(_ATTEMPTS):
-            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
             # Before it is locked, a viewer that starts at this moment may delete it as an abandoned one.
             if (handle := _locked(self.path)) is not None:
                 break
@@ -42,10 +45,14 @@ class TemporaryFolder:
         self._end()
 
 
-def delete_left_folders() -> None:
-    """Delete the folders of this user whose processes are gone."""
+def delete_left_folders(parent: Path | None = None) -> None:
+    """Delete the folders of this user whose processes are gone.
+
+    Args:
+        parent: where they were made; None is the temporary folder of the system.
+    """
     with contextlib.suppress(OSError):
-        for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        for path in (parent or Path(tempfile.gettempdir())).glob(f"{_PREFIX}*"):
             if (handle := _locked(path)) is not None:
                 _delete(path, handle)
 
