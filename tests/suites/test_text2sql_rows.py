@@ -243,6 +243,14 @@ def test_a_database_that_cannot_be_read_is_named(tmp_path, folder):
         loaded(path, folder)
 
 
+def test_a_database_outside_the_folder_comes_into_no_prompt(tmp_path, folder):
+    database(tmp_path / "private.sqlite", "CREATE TABLE salary (name TEXT)")
+    (folder / "staff.sqlite").symlink_to("../private.sqlite")
+    path = written(tmp_path / "gold.sql", "SELECT 1\tstaff\nSELECT 1\tconcert\n")
+    with pytest.raises(ConfigError, match=r"staff\.sqlite leads out of the folder .* to .*private\.sqlite"):
+        loaded(path, folder)
+
+
 def test_a_folder_without_databases_is_refused(tmp_path):
     path = written(tmp_path / "gold.sql", "SELECT 1\tx\n")
     (tmp_path / "empty").mkdir()

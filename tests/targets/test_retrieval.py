@@ -145,6 +145,16 @@ def test_a_missing_document_and_a_model_that_is_none_are_refused(folder):
         QueryEngine("gpt-4", folder).check()
 
 
+def test_a_document_outside_the_folder_is_not_searched(folder, tmp_path):
+    target = engine(folder)
+    (tmp_path / "private.md").write_text("private", "utf-8")
+    (folder / "notes.md").symlink_to("../private.md")
+    for search in (target.check, lambda: engine(folder, top_k=1)):
+        with pytest.raises(ConfigError, match=r"notes\.md leads out of the folder .*docs, .* to .*private\.md"):
+            search()
+    engine((folder / "gate.md", folder / "notes.md"))
+
+
 def test_the_index_is_kept_and_changes_nothing_of_the_manifest(folder, tmp_path):
     question = [Sample("1", "What is the gauge made of?")]
     outputs = {
