@@ -92,14 +92,15 @@ def test_a_value_that_is_larger_than_a_query_may_read_is_no_damage(sandbox, tmp_
     assert sandbox.run(opened, "SELECT a FROM t").table.rows == [(5,)]
 
 
-def test_a_log_of_duckdb_takes_no_more_memory_than_a_query(sandbox, tmp_path):
+def test_a_log_of_duckdb_takes_no_more_memory_than_a_query(sandbox, tmp_path, monkeypatch):
     duckdb = pytest.importorskip("duckdb")
+    monkeypatch.setattr(processes, "PREPARE_S", 60)
     file = tmp_path / "a.duckdb"
     with contextlib.closing(duckdb.connect(str(file))) as made:
         made.execute("CREATE TABLE t AS SELECT 1 AS a")
         made.execute("CHECKPOINT")
         made.execute("SET checkpoint_threshold = '1GB'")
-        made.execute("ALTER TABLE t ADD COLUMN b VARCHAR DEFAULT (repeat('x', 80000000))")
+        made.execute("ALTER TABLE t ADD COLUMN b VARCHAR DEFAULT (repeat('x', 40000000))")
         assert "Out of Memory" in refusal(sandbox, Database("duckdb", file), memory_mib=64)
 
 
