@@ -1,6 +1,9 @@
 """A store may come from a stranger: what its schema would compute or change is refused before anything else is read."""
 
 import shutil
+import sqlite3
+import struct
+from contextlib import closing
 
 import pytest
 from tests.store.outside import connection_to, execute
@@ -11,6 +14,7 @@ from steelyard.store.salvage import salvage
 from steelyard.store.search import is_indexed, search_run
 from steelyard.store.verify import verify
 
+PAGE = 4096
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i"
 BESIDE = {
     "a view in the place of a table": ["DROP TABLE note", f"CREATE VIEW note AS {ENDLESS} num FROM n"],
@@ -181,3 +185,45 @@ def test_an_index_that_is_a_link_is_neither_followed_nor_written(copied, tmp_pat
     elsewhere.write_bytes(b"mine")
     search_run(run, "q")
     assert elsewhere.read_bytes() == b"mine"
+
+
+def page_of_pages(child):
+    """An inner page of a table that names one page 401 times, see https://www.sqlite.org/fileformat2.html."""
+    cells = [struct.pack(">IB", child, min(n + 1, 127)) for n in range(400)]
+    places = [PAGE - 5 * (n + 1) for n in range(400)]
+    head = struct.pack(">BHHHBI", 5, 0, len(cells), places[-1], 0, child) + struct.pack(">400H", *places)
+    return head + bytes(places[-1] - len(head)) + b"".join(reversed(cells))
+
+
+@pytest.fixture
+def circled(copied):
+    """Three pages that name the same page again and again make a table of 64 million runs."""
+    with closing(sqlite3.connect(copied)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'run'").fetchone()
+    data = bytearray(copied.read_bytes())
+    n = len(data) // PAGE
+    data += data[(root - 1) * PAGE : root * PAGE] + page_of_pages(n + 1) + page_of_pages(n + 2)
+    data[(root - 1) * PAGE : root * PAGE] = page_of_pages(n + 3)
+    data[28:32] = struct.pack(">I", n + 3)
+    copied.write_bytes(data)
+    return copied
+
+
+def test_a_query_over_pages_that_name_each_other_ends_with_what_to_do(circled):
+    with (
+        Store(circled) as store,
+        pytest.raises(StoreError, match=r"malformed: a query took more steps .*\n.*\n.*verify") as refused,
+        store.reading() as connection,
+    ):
+        for _ in connection.execute("SELECT target FROM run").tuples():
+            pass
+    assert "export --salvage" in str(refused.value)
+
+
+def test_salvage_reads_each_row_of_pages_that_name_each_other_once(circled, tmp_path):
+    (tmp_path / "saved").mkdir()
+    saved = salvage(circled, tmp_path / "saved")
+    (run,) = saved.store.runs()
+    assert len(list(saved.records(run))) == 3
+    saved.store.close()

@@ -116,7 +116,7 @@ class Backend(Protocol):
     def foreign_objects(self, connection: Connection) -> list[str]:
         """Names of objects that act when our tables are read or written, such as a view or a trigger: no store has any.
 
-        It is called before any other query on a store that exists.
+        It is called before any table of a store that exists is read.
         """
 
     def tables(self, connection: Connection) -> set[str]:

@@ -22,6 +22,8 @@ NO_VALUES: Final[Values] = {}
 MOST_IN_QUERY: Final = 512
 """Values of one IN list: SQLite before 3.32 (2020) takes 999 parameters in a statement, later 32,766."""
 
+_TOO_MANY_STEPS: Final = "the database is malformed: a query took more steps than all of its pages are worth"
+
 
 class DatabaseError(Exception):
     """The message of a database or its driver on a failed statement.
@@ -37,7 +39,8 @@ class DatabaseError(Exception):
     @classmethod
     def of(cls, error: Exception) -> DatabaseError:
         """The same error in our own type."""
-        return cls(str(error), getattr(error, "sqlstate", None) or "")
+        message = _TOO_MANY_STEPS if str(error) == "interrupted" else str(error)
+        return cls(message, getattr(error, "sqlstate", None) or "")
 
 
 class Cursor(Protocol):

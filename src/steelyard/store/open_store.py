@@ -260,6 +260,12 @@ def _check(backend: Backend) -> None:
     where = backend.where
     try:
         with backend.connect("latest") as connection:
+            tables = backend.tables(connection)
+            if not tables:
+                kind = "file" if isinstance(where, Path) else "schema"
+                raise ConfigError(f"there is no store at {where} yet, the {kind} is empty: run something first")
+            if "about" not in tables:
+                raise StoreError(f"{where} is a database, but not a Steelyard store")
             foreign = backend.foreign_objects(connection)
             if foreign:
                 raise StoreError(
@@ -267,12 +273,6 @@ def _check(backend: Backend) -> None:
                     "has no views, triggers, virtual tables or expressions, and lacks no index. If you made these, "
                     "drop them; if the store came from somebody else, ask for another copy"
                 )
-            tables = backend.tables(connection)
-            if not tables:
-                kind = "file" if isinstance(where, Path) else "schema"
-                raise ConfigError(f"there is no store at {where} yet, the {kind} is empty: run something first")
-            if "about" not in tables:
-                raise StoreError(f"{where} is a database, but not a Steelyard store")
             version = connection.execute("SELECT value FROM about WHERE name = 'schema'").scalar()
     # SQLite's message about a damaged file may quote bytes of it that are not text.
     except (DatabaseError, UnicodeDecodeError) as error:

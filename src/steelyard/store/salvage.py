@@ -48,6 +48,7 @@ Row = tuple[Any, ...]
 
 _MOST_PROBES: Final = 20_000
 """Queries per table that look for rows between two damaged pages; each takes some 20 microseconds."""
+_MOST_GAPS: Final = 100_000
 _BELOW_ALL: Final = -2
 """Below every part of a key: the parts of checksums begin at -1, all others at 0."""
 _FARTHEST: Final = 1e12
@@ -381,7 +382,7 @@ class RowWalk:
         while intervals:
             low, high = intervals.popleft()
             middle = _middle(low, high)
-            if middle is None or self._probes >= _MOST_PROBES:
+            if middle is None or self._probes >= _MOST_PROBES or self._is_exhausted():
                 self.gaps.append(Gap(low, high))
                 continue
             self._probes += 1
@@ -404,6 +405,8 @@ class RowWalk:
     ) -> Iterator[tuple[Key, Row]]:
         """(key, row) between two keys in one order, up to an unreadable page; `_ended` is whether there was none."""
         self._ended = False
+        if self._is_exhausted():
+            return
         names = ", ".join(f'"{name}"' for name in self._keys)
         marks = ", ".join("?" * len(self._keys))
         bounds = [(">=" if included else ">", after), ("<", before)]
@@ -420,12 +423,18 @@ class RowWalk:
                 if row is None or key is None or not _follows(previous, key, order):
                     self.gaps.append(Gap(previous, None) if order == "ASC" else Gap(None, previous))
                     self._narrow(stored)
+                    if self._is_exhausted():
+                        return
                     continue
                 previous = key
                 yield key, row
         except (sqlite3.Error, OverflowError):
             return
         self._ended = True
+
+    def _is_exhausted(self) -> bool:
+        """Whether so many rows are refused that the pages of the table name each other in a circle."""
+        return len(self.gaps) >= _MOST_GAPS
 
     def _reached_end(self) -> bool:
         """Whether the last pass came to its end; a method, as mypy does not see that a generator changes `_ended`."""

@@ -33,6 +33,12 @@ _LOCK_PAUSE_S: Final = 0.02
 """Whoever lists runs holds a lock for an instant (`is_locked`), on a busy machine for several: that is not a writer."""
 _LOG_BYTES: Final = 8 << 20
 """Size that the log is cut to. SQLite copies it into the file at 1000 pages of 4 KiB, so it usually has half of it."""
+_STEPS_OF_PAGE: Final = 50_000
+"""Steps of SQLite's machine that reading may take for each page: a page has some 13 records, a check of the whole store
+takes 500 steps for each of them."""
+_STEPS_TOGETHER: Final = 100_000
+_LEAST_PORTIONS: Final = 50
+"""Portions of steps that reading may take in an empty file."""
 _LIST: Final = re.compile(r"\bIN :(\w+)")
 """A list of values in a statement."""
 _RESERVE_BYTES: Final = 1 << 20
@@ -55,7 +61,10 @@ class SqliteFile:
 
     def connect(self, purpose: Purpose) -> SqliteConnection:
         """Open the file; connections that read may be open in any number."""
-        return SqliteConnection(self.where, self._durability, writes=purpose == "writing")
+        connection = SqliteConnection(self.where, self._durability, writes=purpose == "writing")
+        if purpose == "snapshot":  # the others are for single rows, for hours
+            connection.limit_steps()
+        return connection
 
     def close(self) -> None:
         """Do nothing: SQLite removes its log with the last connection, so none is kept open for the next use."""
@@ -234,6 +243,19 @@ class SqliteConnection:
             *(() if writes else ("query_only=ON",)),
         ):
             self.execute(f"PRAGMA {pragma}")
+
+    def limit_steps(self) -> None:
+        """End a query that takes more steps than any of ours does in a file of this size.
+
+        Pages of a hostile file may name the same page again and again: three of them make a table of 64 million rows.
+        """
+        try:
+            pages = int(self.execute("PRAGMA page_count").scalar())
+        except BaseException:
+            self.close()
+            raise
+        left = iter(range(pages * _STEPS_OF_PAGE // _STEPS_TOGETHER + _LEAST_PORTIONS))
+        self._driver.set_progress_handler(lambda: next(left, None) is None, _STEPS_TOGETHER)
 
     def execute(self, statement: str, values: Values = NO_VALUES) -> Rows:
         """Execute one statement."""
