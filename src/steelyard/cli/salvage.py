@@ -17,7 +17,7 @@ from steelyard.private_files import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from steelyard.store import Run
-    from steelyard.store.salvage import Salvaged
+    from steelyard.store.salvaged import Salvaged
 
 _MOST_NAMED: Final = 20
 
@@ -50,8 +50,8 @@ def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
         StoreError: nothing of the store can be read.
     """
     from steelyard.store.address import Address, locate
-    from steelyard.store.salvage import salvage
-    from steelyard.store.sqlite import is_locked
+    from steelyard.store.salvaged import salvage
+    from steelyard.store.sqlite_locks import is_locked
 
     where = locate(store)
     if isinstance(where, Address):
@@ -71,7 +71,7 @@ def save(names: Sequence[str], store: str | None, out: Path | None) -> int:
         if out is not None and _is_store(out):
             with Path(salvaged.store.path).open("rb") as source, open_private(out, "xb") as target:
                 shutil.copyfileobj(source, target)
-    salvaged.notes += [
+    salvaged.rows.notes += [
         f"run {run.id} is still running: the store was copied while it was written; salvage again after its end"
         for run in counts
         if is_locked(where, run.id)
@@ -120,10 +120,10 @@ def _print_result(salvaged: Salvaged, counts: dict[Run, _SavedRun], out: Path | 
     from steelyard.report.terminal import console, say
 
     to = console(stderr=True)
-    lines = [f"note: {note}" for note in salvaged.notes]
+    lines = [f"note: {note}" for note in salvaged.rows.notes]
     for run, count in counts.items():
         lines += _run_lines(run, count)
-    runs_lost = "run" in salvaged.gaps
+    runs_lost = "run" in salvaged.rows.gaps
     if runs_lost:
         lines.append("part of the table of runs is lost: a run without its row is named run-NUMBER")
     complete = bool(counts) and not runs_lost and all(count.is_complete for count in counts.values())

@@ -18,20 +18,16 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.errors import ConfigError, StoreError
 from steelyard.store import schema
-from steelyard.store.checksums import HEAD, ROWS, compute_checksums, read_checksums
 from steelyard.store.codec import Unpacker
 from steelyard.store.migrations import check_version
-from steelyard.store.records import DAMAGED, MOST_STAGES, sample_hash
-from steelyard.store.run import Run
+from steelyard.store.records import MOST_STAGES, sample_hash
 from steelyard.store.sqlite_objects import OBJECTS, foreign_objects, listed_names
-from steelyard.store.store import Store
-from steelyard.types import Failure, Record
 
 # Places in a SQLite file, here and in `_give_schema`, are those of https://www.sqlite.org/fileformat2.html. Of the head
 # (bytes 0-99), 24-27 count changes, 28-31 pages; 32-39 are about free pages; 92-95 repeat the count of changes. Then
@@ -74,11 +70,10 @@ class Gap(NamedTuple):
 
 
 @dataclass(slots=True)
-class Salvaged:
-    """The new store, with what was recovered and what was lost.
+class RecoveredRows:
+    """What was found of a damaged store, and what was lost.
 
     Attributes:
-        store: the new store.
         gaps: table -> the gaps in which rows may be missing.
         placeholders: numbers of runs whose manifest cannot be read.
         lost_runs: those whose whole row cannot be read; they have the id `run-NUMBER`.
@@ -86,45 +81,20 @@ class Salvaged:
         notes: what is wrong with the file as a whole.
     """
 
-    store: Store
     gaps: dict[str, list[Gap]] = field(default_factory=dict)
     placeholders: set[int] = field(default_factory=set)
     lost_runs: set[int] = field(default_factory=set)
     lost_names: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
-    def records(self, run: Run) -> Iterator[Record]:
-        """The records of a run that could be read, complete or with the failure `damaged` that names the damage."""
-        gaps = self.gaps.get("score", ())
-        lost_names = {f"score {number}" for number in self.lost_names}
-        for no, record in run.numbered_records():
-            missing = []
-            if any(gap.may_hold((run.num, run.scoring_version, no, record.repeat)) for gap in gaps):
-                missing.append("some of its scores may be missing")
-            if lost_names & {score.name for score in record.scores}:
-                missing.append("a score's name cannot be read")
-            if run.num in self.lost_runs:
-                missing.append("the row of its run cannot be read")
-            elif run.num in self.placeholders and set(record.replies) - {"target"}:
-                missing.append("the names of its stages cannot be read")
-            yield _with_damage(record, missing, run.id) if missing else record
 
-    def is_unchanged(self, run: Run) -> bool | None:
-        """Whether the rows of a run are those that were stored; None where its checksum cannot be read."""
-        with self.store.reading() as connection:
-            stored = read_checksums(connection, run.num)
-            if HEAD not in stored or ROWS not in stored:
-                return None
-            computed = compute_checksums(connection, run.num)
-        return all(computed.get(part) == digest for part, digest in stored.items())
-
-
-def salvage(where: Path, folder: Path) -> Salvaged:
+def recover_rows(where: Path, folder: Path, new_path: Path) -> RecoveredRows:
     """Recover all readable rows of a store into a new one.
 
     Args:
         where: the file of the damaged store; it is only read.
-        folder: an empty one, for a copy of the file and for the new store.
+        folder: an empty one, for a copy of the file.
+        new_path: a new store without rows.
 
     Raises:
         ConfigError: there is no such file, or nothing is in it.
@@ -132,8 +102,7 @@ def salvage(where: Path, folder: Path) -> Salvaged:
     """
     if not where.is_file() or not where.stat().st_size:
         raise ConfigError(f"there is no store at {where}" + (": the file is empty" if where.is_file() else ""))
-    new_path = folder / "salvaged.db"
-    salvaged = Salvaged(Store(new_path, create_missing=True))
+    salvaged = RecoveredRows()
     copy = _copied(where, folder, new_path, salvaged.notes)
     with closing(sqlite3.connect(copy)) as damaged, closing(sqlite3.connect(new_path)) as new:
         damaged.text_factory = bytes
@@ -275,7 +244,7 @@ def _blank_altered_samples(new: sqlite3.Connection) -> None:
     new.executemany("UPDATE sample SET body = X'' WHERE num = ?", altered)
 
 
-def _insert_placeholders(new: sqlite3.Connection, salvaged: Salvaged) -> None:
+def _insert_placeholders(new: sqlite3.Connection, salvaged: RecoveredRows) -> None:
     """Replace lost rows that other rows refer to."""
     lost_words = new.execute("SELECT DISTINCT name FROM score WHERE name NOT IN (SELECT num FROM word)").fetchall()
     salvaged.lost_names = {name for (name,) in lost_words}
@@ -311,13 +280,6 @@ def _is_manifest(text: str) -> bool:
     except ValueError:
         return False
     return isinstance(manifest, dict) and isinstance(manifest.get("stages"), list)
-
-
-def _with_damage(record: Record, missing: list[str], run: str) -> Record:
-    damage = record.failure.message if record.failure and record.failure.kind == DAMAGED else ""
-    repeat = f", repeat {record.repeat}" if record.repeat else ""
-    head = f"{damage};" if damage else f"run {run}, sample {record.sample.id}{repeat}:"
-    return replace(record, failure=Failure("store", DAMAGED, f"{head} {'; '.join(missing)}"))
 
 
 class RowWalk:
