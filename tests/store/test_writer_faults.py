@@ -6,14 +6,19 @@ consistent and a resume must complete the run without asking for what was kept.
 
 import asyncio
 import contextlib
+import json
 import sqlite3
+import subprocess
+import sys
+import time
 
 import pytest
 from tests.loopback import MemoryJournal, peer, said
+from tests.running_server import ledger_server
 from tests.thorough import times
 
 from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Score, Store, StoreError, Suite
-from steelyard.store import open_store
+from steelyard.store import open_store, writer
 from steelyard.store.connection import DatabaseError
 from steelyard.store.open_store import open_backend
 from steelyard.suite import RunConfig, aevaluate_suite
@@ -169,6 +174,79 @@ def test_a_fault_of_the_writer_itself_is_told_to_everybody_who_waits():
     found, error = asyncio.run(run())
     assert {type(one) for one in found} == {StoreError}
     assert "the store's writer failed: TypeError" in str(error)
+
+
+class Clock:
+    """The module `time`, whose functions raise from a moment on that a test chooses."""
+
+    def __init__(self):
+        self.broken = ""
+
+    def __getattr__(self, name):
+        if name == self.broken:
+            raise OSError(22, "Invalid argument")
+        return getattr(time, name)
+
+
+@pytest.mark.parametrize("broken", ["monotonic", "sleep"])
+def test_a_writer_that_ends_by_surprise_tells_everybody_who_waits_and_who_comes_later(monkeypatch, broken):
+    clock = Clock()
+    monkeypatch.setattr(writer, "time", clock)
+
+    async def run():
+        with Store("s.db", create_missing=True) as store:
+            journal = store.journal(store.begin_evaluation([])[0])
+            await journal.commit(b"a" * 10, b"[1]")
+            clock.broken = broken
+            ends = [journal.commit(bytes([n]) * 10, b"[]") for n in range(20)]
+            found = await asyncio.wait_for(asyncio.gather(*ends, return_exceptions=True), 30)
+            while journal.store_error() is None:
+                found += await asyncio.gather(journal.commit(b"b" * 10, b"[]"), return_exceptions=True)
+            with pytest.raises(StoreError, match="the store's writer failed"):
+                await journal.commit(b"c" * 10, b"[]")
+            with pytest.raises(StoreError, match="the store's writer failed"):
+                store.writer.change(lambda batch: None)
+            return [error for error in found if isinstance(error, Exception)], journal.store_error()
+
+    found, error = asyncio.run(run())
+    assert {type(one) for one in found} <= {StoreError}
+    assert "the store's writer failed: OSError: [Errno 22] Invalid argument" in str(error)
+
+
+BROKEN_CLOCK = """
+import time
+from types import SimpleNamespace
+from steelyard.cli import main
+from steelyard.store import writer
+
+left = 200
+
+def monotonic():
+    global left
+    left -= 1
+    if left < 0:
+        raise OSError(22, "Invalid argument")
+    return time.monotonic()
+
+writer.time = SimpleNamespace(monotonic=monotonic, sleep=time.sleep)
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_writer_that_ends_by_surprise_ends_the_run_with_its_error(tmp_path):
+    with ledger_server(tmp_path, "--latency-ms", "20") as server:
+        rows = ["id,question,A,B,C,D,answer", *(f"q{n},Question {n}?,one,two,three,four,A" for n in range(2000))]
+        (tmp_path / "exam.csv").write_text("\n".join(rows), encoding="utf-8")
+        model = {"openai_compatible": {"name": "ledger", "base_url": server.url}}
+        target = {"prompt": {"template": "{{question}}", "model": model}}
+        config = {"suite": "choice", "samples": {"file": "exam.csv"}, "targets": {"one": target}}
+        (tmp_path / "exam.json").write_text(json.dumps(config), encoding="utf-8")
+        command = [sys.executable, "-c", BROKEN_CLOCK, "run", "exam.json", "--quiet"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 4, done.stdout + done.stderr
+        assert "the store's writer failed: OSError: [Errno 22] Invalid argument" in done.stderr
+        assert len(server.requests()) < 2000
 
 
 def test_the_reserve_is_given_back_for_what_is_in_flight_and_then_nothing_more_is_sent(monkeypatch):

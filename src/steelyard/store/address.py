@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -63,7 +64,7 @@ def locate(where: str | Path | None) -> Path | Address:
         return where
     text = str(where or DEFAULT)
     if "://" not in text:
-        return Path(text).absolute()
+        return _real_path(text)
     scheme = text.partition("://")[0]
     kind, _, driver = scheme.partition("+")
     if kind == "sqlite":
@@ -105,7 +106,12 @@ def _file_of(text: str) -> Path:
     host, slash, path = text.partition("://")[2].partition("?")[0].partition("/")
     if host or not slash:
         raise ConfigError(f"{text!r} is not an address of a store")
-    return Path(path)
+    return _real_path(path)
+
+
+def _real_path(path: str) -> Path:
+    """Without links: SQLite names its log by this path too, and what lies beside the store must lie beside the log."""
+    return Path(os.path.realpath(path))
 
 
 def _passwords(url: ServerUrl) -> list[str]:

@@ -151,7 +151,23 @@ class Backend(Protocol):
         """Whether a repeat of the transaction may succeed: it failed only because of a concurrent one."""
 
     def is_lost(self, connection: Connection) -> str:
-        """Why an idle connection is broken; "" if it works."""
+        """Why nothing can be kept over a connection that writes, found in microseconds; "" while all is well.
+
+        A connection to a server is broken, or a file was deleted, replaced or cut off.
+        """
+
+    def save(self, connection: Connection) -> str:
+        """Save what a lost file still holds to a new one, to which `connect` connects from now on.
+
+        Args:
+            connection: to the lost file.
+
+        Returns:
+            A sentence for the user; "" of a server, which keeps what was committed.
+
+        Raises:
+            StoreError: it can be saved nowhere.
+        """
 
     def lock(self, run: str, transact: Transact, *, beside_workers: bool = False) -> Lock:
         """Take the lock of a run.

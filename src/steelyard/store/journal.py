@@ -221,6 +221,7 @@ class StoreJournal:
         self._evaluation = evaluation
         self._seen = seen
         self._owner = owner
+        writer.pays = True
         # The writer's own method: it is asked before every call of a model.
         self.store_error = writer.store_error
 

@@ -243,6 +243,10 @@ class PostgresSchema:
 
         return is_cut(_ours(connection).driver)
 
+    def save(self, connection: Connection) -> str:  # noqa: ARG002  # as the protocol has it
+        """Nothing: the server keeps what was committed, and may come back."""
+        return ""
+
     def lock(self, run: str, transact: Transact, *, beside_workers: bool = False) -> ServerLock:
         """An advisory lock of the connection that writes."""
         key, workers = self._keys(run)

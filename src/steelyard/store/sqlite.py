@@ -1,4 +1,4 @@
-"""A store in a SQLite file: how its connections are set up, the lock of a run, and the reserve of disk space."""
+"""A store in a SQLite file: how its connections are set up, and the reserve of disk space."""
 
 from __future__ import annotations
 
@@ -12,25 +12,28 @@ import stat
 import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 from secrets import token_hex
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Final, Self, cast
 from urllib.parse import quote
 
 from steelyard.errors import StoreError
 from steelyard.private_files import make_private_folder, open_private
+from steelyard.store import schema
 from steelyard.store.backend import Durability, Purpose, Transact
 from steelyard.store.connection import NO_VALUES, Connection, DatabaseError, Rows, Values
+from steelyard.store.file_watch import FileWatch, save
+from steelyard.store.migrations import create_tables, record_all
 from steelyard.store.schema import Dialect, StoredTable, insert_into
+from steelyard.store.sqlite_locks import OpenedFile, RunLock, is_locked, open_file
 from steelyard.store.sqlite_objects import OBJECTS, foreign_objects
 
 _BUSY_S: Final = 30.0
 """How long a writer waits for another process's transaction, which takes milliseconds."""
-_LOCK_ATTEMPTS: Final = 25
-_LOCK_PAUSE_S: Final = 0.02
-"""Whoever lists runs holds a lock for an instant (`is_locked`), on a busy machine for several: that is not a writer."""
+_OPENING_S: Final = 1.0
+"""How long another process may have the file open without a log beside it: while it opens or closes it."""
+_POLL_S: Final = 0.02
 _LOG_BYTES: Final = 8 << 20
 """Size that the log is cut to. SQLite copies it into the file at 1000 pages of 4 KiB, so it usually has half of it."""
 _STEPS_OF_PAGE: Final = 50_000
@@ -58,6 +61,7 @@ class SqliteFile:
     def __init__(self, where: Path, durability: Durability) -> None:
         self.where = where
         self._durability = durability
+        self._watch: FileWatch | None = None
 
     def connect(self, purpose: Purpose) -> SqliteConnection:
         """Open the file; connections that read may be open in any number."""
@@ -125,7 +129,20 @@ class SqliteFile:
         return set(map(str, connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").scalars()))
 
     def reserve(self) -> ReserveFile:
-        """Reserve space in a file beside the store."""
+        """Reserve space in a file beside the store.
+
+        Raises:
+            StoreError: there is none; or the store has several names, see `_refuse_another_name`.
+        """
+        try:
+            names = self.where.stat().st_nlink
+        except OSError as error:
+            raise StoreError(f"{self.where}: the file is not there any more: {error.strerror}") from error
+        if names > 1:
+            raise StoreError(
+                f"{self.where} cannot be written: the file has {names} names (hard links), and SQLite would keep a log "
+                "for each. Remove the other names, or write to a copy of the file"
+            )
         return ReserveFile(self.where)
 
     def warm_up(self, connection: Connection) -> None:
@@ -137,6 +154,10 @@ class SqliteFile:
         with connection.begin():
             version = connection.execute("PRAGMA user_version").scalar()
             connection.execute(f"PRAGMA user_version = {int(version)}")
+        try:
+            self._watch = FileWatch(self.where, connection, _ours(connection).file.descriptor)  # now there is a log
+        except OSError as error:
+            raise DatabaseError(f"the file is not there any more: {error.strerror}") from error
 
     def gather_statistics(self, connection: Connection) -> None:
         """Do nothing: the order in which a query goes through the tables is written in it."""
@@ -161,12 +182,20 @@ class SqliteFile:
         """Never: SQLite runs one writer at a time."""
         return False
 
-    def is_lost(self, connection: Connection) -> str:  # noqa: ARG002  # as the protocol has it
-        """Never: there is no server."""
-        return ""
+    def is_lost(self, connection: Connection) -> str:  # noqa: ARG002  # the one that `warm_up` got
+        """What was done to the file, or to its log, since this process began to write; see `FileWatch`."""
+        return "" if self._watch is None else self._watch.fault()
+
+    def save(self, connection: Connection) -> str:
+        """Save all that can be read to a new file beside this one, which takes its place."""
+        self.where, sentence = save(_ours(connection).back_up, self.where, _create_store)
+        if self._watch is not None:
+            self._watch.remove_log()
+            self._watch = None
+        return sentence
 
     def lock(self, run: str, transact: Transact, *, beside_workers: bool = False) -> RunLock:  # noqa: ARG002  # as the protocol has it
-        """A lock file in the folder `locks` beside the store."""
+        """A lock of the file itself, see `sqlite_locks`."""
         return RunLock(self.where, run)
 
     def share(self, run: str, transact: Transact) -> None:  # noqa: ARG002  # as the protocol has it
@@ -203,28 +232,25 @@ class SqliteConnection:
         # A transaction that begins by reading cannot wait for the lock later: once another process has committed
         # meanwhile, its first write fails at once, whatever the timeout.
         self._begin = "BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED"
-        writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-        immutable = path.is_file() and not writable and not path.with_name(f"{path.name}-wal").exists()
-        # We cannot write it and nobody else has it open (there would be a log beside it), so no locking is needed;
-        # without this SQLite wants to create files beside it. Opened by its plain name, a file that was moved away
-        # under an open store would be replaced by an empty one, which viewing a page must not do.
-        file = f"file:{'//' if path.is_absolute() else ''}{quote(os.fsencode(path))}"
-        database = f"{file}?{'immutable=1' if immutable else 'mode=rw'}"
         try:
-            # Connections are made by whoever opens the store and used by the writer's thread, one thread at a time.
-            # Without an isolation level the driver begins no transactions by itself.
-            self._driver = sqlite3.connect(
-                database, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True
-            )
-        except sqlite3.Error as error:
-            if not path.exists():
-                raise DatabaseError("the file is not there any more: it was moved or deleted") from error
-            raise DatabaseError.of(error) from error
-        try:
+            self.file = open_file(path)
+        except FileNotFoundError as error:
+            raise DatabaseError("the file is not there any more: it was moved or deleted") from error
+        except OSError as error:
+            raise DatabaseError(f"unable to open database file: {error.strerror}") from error
+        self._closing = contextlib.ExitStack()
+        self._closing.callback(self.file.release)  # after the driver's connection, see `sqlite_locks`
+        with contextlib.ExitStack() as failing:
+            failing.callback(self.close)
+            _refuse_another_name(path, self.file)
+            writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+            # We cannot write it and nobody else has it open (there would be a log beside it), so no locking is needed;
+            # without this SQLite wants to create files beside it.
+            immutable = not writable and not _log_of(path).exists()
+            self._driver = _connected(path, immutable=immutable)
+            self._closing.callback(self._driver.close)
             self._set_up(durability, immutable=immutable, writes=writes)
-        except BaseException:
-            self._driver.close()
-            raise
+            failing.pop_all()
 
     def _set_up(self, durability: Durability, *, immutable: bool, writes: bool) -> None:
         for pragma in (
@@ -303,15 +329,63 @@ class SqliteConnection:
         query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = :name"
         return self.execute(query, {"name": name}).scalar() is not None
 
+    def back_up(self, target: sqlite3.Connection) -> None:
+        """Copy all pages as they are now; of a file that was deleted too, as long as it is open."""
+        self._driver.backup(target)
+
     def close(self) -> None:
         """Close it."""
-        self._driver.close()
+        self._closing.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _create_store(path: Path) -> None:
+    path.touch(0o600)
+    with SqliteConnection(path, "normal", writes=True) as new, new.begin():
+        create_tables(new, schema.TABLES)
+        record_all(new)
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _connected(path: Path, *, immutable: bool) -> sqlite3.Connection:
+    # Opened by its plain name, a file that was moved away under an open store would be replaced by an empty one, which
+    # viewing a page must not do.
+    file = f"file:{'//' if path.is_absolute() else ''}{quote(os.fsencode(path))}"
+    database = f"{file}?{'immutable=1' if immutable else 'mode=rw'}"
+    try:
+        # Connections are made by whoever opens the store and used by the writer's thread, one thread at a time.
+        # Without an isolation level the driver begins no transactions by itself.
+        return sqlite3.connect(database, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, uri=True)
+    except sqlite3.Error as error:
+        raise DatabaseError.of(error) from error
+
+
+def _refuse_another_name(path: Path, file: OpenedFile) -> None:
+    """Refuse a file that another process has open by another name: SQLite names the log by the path.
+
+    With two logs each process misses what the other writes, and in the end the file is damaged.
+    """
+    until = time.monotonic() + _OPENING_S
+    while file.has_log and not _log_of(path).exists() and (user := file.user()) is not None:
+        if time.monotonic() > until:
+            raise DatabaseError(
+                f"another process (pid {user or 'unknown'}) has it open, but its log {_log_of(path).name} is not "
+                "beside it. The file has another name, such as a hard link or a mount: open it by that name, or wait "
+                "for the end of that process. Or the log was deleted"
+            )
+        time.sleep(_POLL_S)
+
+
+def _ours(connection: Connection) -> SqliteConnection:
+    return cast("SqliteConnection", connection)
 
 
 @lru_cache(maxsize=512)
@@ -343,85 +417,6 @@ def _with_lists(statement: str, sizes: tuple[int, ...]) -> str:
     return _LIST.sub(
         lambda match: f"IN ({', '.join(f':{match[1]}_{number}' for number in range(next(remaining)))})", statement
     )
-
-
-class RunLock:
-    """The lock file of a run; the operating system releases it when its process dies, however it dies.
-
-    Args:
-        store: the database file; locks are files in the folder `locks` beside it.
-        run: the run's id.
-
-    Raises:
-        StoreError: another process writes this run, or the folder cannot be written.
-    """
-
-    def __init__(self, store: Path, run: str) -> None:
-        self.run = run
-        self._path = _lock_path(store, run)
-        try:
-            make_private_folder(self._path.parent)
-            self._handle = self._locked(run)
-        except OSError as error:
-            raise StoreError(f"run {run} cannot be locked: {error.strerror} ({self._path})") from error
-
-    def _locked(self, run: str) -> int:
-        holder = ""
-        for _ in range(_LOCK_ATTEMPTS):
-            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if _is_at(self._path, handle):
-                    os.truncate(handle, 0)
-                    os.write(handle, str(os.getpid()).encode())
-                    return handle
-                os.close(handle)  # its last holder removed the file after we had opened it
-            except BlockingIOError:
-                holder = os.read(handle, 32).decode("ascii", "replace").strip()
-                os.close(handle)
-                time.sleep(_LOCK_PAUSE_S)
-            except OSError:
-                os.close(handle)
-                raise
-        raise StoreError(f"run {run} is being written by another process (pid {holder or 'unknown'})")
-
-    def release(self) -> None:
-        """Release the lock."""
-        if self._handle >= 0:
-            # Removed while it is locked. In the other order another process could lock the file in between, and a third
-            # one, finding no file, would create and lock a new one: two writers.
-            self._path.unlink(missing_ok=True)
-            os.close(self._handle)
-            self._handle = -1
-
-
-def _is_at(path: Path, handle: int) -> bool:
-    """Whether the open file is the one that has the name `path` now."""
-    try:
-        at_path, opened = path.stat(), os.fstat(handle)
-    except FileNotFoundError:
-        return False
-    return (at_path.st_dev, at_path.st_ino) == (opened.st_dev, opened.st_ino)
-
-
-def _lock_path(store: Path, run: str) -> Path:
-    """The lock file of a run; an id that a stranger wrote into the store must not lead to another file."""
-    return store.parent / "locks" / (run if run.isalnum() else blake2b(run.encode("utf-8", "replace")).hexdigest())
-
-
-def is_locked(store: Path, run: str) -> bool:
-    """Whether a living process writes this run."""
-    try:
-        handle = os.open(_lock_path(store, run), os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(handle)
-    return False
 
 
 class ReserveFile:

@@ -36,7 +36,7 @@ it ends ours; without a wait ours may take the same rows before it does, and bot
 a busy machine in 8 of 60 cases, each of which costs the server's `deadlock_timeout` (1 s), and once more in one of 8.
 """
 _WATCH_S: Final = 0.2
-"""Seconds between checks of an idle connection to a server, and between attempts to restore a lost one."""
+"""Seconds between checks of an idle connection or of a file, and between attempts to restore a lost connection."""
 _RECONNECT_S: Final = 30.0
 """How long a server may take to come back for the replies that are on their way."""
 _APART_S: Final = 0.002
@@ -163,6 +163,7 @@ class Writer:
 
     Attributes:
         gathering: how long operations wait for others.
+        pays: a journal is in use, whose replies are paid for; what a lost file held is then saved to another one.
         alone: the journal was empty when this process opened it and no other process has written since, so it holds
             nothing but what this process put there.
     """
@@ -177,6 +178,9 @@ class Writer:
         self._begun = 0.0
         self._wake = threading.Event()
         self._closing = False
+        self._ended = False
+        self._taken: list[Operation] = []
+        self.pays = False
         # Three kinds of failure: for good, with the reserve just given back, and of the connection, after which replies
         # in flight are still stored over a new one.
         self._error: StoreError | None = None
@@ -188,8 +192,6 @@ class Writer:
         self._current = self._reading
         self._unpacker = Unpacker(lambda number: load_dictionary(self._current, number))
         self._words: dict[str, int] = {}
-        # A file does not get lost: its writer sleeps until something arrives.
-        self._watch_s = _WATCH_S if backend.shared else None
         try:
             backend.warm_up(self._writing)
             with self._writing.begin():
@@ -243,10 +245,12 @@ class Writer:
                 self._later_since = time.monotonic()
             self._later.append(operation)
             # The first one wakes the thread, so that it waits with a timeout; the hundredth makes them due.
-            if 1 < len(self._later) < _LATER_MOST:
+            if 1 < len(self._later) < _LATER_MOST and not self._ended:
                 return
         if not self._wake.is_set():  # 0.1 µs; setting it takes a lock, 2.5 µs
             self._wake.set()
+        if self._ended:  # meanwhile
+            self._refuse_queued()
 
     def change(self, change: Callable[[Batch], Any]) -> Any:
         """Run `change` in a transaction and wait for it; for callers without an event loop.
@@ -271,24 +275,42 @@ class Writer:
             self._thread.join()
 
     def _work(self) -> None:
+        """The thread: whatever ends it, everybody who waits gets an answer, and so does whoever comes later."""
+        try:
+            self._serve()
+            self._error = self._error or StoreError("the store is closed")
+        except BaseException as error:  # noqa: BLE001  # nobody else would hear of it, and the run would hang
+            self._error = self._error or self._surprise(error)
+        finally:
+            self._ended = True
+            self._refuse_queued()
+            self._let_go()
+
+    def _serve(self) -> None:
         while True:
-            if not self._wake.wait(self.gathering.later_s if self._later else self._watch_s):
+            if not self._wake.wait(self.gathering.later_s if self._later else _WATCH_S):
                 self._watch()
             self._gather()
             # Cleared before anything is taken: in the other order the wake-up of an operation that arrives in between
             # would be lost.
             self._wake.clear()
-            operations = self._take()
-            if operations:
-                _wake_waiting(self._do(operations))
+            self._take()
+            if self._taken:
+                _wake_waiting(self._do(self._taken))
+                self._taken = []
             if self._queue:
                 self._wake.set()
             elif self._closing and not self._later:
                 break
-        # Operations that arrived between the last look and now: a ticket that nobody answers would hang its holder.
-        self._error = self._error or StoreError("the store is closed")
-        _wake_waiting([(operation.ticket, None, self._error) for operation in (*self._queue, *self._later)])
-        self._let_go()
+
+    def _refuse_queued(self) -> None:
+        """Answer the operations that the thread left: a ticket that nobody answers would hang its holder."""
+        left, self._taken = self._taken, []
+        for queue in (self._queue, self._later):
+            with contextlib.suppress(IndexError):
+                while True:  # by whoever comes first, the thread at its end or somebody who has just queued one
+                    left.append(queue.popleft())
+        _wake_waiting([(operation.ticket, None, self._error) for operation in left])
 
     def _gather(self) -> None:
         """Wait a little where the last transaction has just begun, so that more operations share the next one."""
@@ -298,13 +320,14 @@ class Writer:
         self._begun = time.monotonic()
 
     def _watch(self) -> None:
-        """Detect a lost connection while idle, and stop further calls."""
+        """Detect a lost connection or file before anything is written to it or sent, and stop further calls."""
         if (self._error or self._lost) is None and (lost := self._backend.is_lost(self._writing)):
-            self._reconnect(self._failure(lost))
+            self._reconnect(self._failure(lost) if self._backend.shared else self._lost_file(lost))
 
-    def _take(self) -> list[Operation]:
-        """What is to be done now: all that is urgent, and the rest when it is due or something waits for it."""
-        taken = [self._queue.popleft() for _ in range(min(_MOST, len(self._queue)))]
+    def _take(self) -> None:
+        """Take what is to be done now: all that is urgent, and the rest when it is due or something waits for it."""
+        taken = self._taken
+        taken += [self._queue.popleft() for _ in range(min(_MOST, len(self._queue)))]
         due = (
             self._closing
             or len(self._later) >= _LATER_MOST
@@ -313,9 +336,9 @@ class Writer:
         if self._later and (due or any(isinstance(operation, ChangeStore) for operation in taken)):
             taken += [self._later.popleft() for _ in range(min(_MOST, len(self._later)))]
             self._later_since = time.monotonic()
-        return taken
 
     def _do(self, operations: Sequence[Operation]) -> list[_Result]:
+        self._watch()
         refused = self._error or self._lost
         if refused is not None:
             done = self._do_outliving([operation for operation in operations if operation.outlives])
@@ -326,9 +349,8 @@ class Writer:
             self._error = error
         except DatabaseError as error:
             return self._do_once_more(operations, error)
-        except Exception as error:  # noqa: BLE001  # whoever waits must hear of it: a dead writer would hang the run
-            self._error = StoreError(f"the store's writer failed: {type(error).__name__}: {error}")
-            self._error.__cause__ = error
+        except Exception as error:  # noqa: BLE001  # what was queued before it may still be stored
+            self._error = self._surprise(error)
         return [(operation.ticket, None, self._error) for operation in operations]
 
     def _do_once_more(self, operations: Sequence[Operation], error: DatabaseError) -> list[_Result]:
@@ -346,8 +368,8 @@ class Writer:
                 error = again
         failure = self._failure(cause_of(error, self._backend.where), repair_hint(error, self._backend.where))
         failure.__cause__ = error
-        if self._backend.is_lost(self._writing):
-            self._reconnect(failure)
+        if lost := self._backend.is_lost(self._writing):
+            self._reconnect(failure if self._backend.shared else self._lost_file(lost))
             return self._do(operations)
         if self._reserve is not None and self._reserve.release():
             self._full = failure
@@ -358,7 +380,13 @@ class Writer:
 
     def _reconnect(self, failure: StoreError) -> None:
         """Stop sending, and open a new connection for the replies in flight, which are paid for already."""
+        if not (self._backend.shared or self.pays):
+            self._error = failure
+            return
         self._lost = failure
+        if not self._save(failure):
+            self._error = failure
+            return
         self._let_go()
         self._backend.close()  # what was kept for the next reading is lost as well, or about to be
         until = time.monotonic() + _RECONNECT_S
@@ -373,6 +401,20 @@ class Writer:
                 return
         self._error = failure
 
+    def _save(self, failure: StoreError) -> bool:
+        """Save what a lost file held; whether there is something to connect to again."""
+        if self._reserve is not None:
+            self._reserve.release()
+        try:
+            saved = self._backend.save(self._writing)
+        except StoreError as error:
+            failure.args = (f"{failure} {error}",)
+            return False
+        if saved:
+            # Whoever has the error already prints it when the store has been closed, and so after this.
+            failure.args = (f"{failure} {saved}",)
+        return True
+
     def _do_outliving(self, operations: Sequence[Operation]) -> list[_Result]:
         if self._error is None:
             try:
@@ -386,6 +428,15 @@ class Writer:
             f"the store cannot be written: {why} ({self._backend.where}). Replies that came before are kept; when the "
             f"cause is removed, continue with `steelyard resume`{what_to_do}"
         )
+
+    def _lost_file(self, why: str) -> StoreError:
+        return StoreError(f"the store cannot be written: {why} ({self._backend.where}).")
+
+    @staticmethod
+    def _surprise(error: BaseException) -> StoreError:
+        failure = StoreError(f"the store's writer failed: {type(error).__name__}: {error}")
+        failure.__cause__ = error
+        return failure
 
     def _transact(self, operations: Sequence[Operation]) -> list[_Result]:
         by_type: dict[type[Operation], list[Operation]] = {}
