@@ -58,8 +58,7 @@ def test_what_a_command_writes_is_closed_to_others(steelyard, run, command):
     assert open_to_others() == []
 
 
-def test_the_store_is_so_with_its_log_locks_and_the_copy_before_an_upgrade(run):
-    assert STORE.parent.joinpath("locks").is_dir()
+def test_the_store_is_so_with_its_log_and_the_copy_before_an_upgrade(run):
     with Store() as store:
         store.writer.change(lambda batch: None)
         assert STORE.with_name("steelyard.db-wal").exists()
