@@ -4,9 +4,7 @@ import asyncio
 import json
 import sqlite3
 import traceback
-from base64 import b64encode, urlsafe_b64encode
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -54,35 +52,6 @@ def test_it_shows_names_and_never_values():
 def test_the_longer_of_two_keys_is_hidden_whole():
     secrets = Secrets(["A", "B"], {"A": "sk-abcdef", "B": "sk-abcdefghi"})
     assert secrets.redact(b"x sk-abcdefghi y sk-abcdef") == b"x [secret B] y [secret A]"
-
-
-def encoded(key):
-    """What a server, a proxy or a header makes of a key."""
-    data = key.encode()
-    basic = [b64encode(f"{user}:{key}".encode()).decode() for user in ("u", "me", "you")]
-    inside = [urlsafe_b64encode(b"x" * n + data + b"tail").decode() for n in range(3)]
-    alone = [b64encode(data).decode(), urlsafe_b64encode(data).decode(), b64encode(data).decode().rstrip("=")]
-    return [
-        *basic,
-        *inside,
-        *alone,
-        data.hex(),
-        data.hex().upper(),
-        key.upper(),
-        key.lower(),
-        quote(key, safe="").lower(),
-    ]
-
-
-@pytest.mark.parametrize("key", [PLAIN, "sk-proj-AbC/d+Ef?9>1~2", "k" * 30, "Zy9-aB8.cD7", "lm-studio?~"])
-def test_a_key_is_hidden_in_base64_and_hexadecimal_and_in_any_case(key):
-    secrets = Secrets(["A"], {"A": key})
-    words = encoded(key)[:-3] if key == "lm-studio?~" else encoded(key)
-    for word in words:
-        assert "[secret A]" in secrets.redact_text(f"it says <{word}>"), word
-        assert b"[secret A]" in secrets.redact(f"it says <{word}>".encode())
-        beside = len(b64encode(b"you:tail"))
-        assert len(secrets.redact_text(word).replace("[secret A]", "")) <= beside
 
 
 def test_a_key_that_is_a_word_is_hidden_only_as_it_is_written():
@@ -137,7 +106,7 @@ SERVERS = {
     "wrong key": lambda key: http(401, {"error": {"message": f"Incorrect API key provided: {key}"}}),
     "html": lambda key: http(200, f"<html>{'x' * 150}{key}</html>".encode()),
     "cut by the quote": lambda key: http(500, ("y" * 188 + key).encode()),
-    "redirect": lambda key: http(302, b"", f"Location: http://127.0.0.1:1/{'a' * 160}?key={PLAIN}"),
+    "redirect": lambda key: http(302, b"", f"Location: http://127.0.0.1:1/{PLAIN}/{'a' * 160}?key={PLAIN}"),
     "stream": pieces,
 }  # fmt: skip
 

@@ -130,6 +130,11 @@ class Fault(Exception):
         self.refusal = ""
         self.likeness = self.message
 
+    def redact(self, redact: Callable[[str], str]) -> None:
+        """Remove secrets from the message, before it is counted, stored or shown anywhere."""
+        self.message = redact(self.message)
+        self.args = (self.message,)
+
 
 class Wire(Protocol):
     """The open connections and secrets of a session, as models see them.

@@ -36,6 +36,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.models.base import Answer, Fault
 from steelyard.models.error_codes import PASSING, kind_of, status_of
 from steelyard.models.json_bodies import parse_body
+from steelyard.models.references import without_query
 from steelyard.models.refusals import ENDING, NAMED, UNPROVEN, concerns_sample, refusal_kind
 from steelyard.types import Json, Reply
 
@@ -295,7 +296,7 @@ def _kind(status: int, error: ErrorBody) -> str:
 
 def _message(answer: Answer, error: ErrorBody) -> str:
     if answer.status in _REDIRECTS:
-        location = quoted(answer.headers.get("location", "an address that it does not name"))
+        location = quoted(without_query(answer.headers.get("location", "an address that it does not name")))
         return (
             f"status {answer.status}: redirects to {location}, and redirects are not followed: give the final address"
         )

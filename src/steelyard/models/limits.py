@@ -343,6 +343,7 @@ class Limits:
                 gate.increase_concurrency()
                 return _finished(reply if metered is None else metered.answered(reply), key, request, progress, seconds)
             except Fault as fault:
+                fault.redact(wire.redact)
                 progress = progress or CallProgress(sample, str(getattr(model, "name", "")), sent_at, metered)
                 if self._puts_off(fault):
                     gate.reduce_concurrency(sent_at, fault.retry_after_s)

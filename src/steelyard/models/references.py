@@ -59,6 +59,9 @@ _KEY: Final = re.compile(
 _DIGITS: Final = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _LEAST_BITS: Final = 3.0  # 32 random hexadecimal digits have 3.6 bits each on average and hardly ever below 3.2
+_ADDRESS: Final = re.compile(
+    r"""(\w+://)(?:[^\s/?#'"<>]*@)?((?:\[secret\ \w*\]|[^\s?#'"<>])*)(?:[?#](?:\[secret\ \w*\]|[^\s'"<>])*)?"""
+)
 _PASSWORD: Final = re.compile(r"(?<=://)([^/@\s:]*):([^/@\s${]+)(?=@)")
 _NAMED: Final = re.compile(
     r"""(?P<name>[\w.-]+)["']?\s*(?P<sign>[:=])\s*
@@ -235,6 +238,15 @@ def written_out(value: Any, name: str = "") -> str | None:
     if isinstance(value, list | tuple):
         return next((secret for element in value if (secret := written_out(element, name)) is not None), None)
     return name if is_written_out(name, value) else None
+
+
+def without_query(text: str) -> str:
+    """`text` with scheme, host, port and path alone of every address in it: keys stand in the other parts.
+
+    >>> without_query("url='http://me:abc@h:80/v1?key=abc' and /v1")
+    "url='http://h:80/v1' and /v1"
+    """
+    return _ADDRESS.sub(r"\1\2", text)
 
 
 def masked(line: str) -> str:

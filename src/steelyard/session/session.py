@@ -217,10 +217,11 @@ class Session:
         return await asyncio.shield(waiting)
 
     def _redacted(self, reply: Reply) -> Reply:
-        """`reply` without secrets: the wire cannot see one that was split or escaped."""
-        if self.secrets.empty:
-            return reply
+        """`reply` without secrets: the wire cannot see one that was split over the events of a stream."""
         redact = self.secrets.redact_value
+        parts = [reply.text, reply.finish, reply.metadata, [attempt.message for attempt in reply.attempts]]
+        if redact(parts) is parts:
+            return reply
         return replace(
             reply,
             text=redact(reply.text),

@@ -12,6 +12,7 @@ from yarl import URL
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import Answer, Fault, Request
+from steelyard.models.references import without_query
 from steelyard.session.deadlines import Deadlines
 from steelyard.session.late_certificates import late_certificates
 from steelyard.session.routes import Route, Routes, authority_hint
@@ -108,19 +109,18 @@ class HttpWire:
                     raise
             headers = response.headers if response.status < 300 else self._clean(response.headers)
             first_s = None if first_at is None else first_at - sent_at
-            return Answer(
-                response.status, headers, body if self._secrets.empty else self._secrets.redact(body), first_s
-            )
-        except aiohttp.InvalidURL as error:
-            raise ConfigError(f"{request.url!r} is not an address") from error
+            return Answer(response.status, headers, self._secrets.redact(body), first_s)
+        # Only ours are raised, without their causes: those hold the address as it was sent, and --debug shows them.
+        except aiohttp.InvalidURL:
+            raise ConfigError(f"{without_query(request.url)!r} is not an address") from None
         except (aiohttp.ClientSSLError, aiohttp.ClientHttpProxyError) as error:
-            raise self._refused(error, request) from error
-        except aiohttp.ConnectionTimeoutError as error:
-            raise Fault("connection", f"{request.endpoint}: no connection within {_CONNECT_S:g} s") from error
-        except TimeoutError as error:
-            raise Fault("timeout", f"no complete answer within {request.timeout_s:g} s", billed=True) from error
+            raise self._refused(error, request) from None
+        except aiohttp.ConnectionTimeoutError:
+            raise Fault("connection", f"{request.endpoint}: no connection within {_CONNECT_S:g} s") from None
+        except TimeoutError:
+            raise Fault("timeout", f"no complete answer within {request.timeout_s:g} s", billed=True) from None
         except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError, OSError) as error:
-            raise self._dropped(error, request) from error
+            raise self._dropped(error, request) from None
 
     def _clean(self, headers: Mapping[str, str]) -> Mapping[str, str]:
         """Header fields without secrets: the address of a redirect can contain the key that was sent."""
@@ -161,7 +161,7 @@ class HttpWire:
         return Fault("connection", message, retry=False, ends_run=True)
 
     def _dropped(self, error: Exception, request: Request) -> Fault:
-        text = self._secrets.redact_text(str(error) or type(error).__name__)[:200]
+        text = self._secrets.redact_text(without_query(str(error)) or type(error).__name__)[:200]
         was_sent = not isinstance(error, aiohttp.ClientConnectorError)
         proxy = self.routes.of(request).proxy
         if proxy and not was_sent:
@@ -183,8 +183,8 @@ class HttpWire:
         options = self._route(request).options
         try:
             address = URL(self._secrets.resolve(request.url))
-        except ValueError as error:
-            raise ConfigError(f"{request.url!r} is not an address") from error
+        except ValueError:
+            raise ConfigError(f"{without_query(request.url)!r} is not an address") from None
         # As no field is missing, aiohttp adds none (15 µs less per call).
         fields = CIMultiDict(_OWN_HEADERS)
         fields.update({name: self._secrets.resolve(value) for name, value in request.headers})

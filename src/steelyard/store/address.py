@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.session.key_search import KeySearch
 from steelyard.session.secrets import Secrets, references
 from steelyard.store.server_url import ServerUrl
 
@@ -46,6 +47,7 @@ class Address(str):
         """`text`, a message of the server or its driver, without the password that may be quoted in it."""
         for password in filter(None, _passwords(self.url)):
             text = text.replace(password, "[password]")
+            text = KeySearch({"password": password}).mask_text(text)
         return text
 
 
