@@ -55,11 +55,22 @@ def test_a_file_is_listed_under_every_key_that_takes_one_whatever_its_name():
         ({"url": "http://u@h/${A}", "api_key": "${B}"}, ["endpoints: http://u@h/${A}", "keys: A, B"]),
         ({"options": {"budget": {"calls": 5, "money": None}}}, ["budgets: calls 5, money None"]),
         ({"budget_calls": 7, "out": "q.jsonl"}, ["files: q.jsonl", "budgets: calls 7"]),
+        ({"model": {"openai_compatible": {"name": "m"}}}, ["endpoints: https://api.openai.com/v1"]),
+        ({"model": {"openai_compatible": "m", "base_url": "http://h"}}, ["endpoints: http://h"]),
+        ({"model": {"litellm": {"name": "m"}}}, ["keys: those that LiteLLM finds in the environment"]),
+        ({"file": "/tmp/r3Xk9Qp7/Zb81LmWv5Tq0Yc46Hd2s/a.md"}, ["files: /tmp/r3Xk9Qp7/Zb81LmWv5Tq0Yc46Hd2s/a.md"]),
         (None, []),
     ],
 )
 def test_endpoints_keys_modules_files_and_budgets_are_listed(stored, listed):
     assert stored_needs(stored) == listed
+
+
+def test_the_address_of_openai_is_that_of_the_models_that_need_not_name_one():
+    for name in BUILT_IN["model"]:
+        default = keys_of(find("model", name)).get("base_url")
+        listed = stored_needs({"model": {name: {"name": "m"}}})
+        assert (f"endpoints: {default and default.default}" in listed) == bool(default and default.default), name
 
 
 def test_a_deep_value_and_a_long_list_are_listed_in_bounded_length():

@@ -38,7 +38,7 @@ def run(folder, store, name="questions.jsonl", config=CONFIG):
     path = folder / f"{name}.yaml"
     path.write_text(config.replace("FILE", name), encoding="utf-8")
     loaded = load(path, environ={})
-    note_given(path, *loaded.files)
+    note_given(*loaded.files)
     return evaluate_suite(
         loaded.suite, how=RunConfig(store=store, config={"path": str(path), "plain": loaded.plain, "text": ""})
     )[0]

@@ -11,6 +11,7 @@ import pytest
 from tests.viewer.conftest import serving
 from tests.viewer.test_queues import queue_in
 
+from steelyard.config.given import note_given
 from steelyard.config.load import load
 from steelyard.store import codings
 from steelyard.store.named_datasets import named_datasets
@@ -57,6 +58,7 @@ def store_with_all(tmp_path_factory):
     path = folder / "exam.yaml"
     path.write_text(CONFIG, encoding="utf-8")
     loaded = load(path, environ={})
+    note_given(*loaded.files)
     config = {"path": str(path), "plain": loaded.plain, "text": ""}
     other, run = evaluate_suite(loaded.suite, how=RunConfig(store=folder / "s.db", config=config))
     with serving(folder / "s.db") as served:

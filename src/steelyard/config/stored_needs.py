@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from steelyard.escaping import visible
-from steelyard.models.references import REFERENCE, masked
+from steelyard.models.references import REFERENCE
 from steelyard.prompts.template import looks_like_file, packaged_prompts
 
 _KINDS: Final = ("endpoints", "keys", "headers", "modules", "files", "budgets")
+_OPENAI: Final = frozenset({"completions", "embeddings", "openai_compatible"})
+"""Models that call OpenAI where no `base_url` is written."""
 _MODULES: Final = frozenset({"function", "langchain", "llama_index", "chain", "engine", "runnable"})
 _FILES: Final = frozenset(
     {
@@ -48,6 +50,7 @@ def _found(stored: Any) -> Iterator[tuple[str, str]]:
         key, value = waiting.pop()
         if isinstance(value, Mapping):
             waiting += reversed(list(value.items()))
+            yield from _unwritten(value)
             if key == "headers":
                 with_keys = ((name, text) for name, text in value.items() if REFERENCE.search(str(text)))
                 yield from (("headers", f"{name}: {text}") for name, text in with_keys)
@@ -59,6 +62,16 @@ def _found(stored: Any) -> Iterator[tuple[str, str]]:
             yield "budgets", f"calls {value}"
         elif isinstance(value, str):
             yield from _in_text(key, value)
+
+
+def _unwritten(value: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What models in a mapping use without a word of it."""
+    for name, part in value.items():
+        written = {**value, **part} if isinstance(part, Mapping) else value
+        if name in _OPENAI and not written.get("base_url"):
+            yield "endpoints", "https://api.openai.com/v1"
+        if name == "litellm" and not written.get("api_key"):
+            yield "keys", "those that LiteLLM finds in the environment"
 
 
 def _in_text(key: str, text: str) -> Iterator[tuple[str, str]]:
@@ -79,7 +92,7 @@ def _may_be_file(key: str, text: str) -> bool:
 
 
 def _shown(text: str) -> str:
-    shown = visible(masked(text[: _LONGEST + 1]), keep="")
+    shown = visible(text[: _LONGEST + 1], keep="")  # unmasked: what is to be trusted must be seen
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 
