@@ -16,6 +16,7 @@ from typing import Final
 from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, texts
 from steelyard.config.scalars import as_text, described
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.normal_form import stream_safe
 from steelyard.prompts.template import placeholders
 
 MAX_TARGETS: Final = 500
@@ -173,7 +174,7 @@ def check_names(targets: Node) -> None:
     first: dict[str, str] = {}
     for entry in targets.entries.values():
         name = entry.key.value
-        folded = unicodedata.normalize("NFC", name).casefold()
+        folded = unicodedata.normalize("NFC", stream_safe(name).casefold())
         reason = name_defect(name)
         if reason:
             problems.add(f"the target's name {name!r} becomes a file's name and {reason}", entry.key)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +21,7 @@ from typing import Final, NoReturn
 
 from steelyard.data.table import Column, Table, column_index, column_letter
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.normal_form import nfkc
 
 _LETTERS: Final = re.compile(r"[A-Z]{1,3}")
 _RANGE: Final = re.compile(r"\s*(\S.*?)\s*[:：]\s*(\S.*?)\s*")
@@ -72,7 +72,7 @@ def normalized(text: str) -> str:
     >>> normalized(" Correct_Answer："), normalized("选项 Ａ")
     ('correctanswer', '选项a')
     """
-    return _PUNCTUATION.sub("", unicodedata.normalize("NFKC", text).casefold())
+    return _PUNCTUATION.sub("", nfkc(text).casefold())
 
 
 def by_header(headers: Mapping[Column, str], roles: Sequence[Role], taken: Columns) -> dict[str, tuple[Column, ...]]:

@@ -13,9 +13,10 @@ J. Ullman, "Mining of Massive Datasets", section 3.4.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steelyard.normal_form import nfkc
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +69,7 @@ def bare(text: str) -> str:
     >>> bare("乾卦，象征　什么？"), bare("7 - 5 = X")
     ('乾卦象征什么', '7-5=x')
     """
-    return unicodedata.normalize("NFKC", text).casefold().translate(_PUNCTUATION)
+    return nfkc(text).casefold().translate(_PUNCTUATION)
 
 
 def _marked(question: tuple[str, Sequence[str]]) -> str:

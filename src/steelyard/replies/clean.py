@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 import string
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from steelyard.normal_form import nfkc
 from steelyard.replies.grammar import lexicon, pattern
 
 _MARKDOWN: Final = "*`#"
@@ -62,7 +62,7 @@ _FENCE: Final = re.compile(
 def _pairs() -> Iterator[tuple[int, str]]:
     for first, end in _COMPATIBLE:
         for code in range(first, end):
-            plain = unicodedata.normalize("NFKC", chr(code))
+            plain = nfkc(chr(code))
             if len(plain) == 1:
                 yield code, plain
     for first in _CAPITALS_IN_SHAPES:

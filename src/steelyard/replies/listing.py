@@ -8,12 +8,12 @@ is a result. Entries keep their own letters and marks, so the text is not folded
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple
 
+from steelyard.normal_form import nfkc
 from steelyard.replies.clean import JSON_WORDS, Block, blocks_of, readable
 from steelyard.replies.grammar import any_of, pattern, source, words
 from steelyard.replies.jsonlike import JsonValue, json_at
@@ -127,7 +127,7 @@ def distinct_texts(texts: Iterable[str]) -> tuple[str, ...]:
     """
     by_plain_text: dict[str, str] = {}
     for text in texts:
-        plain = unicodedata.normalize("NFKC", text).casefold()
+        plain = nfkc(text).casefold()
         by_plain_text.setdefault("".join(_PUNCTUATION_KEPT.findall(plain)) or text, text)
     return tuple(by_plain_text.values())
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from operator import add
 from typing import Final
+
+from steelyard.normal_form import nfkc
 
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
 _FIGURES: Final = "\u2630-\u2637\u4dc0-\u4dff"
@@ -30,7 +31,7 @@ def tokens(text: str) -> list[str]:
     (['乾', '为', '天', '乾为', '为天', 'heaven', '2'], ['ab', '卦', '䷀'])
     """
     result: list[str] = []
-    for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text).lower()):
+    for match in _TOKEN.finditer(nfkc(text).lower()):
         run = match[0]
         if match[1]:
             # Added as whole runs, which is faster: Chinese gives two tokens for each character.

@@ -5,7 +5,6 @@ A row of the file names the sample, the voter and the preferred side.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from steelyard.data.rows import OpenTable, open_tables
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Row
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
+from steelyard.normal_form import nfkc
 from steelyard.scorers.preference import VALUES, Label, is_nearly_same, sides_of
 from steelyard.types import Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -291,7 +291,7 @@ def plain_word(text: str) -> str:
     >>> plain_word(" Ａ. "), plain_word("Model_A"), plain_word("[[B]]")
     ('a', 'model a', 'b')
     """
-    folded = unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
+    folded = nfkc(text).casefold().replace("_", " ")
     return " ".join(folded.split()).strip(" .。!\"'`*[]【】")
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
+from steelyard.normal_form import nfkc
 from steelyard.registry import accepts_former_keys
 from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
@@ -234,7 +234,7 @@ class Contains:
         return Score("contains", value, passed=passed, reason=reason, detail={"missing": missing})
 
     def _comparable(self, text: str) -> str:
-        plain = " ".join(unicodedata.normalize("NFKC", text).split())
+        plain = " ".join(nfkc(text).split())
         return plain.casefold() if self.ignore_case else plain
 
 

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from steelyard.normal_form import nfkc
+
 _WIDE: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003ffff"
 _WORD: Final = re.compile(rf"[{_WIDE}]|[^\W_{_WIDE}]+")
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
@@ -53,7 +55,7 @@ def words_of(text: str) -> list[str]:
     """
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())  # The same words in half of the time.
-    return _WORD.findall(unicodedata.normalize("NFKC", text).lower())
+    return _WORD.findall(nfkc(text).lower())
 
 
 def answer_words(text: str, *, articles: bool = False) -> list[str]:
@@ -72,7 +74,7 @@ def answer_words(text: str, *, articles: bool = False) -> list[str]:
     >>> answer_words("The U.S.A."), answer_words("北京，中国"), answer_words("A.")
     (['usa'], ['北', '京', '中', '国'], ['a'])
     """
-    words = _UNIT.findall(unicodedata.normalize("NFKC", text).lower().translate(_punctuation()))
+    words = _UNIT.findall(nfkc(text).lower().translate(_punctuation()))
     significant = words if articles else [word for word in words if word not in _ARTICLES]
     return significant or words
 

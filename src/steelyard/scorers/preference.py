@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, NamedTuple, get_args
 
 from steelyard.errors import ConfigError, expect_number
+from steelyard.normal_form import nfkc
 from steelyard.scorers.lexical import references_of
 from steelyard.scorers.overlap import chrf, rouge_l, token_f1
 from steelyard.session.replies import answer_of
@@ -101,7 +101,7 @@ def is_nearly_same(sides: Sides) -> bool:
 
 
 def _pieces(text: str) -> Sequence[str]:
-    pieces = _PIECE.findall(unicodedata.normalize("NFKC", text).casefold())
+    pieces = _PIECE.findall(nfkc(text).casefold())
     positions = [position for position, piece in enumerate(pieces) if piece not in _EDGES]
     return pieces[positions[0] : positions[-1] + 1] if positions else []
 

@@ -12,12 +12,12 @@ Source of shingles: A. Z. Broder, "On the resemblance and containment of documen
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from steelyard.normal_form import nfkc
 from steelyard.scorers.overlap import words_of
 
 SHINGLE_WORDS: Final = 8
@@ -56,7 +56,7 @@ class FoldedText:
         """
         plain = self.original
         if not plain.isascii():
-            plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", plain))
+            plain = _UNSEEN.sub("", nfkc(plain))
         return tuple(words_of(_HYPHEN.sub("", plain)))
 
     @cached_property

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from steelyard.errors import ConfigError
+from steelyard.normal_form import stream_safe
 from steelyard.store import schema
 from steelyard.store.connection import Connection
 from steelyard.store.run_rows import GONE, is_stored
@@ -81,7 +82,7 @@ class MarkChange:
         object.__setattr__(self, "add", tuple(checked_tag(tag) for tag in self.add))
         # Not checked: no run has an invalid tag. Half a surrogate pair would end the writer of an SQLite store.
         sound = [tag.encode("utf-8", "replace").decode().strip() for tag in self.remove]
-        object.__setattr__(self, "remove", tuple(unicodedata.normalize("NFC", tag) for tag in sound))
+        object.__setattr__(self, "remove", tuple(unicodedata.normalize("NFC", stream_safe(tag)) for tag in sound))
 
 
 def checked_tag(text: str) -> str:
@@ -97,7 +98,7 @@ def checked_tag(text: str) -> str:
     >>> checked_tag(" v2/zh ")
     'v2/zh'
     """
-    tag = unicodedata.normalize("NFC", text.strip())
+    tag = unicodedata.normalize("NFC", stream_safe(text.strip()))
     if not tag:
         raise ConfigError("a tag has at least one character")
     if len(tag) > MOST_CHARACTERS:

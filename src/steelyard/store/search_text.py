@@ -8,11 +8,11 @@ few such lines, each of which has to occur in it: an index of words and a plain 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from typing import Any, Final
 
 from steelyard.errors import ConfigError
+from steelyard.normal_form import nfkc
 from steelyard.types import Record
 
 _UNSPACED: Final = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -79,7 +79,7 @@ def words(text: str) -> str:
 
 def _cut(text: str, *, at_end: bool) -> Iterator[str]:
     """The words; the last character of a run without blanks is a word too, except at the end of a search."""
-    runs = list(_RUN.finditer(unicodedata.normalize("NFKC", text).casefold()))
+    runs = list(_RUN.finditer(nfkc(text).casefold()))
     for run in runs:
         unspaced = run[1]
         if unspaced is None:

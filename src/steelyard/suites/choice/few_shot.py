@@ -6,7 +6,6 @@ cluster (a paraphrase, another rotation), or one that asks the same with the sam
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from steelyard.data.headers import Role
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Table, cell_at, render
 from steelyard.errors import ConfigError, expect_number
+from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import Draw, Example
 from steelyard.suites.choice.rows import ChoiceData, load_choice
@@ -255,7 +255,7 @@ def _mark(seed: int, sample: Sample) -> bytes:
 @lru_cache(maxsize=4096)
 def _plain(text: str) -> str:
     """Normalise a text: letters and digits only, without case and width; a text without any keeps its marks."""
-    wide = unicodedata.normalize("NFKC", text).casefold()
+    wide = nfkc(text).casefold()
     return "".join(character for character in wide if character.isalnum()) or "".join(wide.split())
 
 

@@ -8,11 +8,11 @@ and T are the option that says yes, ×, 错 and F the other.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Final
 
 from steelyard.data.parquet import ClassName
+from steelyard.normal_form import nfkc
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MAX_OPTIONS: Final = len(LETTERS)
@@ -27,7 +27,7 @@ _BETWEEN: Final = re.compile(r"[\s,、;/|]+")
 
 def folded(text: str) -> str:
     """A text for comparison: without width, case and differences in blanks."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(nfkc(text).casefold().split())
 
 
 def cut_labels(options: Sequence[str]) -> Sequence[str]:
@@ -39,7 +39,7 @@ def cut_labels(options: Sequence[str]) -> Sequence[str]:
     if not options or not _LABEL.match(options[0]):
         return options
     matches = [(letter, _LABEL.match(option)) for letter, option in zip(LETTERS, options, strict=False) if option]
-    if not all(match and unicodedata.normalize("NFKC", match[1]).upper() == letter for letter, match in matches):
+    if not all(match and nfkc(match[1]).upper() == letter for letter, match in matches):
         return options
     return [option[match.end() :] if (match := _LABEL.match(option)) else option for option in options]
 
@@ -68,7 +68,7 @@ def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = (), *,
         return text
     if not text:
         raise ValueError("the key is blank")
-    wide = unicodedata.normalize("NFKC", text).upper()
+    wide = nfkc(text).upper()
     letters = "".join(sorted(_AROUND.sub("", wide)))
     as_letters = letters if letters and set(letters) <= set(valid) and len(set(letters)) == len(letters) else ""
     if len(as_letters) == 1:
@@ -185,4 +185,4 @@ def judged_key(key: str, options: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold().strip(" ()[]【】<>.。、")
+    return nfkc(text).casefold().strip(" ()[]【】<>.。、")

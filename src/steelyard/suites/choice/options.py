@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.table import list_in, render
+from steelyard.normal_form import nfkc
 from steelyard.suites.choice.keys import LETTERS
 
 _TEXTS: Final = ("text", "texts", "choices", "options", "content", "value", "option")
@@ -118,7 +118,7 @@ def _labelled(text: str) -> list[str]:
 
     A later letter that continues the sequence or repeats a part of it is ambiguous: "A. 维生素 B. 是什么".
     """
-    marks = [(unicodedata.normalize("NFKC", match[1]).upper(), match) for match in _LABEL.finditer(text)]
+    marks = [(nfkc(match[1]).upper(), match) for match in _LABEL.finditer(text)]
     letters = "".join(letter for letter, _ in marks)
     if len(marks) < 2 or marks[0][1].start() != 0 or letters != LETTERS[: len(letters)]:
         return []

@@ -16,13 +16,13 @@ question.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final, Literal
 
+from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
 from steelyard.types import Sample
 
@@ -145,8 +145,8 @@ def has_own_order(question: str, options: Sequence[str]) -> bool:
     """
     letters = _LETTERS[: len(options)]
     names = _named(letters)
-    return any(_refers(unicodedata.normalize("NFKC", option).strip(), names) for option in options) or bool(
-        names.by_question.search(unicodedata.normalize("NFKC", question))
+    return any(_refers(nfkc(option).strip(), names) for option in options) or bool(
+        names.by_question.search(nfkc(question))
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any, Final
 
+from steelyard.normal_form import nfkc
 from steelyard.sql.schema import Column, Schema, SchemaTable
 
 MAX_QUESTION: Final = 4_000
@@ -108,7 +108,7 @@ def stem(word: str) -> str:
     >>> [stem(word) for word in ("Categories", "boxes", "prices", "ordered", "people", "bus")]
     ['category', 'box', 'price', 'order', 'person', 'bus']
     """
-    word = unicodedata.normalize("NFKC", word).lower().removesuffix("'s").removesuffix("’s")
+    word = nfkc(word).lower().removesuffix("'s").removesuffix("’s")
     for ending, instead in lexicon()["endings"].items():
         shorter = re.sub(ending, instead, word)
         if word not in lexicon()["irregular"] and shorter != word:
