@@ -44,7 +44,7 @@ def test_a_file_too_large_is_refused_unread(tmp_path):
 
 def test_a_missing_file_and_a_folder_are_refused(tmp_path):
     assert "No such file" in str(error_of(tmp_path / "none.yaml"))
-    assert "directory" in str(error_of(tmp_path))
+    assert "not a regular file" in str(error_of(tmp_path))
 
 
 VALUES = st.recursive(

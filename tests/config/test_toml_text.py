@@ -144,3 +144,27 @@ def test_whatever_is_toml_gives_the_same_values_and_anything_else_an_error(text)
     except ConfigError:
         return
     assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (".".join(["a"] * 100_000) + " = 1", "nested more than 40 deep"),
+        ("[" + " . ".join(["a", '"b.c"', "'d'"] * 20_000) + "]", "nested more than 40 deep"),
+        ("x = 1\ny = {" + ".".join(["a"] * 50_000) + " = 1}", "nested more than 40 deep"),
+        ("".join(f"k{at} = 1\n" for at in range(200_000)), "too large"),
+        ("".join("[" + ".".join(f"a{at}" for _ in range(39)) + "]\n" for at in range(10_000)), "too large"),
+        ('"\\\\' * 1_000_000, "not valid TOML"),
+        ("'" * 3_000_001, "not valid TOML"),
+        ('a = """' + '\\"' * 1_000_000, "not valid TOML"),
+    ],
+)
+def test_what_would_take_the_memory_of_the_parser_is_refused_before_it_is_parsed(text, words):
+    with pytest.raises(ConfigError, match=words):
+        parse(text, "x.toml")
+
+
+def test_points_in_texts_and_comments_are_no_keys():
+    dotted = "a.b." * 500
+    text = f'a = \'{dotted}\' # {dotted}\nb = """\n{dotted}\n"""\nc = "{dotted}"\n'
+    assert plain(parse(text, "x.toml")) == {"a": dotted, "b": f"{dotted}\n", "c": dotted}

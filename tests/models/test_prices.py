@@ -99,6 +99,6 @@ def test_a_table_that_cannot_be_meant_is_refused_with_its_place(tmp_path, name, 
 def test_a_file_that_is_not_there_or_no_text_or_too_large_is_refused(tmp_path):
     (tmp_path / "b.json").write_bytes(b"\xff\xfe")
     (tmp_path / "c.json").write_bytes(b" " * (5 << 20))
-    for name, said_so in (("a.json", "cannot be read"), ("b.json", "not UTF-8"), ("c.json", "too large")):
+    for name, said_so in (("a.json", "cannot be read"), ("b.json", "not UTF-8"), ("c.json", "larger than 4,194,304")):
         with pytest.raises(ConfigError, match=said_so):
             read_prices(tmp_path / name)

@@ -35,6 +35,7 @@ from steelyard.analysis.score_infos import score_infos
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.regular_file import read_regular_text
 
 FORMAT: Final = "steelyard baseline 1"
 SUFFIX: Final = ".json"
@@ -240,9 +241,7 @@ def read_baseline(path: Path) -> BaselineFile:
         ConfigError: the file is missing or is not a baseline; the message says how to make one.
     """
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ConfigError(f"{path} is too large for a baseline")
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular_text(path, _MOST_BYTES)
     except OSError as error:
         advice = f"make one from a run with: steelyard baseline RUN --to {path.name}"
         raise ConfigError(f"the baseline {path} cannot be read: {error.strerror}; {advice}") from error

@@ -14,6 +14,7 @@ import typer
 from steelyard.cli.options import USER_MISTAKE, JsonOption, NoEnvOption, OutOption, load_config
 from steelyard.cli.output import write_text
 from steelyard.errors import ConfigError, Location, SteelyardError, bounded, did_you_mean
+from steelyard.regular_file import read_regular_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _RENAMED: Final = {"gitignore": ".gitignore"}
 """Name in the package -> name that is written: a .gitignore in the package would hide files of it from git."""
 _PEEK_BYTES: Final = 4096
+_MOST_BYTES: Final = 5_000_000
 _REPLIES: Final = "replies/"
 """Prefix of the names of packaged JSON schemas of replies."""
 
@@ -273,7 +275,7 @@ def convert(
     from steelyard.config.convert import convert as converted
 
     try:
-        content = json.loads(old.read_text(encoding="utf-8-sig"))
+        content = json.loads(read_regular_text(old, _MOST_BYTES))
     except OSError as error:
         raise ConfigError(f"{old} cannot be read: {error.strerror}") from error
     except ValueError as error:

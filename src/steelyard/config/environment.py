@@ -16,6 +16,7 @@ from steelyard.config.read import decoded
 from steelyard.config.targets import expanded
 from steelyard.errors import ConfigError, Location
 from steelyard.models.references import BODY_KEYS, REFERENCE, is_data, is_written_out
+from steelyard.regular_file import read_regular
 
 _LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 _WORDS: Final = frozenset({"template", "system", "text", "default", "replies"})
@@ -144,11 +145,9 @@ def read_dotenv(path: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        data = path.read_bytes() if path.stat().st_size <= _MAX_BYTES else None
+        data = read_regular(path, _MAX_BYTES)
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", Location(str(path))) from error
-    if data is None:
-        raise ConfigError("too large for a .env file", Location(str(path)))
     values = {}
     for number, line in enumerate(decoded(data, str(path)).splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):

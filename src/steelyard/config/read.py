@@ -10,6 +10,7 @@ key of more than 1,024 characters.
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,7 @@ from typing import Any, Final
 from steelyard.config.nodes import MAX_DEPTH, MappingEntry, Node, SourceFile, Weight, finite, size, whole_text
 from steelyard.config.toml_text import parse_toml
 from steelyard.errors import ConfigError, Location
+from steelyard.regular_file import read_regular
 
 MAX_BYTES: Final = 5_000_000
 MAX_ALIASES: Final = 100
@@ -48,12 +50,11 @@ def read(path: Path) -> tuple[str, Node]:
     """
     file = str(path)
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise ConfigError(
-                f"larger than {MAX_BYTES // 1_000_000} MB; samples belong in a file of their own", Location(file)
-            )
-        data = path.read_bytes()
+        data = read_regular(path, MAX_BYTES)
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.EFBIG:
+            message = f"larger than {MAX_BYTES // 1_000_000} MB; samples belong in a file of their own"
+            raise ConfigError(message, Location(file)) from error
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise ConfigError(f"cannot be read: {reason}", Location(file)) from error
     text = decoded(data, file)

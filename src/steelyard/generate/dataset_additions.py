@@ -16,9 +16,11 @@ from typing import Any, Final
 from steelyard.errors import ConfigError, DataError
 from steelyard.plain_json import digest_of, plain
 from steelyard.private_files import make_private_folder, replaced
+from steelyard.regular_file import read_regular
 from steelyard.store import Run
 from steelyard.types import Record, Sample
 
+_MOST_BYTES: Final = 500_000_000
 _HEAD: Final = 10
 """Rows of a file from which its loader takes the keys; see `steelyard.data.columns`."""
 _ASKED: Final = ("question", "options", "answer", "sql", "target", "contexts", "db_id")
@@ -194,7 +196,7 @@ def _content(row: Mapping[str, Any], kind: str) -> str:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        return path.read_bytes() if path.exists() else b""
+        return read_regular(path, _MOST_BYTES) if path.exists() else b""
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
 

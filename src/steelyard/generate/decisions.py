@@ -9,11 +9,14 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.generate.question_set import QaRow
 from steelyard.private_files import open_private
+from steelyard.regular_file import read_regular
+
+_MOST_BYTES: Final = 500_000_000
 
 
 def decisions_path(out: Path) -> Path:
@@ -72,7 +75,7 @@ def _lines_of(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:
-        lines = path.read_bytes().decode("utf-8-sig").split("\n")[:-1]
+        lines = read_regular(path, _MOST_BYTES).decode("utf-8-sig").split("\n")[:-1]
         decisions = [json.loads(line) for line in lines if line.strip()]
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error

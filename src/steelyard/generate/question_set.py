@@ -19,11 +19,13 @@ from typing import Any, Final
 from steelyard.errors import ConfigError, DataError
 from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
 from steelyard.private_files import make_private_folder, replaced
+from steelyard.regular_file import read_regular
 from steelyard.replies.listing import distinct_texts
 from steelyard.store import Run
 from steelyard.types import Record
 
 SUFFIXES: Final = (".jsonl", ".csv")
+_MOST_BYTES: Final = 500_000_000
 _WHOLE: Final = frozenset({"page", "start", "end"})
 
 
@@ -112,7 +114,7 @@ def read_rows(path: Path) -> tuple[QaRow, ...]:
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(f"{path}: question sets are read from {' or '.join(SUFFIXES)}")
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular(path, _MOST_BYTES).decode("utf-8-sig")
         raw_rows = _from_csv(text) if path.suffix.lower() == ".csv" else [json.loads(line) for line in _lines(text)]
         return tuple(_row(values) for values in raw_rows)
     except OSError as error:

@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.models.base import ModelInfo
+from steelyard.regular_file import read_regular_text
 from steelyard.types import Usage
 
 PER: Final = 1_000_000
@@ -163,9 +164,7 @@ def read_prices(path: Path) -> PriceTable:
         ConfigError: it cannot be read, or a value is not a price; the message says where.
     """
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ConfigError(f"{path} is too large for a table of prices: {_MOST_BYTES >> 20} MiB at most")
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular_text(path, _MOST_BYTES)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

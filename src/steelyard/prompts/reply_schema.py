@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.regular_file import read_regular_text
 
 _LONGEST_NAME: Final = 64
+_MOST_BYTES: Final = 5_000_000
 _LETTERS: Final = "{{letters}}"
 """Placeholder for the values of an `enum`: the letters of the sample's options."""
 
@@ -100,7 +102,7 @@ def _packaged(name: str) -> Mapping[str, Any]:
 @lru_cache(maxsize=16)
 def _of_file(path: Path, _mtime_ns: int, _size: int) -> Mapping[str, Any]:
     """Cached by what `stat` says, so that a schema edited between two runs is read again."""
-    return _checked(json.loads(path.read_text(encoding="utf-8-sig")), path.name)
+    return _checked(json.loads(read_regular_text(path, _MOST_BYTES)), path.name)
 
 
 def _checked(value: Any, what: str) -> Mapping[str, Any]:

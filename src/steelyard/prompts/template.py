@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.regular_file import read_regular_text
 from steelyard.types import Json
 
 _TEXT_SUFFIXES: Final = frozenset(
@@ -35,6 +36,7 @@ _TEXT_SUFFIXES: Final = frozenset(
 )
 _SUFFIX: Final = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,9}")
 _LONGEST_NAME: Final = 255
+_MOST_BYTES: Final = 5_000_000
 _MOST_WORDS: Final = 3
 """Maximum words of a file name with spaces: a longer text that ends in `.txt` may be a sentence without a full stop."""
 _NAME: Final = r"[ \t]*+(?P<{}>\w[\w.\- \t]*+)"
@@ -201,7 +203,7 @@ def text_of_file(path: Path) -> str:
 @lru_cache(maxsize=64)
 def _of_file(path: Path, _mtime_ns: int, _size: int) -> str:
     """Cached by what `stat` says, so that a prompt edited between two runs of a notebook is read again."""
-    return path.read_text(encoding="utf-8-sig").rstrip("\n")
+    return read_regular_text(path, _MOST_BYTES).rstrip("\n")
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:

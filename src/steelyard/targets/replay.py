@@ -16,9 +16,12 @@ from steelyard.data.table import list_in
 from steelyard.data.text_tables import SqlLine, split_line
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.prompts.agent_messages import MESSAGES, USAGE, conversation_output
+from steelyard.regular_file import read_regular_text
 from steelyard.types import INLINE, Output, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
+_MOST_BYTES: Final = 1_000_000_000
+"""Limit of a file of outputs, which is in memory as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +192,7 @@ def _source(value: Any, name: str) -> Mapping[str, Any]:
 
 def _text_of(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return read_regular_text(file, _MOST_BYTES)
     except (OSError, ValueError) as error:
         raise DataError(f"{file.name} cannot be read: {error}") from error
 
