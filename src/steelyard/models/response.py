@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Final, Literal
 
-from steelyard.errors import ConfigError
 from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, Watch, finish_named, usage_of
 from steelyard.models.faults import ErrorBody, check_finish, error_body, fault_in_body, names_error, quoted
+from steelyard.models.json_paths import PathSearch, check_path
 from steelyard.models.streaming import DONE, Framing, first_of, opened, values_in
 from steelyard.registry import NEW_KEY
 from steelyard.types import Json, Reply, Usage
@@ -64,25 +63,7 @@ class ResponseMap:
             ConfigError: one is not valid; the message says which, and why.
         """
         for name in ("text", "contexts", "sources", "error", "usage", "complete", "messages"):
-            path(getattr(self, name) or "@", f"response.{name}")
-
-
-@lru_cache(maxsize=256)
-def path(expression: str, what: str = "") -> Callable[[Any], Any]:
-    """The search function of a JMESPath expression, compiled once.
-
-    Raises:
-        ConfigError: it is not a JMESPath expression; `what` names its key in the message.
-    """
-    from jmespath import compile as compiled
-    from jmespath.exceptions import JMESPathError
-
-    try:
-        search: Callable[[Any], Any] = compiled(expression).search
-    except JMESPathError as error:
-        cause = " ".join(str(error).split())
-        raise ConfigError(f"{what or 'this'}: {expression!r} is not a JMESPath expression: {cause}") from error
-    return search
+            check_path(getattr(self, name) or "@", f"response.{name}")
 
 
 def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
@@ -127,11 +108,11 @@ def watch_for(expression: str) -> Watch:
     Args:
         expression: a valid one, of the text.
     """
-    search = path(expression)
+    search = PathSearch(expression)
 
     def has_token(value: Any) -> bool:
         with contextlib.suppress(Fault):
-            return bool(_searched(search, opened(value), expression))
+            return bool(_searched(search, opened(value)))
         return False
 
     return first_of(has_token)
@@ -147,20 +128,17 @@ def _check_complete(values: Sequence[Json], expression: str, answer: Answer) -> 
 
 
 def _search_all(values: Sequence[Json], expression: str) -> list[Any]:
-    search = path(expression)
-    return [_searched(search, value, expression) for value in values]
+    search = PathSearch(expression)
+    return [_searched(search, value) for value in values]
 
 
-def _searched(search: Callable[[Any], Any], value: Json, expression: str) -> Any:
-    from jmespath.exceptions import JMESPathError
-
+def _searched(search: PathSearch, value: Json) -> Any:
     try:
         return search(value)
-    except JMESPathError as error:
-        cause = " ".join(str(error).split())
-        raise Fault(
-            "malformed", f"{expression!r} cannot be read from the reply: {cause}", retry=False, billed=True
-        ) from error
+    except ValueError as error:
+        cause = " ".join(str(error).split())[:300]
+        message = f"{search.expression!r} cannot be read from the reply: {cause}"
+        raise Fault("malformed", message, retry=False, billed=True) from error
 
 
 def _stopped_by_error(values: Sequence[Json], expression: str, answer: Answer) -> str:
