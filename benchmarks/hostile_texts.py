@@ -10,8 +10,11 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from steelyard.data.documents_html import html_text
+from steelyard.normal_form import nfkc
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.choice import read_choice
 from steelyard.replies.label import read_label
@@ -25,7 +28,8 @@ from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.retrieval.chunk import split_chunks
 from steelyard.retrieval.sentences import sentences
-from steelyard.types import Reply
+from steelyard.scorers.formats import JsonSchema
+from steelyard.types import Output, Reply, Sample
 
 READERS: dict[str, Callable[[str], object]] = {
     "read_choice": lambda text: read_choice(text, ["Osmosis", "Diffusion", "Active transport", "Endocytosis"]),
@@ -224,6 +228,19 @@ MARKUP = (
     "<tr><td>",
     "<pre>\n\n ",
 )
+MARKS = ("\u0323\u0301", "\u0f73", "\u0327\u0323\u0301")
+"""Combining marks, which the standard library sorts by insertion."""
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "unique items": {"type": "object", "properties": {"items": {"uniqueItems": True}}},
+    "doubled": {
+        "type": "object",
+        "$ref": "#/$defs/a0",
+        "$defs": {
+            **{f"a{at}": {"allOf": [{"$ref": f"#/$defs/a{at + 1}"}] * 2} for at in range(22)},
+            "a22": {"type": "object"},
+        },
+    },
+}
 PASSAGES = ("x", "天", "a b ", "# h\n", "One two. ", "- a\n", "a, ", "\n", "```\n", "Dr. ", "U.S. ", ".[1]", "1. ", "#")
 
 
@@ -272,11 +289,20 @@ def texts() -> Iterator[tuple[str, Callable[[str], object], str, int]]:
         for at, text in enumerate(shapes()):
             if at % 3 == 0 or "," not in name:  # a reader's second form reads every third shape
                 yield name, read, text, MOST_LOOPS
+    for unit in MARKS:
+        yield "nfkc", nfkc, repeated(unit, SIZE), MOST_LOOPS_OF_TEXTS
+    for kind, schema in SCHEMAS.items():
+        check, items = JsonSchema(schema), ",".join(f'{{"a":{at}}}' for at in range(SIZE // 12))
+        yield f"json_schema, {kind}", partial(checked, check), f'{{"items":[{items}]}}', MOST_LOOPS_OF_TEXTS
     for unit in MARKUP:
         yield "html_text", html_text, repeated(unit, 5_000_000), MOST_LOOPS_OF_TEXTS
     for unit in PASSAGES:
         yield "split_chunks", split_chunks, repeated(unit, SIZE), MOST_LOOPS_OF_TEXTS
         yield "sentences", lambda text: list(sentences(text)), repeated(unit, SIZE), MOST_LOOPS_OF_TEXTS
+
+
+def checked(check: JsonSchema, text: str) -> object:
+    return check(Sample("1", "x"), Output(text))
 
 
 def guard() -> None:

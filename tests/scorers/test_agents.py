@@ -12,7 +12,7 @@ from steelyard.errors import ConfigError
 from steelyard.models.prices import Price, PriceTable
 from steelyard.prompts.trajectory import read_trajectory
 from steelyard.report.html import html_report
-from steelyard.scorers import AgentSteps, ForbiddenTools, ToolCalls, formats
+from steelyard.scorers import AgentSteps, ForbiddenTools, ToolCalls, patterns
 from steelyard.scorers.agents import largest_matching, longest_in_order
 
 ALONE = Sample("1", "?")
@@ -138,7 +138,7 @@ def test_what_a_verdict_rests_on_is_its_reason():
 
 
 def test_a_pattern_of_a_schema_that_backtracks_is_undecided_and_not_wrong(monkeypatch):
-    monkeypatch.setattr(formats, "TIMEOUT_S", 0.05)
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.05)
     schema = {"properties": {"query": {"pattern": "^(a|aa)+$"}}}
     made = agent(call("search", query="a" * 60 + "!"))
     assert scores(ToolCalls(({"name": "search", "schema": schema},)), made)["tool_calls"].outcome == "unparsed"

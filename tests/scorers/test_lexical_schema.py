@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from steelyard import Output, Sample
 from steelyard.errors import ConfigError
-from steelyard.scorers import formats
-from steelyard.scorers.formats import JsonSchema, first_error
+from steelyard.scorers import patterns
+from steelyard.scorers.formats import JsonSchema
+from steelyard.scorers.json_validation import first_error
 
 SCHEMA = {
     "type": "object",
@@ -139,7 +140,7 @@ def test_nothing_is_fetched_even_without_a_check(monkeypatch):
     ],
 )
 def test_a_pattern_of_the_schema_is_decided_in_bounded_time(schema, monkeypatch):
-    monkeypatch.setattr(formats, "TIMEOUT_S", 0.05)
+    monkeypatch.setattr(patterns, "TIMEOUT_S", 0.05)
     found = score(json.dumps({"a": HOSTILE, HOSTILE: 1}), schema=schema)
     assert (found.outcome, found.detail) == ("unparsed", {"kind": "timeout"})
 

@@ -21,7 +21,8 @@ from steelyard.models.prices import Price, PriceTable, units
 from steelyard.prompts.agent_messages import USAGE, tokens_in
 from steelyard.prompts.trajectory import ToolUse, Trajectory, read_trajectory
 from steelyard.registry import NEW_KEY
-from steelyard.scorers.formats import TIMEOUT_S, check_schema, compile_pattern, first_error
+from steelyard.scorers.json_validation import CheckSteps, check_schema, first_error
+from steelyard.scorers.patterns import PatternTime, compile_pattern
 from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo, Usage
 
 Match = Literal["contains", "in_order", "same", "exact"]
@@ -177,9 +178,10 @@ class ToolCalls:
             return _not_applicable(names, f"more than {_MOST_CALLS:,} calls are not compared")
         try:
             return self._scores(expected, calls)
-        except TimeoutError:
-            reason = f"a pattern of a schema was not decided within {TIMEOUT_S:g} s"
-            return [Score(name, None, outcome="unparsed", reason=reason, detail={"kind": "timeout"}) for name in names]
+        except TimeoutError as error:
+            return [
+                Score(name, None, outcome="unparsed", reason=str(error), detail={"kind": "timeout"}) for name in names
+            ]
 
     def _expected(self, sample: Sample) -> tuple[ExpectedCall, ...] | None:
         if self.expected:
@@ -191,7 +193,11 @@ class ToolCalls:
         return _expected_in(value, where) if isinstance(value, str) else expected_calls(value, where)
 
     def _scores(self, expected: Sequence[ExpectedCall], calls: Sequence[ToolUse]) -> list[Score]:
-        fits = [[at for at, call in enumerate(calls) if self._fits(expected_call, call)] for expected_call in expected]
+        steps = CheckSteps()
+        fits = [
+            [at for at, call in enumerate(calls) if self._fits(expected_call, call, steps)]
+            for expected_call in expected
+        ]
         in_order = self.match in {"in_order", "exact"}
         pairs = longest_in_order(fits) if in_order else largest_matching(fits)
         missing = [expected_call.shown for no, expected_call in enumerate(expected) if no not in pairs]
@@ -216,11 +222,11 @@ class ToolCalls:
             _ratio("tool_precision", len(pairs), len(calls), "no tool was called"),
         ]
 
-    def _fits(self, expected: ExpectedCall, call: ToolUse) -> bool:
+    def _fits(self, expected: ExpectedCall, call: ToolUse, steps: CheckSteps) -> bool:
         if expected.name != call.name:
             return False
         if expected.schema is not None:
-            return _follows(expected.schema, call.arguments)
+            return _follows(expected.schema, call.arguments, steps)
         if expected.arguments is None:
             return True
         if self.arguments == "equal":
@@ -249,9 +255,9 @@ def _is_equal(first: Any, second: Any) -> bool:
     return True
 
 
-def _follows(schema: Mapping[str, Any], arguments: Any) -> bool:
+def _follows(schema: Mapping[str, Any], arguments: Any, steps: CheckSteps) -> bool:
     try:
-        return first_error(schema, arguments) == ""
+        return first_error(schema, arguments, steps) == ""
     except (RecursionError, OverflowError):  # nested too deep, or a number too large for a rule of fractions
         return False
 
@@ -481,7 +487,8 @@ class AgentSteps:
     def _recovered(self, trajectory: Trajectory) -> Score:
         name = "errors_recovered"
         try:
-            failed = [(at, call) for at, call in enumerate(trajectory.calls) if self._failed(call)]
+            time = PatternTime()
+            failed = [(at, call) for at, call in enumerate(trajectory.calls) if self._failed(call, time)]
         except TimeoutError:
             return Score(name, None, outcome="unparsed", reason="error_pattern was not decided in time")
         if not failed:
@@ -497,10 +504,10 @@ class AgentSteps:
         reason = f"{recovered} of {len(failed)} failed calls: " + ", ".join(f"{name} {n}" for name, n in shown.items())
         return Score(name, recovered / len(failed), reason=reason[:500])
 
-    def _failed(self, call: ToolUse) -> bool:
+    def _failed(self, call: ToolUse, time: PatternTime) -> bool:
         if call.is_error or call.result is None or not self.error_pattern:
             return call.is_error
-        return compile_pattern(self.error_pattern).search(call.result, timeout=TIMEOUT_S) is not None
+        return time.occurs(self.error_pattern, call.result)
 
     def _tokens(self, output: Output) -> list[Score]:
         names = ["agent_tokens", *(["agent_cost"] if self._has_cost else [])]
