@@ -11,7 +11,7 @@ from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 
-from steelyard.data import documents, documents_html, documents_pdf
+from steelyard.data import documents, documents_html, documents_pdf, limited_process
 from steelyard.data.documents import Document, read_document, read_documents
 from steelyard.data.documents_html import html_text
 from steelyard.data.documents_pdf import Line, join_pages, read_pdf
@@ -143,7 +143,7 @@ class TestPdf:
 
     def test_a_file_that_crashes_the_reader_is_refused(self, tmp_path, monkeypatch):
         path = drawn(tmp_path / "a.pdf", [(72, 700, "Rain.")])
-        monkeypatch.setattr(documents_pdf, "_BOOT", "import os; os.kill(os.getpid(), 11)")
+        monkeypatch.setattr(limited_process, "_BOOT", "import os; os.kill(os.getpid(), 11)")
         with pytest.raises(DataError, match=r"a\.pdf could not be read: the PDF reader crashed on it \(signal 11\)"):
             read_document(path)
 

@@ -19,11 +19,9 @@ also recur with other digits, and is not a running header.
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
-import sys
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,17 +30,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
+from steelyard.data.limited_process import command_for, environment
 from steelyard.errors import DataError
 
 PDF_SECONDS: Final = 300.0
 """A page takes about 20 ms, so that the largest document allowed takes a third of this."""
 
 _MEMORY_BYTES: Final = 4 << 30
-_BOOT: Final = (
-    "import sys;sys.path[:0]=sys.argv[4:];"
-    "from steelyard.data.documents_pdf_process import main;"
-    "main(sys.argv[1],int(sys.argv[2]),int(sys.argv[3]))"
-)
 _WHY: Final = {
     "encrypted": "is encrypted; save it without a password",
     "damaged": "is damaged, or no PDF",
@@ -129,16 +123,13 @@ def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
     Raises:
         DataError: it reported an error, crashed or took too long.
     """
-    paths = [str(Path(__file__).resolve().parents[2]), *(entry for entry in sys.path if entry)]
-    # Isolated and without site-packages hooks: files in the working folder cannot replace a module of the reader.
-    # It gets the import path of this process as arguments.
-    command = [sys.executable, "-I", "-S", "-c", _BOOT, str(path.resolve()), str(_MEMORY_BYTES)]
+    module = "steelyard.data.documents_pdf_process"
     try:
         process = subprocess.run(  # noqa: S603 (our own interpreter and code, no shell)
-            [*command, str(int(timeout_s) + 1), *paths],
+            command_for(module, path, _MEMORY_BYTES, int(timeout_s) + 1),
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            env={"LANG": "C.UTF-8", "PATH": os.defpath},
+            env=environment(),
             timeout=timeout_s,
             check=False,
         )

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
+from steelyard.data.limited_process import limit
+
 MAX_PAGES: Final = 5_000
 MAX_CHARACTERS: Final = 32_000_000
 
@@ -28,7 +30,7 @@ _ENCRYPTED: Final = (4, 5)
 
 def main(path: str, memory_bytes: int, cpu_s: int) -> None:
     """Write the lines of the PDF at `path` to standard output, within limits of memory and CPU time."""
-    _limit(memory_bytes, cpu_s)
+    limit(memory_bytes, cpu_s)
     from pypdfium2 import PdfDocument, PdfiumError
 
     try:
@@ -52,22 +54,6 @@ def main(path: str, memory_bytes: int, cpu_s: int) -> None:
         left -= sum(len(line[0]) for line in lines)
         _write(lines)
     _write(len(document))
-
-
-def _limit(memory_bytes: int, cpu_s: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows; the caller's time limit applies there too
-        return
-    for name, most in (
-        (resource.RLIMIT_AS, memory_bytes),
-        (resource.RLIMIT_CPU, cpu_s),
-        (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        _, hard = resource.getrlimit(name)
-        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(name, (allowed, allowed))
 
 
 def _write(value: Any) -> None:

@@ -71,11 +71,19 @@ def kind_of(head: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A text file whose encoding is known; `stamp` is its size and time of change, to detect later changes."""
+    """A text file whose encoding is known.
+
+    Args:
+        path: the file.
+        encoding: as Python names it.
+        stamp: its size and time of change, to detect later changes.
+        line_ends: how many it has.
+    """
 
     path: Path
     encoding: str
     stamp: tuple[int, int]
+    line_ends: int
 
     def lines(self, newline: str = "") -> Iterator[str]:
         """Iterate over its lines, including line ends; `newline` as for `open`.
@@ -167,7 +175,7 @@ def _examine(path: Path, stamp: tuple[int, int]) -> TextFile:
     if damage:
         what = {"utf-8": "damaged UTF-8", "gb18030": "neither UTF-8 nor GB18030"}.get(encoding, f"damaged {encoding}")
         raise DataError(f"{_location(path, damage[0])}: {what} (byte 0x{damage[1]:02x}); save the file as UTF-8")
-    return TextFile(path, encoding, stamp)
+    return TextFile(path, encoding, stamp, _line_ends(path))
 
 
 def _head(path: Path) -> bytes:
@@ -194,6 +202,16 @@ def _damage(path: Path, encoding: str) -> tuple[int, int] | None:
                 return None
             lines += text.count("\n")
             offset += len(chunk)
+
+
+def _line_ends(path: Path) -> int:
+    """The number of line feeds, or of carriage returns if there are more; some more where they are bytes of others."""
+    feeds = returns = 0
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            feeds += chunk.count(b"\n")
+            returns += chunk.count(b"\r")
+    return max(feeds, returns)
 
 
 def _location(path: Path, offset: int) -> str:

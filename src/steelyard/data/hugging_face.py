@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.data.mappings import keyed_table
-from steelyard.data.parquet import about_bytes, holds_bytes, named
+from steelyard.data.parquet import about_bytes, named
+from steelyard.data.parquet_process import holds_bytes
 from steelyard.data.table import Table
 from steelyard.errors import ConfigError, DataError, did_you_mean
 from steelyard.folders import require_within

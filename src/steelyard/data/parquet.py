@@ -1,27 +1,35 @@
 """Reads Parquet files with pyarrow (extra `parquet`); class labels and columns of bytes as in other Arrow data.
 
-Rows are read in batches, so that no row group is in memory as Python objects as a whole. A dataset with class labels
-stores the number 2, and its schema says that class 2 is called "C".
+A process of its own decodes a file (`parquet_process`) and counts what it unpacks to; here its batches of rows become
+Python values. A dataset with class labels stores the number 2, and its schema says that class 2 is called "C".
 """
 
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from steelyard.data.encoding import stamp_of
+from steelyard.data.limited_process import command_for, start
 from steelyard.data.mappings import keyed_table, refuse_doubles
+from steelyard.data.parquet_process import COLUMNS, LEFT_OUT, first_line
 from steelyard.data.paths import require_file
 from steelyard.data.table import Table
 from steelyard.errors import ConfigError, DataError
 
-MAX_ROWS: Final = 20_000_000
-MAX_GROUP_BYTES: Final = 1_000_000_000
-"""Maximum unpacked size of the columns that are read in one row group, which the reader may keep in memory."""
-
-_BATCH_ROWS: Final = 1_024
+_MEMORY_BYTES: Final = 2 << 30
+_CPU_S: Final = 60
+_BYTES_PER_S: Final = 10_000_000
+"""Of a file's size, for which the process gets a second more; pyarrow reads ten times as many."""
+_END_S: Final = 10.0
+"""Seconds for the process to end after its stream has ended."""
+_INVALID: Final = "is not a valid Parquet file"
+_WHY: Final = {"invalid": _INVALID, "damaged": "is damaged", "large": "is too large to be read"}
 
 
 def read_parquet(path: Path) -> Table:
@@ -33,72 +41,77 @@ def read_parquet(path: Path) -> Table:
     """
     require_file(path)
     try:
-        import pyarrow as pa
-        from pyarrow import parquet
+        import pyarrow  # noqa: F401, ICN001
     except ImportError as error:
         raise ConfigError(f'{path.name}: reading .parquet needs pyarrow: pip install "steelyard[parquet]"') from error
     stamp = stamp_of(path)
-    try:
-        with parquet.ParquetFile(path) as opened:
-            schema, about = opened.schema_arrow, opened.metadata
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path.name} is not a valid Parquet file: {_first_line(error)}") from error
-    try:
-        columns = [field.name for field in schema if not holds_bytes(field.type)]
-    except RecursionError as error:
-        raise DataError(f"{path.name}: its columns are nested too deeply") from error
-    refuse_doubles(path.name, schema.names)
-    _refuse_large(path, about, {name for name in schema.names if name not in columns})
-    classes = classes_in(schema.metadata)
+    with _batches(path) as (schema, _):
+        names, left_out = (json.loads(schema.metadata[key]) for key in (COLUMNS, LEFT_OUT))
+        classes = classes_in(schema.metadata)
+    refuse_doubles(path.name, names)
 
     def rows() -> Iterator[Mapping[str, Any]]:
         if stamp_of(path) != stamp:
             raise DataError(f"{path.name} changed while it was being read; start again")
-        try:
-            with parquet.ParquetFile(path, pre_buffer=False) as file:
-                for batch in file.iter_batches(_BATCH_ROWS, columns=columns, use_threads=False):
-                    yield from (named(cells, classes) for cells in batch.to_pylist())
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{path.name} is damaged: {_first_line(error)}") from error
+        with _batches(path) as (_, batches):
+            for batch in batches:
+                yield from (named(cells, classes) for cells in batch.to_pylist())
 
-    left_out = [name for name in schema.names if name not in columns]
     return keyed_table(path.name, rows, about_bytes(path.name, left_out))
 
 
-def holds_bytes(kind: Any) -> bool:
-    """Whether an Arrow type is bytes, or a struct or list that contains bytes, as for images and sounds."""
-    from pyarrow import types
+@contextmanager
+def _batches(path: Path) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema and the batches of rows that a process of its own reads; it ends with the block.
 
-    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
-        return True
-    return any(holds_bytes(kind.field(index).type) for index in range(kind.num_fields))
+    Raises:
+        DataError: why the file is not read; also while iterating.
+    """
+    import pyarrow as pa
+
+    cpu_s = _CPU_S + path.stat().st_size // _BYTES_PER_S
+    process = start(command_for("steelyard.data.parquet_process", path, _MEMORY_BYTES, cpu_s))
+    try:
+        with pa.ipc.open_stream(process.stdout) as stream:
+            yield stream.schema, _all_of(stream, process, path.name)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise _reason_of_end(process, path.name) or DataError(f"{path.name} is damaged: {first_line(error)}") from error
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+
+
+def _all_of(stream: Any, process: subprocess.Popen[bytes], name: str) -> Iterator[Any]:
+    yield from stream
+    # A process that was killed ends the stream like one that is done.
+    if (error := _reason_of_end(process, name)) is not None:
+        raise error
+
+
+def _reason_of_end(process: subprocess.Popen[bytes], name: str) -> DataError | None:
+    """Why the process ended early; None if it has read the whole file or is still reading."""
+    try:
+        code = process.wait(timeout=_END_S)
+    except subprocess.TimeoutExpired:
+        return None
+    assert process.stderr is not None  # noqa: S101  # it is a pipe
+    last_line = process.stderr.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+    if code == 0:
+        return None
+    if last_line.startswith("["):
+        kind, message = json.loads(last_line)
+        return DataError(f"{name} {_WHY[kind]}: {message}")
+    if code == -getattr(signal, "SIGXCPU", 0):
+        return DataError(f"{name} {_WHY['large']}: reading it takes too long")
+    return DataError(f"{name} {_INVALID}: the reader ended with {code} {last_line[:200]}".rstrip())
 
 
 def about_bytes(name: str, left_out: list[str]) -> tuple[str, ...]:
     """The note on columns of bytes that were left out; empty if there are none."""
     return (f"{name}: {', '.join(left_out)} left out, as bytes are not text",) if left_out else ()
-
-
-def _refuse_large(path: Path, about: Any, left_out: set[str]) -> None:
-    if about.num_rows > MAX_ROWS:
-        raise DataError(f"{path.name} claims to have {about.num_rows:,} rows; at most {MAX_ROWS:,} are read")
-    for number in range(about.num_row_groups):
-        group = about.row_group(number)
-        columns = (group.column(number) for number in range(group.num_columns))
-        size = sum(
-            column.total_uncompressed_size
-            for column in columns
-            if column.path_in_schema.partition(".")[0] not in left_out
-        )
-        if size > MAX_GROUP_BYTES:
-            raise DataError(
-                f"{path.name}: row group {number + 1} unpacks to {size:,} bytes; at most {MAX_GROUP_BYTES:,} are read. "
-                "Write it again with smaller row groups"
-            )
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0][:300]
 
 
 class ClassName(str):

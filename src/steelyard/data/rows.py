@@ -11,7 +11,7 @@ from steelyard.data.columns import ColumnLayout, find_layout
 from steelyard.data.headers import Role
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Defect, Row, Table, cell_at, faults_of, is_blank, list_in, refuse, render
+from steelyard.data.table import Defect, Row, Table, cell_at, faults_of, is_blank, list_in, refuse, refuse_many, render
 from steelyard.errors import DataError
 from steelyard.prompts.conversation import flaw_in, messages_in
 from steelyard.types import Sample
@@ -202,6 +202,7 @@ def read_rows(files: SampleFiles, roles: Sequence[Role], sample_of: SampleOf) ->
             elif (sample := sample_of(table, row, position, collected)) is not None:
                 origin = table.table.origin
                 valid.append(replace(sample, metadata={**sample.metadata, **origin}) if origin else sample)
+            refuse_many(defects)
     samples = sound_samples(files, valid, defects)
     about = (*notes, *about_selection(files, len(samples), len(defects)))
     return RowDataset(samples, tuple(defects), tables[0].layout.describe(), about)

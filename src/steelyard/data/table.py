@@ -17,6 +17,10 @@ from steelyard.errors import DataError, bounded
 Column = int | str
 """A 0-based index in a grid, a key in a JSON object."""
 
+MAX_ROWS: Final = 2_000_000
+"""Rows of a table at most, with blank ones; of a workbook there are fewer."""
+MAX_DEFECTS: Final = 100_000
+"""Each takes half a kilobyte of memory; where there are more, the file is another than was meant."""
 MISSING: Final = ""
 SOURCE: Final = "source"
 """The key of a sample's metadata that names its file, if a dataset has several files."""
@@ -235,6 +239,16 @@ def faults_of(table: Table, number: int, columns: Iterable[Column]) -> Iterator[
     for column in columns if faults else ():
         if isinstance(column, int) and column in faults:
             yield Defect("bad cell", table.location(number, column), faults[column])
+
+
+def refuse_many(defects: Sequence[Defect]) -> None:
+    """Reject a dataset while it is being read if it has more than `MAX_DEFECTS` defects, also with `skip_bad`.
+
+    Raises:
+        DataError: it has more.
+    """
+    if len(defects) > MAX_DEFECTS:
+        raise DataError(f"more than {MAX_DEFECTS:,} defects in the dataset; is it the right file?", defects)
 
 
 def refuse(defects: Sequence[Defect]) -> NoReturn:

@@ -21,7 +21,7 @@ from statistics import median
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.encoding import TextFile, examine_rows, examine_text
-from steelyard.data.table import Row, Table
+from steelyard.data.table import MAX_ROWS, Row, Table
 from steelyard.errors import DataError
 
 MAX_LIST_BYTES: Final = 60_000_000
@@ -52,7 +52,13 @@ def read_json_lines(path: Path) -> Table:
         DataError: the encoding is unknown; while iterating, a line is not valid JSON or not an object.
     """
     text = examine_rows(path)
+    if text.line_ends > MAX_ROWS:
+        raise _too_long(path.name)
     return Table(path.name, lambda: _objects(text), "line", keyed=True)
+
+
+def _too_long(name: str) -> DataError:
+    return DataError(f"{name} has more than {MAX_ROWS:,} rows; at most so many are read. Split it into several files")
 
 
 def read_json_list(path: Path) -> Table:
@@ -167,6 +173,9 @@ def read_delimited(path: Path) -> Table:
     """
     text = examine_rows(path)
     delimiter = delimiter_of(text)
+    # A quoted cell may hold line ends, so the rows are counted, once, where there are more lines.
+    if text.line_ends > MAX_ROWS and any(islice(_cells_of_lines(text, delimiter), MAX_ROWS, None)):
+        raise _too_long(path.name)
     notes = [f"{path.name}: read as {text.encoding.upper()}"] if text.encoding == "gb18030" else []
     if delimiter != "," and path.suffix.lower() != ".tsv":
         notes.append(f"{path.name}: cells are separated by {'tabs' if delimiter == chr(9) else delimiter}")
@@ -233,6 +242,8 @@ def read_sql_lines(path: Path) -> Table:
         DataError: the encoding is unknown.
     """
     text = examine_text(path)
+    if text.line_ends > MAX_ROWS:
+        raise _too_long(path.name)
     return Table(path.name, lambda: _statements(text), "line", keyed=True)
 
 

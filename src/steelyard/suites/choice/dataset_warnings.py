@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import unicodedata
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from typing import Final, Literal, NamedTuple
 
 from steelyard.data.near_duplicates import LEAST_SIMILARITY, SimilarPlaces, bare, similar_pairs
+from steelyard.normal_form import nfkc
 from steelyard.suites.choice.keys import LETTERS
 from steelyard.suites.choice.rows import ChoiceData
 
@@ -18,6 +19,9 @@ Difference = Literal["wording", "number", "negation"]
 QuestionText = tuple[str, Sequence[str]]
 
 SHOWN_PAIRS: Final = 10
+MAX_COMPARED: Final = 200_000
+"""Questions that are searched for near-duplicates; each takes about 2 kB of memory."""
+_NOT_ALL: Final = (f"only the first {MAX_COMPARED:,} questions were compared with each other",)
 _SHOWN_PLACES: Final = 3
 _SHOWN_WORDS: Final = 30
 _COMPARED: Final = 1_000
@@ -74,26 +78,34 @@ class DatasetWarnings:
 
 
 def warnings_of(data: ChoiceData) -> DatasetWarnings:
-    """Collect counts and warnings in one pass, which holds all samples in memory: for `check`, not for a run."""
+    """Collect counts and warnings in one pass, which holds `MAX_COMPARED` questions: for `check`, not for a run."""
     questions: list[QuestionText] = []
     places: list[str] = []
     keys: list[str] = []
+    options = array("B")
     groups, tables, clusters = Counter[str](), Counter[str](), Counter[str]()
     for reading, row, question in data.samples.rows():
         sample = reading.sample(row, question)
-        questions.append((question.text, question.options))
-        places.append(reading.table.location(row.number, None if reading.table.keyed else reading.question))
         keys.append(question.key)
+        options.append(len(question.options))
+        if len(questions) < MAX_COMPARED:
+            questions.append((question.text, question.options))
+            places.append(reading.table.location(row.number, None if reading.table.keyed else reading.question))
         groups[sample.group] += 1
         tables[reading.table.title] += 1
         clusters[sample.cluster] += 1
     several = sum(1 for name, count in clusters.items() if name and count > 1)
     pairs = tuple(_pairs(questions, places, keys))
     notes = (
-        *_about_keys(keys, [len(options) for _, options in questions]),
+        *_about_keys(keys, options),
         *_about_clusters(several, data),
-        *_about_answers(questions, places, keys),
+        *_about_answers(questions, places, keys[: len(questions)]),
         *_about_pairs(pairs),
+        *(
+            [f"only the first {MAX_COMPARED:,} questions were compared with each other"]
+            if len(keys) > MAX_COMPARED
+            else []
+        ),
     )
     return DatasetWarnings(groups, tables, several, pairs, notes)
 
@@ -180,7 +192,7 @@ def _without(pattern: re.Pattern[str] | None, question: QuestionText) -> tuple[s
     """Text and options in any order, without what the pattern finds."""
 
     def left(text: str) -> str:
-        folded = unicodedata.normalize("NFKC", text).casefold()
+        folded = nfkc(text).casefold()
         return bare(pattern.sub("", folded) if pattern else folded)
 
     return left(question[0]), sorted(map(left, question[1]))
@@ -207,7 +219,7 @@ def differing_words(question: QuestionText, other_question: QuestionText) -> tup
 
 
 def _split(text: str) -> list[str]:
-    return [word for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()) if bare(word)]
+    return [word for word in _WORD.findall(nfkc(text).casefold()) if bare(word)]
 
 
 def _joined(words: Sequence[str]) -> str:

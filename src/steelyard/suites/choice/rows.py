@@ -14,7 +14,7 @@ from steelyard.data.columns import find_layout
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import about_selection
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Defect, Row, Table, refuse
+from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, refuse, refuse_many
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.key_checks import OptionCounts, SeveralKeys, counts_from_zero
 from steelyard.suites.choice.keys import MAX_OPTIONS
@@ -189,6 +189,8 @@ class _ChoiceCheck:
         for index, reading in enumerate(readings):
             for row in reading.rows():
                 self._add(index, reading, row)
+                if len(self._found) > MAX_DEFECTS:
+                    refuse_many([defect for *_, defect in self._found])
         self._drop_lost()
         self._found.sort(key=itemgetter(0, 1))
         self.defects = [defect for *_, defect in self._found]

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 from steelyard.data.headers import Role
 from steelyard.data.rows import OpenTable, RowDataset, about_selection, cluster_of, open_tables, sound_samples
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Defect, cell_at
+from steelyard.data.table import Column, Defect, cell_at, refuse_many
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.tables.locate import database_ids
 from steelyard.tables.reading import is_missing, looks_like_table, plain_table, read_notation
@@ -81,6 +81,7 @@ class _TablesReader:
 
     def samples(self, table: OpenTable, predictions: Mapping[str, Column]) -> Iterator[Sample]:
         for row, position in zip(table.rows(), self.positions, strict=False):
+            refuse_many(self.defects)
             before = len(self.defects)
             self.defects.extend(table.faults(row))
             target = wanted(table.cell(row, "target"), self.task)

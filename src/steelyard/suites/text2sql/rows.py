@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import OpenTable, about_selection
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Defect, Row, refuse
+from steelyard.data.table import Defect, Row, refuse, refuse_many
 from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
 from steelyard.sql.sandbox import Sandbox
@@ -258,6 +258,7 @@ class _Text2SqlCheck:
                 self._add(index, reading, row)
 
     def _add(self, index: int, reading: OpenTable, row: Row) -> None:
+        refuse_many(self.defects)
         before = len(self.defects)
         question = read_row(reading, row, self._known, self.defects)
         if question and question.id:

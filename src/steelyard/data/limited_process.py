@@ -1,0 +1,61 @@
+"""Starts and limits the processes that read files of binary formats: only they are lost when a file attacks the reader.
+
+The libraries are C++: a file may crash them, keep them busy without end, or have them fill the memory.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+_BOOT: Final = (
+    "import sys;from importlib import import_module;module,path,memory,cpu,*sys.path[:0]=sys.argv[1:];"
+    "import_module(module).main(path,int(memory),int(cpu))"
+)
+
+
+def command_for(module: str, path: Path, memory_bytes: int, cpu_s: int) -> list[str]:
+    """The command that runs `main(path, memory_bytes, cpu_s)` of a module of ours.
+
+    Isolated and without site-packages hooks: files in the working folder cannot replace a module of the reader. It gets
+    the import path of this process as arguments.
+    """
+    paths = [str(Path(__file__).resolve().parents[2]), *(entry for entry in sys.path if entry)]
+    return [sys.executable, "-I", "-S", "-c", _BOOT, module, str(path.resolve()), str(memory_bytes), str(cpu_s), *paths]
+
+
+def environment() -> dict[str, str]:
+    """What such a process has of an environment: no key of ours."""
+    return {"LANG": "C.UTF-8", "PATH": os.defpath, "ARROW_DEFAULT_MEMORY_POOL": "system"}
+
+
+def start(command: list[str]) -> subprocess.Popen[bytes]:
+    """Start a reader in a session of its own, so that Ctrl-C on the terminal does not end it in the middle of a run."""
+    return subprocess.Popen(  # noqa: S603 (our own interpreter and code, no shell)
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
+    )
+
+
+def limit(memory_bytes: int, cpu_s: int) -> None:
+    """Limit the memory and the CPU time of this process, which may write no file."""
+    try:
+        import resource
+    except ImportError:  # Windows; the caller's time limit applies there too
+        return
+    for name, most in (
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_CPU, cpu_s),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(name)
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(name, (allowed, allowed))
