@@ -142,7 +142,7 @@ class MemoryJournal:
 
 async def until(condition):
     """Return once `condition()` holds; what another process or connection does has no event to wait for."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline, "it did not come to be"
         await asyncio.sleep(0.005)  # see above

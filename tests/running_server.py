@@ -38,7 +38,7 @@ def ledger_server(folder, *options):
     command = [sys.executable, SERVER, "--port-file", port, "--ledger", ledger, *options]
     process = subprocess.Popen([str(part) for part in command])
     try:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not port.exists():
             assert process.poll() is None, "the ledger server has ended"
             assert time.monotonic() < deadline, "the ledger server did not start"

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -281,7 +282,7 @@ def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(o
             for place, num in enumerate(order):
                 batch.connection.execute(f"UPDATE evaluation SET calls = calls + 1 WHERE num = {num}")
                 if place == 0 and tries[name] == 1:
-                    meet.wait(10)
+                    meet.wait(60)
 
         return both
 
@@ -458,7 +459,10 @@ def own_server():
         pytest.skip("no server of one's own can be started here")
     # Not below pytest's own folder, which is closed to other users: the server does not run as root.
     home = Path(tempfile.mkdtemp(prefix="steelyard-", dir="/tmp"))
-    data, port = home / "data", 20000 + os.getpid() % 20000
+    data = home / "data"
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
     shutil.chown(home, "postgres")
 
     def call(line):

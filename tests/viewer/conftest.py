@@ -39,7 +39,7 @@ class Served:
 
     def ask(self, path, method="GET", *, host="", cookie=True, headers=(), body=None):
         """Status, headers and body of one request, whose headers are sent as they are given."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         host = host or self.host
         connection.putheader("Host", host)

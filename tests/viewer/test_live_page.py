@@ -99,7 +99,7 @@ def test_events_bring_what_changed_and_end_when_no_run_is_left(running, tmp_path
 @contextmanager
 def events_of(viewer, run):
     """The lines of the events of a live page."""
-    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", viewer.port, timeout=60)
     connection.request(
         "GET", f"/live/{run}/events", headers={"Host": viewer.host, "Cookie": viewer.cookie(viewer.host)}
     )
