@@ -135,7 +135,7 @@ class KeyWindows:
         if len(longer) == RUN:
             self.letters.add(longer)
 
-    def _add_encoded(self, form: Form) -> None:
+    def _add_encoded(self, form: EncodedKey) -> None:
         for start, end in form.spans:
             window = LETTERS.of(form.text[start:end])
             if len(window) >= _FEWEST:
@@ -163,18 +163,18 @@ def _runs(text: str) -> list[Span]:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class EncodedKey:
     """A key in an encoding; `spans` are the bytes that each run certainly takes, whatever stands around it."""
 
     text: bytes
     spans: list[Span]
 
 
-def _encoded_forms(value: str, runs: list[Span]) -> Iterator[Form]:
+def _encoded_forms(value: str, runs: list[Span]) -> Iterator[EncodedKey]:
     utf8 = _of_characters([mark.encode("utf-8", "surrogatepass") for mark in value], runs)
     # The last zero is left out: what remains is in the text whichever byte of a character comes first.
     wide = _of_characters([mark.encode("utf-16-le", "surrogatepass") for mark in value], runs)
-    wide = Form(wide.text, [(start, end - 1) for start, end in wide.spans])
+    wide = EncodedKey(wide.text, [(start, end - 1) for start, end in wide.spans])
     backwards = _of_characters([mark.encode("utf-8", "surrogatepass") for mark in reversed(value)], runs)
     for template in _NUMBERS:
         numbers = ["".join(map(template.format, mark.encode("utf-8", "surrogatepass"))) for mark in value]
@@ -184,32 +184,32 @@ def _encoded_forms(value: str, runs: list[Span]) -> Iterator[Form]:
     yield from _in_digits(_in_hex(utf8), b64encode, 6)
     for form in (_in_hex(utf8), *_in_digits(utf8, b64encode, 6)):
         size = len(form.text)
-        yield Form(form.text[::-1], [(size - end, size - start) for start, end in form.spans])
+        yield EncodedKey(form.text[::-1], [(size - end, size - start) for start, end in form.spans])
     for form in (wide, backwards):
         yield _in_hex(form)
         yield from _in_digits(form, b64encode, 6)
     for inner in _in_digits(utf8, b64encode, 6):
         yield inner
         for alphabet in {inner.text, inner.text.translate(_URL_SAFE)}:
-            again = Form(alphabet, inner.spans)
+            again = EncodedKey(alphabet, inner.spans)
             yield _in_hex(again)
             yield from _in_digits(again, b64encode, 6)
 
 
-def _of_characters(pieces: list[bytes], runs: list[Span]) -> Form:
+def _of_characters(pieces: list[bytes], runs: list[Span]) -> EncodedKey:
     ends = [0, *accumulate(map(len, pieces))]
-    return Form(b"".join(pieces), [(ends[start], ends[end]) for start, end in runs])
+    return EncodedKey(b"".join(pieces), [(ends[start], ends[end]) for start, end in runs])
 
 
-def _in_hex(form: Form) -> Form:
-    return Form(form.text.hex().encode(), [(2 * start, 2 * end) for start, end in form.spans])
+def _in_hex(form: EncodedKey) -> EncodedKey:
+    return EncodedKey(form.text.hex().encode(), [(2 * start, 2 * end) for start, end in form.spans])
 
 
-def _in_digits(form: Form, to_digits: Callable[[bytes], bytes], bits: int) -> Iterator[Form]:
+def _in_digits(form: EncodedKey, to_digits: Callable[[bytes], bytes], bits: int) -> Iterator[EncodedKey]:
     """A form in base64 or base32 digits of so many bits, at each place where it may begin inside a longer text.
 
     Digits that also encode bits of a neighbouring byte are in no span.
     """
     for before in range(bits if bits == 5 else 3):
         spans = [(-(-8 * (start + before) // bits), 8 * (end + before) // bits) for start, end in form.spans]
-        yield Form(to_digits(b"\0" * before + form.text + b"\0"), spans)
+        yield EncodedKey(to_digits(b"\0" * before + form.text + b"\0"), spans)

@@ -53,7 +53,7 @@ tags, which are invisible copies of ASCII."""
 _TAGS: Final = 0xE0000
 
 
-class Match(NamedTuple):
+class KeyMatch(NamedTuple):
     """A stretch that holds a run of a key, and the key's number."""
 
     start: int
@@ -119,7 +119,7 @@ class KeySearch:
         """Whether `mask_text` changes a text."""
         return self.mask_text(text) is not text
 
-    def _replace(self, data: bytes, matches: list[Match]) -> bytes:
+    def _replace(self, data: bytes, matches: list[KeyMatch]) -> bytes:
         parts: list[bytes] = []
         done = 0
         for start, end, key in matches:
@@ -127,16 +127,16 @@ class KeySearch:
             done = end
         return b"".join([*parts, data[done:]])
 
-    def _find(self, data: bytes, seen: list[bytes]) -> list[Match]:
+    def _find(self, data: bytes, seen: list[bytes]) -> list[KeyMatch]:
         """Where runs are in `data`, in order and apart; `seen` is `data` as it is compared."""
         if not any(map(self._holds, seen)):
             return []
-        matches: list[Match] = []
+        matches: list[KeyMatch] = []
         for text in seen:
             for match in self._windows(text, data):
                 matches.append(match)
                 if len(matches) > _MOST_MATCHES:
-                    return [Match(0, len(data), match.key)]
+                    return [KeyMatch(0, len(data), match.key)]
         return _apart(matches)
 
     def _holds(self, seen: bytes) -> bool:
@@ -150,7 +150,7 @@ class KeySearch:
                     return True
         return False
 
-    def _prefixed(self, letters: bytes) -> Iterator[Match]:
+    def _prefixed(self, letters: bytes) -> Iterator[KeyMatch]:
         """The windows in the letters and digits of a text that begin as one of `_by_prefix`."""
         if len(letters) < _PREFIX or self._words.isdisjoint(_words_of(letters)):
             return
@@ -160,9 +160,9 @@ class KeySearch:
             for start in range(max(0, _WORD * (place - 1) + 1), _WORD * place + 1):
                 for window, key in self._by_prefix.get(letters[start : start + _PREFIX], ()):
                     if letters.startswith(window, start):
-                        yield Match(start, start + len(window), key)
+                        yield KeyMatch(start, start + len(window), key)
 
-    def _windows(self, seen: bytes, data: bytes) -> Iterator[Match]:
+    def _windows(self, seen: bytes, data: bytes) -> Iterator[KeyMatch]:
         """The windows in all views of `seen`, by their places in `data`."""
         for view in self._needles:
             text = view.of(seen)
@@ -172,42 +172,42 @@ class KeySearch:
                 last = places[end - 1] + 1
                 while last < len(data) and seen[last] == 0 != data[last]:  # the rest of an escape
                     last += 1
-                yield Match(places[start], last, key)
+                yield KeyMatch(places[start], last, key)
 
 
 def _words_of(letters: bytes) -> memoryview:
     return memoryview(letters)[: len(letters) & -_WORD].cast("I")
 
 
-def _occurrences(text: bytes, needles: Mapping[bytes, int]) -> Iterator[Match]:
+def _occurrences(text: bytes, needles: Mapping[bytes, int]) -> Iterator[KeyMatch]:
     for needle, key in needles.items():
         start = text.find(needle)
         while start >= 0:
-            yield Match(start, start + len(needle), key)
+            yield KeyMatch(start, start + len(needle), key)
             start = text.find(needle, start + 1)
 
 
-def _apart(matches: list[Match]) -> list[Match]:
+def _apart(matches: list[KeyMatch]) -> list[KeyMatch]:
     """Windows joined to runs, and runs of several keys that overlap to one of the key that has most of it."""
-    runs: list[Match] = []
+    runs: list[KeyMatch] = []
     last: dict[int, int] = {}
     for start, end, key in sorted(matches):
         place = last.get(key)
         if place is not None and start <= runs[place].end:
-            runs[place] = Match(runs[place].start, max(end, runs[place].end), key)
+            runs[place] = KeyMatch(runs[place].start, max(end, runs[place].end), key)
         else:
             last[key] = len(runs)
-            runs.append(Match(start, end, key))
-    apart: list[Match] = []
+            runs.append(KeyMatch(start, end, key))
+    apart: list[KeyMatch] = []
     longest: list[tuple[int, int]] = []
     for start, end, key in sorted(runs):
         rank = (end - start, -key)
         if apart and start < apart[-1].end:
             longest[-1] = max(longest[-1], rank)
-            apart[-1] = Match(apart[-1].start, max(end, apart[-1].end), -longest[-1][1])
+            apart[-1] = KeyMatch(apart[-1].start, max(end, apart[-1].end), -longest[-1][1])
         else:
             longest.append(rank)
-            apart.append(Match(start, end, key))
+            apart.append(KeyMatch(start, end, key))
     return apart
 
 

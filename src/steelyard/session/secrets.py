@@ -42,6 +42,9 @@ class Secrets:
         names: every reference that the targets and scorers use.
         dotenv: values from a `.env` file or a test, preferred to those of the environment.
 
+    Attributes:
+        empty: whether there is nothing to redact.
+
     Raises:
         ConfigError: a name has no value, or its value has a control character.
     """
@@ -56,21 +59,18 @@ class Secrets:
                 raise ConfigError(f"the value of {name} holds a line break or another control character")
             self._values[name] = value
         self._hidden = dict(self._values)
+        self.empty = not self._hidden
 
     def hide(self, values: Mapping[str, str]) -> None:
         """Redact further values too: passwords in the environment's proxy addresses, which no reference names."""
         self._hidden |= values
+        self.empty = not self._hidden
         self.__dict__.pop("_search", None)
 
     @cached_property
     def _search(self) -> KeySearch:
         """Made when the first text comes: an address of a store is resolved and nothing else."""
         return KeySearch(self._hidden)
-
-    @property
-    def empty(self) -> bool:
-        """Whether there is nothing to redact."""
-        return not self._hidden
 
     def __repr__(self) -> str:
         return f"Secrets({', '.join(self._values)})"

@@ -218,6 +218,8 @@ class Session:
 
     def _redacted(self, reply: Reply) -> Reply:
         """`reply` without secrets: the wire cannot see one that was split over the events of a stream."""
+        if self.secrets.empty:
+            return reply
         redact = self.secrets.redact_value
         parts = [reply.text, reply.finish, reply.metadata, [attempt.message for attempt in reply.attempts]]
         if redact(parts) is parts:
