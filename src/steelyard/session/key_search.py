@@ -72,6 +72,7 @@ class KeySearch:
         # Of two keys that fit equally well the shorter is named, as it is there whole.
         ordered = sorted(values, key=lambda name: len(values[name]))
         self._masks = [f"[secret {name}]".encode() for name in ordered]
+        self._any_escaped = any(mark in value for value in values.values() for mark in '\\"/')
         self._words: set[int] = set()
         self._by_prefix: dict[bytes, list[tuple[bytes, int]]] = {}
         self._needles: dict[View, dict[bytes, int]] = {view: {} for view in (LETTERS, SYMBOLS, FOLDED, EXACT)}
@@ -99,7 +100,8 @@ class KeySearch:
         Backslashes in it are read as those of JSON.
         """
         first = _BLANK.sub(b"  ", data) if b"\\" in data else data
-        matches = self._find(data, [first, *_further_views(data)])
+        as_written = [data] if self._any_escaped and first is not data else []
+        matches = self._find(data, [first, *as_written, *_further_views(data)])
         if not matches:
             return data
         masked = self._replace(data, matches)
