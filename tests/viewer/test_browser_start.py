@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -103,6 +104,16 @@ def test_the_file_leads_a_browser_to_the_runs(tmp_path, monkeypatch, viewer, bro
         return await page.run("location.href")
 
     assert browse(page.as_uri(), visit) == f"http://{viewer.host}/"
+
+
+def test_where_no_browser_starts_or_no_file_can_be_made_the_viewer_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BROWSER", "false")
+    for folder in (tmp_path, tmp_path / "missing"):
+        monkeypatch.setattr("tempfile.tempdir", str(folder))
+        told = threading.Event()
+        browser_start.start_browser("http://127.0.0.1:1/", failed=told.set)
+        assert told.wait(60)
 
 
 def test_the_file_is_deleted_once_the_browser_had_time_to_read_it(tmp_path, monkeypatch):

@@ -58,7 +58,7 @@ def view(
         typer.echo("Ctrl-C ends it", err=True)
         if browser:
             start_browser(
-                address, failed=lambda: typer.echo("there is no browser here: open the address yourself", err=True)
+                address, failed=lambda: typer.echo("no browser could be started: open the address yourself", err=True)
             )
 
     # At its end the process deletes what it left; by itself Python does so after Ctrl-C alone.

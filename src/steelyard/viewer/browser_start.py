@@ -29,16 +29,17 @@ def start_browser(address: str, failed: Callable[[], None]) -> None:
 
     Args:
         address: holds a secret.
-        failed: is called where there is no browser.
-
-    Raises:
-        OSError: no file can be made.
+        failed: is called where there is no browser, or no file can be made.
     """
     parent = _parent()
-    folder = TemporaryFolder(parent)
-    page = folder.path / "viewer.html"
-    with os.fdopen(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(_PAGE.format(html.escape(address)))
+    try:
+        folder = TemporaryFolder(parent)
+        page = folder.path / "viewer.html"
+        with os.fdopen(os.open(page, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(_PAGE.format(html.escape(address)))
+    except OSError:
+        failed()
+        return
 
     def start() -> None:
         delete_left_folders(parent)
@@ -57,5 +58,8 @@ def _parent() -> Path | None:
 
     A browser that snap installed has another temporary folder, and sees no hidden folder of the user's.
     """
-    home = Path.home()
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without one, as in containers
+        return None
     return home if (home / "snap").is_dir() and os.access(home, os.W_OK) else None
