@@ -4,9 +4,11 @@ import re
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steelyard import ConfigError, Failure, Label, Output, Record, Sample, Score
-from steelyard.analysis.conditions import parse_condition, quoted_value
+from steelyard.analysis.conditions import label_condition, parse_condition, quoted_name, quoted_value
 
 MANIFEST = {"scores": ["solve_rate", "f1"], "over": {"solve_rate": "all", "f1": "scored"}}
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -64,8 +66,47 @@ def test_a_condition_means_these_records(text, names):
     assert fitting(text) == names
 
 
+NAME = st.one_of(
+    st.text(min_size=1, max_size=20),
+    st.lists(
+        st.sampled_from(
+            ["a", " ", '"', "'", "=", "<", ">", "!", " and ", "and", "or", "\\", "%", "label:", "group", "wrong", "\n"]
+        ),
+        min_size=1,
+        max_size=8,
+    ).map("".join),
+)
+
+
+@given(st.lists(st.tuples(NAME, NAME), min_size=1, max_size=4))
+def test_any_name_and_any_value_is_read_as_it_was_written(pairs):
+    scores = [f"{quoted_name(name)} >= {no}" for no, (name, _) in enumerate(pairs)]
+    labels = [label_condition(*pair) for pair in pairs]
+    groups = [f"group = {quoted_value(value)}" for _, value in pairs]
+    manifest = {"scores": [name for name, _ in pairs]}
+    parts = parse_condition(" and ".join(["wrong", *scores, *labels, *groups, "errors"]), manifest).parts
+    assert [(part.kind, part.name, part.sign, part.value) for part in parts] == [
+        ("word", "wrong", "", ""),
+        *(("score", name, ">=", str(no)) for no, (name, _) in enumerate(pairs)),
+        *(("label", f"label:{name}", "=", value) for name, value in pairs),
+        *(("field", "group", "=", value) for _, value in pairs),
+        ("word", "errors", "", ""),
+    ]
+
+
+def test_a_name_in_quotation_marks_is_that_of_a_score():
+    manifest = {"scores": ["group", "wrong", "regression"]}
+    parts = parse_condition(
+        '"group" = unparsed and "wrong" < 1 and "regression" > 0 and regression > 0', manifest
+    ).parts
+    assert {part.kind for part in parts} == {"score"}
+    for text in ('"id" = 1', '"wrong"', '"regression"'):
+        with pytest.raises(ConfigError):
+            parse_condition(text, manifest)
+
+
 @pytest.mark.parametrize(
-    "group", ["don't and won't", 'the "new" and "old"', "'quoted' and", "a=b and c<d", "x' and y='z"]
+    "group", ["don't and won't", "both \" and '", 'the "new" and "old"', "'quoted' and", "a=b and c<d", "x' and y='z"]
 )
 def test_a_text_with_marks_of_one_kind_can_be_written(group):
     value = quoted_value(group)
@@ -78,7 +119,6 @@ def test_a_value_without_quotation_marks_may_hold_an_apostrophe():
         "don't know",
         "q'1",
     ]
-    assert quoted_value("""both " and '""") is None
 
 
 def test_a_label_is_asked_for_by_name_and_value():

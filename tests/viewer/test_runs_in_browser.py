@@ -116,6 +116,9 @@ def test_a_filter_is_completed_part_by_part(repeated, browse):
 @pytest.mark.parametrize(
     ("typed", "kept"),
     [
+        ('"a and b" < 1 and w', '"a and b" < 1 and '),
+        ('wrong and "a and b', "wrong and "),
+        ('"a and b', ""),
         ('group = "sums and signs" and w', 'group = "sums and signs" and '),
         ("group = 'sums and signs' and w", "group = 'sums and signs' and "),
         ('wrong and group = "sums and s', "wrong and "),

@@ -1,7 +1,9 @@
 """Conditions on records: `wrong and group=hexagrams`, `correctness < 3 and regression`, `label:cause="wrong unit"`.
 
-A condition is parts joined by `and`; each is a word, or a name, a sign and a value. It is data: nothing in it is
-executed. `store.page_query` turns it into SQL for pages of a run; `Condition.holds` applies it to a record.
+A condition is parts joined by `and`; each is a word, or a name, a sign and a value. A name or a value may stand in
+quotation marks, in which `""` is one of them; a name in quotation marks is that of a score, whatever it says. It is
+data: nothing in it is executed. `store.page_query` turns it into SQL for pages of a run; `Condition.holds` applies it
+to a record. Whoever makes a condition of a name writes it with `quoted_name`, and a value with `quoted_value`.
 
 word        what it means
 ----------- ---------------------------------------------------------------------------------------------
@@ -21,16 +23,27 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from steelyard.analysis.score_infos import names_where, score_infos
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.escaping import cell_text
 from steelyard.types import OUTCOMES, Label, Record, Score
 
-_AND: Final = re.compile(r"""[=<>]\s*(?:"[^"]*"|'[^']*')(?=\s+and\s|\s*\Z)|(?P<end>\s+and\s+)""", re.IGNORECASE)
-"""A value in quotation marks, which may hold an `and`, or an `and` between parts."""
-_PART: Final = re.compile(r"""([^=!<>"]+?)\s*(?:(<=|>=|!=|=|<|>)\s*(?:"([^"]*)"|'([^']*)'|([^"]*?)))?\s*""")
+_QUOTED: Final = r"""(?:"(?:[^"]|"")*"|'[^']*')"""
+_AND: Final = re.compile(
+    rf"""[=<>]\s*{_QUOTED}(?=\s+and\s|\s*\Z)
+    |(?P<end>\A|\s+and\s+)(?:(?:label:)?{_QUOTED}(?=\s*[=!<>]|\s+and\s|\s*\Z))?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A value in quotation marks, which may hold an `and`, or the beginning of a part with a name that may."""
+_PART: Final = re.compile(
+    rf"""(?:(?P<label>label:)?(?P<quoted>{_QUOTED})|(?P<name>[^=!<>"]+?))\s*
+    (?:(?P<sign><=|>=|!=|=|<|>)\s*(?:(?P<quoted_value>{_QUOTED})|(?P<value>[^"]*?)))?\s*""",
+    re.VERBOSE,
+)
+_PLAIN: Final = re.compile(r"[\w.@/+-]+")
+"""A name that means itself without quotation marks, unless it is one of `OF_RECORD`."""
 _SIGNS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
     {
         "=": operator.eq,
@@ -55,11 +68,30 @@ _MOST_PARTS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class ConditionPart:
-    """One part of a condition; without a sign it is a single word."""
+    """One part of a condition; without a sign it is a single word.
+
+    Args:
+        name: without quotation marks.
+        sign: "" for a word.
+        value: without quotation marks.
+        is_quoted: whether the name was in quotation marks, so that it is that of a score.
+    """
 
     name: str
     sign: str
     value: str
+    is_quoted: bool = False
+
+    @property
+    def kind(self) -> Literal["word", "label", "field", "score"]:
+        """What its name is."""
+        if self.is_quoted:
+            return "score"
+        if self.name.startswith(LABEL):
+            return "label"
+        if not self.sign:
+            return "word"
+        return "field" if self.name in OF_RECORD else "score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +117,11 @@ class Condition:
         return all(self._part_holds(part, record, labels) for part in self.parts)
 
     def _part_holds(self, part: ConditionPart, record: Record, labels: Sequence[Label]) -> bool:
-        if part.name.startswith(LABEL):
+        if part.kind == "label":
             return label_holds(part, labels)
-        if not part.sign:
+        if part.kind == "word":
             return part.name == "all" or part.name in self._words_of(record)
-        if part.name in OF_RECORD:
+        if part.kind == "field":
             failure = record.failure.kind if record.failure else ""
             sample = record.sample
             value = {"group": sample.group, "cluster": sample.cluster, "id": sample.id, "error": failure}[part.name]
@@ -160,9 +192,10 @@ def condition_parts(text: str, example: str = "wrong") -> list[ConditionPart]:
             raise ConfigError(
                 f"{written.strip() or text!r} is not a condition: a word such as {example}, or name=value"
             )
-        quoted = match[3] if match[3] is not None else match[4]
-        value = (match[5] or "").strip() if quoted is None else quoted
-        parts.append(ConditionPart(match[1].strip(), match[2] or "", value))
+        quoted, quoted_text, label = match["quoted"], match["quoted_value"], match["label"] or ""
+        name = match["name"].strip() if quoted is None else label + _unquoted(quoted)
+        value = (match["value"] or "").strip() if quoted_text is None else _unquoted(quoted_text)
+        parts.append(ConditionPart(name, match["sign"] or "", value, quoted is not None and not label))
     return parts
 
 
@@ -171,34 +204,57 @@ def _split_parts(text: str) -> list[str]:
     for match in _AND.finditer(text):
         if match["end"]:
             parts.append(text[begin : match.start()])
-            begin = match.end()
+            begin = match.end("end")
     return [*parts, text[begin:]]
 
 
-def quoted_value(text: str) -> str | None:
-    """A text as the value of a condition, or None where it holds both kinds of quotation marks.
+def _unquoted(text: str) -> str:
+    return text[1:-1].replace('""', '"') if text[0] == '"' else text[1:-1]
+
+
+def quoted_value(text: str) -> str:
+    """A text as the value of a condition.
 
     >>> print(quoted_value("a and b"), quoted_value('the "new" one'))
-    "a and b" 'the "new" one'
+    "a and b" "the ""new"" one"
     """
-    return next((f"{mark}{text}{mark}" for mark in ('"', "'") if mark not in text), None)
+    return '"' + text.replace('"', '""') + '"'
+
+
+def quoted_name(name: str) -> str:
+    """The name of a score as a condition writes it: in quotation marks where it would be read as something else.
+
+    >>> print(quoted_name("f1"), quoted_name("latency<5s"), quoted_name("group"))
+    f1 "latency<5s" "group"
+    """
+    return name if _PLAIN.fullmatch(name) and name not in OF_RECORD else quoted_value(name)
+
+
+def label_condition(name: str, value: str) -> str:
+    """The condition that a label of this name has this value.
+
+    >>> print(label_condition("cause", "wrong unit"), label_condition("a=b", "c"))
+    label:cause = "wrong unit" label:"a=b" = "c"
+    """
+    written = name if _PLAIN.fullmatch(name) else quoted_value(name)
+    return f"{LABEL}{written} = {quoted_value(value)}"
 
 
 def _check_part(part: ConditionPart, scores: Collection[str], *, compared: bool) -> None:
     name, sign = part.name, part.sign
-    if name.startswith(LABEL):
+    if part.kind == "label":
         _refuse_order(part, "labels are equal or not")
-    elif not sign and name in CHANGES:
+    elif part.kind == "word" and name in CHANGES:
         if not compared:
             raise ConfigError(
                 f"{name} compares with another run: name that run with --against, or against= from Python, or "
                 "choose it under Against on a run's page"
             )
     elif not sign:
-        if name not in WORDS:
+        if part.is_quoted or name not in WORDS:
             hint = " (parts are joined by and; for or, use two conditions)" if re.search(r"\bor\b", name) else ""
             raise ConfigError(f"there is no condition {name!r}{did_you_mean(name, (*WORDS, *CHANGES))}{hint}")
-    elif name in OF_RECORD:
+    elif part.kind == "field":
         _refuse_order(part, "texts are equal or not")
     else:
         _check_score(part, scores)

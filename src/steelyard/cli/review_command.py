@@ -345,6 +345,8 @@ def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
 
 
 def _next_steps(result: Review, store: str | None) -> Iterator[str]:
+    from steelyard.analysis.conditions import label_condition
+
     where = store_option(store)
     if result.state == "interrupted" and "budget" in result.reason:
         yield "resume with: the same command and a larger --budget-calls"
@@ -353,7 +355,7 @@ def _next_steps(result: Review, store: str | None) -> Iterator[str]:
     elif result.reasons:
         yield f"more: steelyard show {result.run} --only wrong{where}"
         for cause in list(result.causes)[:1]:
-            expression = shlex.quote(f'label:cause="{cause}"')
+            expression = shlex.quote(label_condition("cause", cause))
             yield f"      steelyard promote {result.run} --where {expression} --to set.jsonl{where}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from steelyard.analysis.conditions import quoted_name
 from steelyard.analysis.contingency import ContingencyTable
 from steelyard.analysis.histograms import Histogram
 from steelyard.analysis.numbers import score_phrase, score_title
@@ -364,14 +365,15 @@ def _bin_cell(summary: RunSummary, score: str, at: int) -> TableCell:
 
 
 def _bin_link(summary: RunSummary, score: str, at: int) -> ConditionLink | None:
-    """The records in a bin of a score's histogram; None where there are none, or no condition can name the score."""
+    """The records in a bin of a score's histogram; None where there are none."""
     histogram = summary.spreads.get(score)
-    if histogram is None or at >= len(histogram.bins) or not histogram.bins[at][1] or set(score) & set('=!<>"'):
+    if histogram is None or at >= len(histogram.bins) or not histogram.bins[at][1]:
         return None
     edges = [low - 0.5 if histogram.whole_values else low for low, _ in histogram.bins]
     # A value outside the scale counts in the first or last bin.
-    above = f"{score} >= {edges[at]:g}" if at else ""
-    below = f"{score} < {edges[at + 1]:g}" if at + 1 < len(edges) else ""
+    name = quoted_name(score)
+    above = f"{name} >= {edges[at]:g}" if at else ""
+    below = f"{name} < {edges[at + 1]:g}" if at + 1 < len(edges) else ""
     return ConditionLink(summary.run, " and ".join(filter(None, (above, below))))
 
 

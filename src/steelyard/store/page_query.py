@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
-from steelyard.analysis.conditions import CHANGES, LABEL, OUTCOME_WORDS, Condition, ConditionPart
+from steelyard.analysis.conditions import CHANGES, OUTCOME_WORDS, Condition, ConditionPart
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.store.connection import Connection, Values
 from steelyard.store.open_store import OpenStore
@@ -130,8 +130,11 @@ class RecordOrder:
         >>> RecordOrder.of("-f1", ["f1"])
         RecordOrder(key='f1', descending=True, by_sample=False)
         """
-        key, descending = text.strip().removeprefix("-"), text.strip().startswith("-")
         keys = ("place", *_ORDERS, *scores)
+        # The name of a score may begin with a hyphen or a space.
+        text = text if {text, text.removeprefix("-")} & {*keys} else text.strip()
+        descending = text.startswith("-") and text not in keys
+        key = text[1:] if descending else text
         if key and key not in keys:
             raise ConfigError(f"records cannot be sorted by {key!r}{did_you_mean(key, keys)}")
         return cls(key or "place", descending, by_sample)
@@ -387,15 +390,15 @@ class RecordQuery:
         return self._alias(name)
 
     def _of_part(self, part: ConditionPart, condition: Condition) -> list[str]:
-        if part.name == "error":
+        if part.kind == "field" and part.name == "error":
             return self._of_error(part)
-        if part.name.startswith(LABEL) or part.name in CHANGES:
+        if part.kind == "label" or (part.kind == "word" and part.name in CHANGES):
             self.restrict_to(self.decided.places(part))
             return []
-        if not part.sign:
+        if part.kind == "word":
             self._restrict_to_word(part.name, condition)
             return []
-        if part.name in _COLUMNS:
+        if part.kind == "field":
             self._samples = self._of_samples = True
             return [f"{_COLUMNS[part.name]} {_sign(part)} {self._bound(part.value)}"]
         alias = self._score(part.name, "JOIN")

@@ -377,7 +377,7 @@ class _PlaceSource:
         found_by_key = where is None and near and request.among is None
         if run.state != "finished" or (request.among is not None and not request.words) or found_by_key:
             return None
-        if where is not None and any(part.name.startswith(LABEL) for part in where.parts):
+        if where is not None and any(part.kind == "label" for part in where.parts):
             return None  # a label may be given to a finished run
         against = (self._against.id, self._against.scoring_version) if self._against else None
         return run.id, run.scoring_version, where.text if where else "", against, request.order, request.words
@@ -400,7 +400,7 @@ class _PlaceSource:
             where is not None
             and request.among is None
             and order.is_of_dataset
-            and [part.name in CHANGES for part in where.parts] == [True]
+            and [part.kind == "word" and part.name in CHANGES for part in where.parts] == [True]
         ):
             return self._changed(where.parts[0])
         if request.among is not None and len(request.among) > _MOST_LISTED:
@@ -436,9 +436,9 @@ class _PlaceSource:
 
     def places(self, part: ConditionPart) -> Collection[Place]:
         """Those of one part that SQL cannot decide."""
-        if part.name in CHANGES:
+        if part.kind == "word":
             return [of_pair(number) for number in self._changed(part)]
-        if part.name == "error":
+        if part.kind == "field":
             return self._of_failure(part.value)
         return self._of_labels(part)
 

@@ -30,6 +30,7 @@ from steelyard.viewer.free_memory import give_back, is_large
 from steelyard.viewer.keys import KEYS
 from steelyard.viewer.named_address import named_address, sample_address, short_name
 from steelyard.viewer.run_figures import BaselineDifference, FigureCache, state_of
+from steelyard.viewer.run_filter import tag_filter
 from steelyard.viewer.single_file import saved_as, style, to_be_read
 
 if TYPE_CHECKING:
@@ -368,6 +369,7 @@ def _environment(address: Callable[..., str], static: Callable[[str], str]) -> j
         "named_address": partial(named_address, address),
         "sample_address": partial(sample_address, address),
         "static": static,
+        "tag_filter": tag_filter,
         "keys": KEYS,
         "htmx": _HTMX,
     }

@@ -1,7 +1,8 @@
 """Filters of the list of runs: `finished and errors > 0`, `tag = v2 and age < 7`, or words that a run must have.
 
 The parts of a filter have the form of a condition on samples (`analysis.conditions`), about columns of the table of
-runs; scores are left out, since they would have to be computed for every run of the store first.
+runs; scores are left out, since they would have to be computed for every run of the store first. A name in quotation
+marks is that of a tag of the target.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.analysis.conditions import ConditionPart, condition_parts, quoted_value
+from steelyard.analysis.conditions import ConditionPart, condition_parts, quoted_name, quoted_value
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.store import Run
 from steelyard.store.marks import RunMarks
@@ -71,8 +72,11 @@ class MarkedRun:
         if name == "tag":
             return self.marks.tags
         own_texts = {"suite": run.suite, "target": run.target, "id": run.id, "state": self.state}
-        value = own_texts.get(name) if name in own_texts else self.target_tags.get(name)
-        return () if value is None else (value,)
+        return (own_texts[name],) if name in own_texts else self.target_tag(name)
+
+    def target_tag(self, name: str) -> Collection[str]:
+        """The value of a tag of the target; none where it has no such tag."""
+        return (self.target_tags[name],) if name in self.target_tags else ()
 
     def number(self, name: str, now: datetime) -> float:
         """The value of a name of `_NUMBERS`; the age in days."""
@@ -103,20 +107,27 @@ def filtered(listed: Iterable[MarkedRun], text: str, now: datetime) -> list[Mark
 
 def _test_of(part: ConditionPart, target_tags: Collection[str], now: datetime) -> Callable[[MarkedRun], bool]:
     name, sign = part.name, part.sign
+    if part.is_quoted and sign:
+        return _test_of_text(part, target_tags, lambda marked: marked.target_tag(name))
     if not sign:
-        if name.lower() in _WORDS:
+        if name.lower() in _WORDS and not part.is_quoted:
             return lambda marked: marked.has(name.lower())
         words = name.lower().split()
         return lambda marked: all(word in marked.text for word in words)
     if name in _NUMBERS:
         number = _number(part)
         return lambda marked: _SIGNS[sign](marked.number(name, now), number)
-    if name not in _TEXTS and name not in target_tags:
-        names = [*_TEXTS, *_NUMBERS, *target_tags]
-        raise ConfigError(f"runs have no {name!r}{did_you_mean(name, names)}")
-    if sign not in {"=", "!="}:
-        raise ConfigError(f"{name}{sign}{part.value}: texts can only be compared by = or !=")
-    return lambda marked: (part.value in marked.texts(name)) == (sign == "=")
+    return _test_of_text(part, (*_TEXTS, *target_tags), lambda marked: marked.texts(name))
+
+
+def _test_of_text(
+    part: ConditionPart, names: Collection[str], texts: Callable[[MarkedRun], Collection[str]]
+) -> Callable[[MarkedRun], bool]:
+    if part.name not in names:
+        raise ConfigError(f"runs have no {part.name!r}{did_you_mean(part.name, [*names, *_NUMBERS])}")
+    if part.sign not in {"=", "!="}:
+        raise ConfigError(f"{part.name}{part.sign}{part.value}: texts can only be compared by = or !=")
+    return lambda marked: (part.value in texts(marked)) == (part.sign == "=")
 
 
 def _number(part: ConditionPart) -> float:
@@ -137,7 +148,21 @@ def completions(listed: Iterable[MarkedRun]) -> list[str]:
         *_WORDS,
         *(f"{name} > " for name in ("errors", "done")),
         "age < 7",
-        *(f"suite = {value}" for suite in suites if (value := quoted_value(suite))),
-        *(f"tag = {tag}" for tag in tags),
-        *(f"{name} = {value}" for name, text in target_tags if (value := quoted_value(text))),
+        *(f"suite = {quoted_value(suite)}" for suite in suites),
+        *map(tag_filter, tags),
+        *(f"{_quoted_tag(name)} = {quoted_value(text)}" for name, text in target_tags),
     ]
+
+
+def tag_filter(tag: str) -> str:
+    """The filter of the runs with a tag.
+
+    >>> tag_filter("v2/zh"), tag_filter("a and b")
+    ('tag = v2/zh', 'tag = "a and b"')
+    """
+    return f"tag = {quoted_name(tag)}"
+
+
+def _quoted_tag(name: str) -> str:
+    """The name of a tag of a target; in quotation marks where a column or a number of the list has the same name."""
+    return quoted_value(name) if name in (*_TEXTS, *_NUMBERS) else quoted_name(name)

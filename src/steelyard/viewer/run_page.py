@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -12,7 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from steelyard.analysis.conditions import CHANGES, LABEL, OF_RECORD, OUTCOME_WORDS, WORDS, quoted_value
+from steelyard.analysis.conditions import (
+    CHANGES,
+    OF_RECORD,
+    OUTCOME_WORDS,
+    WORDS,
+    label_condition,
+    quoted_name,
+    quoted_value,
+)
 from steelyard.analysis.judging_manifest import is_judging
 from steelyard.analysis.preferences import preferences
 from steelyard.analysis.preferences_values import SIDES
@@ -52,8 +59,6 @@ _MOST_GROUPS: Final = 100
 _MOST_LABELS: Final = 50
 """Conditions on labels among the completions, with values of at most so many letters."""
 _MOST_LETTERS: Final = 60
-_NO_NAME: Final = re.compile(r'[=!<>"\s]')
-"""Characters that the name of a label cannot have in a condition."""
 _MOST_OTHERS: Final = 50
 """Runs offered for a comparison with this one; an address may name any."""
 _NOT_HERE: Final = frozenset({"conclusion", "targets"})
@@ -261,9 +266,9 @@ def _output(record: Record, sides: tuple[str, ...]) -> str:
 def _cards(run: Run, summary: RunSummary) -> Iterator[CountCard]:
     """The cards of outcomes that occur."""
     score = summary.score(summary.primary)
-    name = summary.primary
+    name = quoted_name(summary.primary)
     if not is_judging(run.manifest):
-        yield from _wrong_cards(run, name)
+        yield from _wrong_cards(run, summary.primary)
     counts = (
         ("unparsed", score.unparsed if score else 0, f"{name} = unparsed"),
         ("refused", score.refused if score else 0, f"{name} = refused"),
@@ -282,7 +287,7 @@ def _wrong_cards(run: Run, name: str) -> Iterator[CountCard]:
         if info is None or info.threshold is None:  # no condition is about the verdict of one score alone
             yield CountCard("wrong in any score", wrong, "wrong", is_doubt=False)
             return
-        condition = f"{name} {'>' if info.lower_is_better else '<'} {info.threshold:g}"
+        condition = f"{quoted_name(name)} {'>' if info.lower_is_better else '<'} {info.threshold:g}"
         count = run.page(n=1, where=condition).total or 0
         by_main, where = (count, condition) if count != wrong else (wrong, "wrong")
     if by_main:
@@ -292,40 +297,40 @@ def _wrong_cards(run: Run, name: str) -> Iterator[CountCard]:
 
 
 def _groups(summary: RunSummary) -> list[GroupLink]:
-    """The groups of the main score; a name with both kinds of quotation marks cannot be written in a condition."""
+    """The groups of the main score."""
     return [
         GroupLink(
             score.group,
             value_text(score.headline.value, share=score.is_share),
             score.headline.n,
-            f"group = {value}",
+            f"group = {quoted_value(score.group)}",
         )
         for score in summary.groups.get(summary.primary, ())
-        if score.group and (value := quoted_value(score.group))
+        if score.group
     ]
 
 
 def _completions(run: Run, groups: Sequence[GroupLink], labels: Sequence[Label], *, compared: bool) -> list[str]:
     """Completions of a part of a condition: words, names of scores and of other fields, groups."""
+    scores = [quoted_name(name) for name in run.score_order]
     return [
         *WORDS,
         *(CHANGES if compared else ()),
         *(group.where for group in groups[:_MOST_GROUPS]),
         *(f"{name} = " for name in OF_RECORD),
         *_label_conditions(labels),
-        *(f"{name} < " for name in run.score_order),
-        *(f"{name} = {word}" for name in run.score_order for word in OUTCOME_WORDS if word != "scored"),
+        *(f"{name} < " for name in scores),
+        *(f"{name} = {word}" for name in scores for word in OUTCOME_WORDS if word != "scored"),
     ]
 
 
 def _label_conditions(labels: Sequence[Label]) -> list[str]:
-    """Conditions on labels with short values, as far as they can be written."""
+    """Conditions on labels with short values that a field of one line can hold."""
     values = ((label.name, cell_text(label.value)) for label in labels)
     conditions = (
-        f"{LABEL}{name} = {quoted}"
+        label_condition(name, value)
         for name, value in values
-        if len(value) <= _MOST_LETTERS and not _NO_NAME.search(name) and value.isprintable()
-        if (quoted := quoted_value(value))
+        if len(value) <= _MOST_LETTERS and value.isprintable() and name.isprintable()
     )
     return list(dict.fromkeys(conditions))[:_MOST_LABELS]
 

@@ -75,10 +75,11 @@
   // Browsers let pages copy on this machine and over TLS alone.
   if (navigator.clipboard) for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
 
-  // A value in quotation marks, which may hold an "and" and whose end may not be typed yet, or an "and" between parts.
-  const AND = /[=<>]\s*(?:"[^"]*"|'[^']*')(?=\s+and\s|\s*$)|[=<>]\s*(?:"[^"]*|'[^']*)$|\s+and\s+/gi;
+  // A value in quotation marks, which may hold an "and" and whose end may not be typed yet, or the "and" before a part,
+  // with a name in quotation marks.
+  const AND = /[=<>]\s*(?:"(?:[^"]|"")*"|'[^']*')(?=\s+and\s|\s*$)|[=<>]\s*(?:"(?:[^"]|"")*|'[^']*)$|(^|\s+and\s+)(?:(?:label:)?"(?:[^"]|"")*(?:"|$))?/gi;
   const beginOfLast = (filter) =>
-    [...filter.matchAll(AND)].filter(([text]) => !/^[=<>]/.test(text)).map(({ index, 0: text }) => index + text.length).at(-1) ?? 0;
+    [...filter.matchAll(AND)].filter(([, and]) => and !== undefined).map(({ index, 1: and }) => index + and.length).at(-1) ?? 0;
 
   // A list of completions fits a whole field; a filter is parts joined by "and", of which the last is being typed.
   document.addEventListener("input", (event) => {
