@@ -250,6 +250,82 @@ def test_options_that_are_one_text_or_have_other_keys_are_refused():
         read_choice("A", {"a": "x", "b": "y"})
 
 
+BLOOD = ["AB型", "O型", "B型", "A型"]
+SCANS = ["X线", "CT", "B超", "MRI"]
+TESTS = ["D-二聚体", "血常规", "C反应蛋白", "肌钙蛋白"]
+VITAMINS = ["维生素B", "维生素A", "维生素D", "维生素C"]
+TOWNS = ["Lyon", "Nantes", "Lille", "Brest"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "letter"),
+    [
+        ("答案是A型", BLOOD, "D"),
+        ("该患者的血型是A型。", BLOOD, "D"),
+        ("答案：B超", SCANS, "C"),
+        ("最有价值的是D-二聚体", TESTS, "A"),
+        ("答案是维生素B", VITAMINS, "A"),
+        ("应选维生素C。", VITAMINS, "D"),
+        ("The answer is both A and B", ["x", "y", "Both A and B", "none"], "C"),
+        ("C'est B.", TOWNS, "B"),
+        ("D'après le texte, la bonne réponse est la B.", TOWNS, "B"),
+        ("D'après le texte, il faut choisir Nantes.", TOWNS, "B"),
+    ],
+)
+def test_a_letter_within_a_word_or_an_options_text_is_not_an_answer(reply, options, letter):
+    assert read_choice(reply, options).letters == (letter,)
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("C'est la réponse D qui est correcte.", "D"),
+        ("D. h. Antwort B ist richtig.", "B"),
+        ("La respuesta es A o B.", "AB"),
+        ("Ich nehme z. B. an, dass C gilt.", "C"),
+    ],
+)
+def test_elisions_abbreviations_and_alternatives_of_other_languages_give_no_wrong_letter(reply, letters):
+    assert read_choice(reply, TOWNS).letters in {(), tuple(letters)}
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("First part: \\boxed{C}\n\nSecond part: \\boxed{B}", "B"),
+        ("I computed \\boxed{A}. Checking again, it should be \\boxed{D}.", "D"),
+        ("One yields $\\boxed{A}$.\nAnother yields $\\boxed{B}$.\nHence overall $\\boxed{D}$.", "D"),
+        ("\\boxed{A} is right, as B is too small.", "A"),
+        ("$\\boxed{A}$, $\\boxed{C}$", "AC"),
+    ],
+)
+def test_of_several_boxes_that_differ_the_last_is_the_answer(reply, letters):
+    assert read_choice(reply, MOVE, several=True).letters == tuple(letters)
+
+
+def test_a_reply_that_was_cut_off_gives_only_what_it_declares():
+    assert read_choice("Option A is too small. Option B", MOVE).status == "unparsed"
+    assert read_choice("The pump is named in option B", MOVE).letters == ("B",)
+    assert read_choice("The pump is named in option B", MOVE, finish="length").status == "unparsed"
+    assert read_choice("So (B). Let us see whether", MOVE, finish="length").status == "unparsed"
+    assert read_choice("The answer is B, because the", MOVE, finish="length").letters == ("B",)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "] B. Diffusion</s>",
+        "assistant\nB",
+        "[/INST] B",
+        "<|im_start|>assistant\nB<|im_end|>",
+        "B. Diffusion【4:0†source】",
+        "B[citation:1]",
+    ],
+)
+def test_marks_of_chat_templates_and_citations_are_no_part_of_a_reply(reply):
+    assert read_choice(reply, MOVE).letters == ("B",)
+
+
 # Real replies, which are not part of the project.
 
 

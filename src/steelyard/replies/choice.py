@@ -24,7 +24,7 @@ from steelyard.replies.clean import clean, fold
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
 from steelyard.replies.grammar import FLAGS, expanded, pattern, words
 from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key
-from steelyard.replies.options import SHORT, ChoicePage, ChoiceReading, Status, condense, is_distinct, quotes
+from steelyard.replies.options import SHORT, ChoicePage, ChoiceReading, Quote, Status, condense, is_distinct, quotes
 
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
@@ -53,6 +53,7 @@ _TEXT_CLOSED: Final = re.compile(
 """Behind a common word that is said by itself: `It's good.`, and not `a good question`."""
 _ENDS: Final = re.compile(r"[\"')\]$]{0,3}\s{0,2}[.!。]?\s*\Z")
 _IS_BEFORE: Final = re.compile(rf"(?:{expanded('<be>', 'en')}|[=≈:是为]|\\approx)\s{{0,3}}[$\\(\"']{{0,3}}\Z", FLAGS)
+_SIGNS_ALONE: Final = re.compile(r"[^\w]{1,16}")
 _SHOWN_LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
 _SHOWN_CLOSED: Final = re.compile(r"[\"')\]]{0,2}\s{0,2}(?:[.!]\s{0,3})?(?:\Z|\n)|[\"')\]]{0,2}[.!]\s{1,3}(?=[A-Z\"])")
 _FIGURE: Final = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
@@ -65,7 +66,12 @@ _EXPLICIT: Final = frozenset({"json", "leading", "declared", "announced", "concl
 
 
 def read_choice(
-    reply: str, options: Sequence[str] | Mapping[str, str], *, question: str = "", several: bool = False
+    reply: str,
+    options: Sequence[str] | Mapping[str, str],
+    *,
+    question: str = "",
+    several: bool = False,
+    finish: str = "",
 ) -> ChoiceReading:
     """Find the option that `reply` gives.
 
@@ -74,6 +80,8 @@ def read_choice(
         options: the texts of the options, 2 to 26: a sequence, whose first is A, or by their capital letters.
         question: its text, where known: tells a question for the wrong statement, and what is merely repeated.
         several: whether more than one option may be right.
+        finish: why the model stopped, where known. Of a reply that was cut off (`length`) only letters that it declares
+            or announces are read: reasoning that breaks off may have come to another option.
 
     Raises:
         TypeError: `options` is a text.
@@ -91,11 +99,18 @@ def read_choice(
     if not cleaned.text.strip():
         reason = "the reply broke off inside its reasoning" if cleaned.unfinished else "the reply is empty"
         return ChoiceReading((), "empty", reason=reason)
-    page = ChoicePage(cleaned, lettered, question)
+    page = ChoicePage(cleaned, lettered, question, several=several)
     for rule in RULES:
-        if (candidate := rule(page)) is not None:
-            return _reading(page, candidate, several=several)
+        candidate = rule(page)
+        if candidate is None or (finish == "length" and _is_draft(candidate)):
+            continue
+        return _reading(page, candidate)
     return ChoiceReading((), "unparsed", reason="no option is named or quoted as the answer")
+
+
+def _is_draft(candidate: Candidate) -> bool:
+    """Whether the letters only follow from what the reply says so far."""
+    return candidate.strength < Strength.ANNOUNCED and not isinstance(candidate.value, str)
 
 
 def _lettered(options: Sequence[str] | Mapping[str, str]) -> Mapping[str, str]:
@@ -111,7 +126,7 @@ def _lettered(options: Sequence[str] | Mapping[str, str]) -> Mapping[str, str]:
     return options
 
 
-def _reading(page: ChoicePage, candidate: Candidate, *, several: bool) -> ChoiceReading:
+def _reading(page: ChoicePage, candidate: Candidate) -> ChoiceReading:
     """The reading of a candidate, whose value is its letters, or the status of a reply that gives none."""
     span = page.cleaned.span(candidate.start, candidate.end)
     if isinstance(candidate.value, str):
@@ -121,7 +136,7 @@ def _reading(page: ChoicePage, candidate: Candidate, *, several: bool) -> Choice
     if len(letters) < len(candidate.value):
         reason = "the reply names an option that the question does not have"
         return ChoiceReading((), "unparsed", candidate.source, span, None, reason)
-    status = "answered" if len(letters) == 1 or several else "several"
+    status = "answered" if len(letters) == 1 or page.several else "several"
     reason = "" if status == "answered" else "the reply gives more than one option"
     confidence: Literal["explicit", "inferred"] = "explicit" if candidate.source in _EXPLICIT else "inferred"
     return ChoiceReading(letters, status, candidate.source, span, confidence, reason)
@@ -219,11 +234,21 @@ def _text_candidates(page: ChoicePage) -> Iterator[Candidate]:
         if REJECTED.match(page.text, quote.end):
             continue
         if quote.start <= _OPENING_SIGNS and (quote.end >= line - 2 or page.text[quote.end] in ",.;:!。"):
-            yield Candidate(letters, *span, Strength.ANNOUNCED, "leading_text")
+            yield Candidate(*_texts_from(page, quote), Strength.ANNOUNCED, "leading_text")
         elif DECLARES.before(page.text, quote.start):
             yield Candidate(letters, *span, Strength.DECLARED, "declared_text")
         elif _TEXT_CLOSED.match(page.text, quote.end) and SAYS.before(page.text, quote.start):
             yield Candidate(letters, *span, Strength.ANNOUNCED, "declared_text")
+
+
+def _texts_from(page: ChoicePage, first: Quote) -> tuple[tuple[str, ...], int, int]:
+    """The options whose texts follow each other from `first` on with signs alone between them, and their range."""
+    numbers, end = {first.option}, first.end
+    for quote in page.quotes:
+        if quote.start >= end and _SIGNS_ALONE.fullmatch(page.text, end, quote.start):
+            numbers.add(quote.option)
+            end = quote.end
+    return tuple(page.labels[number] for number in sorted(numbers)), first.start, end
 
 
 def _value_candidates(page: ChoicePage) -> Iterator[Candidate]:

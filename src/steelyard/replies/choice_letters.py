@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -26,6 +27,7 @@ from steelyard.replies.evidence import (
     phrases,
 )
 from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern
+from steelyard.replies.option_lines import listed_after
 from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, restated
 
 _MOST_MENTIONS: Final = 40
@@ -39,10 +41,10 @@ _MOST_STOPS: Final = 2
 """Limit of follow-up questions that the model adds itself; an answer is looked for before each of them."""
 _LETTER: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
 _LINK: Final = (
-    r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus)\b"
+    r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus|o|ou|oder|et|und)\b"
     r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|;|,|和|或者|或|与|以及|及)"
 )
-_TAIL: Final = r"[)\]}\"'>$|]{0,4}"
+_TAIL: Final = r"[)\]}】\"'>$|]{0,4}"
 _HEAD: Final = r"(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}"
 _NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|are\b|was\b|选项|项|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
 _GROUP: Final = re.compile(
@@ -63,18 +65,22 @@ _NAMED: Final = re.compile(
 )
 """A letter that is spoken of as an option: `option B`, `B选项`, B alone on its line."""
 _BRACKET: Final = re.compile(r"\s?\([^)\n]{1,80}\)")
-_TEXT_BEGINS: Final = re.compile(r"\W*[A-Z][ \t]\w")
+_BOX_BEFORE: Final = re.compile(r"\\(?:boxed|fbox)[\s{$(]{0,12}\Z")
+_BETWEEN_BOXES: Final = re.compile(r"[}$)\s]{0,8}(?:,|、|;|and|和)?[\s$(]{0,8}\\(?:boxed|fbox)[\s{$(]{0,12}")
+_TEXT_BEGINS: Final = re.compile(r"\W*[A-Z](?:[ \t]\w|-?[一-鿿])")
 
 _FORMULA_BEHIND: Final = re.compile(
     r"\s?[=^×≈{]|\$?\s?\\(?!\))|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)"
-    r"|\(\w{1,2}\)|°|&\w"
+    r"|\(\w{1,2}\)|°|&\w|(?<=[CDJLMNST])'[a-zà-ÿœ]|(?<=D)\.\s?h\."
 )
-_FORMULA_BEFORE: Final = re.compile(r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|\w\()\s?$|-$")
+_FORMULA_BEFORE: Final = re.compile(
+    r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|[a-zA-Z0-9_]\()\s?$|-$|(?<![A-Za-z])z\.\s?$"
+)
 _ARTICLE_BEFORE: Final = re.compile(r"\b(?:rather|but|just|also|simply|merely|of|with|as|like)\s\Z", re.IGNORECASE)
 """Behind it, an `a` that ends the reply is the article of a noun that did not come."""
 _RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
 _GOES_ON: Final = re.compile(
-    r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|is|was|are|which|with|for|due|in|according|based|from|given"
+    r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|o|ou|oder|et|und|is|was|are|which|with|for|due|in|according|based|from|given"
     r"|would|that|this|seems|appears|fits|matches|describes|represents|must|most|more|best|only|instead|being"
     r"|where|while|if|but|the|option|to|of|on|not|rather|correct|by|has|states|says|may|can|should|,)\b"
 )
@@ -95,7 +101,7 @@ _STILL_WRONG: Final = re.compile(
 )
 """Behind the closest option: it is not the answer after all."""
 _CLOSED: Final = re.compile(
-    r"[ \t]{0,3}(?:[)\].:,。;!>}\"'|\\]|、|\n|<|[-–—]\s|\()|\s*\Z|(?:选项|项)(?:[。.;!]|\n|\Z)"
+    r"[ \t]{0,3}(?:[)\]】.:,。;!>}\"'|\\]|、|\n|<|[-–—]\s|\()|\s*\Z|(?:选项|项)(?:[。.;!]|\n|\Z)"
     r"|[ \t]+(?:because|since|as|due to|is (?:the |my |most )+(?:correct|right|best|most|likely|answer))\b"
     r"|[ \t]*(?:因|根据|理由|解析|由于|首先)"
 )
@@ -135,7 +141,8 @@ _TAKEN: Final = re.compile(
 _CONCLUDES: Final = re.compile(rf"\s*{any_of(expanded('<conclusion>', language) for language in ('en', 'zh'))}", FLAGS)
 _NUMBER: Final = re.compile(r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]|[甲乙丙丁](?=\s*(?:[。.,;:)、\n<]|选项|项|$))")
 _NUMBER_ROWS: Final = ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁")
-_TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(\w+)")
+_NEXT_NUMBER: Final = re.compile(r"\s?(?:[、,;]|和|与|及|and\b)?\s?(?P<number>[①-⑨])")
+_TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(?![①-⑨])(\w+)")
 
 
 def declared_letters(page: ChoicePage) -> Candidate | None:
@@ -143,9 +150,29 @@ def declared_letters(page: ChoicePage) -> Candidate | None:
     begin = 0
     for stop in _stops(page.text):
         if candidates := _candidates(page, begin, stop):
-            return decide(sorted(candidates, key=lambda candidate: candidate.start), page.text)
+            in_order = sorted(candidates, key=lambda candidate: candidate.start)
+            return decide(_last_box(in_order, page.text), page.text)
         begin = stop
     return None
+
+
+def _last_box(candidates: list[Candidate], text: str) -> list[Candidate]:
+    r"""Of several boxes that differ, the last and what follows it: earlier ones hold parts and drafts of the answer.
+
+    Boxes side by side (`\boxed{A}, \boxed{C}`) are one answer.
+    """
+    boxes = [
+        candidate for candidate in candidates if _BOX_BEFORE.search(text, max(0, candidate.start - 32), candidate.start)
+    ]
+    if len({box.value for box in boxes}) < 2:
+        return candidates
+    last = boxes[-1]
+    for box in reversed(boxes[:-1]):
+        if not _BETWEEN_BOXES.fullmatch(text, box.end, last.start):
+            break
+        letters = tuple(sorted({*box.value, *last.value}))
+        last = replace(box, value=letters, end=last.end)
+    return [last, *(candidate for candidate in candidates if candidate.start > boxes[-1].start)]
 
 
 def _stops(text: str) -> Iterator[int]:
@@ -197,7 +224,7 @@ def _last_groups(text: str, begin: int, stop: int) -> list[tuple[int, int]]:
 
 def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], start: int, end: int) -> bool:
     """Whether nothing behind the letters at `start`..`end` takes them back, and they are not part of another text."""
-    if _begins_option(page, start) or page.is_rejected(letters, end) or _is_close_only(page.text, start, end):
+    if _is_in_option(page, start) or page.is_rejected(letters, end) or _is_close_only(page.text, start, end):
         return False
     if strength > Strength.CONCLUDED:
         return True
@@ -209,10 +236,14 @@ def _is_close_only(text: str, start: int, end: int) -> bool:
     return bool(_CLOSEST.search(text, max(0, start - _CLOSE_WITHIN), start) and _STILL_WRONG.match(text, end))
 
 
-def _begins_option(page: ChoicePage, start: int) -> bool:
-    """Whether the letter at `start` is the first word of another option's text: `B flat major`, `A writ`."""
+def _is_in_option(page: ChoicePage, start: int) -> bool:
+    """Whether the letter at `start` is a part of another option's text: `B flat major`, `B超`, `维生素B`."""
     for label, option in zip(page.labels, page.options, strict=True):
         if _TEXT_BEGINS.match(option) and restated(page.text, start, option) > start + 1:
+            return page.text[start].upper() != label
+    for label, option in page.with_letters:
+        position = page.lowered.find(option, max(0, start - len(option) + 1), start + len(option))
+        if 0 <= position <= start:
             return page.text[start].upper() != label
     return False
 
@@ -231,6 +262,10 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
         if joined is None or joined["letter"] in letters or joined["letter"] not in page.labels:
             break
         letters, end = (*letters, joined["letter"]), joined.end()
+    if letters[-1] in page.labels:
+        listed, last = listed_after(page, letters[-1], end, stop)
+        if not set(listed) & set(letters):
+            letters, end = (*letters, *listed), last if listed else end
     return tuple(sorted(letters)), end
 
 
@@ -277,7 +312,7 @@ def _leading(page: ChoicePage, stop: int) -> Candidate | None:
         return None
     start = match.start("group")
     letters, end = _group(page, start, match.end("group"), stop)
-    if not letters or not set(letters) <= set(page.labels) or _begins_option(page, start):
+    if not letters or not set(letters) <= set(page.labels) or _is_in_option(page, start):
         return None
     if _is_range(page.text, start, end) or _is_listed(page, letters, start, end) or _is_discussed(page, letters, end):
         return None
@@ -325,7 +360,7 @@ def _is_listed(page: ChoicePage, letters: tuple[str, ...], start: int, end: int)
 
 
 def numbered(page: ChoicePage) -> Candidate | None:
-    """`答案：③`, `the answer is 2`, where numbers mean nothing else in this question."""
+    """`答案：③`, `①③`, `the answer is 2`, where numbers mean nothing else in this question."""
     question_text = page.question + "".join(page.options)
     for match in islice(_NUMBER.finditer(page.text), _MOST_MENTIONS):
         row = next(row for row in _NUMBER_ROWS if match.group() in row)
@@ -336,10 +371,22 @@ def numbered(page: ChoicePage) -> Candidate | None:
         restates = restated(page.text, match.end(), page.options[number]) > match.end()
         if other and not restates and other[1] != page.labels[number]:
             continue
-        alone = not page.text[: match.start()].strip(" (\n") and not page.text[match.end() :].strip(" ).。、\n")
-        if alone or DECLARES.before(page.text, match.start()):
-            return Candidate((page.labels[number],), *match.span(), Strength.DECLARED, "numbered")
+        letters, end = _numbers_from(page, match, row)
+        alone = not page.text[: match.start()].strip(" (\n") and not page.text[end:].strip(" ).。、\n")
+        if letters and (alone or DECLARES.before(page.text, match.start())):
+            return Candidate(letters, match.start(), end, Strength.DECLARED, "numbered")
     return None
+
+
+def _numbers_from(page: ChoicePage, first: re.Match[str], row: str) -> tuple[tuple[str, ...], int]:
+    """The options whose numbers stand together from `first` on, as in `①③` and `①、③`; () where one is no option's."""
+    numbers, end = [row.index(first.group())], first.end()
+    while (following := _NEXT_NUMBER.match(page.text, end)) is not None and following["number"] in row:
+        numbers.append(row.index(following["number"]))
+        end = following.end()
+    if max(numbers) >= len(page.labels):
+        return (), end
+    return tuple(page.labels[number] for number in sorted(set(numbers))), end
 
 
 def judged(page: ChoicePage) -> Candidate | None:
@@ -402,9 +449,16 @@ def only_letter(page: ChoicePage) -> Candidate | None:
     if len(letters) != 1 or letters & against:
         return None
     for start, end in reversed(spans):
-        if page.text[start] in letters and _TAKEN.match(page.text, end) and not page.breaks_off(start):
+        if page.text[start] in letters and _TAKEN.match(page.text, end) and not _is_cut(page, start, end):
             return Candidate((page.text[start],), start, end, Strength.MENTIONED, "only_letter")
     return None
+
+
+def _is_cut(page: ChoicePage, start: int, end: int) -> bool:
+    """Whether the reply breaks off at the letter, in a sentence that another one precedes on its line."""
+    line = page.text.rfind("\n", 0, start) + 1
+    at_end = not page.text[end:].strip(")]\"' ")
+    return page.breaks_off(start) or (at_end and SENTENCE_END.search(page.text, line, start) is not None)
 
 
 def _lone_letters(page: ChoicePage) -> Iterator[tuple[int, int]]:
@@ -412,7 +466,8 @@ def _lone_letters(page: ChoicePage) -> Iterator[tuple[int, int]]:
     pattern_of = _LONE if len(page.text) <= SHORT else _NAMED
     for match in islice(pattern_of.finditer(page.text), _MOST_MENTIONS):
         start, end = match.span(match.lastgroup or 0)
-        if not (page.is_listed(start) or _is_word(page.text, start, end) or _is_range(page.text, start, end)):
+        is_text = _is_word(page.text, start, end) or _is_range(page.text, start, end) or _is_in_option(page, start)
+        if not (is_text or page.is_listed(start)):
             yield start, end
 
 

@@ -134,7 +134,7 @@ class CleanedReply:
 def clean(reply: str) -> CleanedReply:
     """Fold `reply`, blank its reasoning, markup and copied example, and keep its beginning and end."""
     visible, unfinished = without_reasoning(reply)
-    begun = _without_heading(visible.lstrip()).lstrip()
+    begun = _without_heading(_without_turn_begin(visible.lstrip())).lstrip()
     offset = len(visible) - len(begun)
     text = _own_turn(begun).rstrip()
     gap = max(0, len(text) - _HEAD - _TAIL)
@@ -143,7 +143,7 @@ def clean(reply: str) -> CleanedReply:
     text = fold(text)
     if "~~" in text or "</" in text:
         text = pattern("page", "struck").sub(_blank, text)
-    if any(sign in text for sign in "<\\_["):
+    if any(sign in text for sign in "<\\_[【"):
         text = pattern("page", "markup").sub(_blank, text)
     if any(word in text for word in _EXAMPLE_WORDS):
         text = pattern("page", "example").sub(_blank, text)
@@ -152,6 +152,12 @@ def clean(reply: str) -> CleanedReply:
 
 def _blank(match: re.Match[str]) -> str:
     return " " * (match.end() - match.start())
+
+
+def _without_turn_begin(text: str) -> str:
+    """Blank what a chat template left in front of the reply: `] B`, `assistant⏎B`."""
+    match = pattern("page", "turn_begin").match(text)
+    return " " * match.end() + text[match.end() :] if match else text
 
 
 def _without_heading(text: str) -> str:

@@ -15,7 +15,7 @@ from itertools import accumulate, islice
 from typing import Final, Literal
 
 from steelyard.replies.clean import CleanedReply, fold
-from steelyard.replies.evidence import REJECTED
+from steelyard.replies.evidence import DECLARES, REJECTED
 from steelyard.replies.grammar import pattern
 
 Status = Literal["answered", "several", "none_of_these", "refused", "unparsed", "empty"]
@@ -46,6 +46,10 @@ _LABEL: Final = re.compile(
 )
 _LED_TO: Final = re.compile(
     r"\b(?:is|be|are|was|choose|select|pick|option|answer|with|leaves|only|not|or|and)\s{1,3}[(\[]?$", re.IGNORECASE
+)
+_LETTER_WITHIN: Final = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
+_LETTERS_ALONE: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?!A\s(?!and\b|or\b|is\b|are\b)[a-z])(?!I\s)[A-Z]{1,26}(?![A-Za-z0-9])"
 )
 _ENDS_LINE: Final = frozenset("\n.;:。!?,]")
 
@@ -276,21 +280,46 @@ class ChoicePage:
         cleaned: the reply.
         options: the texts of the options by their letters.
         question: the question's text, "" where it is not known.
+        several: whether more than one option may be right.
     """
 
-    def __init__(self, cleaned: CleanedReply, options: Mapping[str, str], question: str) -> None:
+    def __init__(
+        self, cleaned: CleanedReply, options: Mapping[str, str], question: str = "", *, several: bool = False
+    ) -> None:
         self.cleaned = cleaned
         self.text = cleaned.text
         self.by_letter = options
         self.labels = tuple(options)
         self.options = tuple(options.values())
         self.question = question
+        self.several = several
         self._listed = option_list(cleaned.text, self.options)
+        if several and self._listed and self._is_answer(self._listed[0][0], self._listed[-1][1]):
+            self._listed = ()
+
+    def _is_answer(self, start: int, end: int) -> bool:
+        """Whether a list of (nearly) all options is the answer itself: led to, and none is named apart from it."""
+        heading = self.text[:start].strip()
+        led_to = not heading or DECLARES.before(self.text, start) is not None
+        named = (match.group() for match in _LETTERS_ALONE.finditer(self.text, end))
+        return led_to and not any(set(letters) <= set(self.labels) for letters in named)
 
     @cached_property
     def quotes(self) -> tuple[Quote, ...]:
         """Where the texts of options are quoted, but for a list of all of them."""
         return tuple(quote for quote in quotes(self.text, self.options) if not self.is_listed(quote.start))
+
+    @cached_property
+    def with_letters(self) -> tuple[tuple[str, str], ...]:
+        """The options that hold a letter behind their first character, each with its label, folded, in lower case."""
+        folded = zip(self.labels, map(fold, self.options), strict=True)
+        return tuple((label, option.lower()) for label, option in folded if _LETTER_WITHIN.search(option, 1))
+
+    @cached_property
+    def lowered(self) -> str:
+        """The text in lower case; as it is where a few letters would become two."""
+        lowered = self.text.lower()
+        return lowered if len(lowered) == len(self.text) else self.text
 
     def is_listed(self, offset: int) -> bool:
         """Whether `offset` lies in a list of all options, which the reply only repeats."""
@@ -300,6 +329,10 @@ class ChoicePage:
         """Where the option's own text ends that follows its letter at `end`; `end` where it does not."""
         option = self.by_letter.get(letter)
         return end if option is None else restated(self.text, end, option)
+
+    def condensed(self, letter: str) -> str:
+        """The option's own text without blanks and punctuation."""
+        return condense(fold(self.by_letter[letter])).text
 
     def is_rejected(self, letters: tuple[str, ...], end: int) -> bool:
         """Whether what follows the letters that end at `end` calls them wrong, or allows them under a condition."""

@@ -94,13 +94,13 @@ class Choice:
         if problem:
             scores = [Score(name, None, outcome="not_applicable", reason=problem) for name in names]
             return scores if len(names) > 1 else scores[0]
-        text = _text(output.value)
+        text, finish = _text(output.value), str(output.metadata.get("finish", ""))
         if self.rule == "steelyard":
-            question = question_of(sample.input)
-            reading = read_choice(text, sample.choices, question=question, several=len(expected) > 1)
+            question, several = question_of(sample.input), len(expected) > 1
+            reading = read_choice(text, sample.choices, question=question, several=several, finish=finish)
         else:
             reading = _by_rule(self.rule, text, len(sample.choices))
-        solved = _score(reading, sample, expected, str(output.metadata.get("finish", "")))
+        solved = _score(reading, sample, expected, finish)
         if len(names) == 1:
             return solved
         partial = [_partial(solved, reading, expected, self.credit)] if self.credit else []
