@@ -58,6 +58,16 @@ def test_export_writes_a_list_per_target_into_a_folder(steelyard, ran, tmp_path)
     assert rows[0]["question"] == "Question 0?"
 
 
+def test_the_exported_list_is_scored_again_by_replay_with_the_same_rate(steelyard, ran, write):
+    steelyard("export", "a", "--json-dir", "lists", code=0)
+    again = {"replay": {"file": "lists/a.json", "id": "question", "output": "kb_answer"}}
+    steelyard("run", write({"again": again}, name="again.json"), code=0)
+    with Store() as store:
+        scored = {run.target: run.summary().score("solve_rate") for run in store.runs()}
+    assert scored["again"].overall == scored["a"].overall
+    assert scored["a"].scored == 20
+
+
 def test_export_refuses_an_unknown_format_and_a_place_it_cannot_write(steelyard, ran):
     assert "expected jsonl, csv, xlsx, parquet" in steelyard("export", "a", "--format", "xml", code=2).err
     assert ".ods files cannot be written; name a .xlsx" in steelyard("export", "a", "--out", "a.ods", code=2).err

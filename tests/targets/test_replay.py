@@ -26,6 +26,12 @@ def test_json_lines_give_any_value(tmp_path):
     assert outputs(Replay(path), "1", "b") == [{"a": [1]}, None]
 
 
+def test_a_json_list_of_objects_gives_one_output_each_and_equal_ones_may_be_repeated(tmp_path):
+    rows = [{"question": "q1", "kb_answer": "A:H2O"}, {"question": "q2", "kb_answer": "C"}]
+    path = written(tmp_path, "results.json", json.dumps([*rows, rows[0]], indent=1))
+    assert outputs(Replay(path, id="question", output="kb_answer"), "q1", "q2") == ["A:H2O", "C"]
+
+
 def test_a_line_separator_of_unicode_inside_a_text_ends_no_line(tmp_path):
     text = "one\u2028two\u2029three\x85four\x1cfive"
     path = written(tmp_path, "o.jsonl", json.dumps({"id": "a", "output": text}, ensure_ascii=False) + "\r\n")
@@ -59,7 +65,9 @@ def test_a_sample_without_an_output_is_a_failure_of_its_record_alone(tmp_path):
             DataError,
             "line 2: a second output for sample '1'",
         ),
-        ("o.jsonl", "[1]", DataError, "line 1: expected an object, got list"),
+        ("o.jsonl", "[1]", DataError, "entry 1: expected an object, got int"),
+        ("o.jsonl", '{"id": 1, "output": 2}\n[1]', DataError, "line 2: expected an object, got list"),
+        ("o.json", '[{"id": 1, "output": 2}, {"id": 1, "output": 3}]', DataError, "entry 2: a second output"),
         ("o.json", '{"q1": {"a": 1}}', DataError, "an object of id to output, with a text for each"),
         ("o.json", '{"q1": 1, "q1": 2}', ConfigError, "has no 'id'"),
         ("o.jsonl", "{", DataError, "o.jsonl cannot be read"),

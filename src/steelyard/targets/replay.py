@@ -28,17 +28,18 @@ _MOST_BYTES: Final = 1_000_000_000
 class Replay:
     """Returns the output that a file holds for each sample.
 
-    By the sample's id: JSON lines or CSV with one output a row, or a .json object of id to output. By the sample's
-    place in its dataset (`metadata["position"]`, which the text2sql suite gives): one SQL statement a line (.sql or
-    .txt), a tab and the database behind it or not, and BIRD's predictions, a .json object whose keys count from "0".
+    By the sample's id: JSON lines, a JSON list or CSV with one output a row, or a .json object of id to output. By the
+    sample's place in its dataset (`metadata["position"]`, which the text2sql suite gives): one SQL statement a line
+    (.sql or .txt), a tab and the database behind it or not, and BIRD's predictions, a .json object whose keys count
+    from "0".
 
     A row may also hold what was retrieved, so that contexts and retrieval can be scored: a list of texts in rank order,
     and a list of their sources. A cell of a CSV file holds such a list as JSON, or texts as pandas writes them. A row
     of an agent may hold its conversation under `messages`, or as its output, and its tokens under `usage`.
 
     Args:
-        file: JSON lines or CSV with one output a row; one SQL statement a line (.sql, .txt); or a .json object of id to
-            output, such as BIRD's predictions.
+        file: JSON lines, a JSON list or CSV with one output a row; one SQL statement a line (.sql, .txt); or a .json
+            object of id to output, such as BIRD's predictions.
         id: the key or column of the sample's id, or of its question, word for word, where the file has no ids.
         output: the key or column of the output.
         contexts: the key or column of the retrieved texts; rows may lack it.
@@ -120,17 +121,17 @@ def _read(file: Path, names: tuple[str, str, str, str], _version: tuple[int, int
     if mapping is not None:
         return _of_mapping(mapping, file.name)
     outputs: dict[str, Output] = {}
-    for line, row in _rows(file, text):
+    for place, row in _rows(file, text):
         for name in (ident, output):
             if name not in row and not (name == output and MESSAGES in row):
                 hint = "; a column with the question serves as well" if name == ident else ""
-                raise ConfigError(f"{file.name} line {line} has no {name!r}{did_you_mean(name, row)}{hint}")
-        if str(row[ident]) in outputs:
-            raise DataError(f"{file.name} line {line}: a second output for sample {row[ident]!r}")
+                raise ConfigError(f"{file.name} {place} has no {name!r}{did_you_mean(name, row)}{hint}")
         try:
-            outputs[str(row[ident])] = _output_of(row, names)
+            stored = _output_of(row, names)
         except ValueError as error:
-            raise DataError(f"{file.name} line {line}: {error}") from error
+            raise DataError(f"{file.name} {place}: {error}") from error
+        if outputs.setdefault(str(row[ident]), stored) != stored:
+            raise DataError(f"{file.name} {place}: a second output for sample {row[ident]!r}")
     return _Outputs(MappingProxyType(outputs))
 
 
@@ -231,31 +232,35 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _rows(file: Path, text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
+def _rows(file: Path, text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
     try:
         return _csv_rows(text) if file.suffix.lower() == ".csv" else _json_rows(text)
     except (ValueError, RecursionError, csv.Error) as error:
         raise DataError(f"{file.name} cannot be read: {error}") from error
 
 
-def _json_rows(text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    # Not splitlines(): a line separator of Unicode may be inside a JSON text.
-    rows = [(line, json.loads(row_text)) for line, row_text in enumerate(text.split("\n"), start=1) if row_text.strip()]
-    for line, row in rows:
+def _json_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The objects of JSON lines, or of one JSON list, each with its place."""
+    if text.lstrip()[:1] == "[":
+        rows = [(f"entry {number}", row) for number, row in enumerate(json.loads(text), start=1)]
+    else:  # Not splitlines(): a line separator of Unicode may be inside a JSON text.
+        lines = enumerate(text.split("\n"), start=1)
+        rows = [(f"line {number}", json.loads(line)) for number, line in lines if line.strip()]
+    for place, row in rows:
         if not isinstance(row, dict):
-            raise ValueError(f"line {line}: expected an object, got {type(row).__name__}")  # noqa: TRY004  # of a file
+            raise ValueError(f"{place}: expected an object, got {type(row).__name__}")  # noqa: TRY004  # of a file
     return rows
 
 
-def _csv_rows(text: str) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    """Each row with the line that it ends on.
+def _csv_rows(text: str) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """Each row with its place, the line that it ends on.
 
     Raises:
         ValueError: a row is not as wide as the header.
     """
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    rows = [(reader.line_num, row) for row in reader]
-    for line, row in rows:
+    rows = [(f"line {reader.line_num}", row) for row in reader]
+    for place, row in rows:
         if None in row or None in row.values():
-            raise ValueError(f"line {line} is not as wide as the header")
+            raise ValueError(f"{place} is not as wide as the header")
     return rows
