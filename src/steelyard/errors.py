@@ -39,7 +39,7 @@ def bounded(message: str) -> str:
     cut here and not where each is quoted. What to do stands at the end of a message, so the end is kept.
 
     >>> len(bounded("key " + "k" * 2_000_000 + ": rename it")), bounded("short")
-    (1033, 'short')
+    (1035, 'short')
     """
     if len(message) <= _LONGEST_LINE:
         return message

@@ -35,7 +35,7 @@ from steelyard.analysis.score_infos import score_infos
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.regular_file import read_regular_text
+from steelyard.files import read_regular_text
 
 FORMAT: Final = "steelyard baseline 1"
 SUFFIX: Final = ".json"

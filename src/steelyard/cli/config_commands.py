@@ -14,7 +14,7 @@ import typer
 from steelyard.cli.options import USER_MISTAKE, JsonOption, NoEnvOption, OutOption, load_config
 from steelyard.cli.output import write_text
 from steelyard.errors import ConfigError, Location, SteelyardError, bounded, did_you_mean
-from steelyard.regular_file import read_regular_text
+from steelyard.files import read_regular_text
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -21,7 +21,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.output import print_lines, say_unfinished, write_lines, write_text
 from steelyard.errors import ConfigError
-from steelyard.private_files import make_private_folder
+from steelyard.files import make_private_folder
 
 if TYPE_CHECKING:
     from steelyard.store import Run, Store

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from steelyard.errors import ConfigError
-from steelyard.private_files import make_private_folder, open_private
+from steelyard.files import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from steelyard.store import Run

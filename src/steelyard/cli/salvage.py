@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from steelyard.cli.options import BROKEN
 from steelyard.cli.output import print_lines
 from steelyard.errors import ConfigError
-from steelyard.private_files import make_private_folder, open_private
+from steelyard.files import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from steelyard.store import Run

@@ -15,8 +15,8 @@ from steelyard.config.nodes import Node, Problems
 from steelyard.config.read import decoded
 from steelyard.config.targets import expanded
 from steelyard.errors import ConfigError, Location
+from steelyard.files import read_regular
 from steelyard.models.references import BODY_KEYS, REFERENCE, is_data, is_written_out
-from steelyard.regular_file import read_regular
 
 _LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)")
 _WORDS: Final = frozenset({"template", "system", "text", "default", "replies"})

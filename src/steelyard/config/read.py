@@ -22,7 +22,7 @@ from typing import Any, Final
 from steelyard.config.nodes import MAX_DEPTH, MappingEntry, Node, SourceFile, Weight, finite, size, whole_text
 from steelyard.config.toml_text import parse_toml
 from steelyard.errors import ConfigError, Location
-from steelyard.regular_file import read_regular
+from steelyard.files import read_regular
 
 MAX_BYTES: Final = 5_000_000
 MAX_ALIASES: Final = 100

@@ -16,7 +16,7 @@ from steelyard.data.parquet import about_bytes, named
 from steelyard.data.parquet_process import holds_bytes
 from steelyard.data.table import Table
 from steelyard.errors import ConfigError, DataError, did_you_mean
-from steelyard.folders import require_within
+from steelyard.files import require_within
 
 _BATCH_ROWS: Final = 1_000
 _SAVED: Final = ("dataset_dict.json", "state.json")

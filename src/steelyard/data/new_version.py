@@ -26,7 +26,7 @@ from steelyard.data.paths import base_name
 from steelyard.data.table import MISSING
 from steelyard.data.text_tables import delimiter_of
 from steelyard.errors import ConfigError, DataError
-from steelyard.private_files import open_private
+from steelyard.files import open_private
 
 _ID: Final = "id"
 _MOST_NAMES: Final = 1_000

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Final
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.folders import require_within
+from steelyard.files import require_within
 
 MOST_FILES: Final = 10_000
 MOST_ENTRIES: Final = 100_000

@@ -14,9 +14,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
+from steelyard.files import make_private_folder, read_regular, replaced
 from steelyard.plain_json import digest_of, plain
-from steelyard.private_files import make_private_folder, replaced
-from steelyard.regular_file import read_regular
 from steelyard.store import Run
 from steelyard.types import Record, Sample
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
+from steelyard.files import open_private, read_regular
 from steelyard.generate.question_set import QaRow
-from steelyard.private_files import open_private
-from steelyard.regular_file import read_regular
 
 _MOST_BYTES: Final = 500_000_000
 

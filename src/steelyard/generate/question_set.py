@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
+from steelyard.files import make_private_folder, read_regular, replaced
 from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
-from steelyard.private_files import make_private_folder, replaced
-from steelyard.regular_file import read_regular
 from steelyard.replies.listing import distinct_texts
 from steelyard.store import Run
 from steelyard.types import Record

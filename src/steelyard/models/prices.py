@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
+from steelyard.files import read_regular_text
 from steelyard.models.base import ModelInfo
-from steelyard.regular_file import read_regular_text
 from steelyard.types import Usage
 
 PER: Final = 1_000_000

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.regular_file import read_regular_text
+from steelyard.files import read_regular_text
 
 _LONGEST_NAME: Final = 64
 _MOST_BYTES: Final = 5_000_000

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.regular_file import read_regular_text
+from steelyard.files import read_regular_text
 from steelyard.types import Json
 
 _TEXT_SUFFIXES: Final = frozenset(

@@ -27,8 +27,7 @@ from steelyard.replies.evidence import (
     phrases,
 )
 from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern
-from steelyard.replies.option_lines import listed_after
-from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, restated
+from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, listed_after, restated
 
 _MOST_MENTIONS: Final = 40
 """Limit of letters that are examined: it bounds the time for a reply that is full of them."""
@@ -262,7 +261,7 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
         if joined is None or joined["letter"] in letters or joined["letter"] not in page.labels:
             break
         letters, end = (*letters, joined["letter"]), joined.end()
-    if letters[-1] in page.labels:
+    if letters[-1] in page.labels and _LONE.search(page.text, end, stop):
         listed, last = listed_after(page, letters[-1], end, stop)
         if not set(listed) & set(letters):
             letters, end = (*letters, *listed), last if listed else end

@@ -1,4 +1,4 @@
-"""A reply together with the options of its question: where it quotes their texts, and where it only lists them again.
+"""A reply together with the options of its question: where it quotes, repeats or lists them.
 
 Reply and options are condensed (no spaces, no punctuation, one case); options with figures or signs keep their signs.
 Where one option's text contains another's, the longest match holds.
@@ -51,6 +51,22 @@ _LETTER_WITHIN: Final = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
 _LETTERS_ALONE: Final = re.compile(
     r"(?<![A-Za-z0-9])(?!A\s(?!and\b|or\b|is\b|are\b)[a-z])(?!I\s)[A-Z]{1,26}(?![A-Za-z0-9])"
 )
+_LABELLED: Final = re.compile(r"[^\w]{0,16}(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])(?:\s?[.:)、\]]{1,2}|(?=\s))")
+"""The next option of a list, with a label before its text."""
+_LONE: Final = re.compile(
+    r"[)\]]?(?:\s?[.:、。,;]?\s{1,3}|[.。])(?:[-•·*\]]\s{0,3})?[(\[]?(?P<letter>[A-Z])(?![A-Za-z0-9])"
+    r"(?!\s?(?![A-Z](?![A-Za-z0-9]))[A-Za-z0-9一-鿿])"
+)
+"""The next letter of a list that holds letters alone."""
+_LINE: Final = re.compile(
+    r"\n\s{0,20}(?:[-•·*\]]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])\s?[.:)、\]]{1,2}"
+)
+_LINE_ENDS: Final = re.compile(r"[)\]]?\s?[.。,;]?[ \t]*(?:\n|<|\Z)")
+_ENDS_ENTRY: Final = re.compile(r"[^\w\n<]{0,8}(?:\n|<|\Z)|[^\w\n]{1,8}(?:选项|[Oo]ption\s)?(?=[A-Z]\s?[.:)、\]])")
+_MOST_LINES: Final = 60
+_LABEL_WITHIN: Final = 40
+_LEAST_TEXT: Final = 4
+"""Letters or ideograms: a shorter beginning of an option's text may be there by chance."""
 _ENDS_LINE: Final = frozenset("\n.;:。!?,]")
 
 
@@ -293,6 +309,9 @@ class ChoicePage:
         self.options = tuple(options.values())
         self.question = question
         self.several = several
+        folded = zip(self.labels, map(fold, self.options), strict=True)
+        # Those that hold a letter behind their first character (`维生素B`): a reply that quotes one names no option.
+        self.with_letters = [(label, text.lower()) for label, text in folded if _LETTER_WITHIN.search(text, 1)]
         self._listed = option_list(cleaned.text, self.options)
         if several and self._listed and self._is_answer(self._listed[0][0], self._listed[-1][1]):
             self._listed = ()
@@ -308,12 +327,6 @@ class ChoicePage:
     def quotes(self) -> tuple[Quote, ...]:
         """Where the texts of options are quoted, but for a list of all of them."""
         return tuple(quote for quote in quotes(self.text, self.options) if not self.is_listed(quote.start))
-
-    @cached_property
-    def with_letters(self) -> tuple[tuple[str, str], ...]:
-        """The options that hold a letter behind their first character, each with its label, folded, in lower case."""
-        folded = zip(self.labels, map(fold, self.options), strict=True)
-        return tuple((label, option.lower()) for label, option in folded if _LETTER_WITHIN.search(option, 1))
 
     @cached_property
     def lowered(self) -> str:
@@ -347,3 +360,66 @@ class ChoicePage:
             return False
         label = _LABEL_BEFORE.search(self.text, max(0, start - 6), start) or _LABEL_BEHIND.match(self.text, start)
         return label is not None
+
+
+# An answer that is a list of options: `A. text⏎C. text`, `A⏎C`, `(A) text (C) text`. Models that may give several
+# options often reply with nothing but those they choose, each with its letter. Letters rise along such a list, so that
+# an answer with the options repeated below it (`C⏎A. ...⏎B. ...`) is none.
+
+
+def listed_after(page: ChoicePage, letter: str, end: int, stop: int) -> tuple[tuple[str, ...], int]:
+    """The options of a list that goes on behind `letter`, which ends at `end`, and where the last of them ends.
+
+    The list must fill its lines: behind the last option nothing else may stand in its line. () where none goes on.
+    """
+    behind = _entry_end(page, letter, end)
+    letters, last = _follow(page, letter, behind, stop, with_texts=behind > end)
+    if not letters and page.several and page.behind(letter, end) > end:
+        return _explained(page, letter, end, stop)
+    return letters, last
+
+
+def _explained(page: ChoicePage, letter: str, end: int, stop: int) -> tuple[tuple[str, ...], int]:
+    """Options with their own texts at the beginning of later lines, each explained and none called wrong."""
+    letters, last = [letter], end
+    for match in islice(_LINE.finditer(page.text, end, stop), _MOST_LINES):
+        behind = page.behind(match["letter"], match.end())
+        if behind == match.end():
+            continue
+        if match["letter"] <= letters[-1] or page.is_rejected((match["letter"],), match.end()):
+            return (), end
+        letters.append(match["letter"])
+        last = behind
+    return (tuple(letters[1:]), last) if len(letters) < len(page.labels) else ((), end)
+
+
+def _follow(page: ChoicePage, letter: str, end: int, stop: int, *, with_texts: bool) -> tuple[tuple[str, ...], int]:
+    letters: list[str] = []
+    position = end
+    while (match := (_LABELLED if with_texts else _LONE).match(page.text, position, stop)) is not None:
+        following = match["letter"]
+        if following not in page.labels or following <= (letters[-1] if letters else letter):
+            return (), end
+        position = match.end()
+        if with_texts:
+            behind = _entry_end(page, following, position)
+            if behind == position:
+                return (), end
+            position = behind
+        letters.append(following)
+    if not letters or not (_ENDS_ENTRY if with_texts else _LINE_ENDS).match(page.text, position):
+        return (), end
+    return tuple(letters), position
+
+
+def _entry_end(page: ChoicePage, letter: str, end: int) -> int:
+    """Where the option's own text, or a beginning of it that fills its line, ends behind `letter`; else `end`."""
+    option = page.condensed(letter)
+    shown = condense(page.text[end : end + _LABEL_WITHIN + 3 * len(option)])
+    if option and shown.text.startswith(option):
+        behind = end + shown.origin(len(option) - 1) + 1
+        return behind if _ENDS_ENTRY.match(page.text, behind) else end
+    stop = page.text.find("\n", end)
+    stop = len(page.text) if stop < 0 else stop
+    line = condense(page.text[end:stop]).text
+    return stop if len(line) >= _LEAST_TEXT and option.startswith(line) else end

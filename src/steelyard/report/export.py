@@ -16,8 +16,8 @@ from steelyard.analysis.score_fields import CellKind, verdict_label
 from steelyard.analysis.score_infos import score_infos
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text, csv_cell, json_line, writable
+from steelyard.files import replaced
 from steelyard.plain_json import field_values
-from steelyard.private_files import replaced
 from steelyard.report.export_table import ExportTable, labels_by_record
 from steelyard.types import Failure, Label, Note, Record, Reply, Score, ScoreInfo
 

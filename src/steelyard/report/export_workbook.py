@@ -10,7 +10,7 @@ from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text, writable
-from steelyard.private_files import replaced
+from steelyard.files import replaced
 from steelyard.report.export_table import ExportTable
 
 _MOST_CHARACTERS: Final = 32_767

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from steelyard.private_files import make_private_folder, replaced
+from steelyard.files import make_private_folder, replaced
 
 _DIGEST: Final = 24
 """Bytes of the checksum. Checksum and signature are at the end, so that a truncated file has neither."""

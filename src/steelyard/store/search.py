@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from steelyard.errors import StoreError
-from steelyard.private_files import open_private
+from steelyard.files import open_private
 from steelyard.store.packed_numbers import packed_pairs, unpacked_pairs
 from steelyard.store.page_query import PLACE_STEP, PagedRun, number_of_place, place_numbers
 from steelyard.store.record_words import record_words

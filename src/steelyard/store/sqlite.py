@@ -19,7 +19,7 @@ from typing import ClassVar, Final, Self, cast
 from urllib.parse import quote
 
 from steelyard.errors import StoreError
-from steelyard.private_files import make_private_folder, open_private
+from steelyard.files import make_private_folder, open_private
 from steelyard.store import schema
 from steelyard.store.backend import Durability, Purpose, Transact
 from steelyard.store.connection import NO_VALUES, Connection, DatabaseError, Rows, Values

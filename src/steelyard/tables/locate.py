@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, boundary, did_you_mean
-from steelyard.folders import require_within
+from steelyard.files import require_within
 from steelyard.sql.results import Database, EngineName
 
 _ENGINES: Final[Mapping[str, EngineName]] = MappingProxyType(

@@ -15,8 +15,8 @@ from typing import Any, ClassVar, Final
 from steelyard.data.table import list_in
 from steelyard.data.text_tables import SqlLine, split_line
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
+from steelyard.files import read_regular_text
 from steelyard.prompts.agent_messages import MESSAGES, USAGE, conversation_output
-from steelyard.regular_file import read_regular_text
 from steelyard.types import INLINE, Output, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
