@@ -10,7 +10,7 @@ from tests.store.outside import connection_to, execute
 
 from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
 from steelyard.store.run import Run
-from steelyard.store.salvage import salvage
+from steelyard.store.salvaged import salvage
 from steelyard.store.search import is_indexed, search_run
 from steelyard.store.verify import verify
 
@@ -130,7 +130,7 @@ def test_a_store_whose_runs_never_end_is_refused_by_all_commands_and_salvaged(co
     (tmp_path / "saved").mkdir()
     saved = salvage(copied, tmp_path / "saved")
     assert len(saved.store.runs()) == 1, "named by its records, as its row is lost"
-    assert "which no store has" in " ".join(saved.notes)
+    assert "which no store has" in " ".join(saved.rows.notes)
     saved.store.close()
 
 
@@ -143,7 +143,7 @@ def test_what_stands_beside_a_strangers_view_is_salvaged_whole(copied, tmp_path)
     (run,) = saved.store.runs()
     assert [record.scores[0].value for record in saved.records(run)] == [1.0] * 3
     assert saved.is_unchanged(run)
-    assert any("other, act" in note or "act, other" in note for note in saved.notes)
+    assert any("other, act" in note or "act, other" in note for note in saved.rows.notes)
     saved.store.close()
 
 
