@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -39,7 +40,8 @@ evaluate_suite(suite, how=RunConfig(store=sys.argv[1]))
 class GatedRun:
     """A run of 60 samples in another process, which waits after each number that it was allowed."""
 
-    def __init__(self, store):
+    def __init__(self, store, process):
+        self._process = process
         self._gate = store.with_name("gate")
         with Store(store) as opened:
             (run,) = opened.runs()
@@ -50,6 +52,15 @@ class GatedRun:
         partial.write_text(str(samples))
         partial.replace(self._gate)
 
+    @contextmanager
+    def stopped(self):
+        """The process stands still: it does not see what happens to its store meanwhile."""
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
+
 
 @contextmanager
 def gated_run(store):
@@ -57,7 +68,7 @@ def gated_run(store):
     process = subprocess.Popen([sys.executable, "-c", GATED_RUN, str(store)], cwd=ROOT, env=_environment())
     try:
         _wait_for_a_run(store, process)
-        yield GatedRun(store)
+        yield GatedRun(store, process)
         assert process.wait(timeout=60) == 0
     finally:
         process.kill()

@@ -145,12 +145,13 @@ def test_an_open_page_says_so_while_the_store_cannot_be_read(store, browse):
 
         async def visit(page):
             await page.until(f"{DONE} > 25", 30)
-            store.rename(away)
-            try:
-                said = await page.until(CONNECTION, 30)
-                shown = await page.run("document.querySelectorAll('.badge.running').length")
-            finally:
-                away.rename(store)
+            with run.stopped():  # it would end where its store is taken away
+                store.rename(away)
+                try:
+                    said = await page.until(CONNECTION, 30)
+                    shown = await page.run("document.querySelectorAll('.badge.running').length")
+                finally:
+                    away.rename(store)
             await page.until(f"!{CONNECTION}", 30)
             return said, shown, await finished(page, run), page.complaints
 
