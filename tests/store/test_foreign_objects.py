@@ -147,6 +147,17 @@ def test_what_stands_beside_a_strangers_view_is_salvaged_whole(copied, tmp_path)
     saved.store.close()
 
 
+def test_a_strangers_view_is_not_read_behind_any_number_of_others(copied, tmp_path):
+    first = [f"CREATE TABLE other{n} (a)" for n in range(1001)]
+    change(copied, [*first, "DROP TABLE note", f"CREATE VIEW note AS {ENDLESS} num FROM n"])
+    (tmp_path / "saved").mkdir()
+    saved = salvage(copied, tmp_path / "saved")
+    (run,) = saved.store.runs()
+    assert len(list(saved.records(run))) == 3
+    assert "which no store has" in " ".join(saved.rows.notes)
+    saved.store.close()
+
+
 def search_file(copied) -> tuple[Run, object]:
     (run,) = Store(copied).runs()
     assert list(search_run(run, "q").places)

@@ -27,7 +27,7 @@ from steelyard.store import schema
 from steelyard.store.codec import Unpacker
 from steelyard.store.migrations import check_version
 from steelyard.store.records import MOST_STAGES, sample_hash
-from steelyard.store.sqlite_objects import OBJECTS, foreign_objects, listed_names
+from steelyard.store.sqlite_objects import foreign_objects, listed_names
 
 # Places in a SQLite file, here and in `_give_schema`, are those of https://www.sqlite.org/fileformat2.html. Of the head
 # (bytes 0-99), 24-27 count changes, 28-31 pages; 32-39 are about free pages; 92-95 repeat the count of changes. Then
@@ -178,13 +178,20 @@ def _remove_foreign_objects(copy: Path, notes: list[str]) -> None:
     with suppress(sqlite3.Error), closing(sqlite3.connect(copy, isolation_level=None)) as connection:
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         connection.execute("PRAGMA trusted_schema = OFF")
-        foreign = foreign_objects(connection.execute(OBJECTS))
+        foreign = foreign_objects(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
         connection.execute("PRAGMA writable_schema = ON")
         texts = {table.name: table.definition("sqlite")[0] for table in schema.TABLES}
-        for name in foreign:
-            of_name = "name = ? AND rootpage > 0" if name in texts else "name = ?"
-            connection.execute(f"UPDATE sqlite_master SET sql = ? WHERE {of_name}", [texts.get(name), name])
-            connection.execute("DELETE FROM sqlite_master WHERE name = ? AND (sql IS NULL OR rootpage = 0)", [name])
+        for name in texts.keys() & set(foreign):
+            update = "UPDATE main.sqlite_master SET sql = ? WHERE name = ? AND rootpage > 0"
+            connection.execute(update, [texts[name], name])
+        # In one statement, as there may be thousands of them.
+        connection.execute("CREATE TEMP TABLE foreign_name (name, is_ours)")
+        rows = ((name, name in texts) for name in foreign)
+        connection.executemany("INSERT INTO temp.foreign_name VALUES (?, ?)", rows)
+        connection.execute(
+            "DELETE FROM main.sqlite_master WHERE name IN (SELECT name FROM temp.foreign_name WHERE NOT is_ours)"
+            " OR (rootpage = 0 AND name IN (SELECT name FROM temp.foreign_name))"
+        )
         if foreign:
             notes.append(f"the schema holds {listed_names(foreign)}, which no store has: it was not read")
 
