@@ -60,7 +60,7 @@ _DIGITS: Final = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
 _UUID: Final = re.compile(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _LEAST_BITS: Final = 3.0  # 32 random hexadecimal digits have 3.6 bits each on average and hardly ever below 3.2
 _ADDRESS: Final = re.compile(
-    r"""(\w+://)(?:[^\s/?#'"<>]*@)?((?:\[secret\ \w*\]|[^\s?#'"<>])*)(?:[?#](?:\[secret\ \w*\]|[^\s'"<>])*)?"""
+    r"""(?<!\w)(\w+://)(?:[^\s/?#'"<>]*@)?((?:\[secret\ \w*\]|[^\s?#'"<>])*)(?:[?#](?:\[secret\ \w*\]|[^\s'"<>])*)?"""
 )
 _PASSWORD: Final = re.compile(r"(?<=://)([^/@\s:]*):([^/@\s${]+)(?=@)")
 _NAMED: Final = re.compile(
