@@ -1,6 +1,7 @@
 """Parquet files are read in a limited process, by the sizes that they have when they are unpacked."""
 
 import os
+import resource
 import signal
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 from pyarrow import parquet as pq
 
 from steelyard.data import parquet, parquet_process
+from steelyard.data.limited_process import limit
 from steelyard.data.load import read_tables
 from steelyard.data.parquet_process import MAX_ROWS, holds_bytes
 from steelyard.data.sample_files import SampleFiles
@@ -108,3 +110,17 @@ def test_the_limits_stand_in_the_process(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"a\.parquet (is too large|is not a valid)"):
         rows_of(tmp_path / "a.parquet")
     assert parquet_process.MAX_BYTES == 1_000_000_000
+
+
+def test_where_the_system_has_no_limit_of_the_address_space_the_others_hold(monkeypatch):
+    limits = {}
+
+    def set_limit(name, values):
+        if name == resource.RLIMIT_AS:
+            raise ValueError("current limit exceeds maximum limit")  # as macOS says
+        limits[name] = values
+
+    monkeypatch.setattr(resource, "setrlimit", set_limit)
+    limit(1 << 30, 60)
+    assert limits.keys() == {resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE}
+    assert limits[resource.RLIMIT_CPU] == (60, 60)

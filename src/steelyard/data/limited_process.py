@@ -6,6 +6,7 @@ The libraries are C++: a file may crash them, keep them busy without end, or hav
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -46,10 +47,6 @@ def start(command: list[str]) -> subprocess.Popen[bytes]:
 
 def limit(memory_bytes: int, cpu_s: int) -> None:
     """Limit the memory and the CPU time of this process, which may write no file."""
-    try:
-        import resource
-    except ImportError:  # Windows; the caller's time limit applies there too
-        return
     for name, most in (
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_CPU, cpu_s),
@@ -58,4 +55,8 @@ def limit(memory_bytes: int, cpu_s: int) -> None:
     ):
         _, hard = resource.getrlimit(name)
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(name, (allowed, allowed))
+        try:
+            resource.setrlimit(name, (allowed, allowed))
+        except ValueError:
+            if name != resource.RLIMIT_AS:  # which macOS refuses; the caller's limits of time and size hold there
+                raise
