@@ -25,8 +25,7 @@ __all__ = ["make_private_folder", "open_private", "read_regular", "read_regular_
 
 _FILE: Final = 0o600
 _FOLDER: Final = 0o700
-_AT_ONCE: Final = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_CLOEXEC", 0)
-_BINARY: Final = getattr(os, "O_BINARY", 0)
+_AT_ONCE: Final = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CHUNK: Final = 1 << 20
 
 
@@ -61,7 +60,7 @@ def read_regular(path: Path, most: int) -> bytes:
         OSError: it cannot be read, is a device, pipe, socket or folder, or is larger; `strerror` says which.
     """
     # `stat` before `open` would not hold against a file that is replaced or grows meanwhile.
-    descriptor = os.open(path, os.O_RDONLY | _AT_ONCE | _BINARY)
+    descriptor = os.open(path, os.O_RDONLY | _AT_ONCE)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
 
-__all__ = ["EXACT", "FOLDED", "LETTERS", "SYMBOLS", "KeyWindows", "View"]
+__all__ = ["EXACT", "FOLDED", "LETTERS", "SHORTEST", "SYMBOLS", "KeyWindows", "View"]
 
 RUN: Final = 8
 """So many characters of a key are masked wherever they stand: fewer occur by chance."""
@@ -26,7 +26,7 @@ _FEWEST: Final = 6
 _FEWEST_IN_WORDS: Final = 7
 """Letters and digits that a run must have left to be recognised without the characters between them; more where it has
 neither a digit nor capitals inside: `sk-no-key` would be in "risk no key" otherwise."""
-_SHORTEST: Final = 6
+SHORTEST: Final = 6
 """Redacting a shorter value everywhere would damage replies that contain the same word. Local servers are often given
 keys such as EMPTY or none: these are redacted only after "Bearer", as they occur in a header."""
 _LONG: Final = 12
@@ -95,7 +95,7 @@ class KeyWindows:
     def of(cls, value: str) -> KeyWindows:
         """The windows of a key, of each spelling of its characters."""
         windows = cls()
-        if len(value) < _SHORTEST:
+        if len(value) < SHORTEST:
             windows.exact.add(f"Bearer {value}".encode())
             return windows
         for spelling in {value, unicodedata.normalize("NFKC", value), unicodedata.normalize("NFD", value)}:
@@ -144,7 +144,7 @@ class KeyWindows:
 
 def is_distinct(value: str) -> bool:
     """Whether a value is unlikely to occur by chance, so that it is redacted in upper and lower case alike."""
-    return len(value) >= _LONG or (len(value) > _SHORTEST and _DISTINCT.search(value) is not None)
+    return len(value) >= _LONG or (len(value) > SHORTEST and _DISTINCT.search(value) is not None)
 
 
 def _is_wordy(run: str) -> bool:

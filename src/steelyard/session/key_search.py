@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from steelyard.session.key_forms import EXACT, FOLDED, LETTERS, SYMBOLS, KeyWindows, View
+from steelyard.session.key_forms import EXACT, FOLDED, LETTERS, SHORTEST, SYMBOLS, KeyWindows, View
 
 __all__ = ["KeySearch"]
 
@@ -76,11 +76,11 @@ class KeySearch:
         self._words: set[int] = set()
         self._by_prefix: dict[bytes, list[tuple[bytes, int]]] = {}
         self._needles: dict[View, dict[bytes, int]] = {view: {} for view in (LETTERS, SYMBOLS, FOLDED, EXACT)}
-        self._whole: dict[View, dict[bytes, int]] = {FOLDED: {}, EXACT: {}}
+        self._whole: dict[bytes, int] = {}
         for key, name in enumerate(ordered):
             self._add(KeyWindows.of(values[name]), key)
-            if len(values[name]) >= len(b"secret"):
-                self._whole[EXACT].setdefault(values[name].encode(), key)
+            if len(values[name]) >= SHORTEST:
+                self._whole.setdefault(values[name].encode(), key)
 
     def _add(self, windows: KeyWindows, key: int) -> None:
         views = {SYMBOLS: windows.symbols, FOLDED: windows.folded, EXACT: windows.exact}
@@ -169,7 +169,7 @@ class KeySearch:
         for view in self._needles:
             text = view.of(seen)
             places = array("Q", compress(range(len(seen)), seen.translate(view.kept)))
-            found = _occurrences(text, self._needles[view] | self._whole.get(view, {}))
+            found = _occurrences(text, self._needles[view] | (self._whole if view is EXACT else {}))
             for start, end, key in chain(found, self._prefixed(text) if view is LETTERS else ()):
                 last = places[end - 1] + 1
                 while last < len(data) and seen[last] == 0 != data[last]:  # the rest of an escape

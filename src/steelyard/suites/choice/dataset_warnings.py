@@ -101,11 +101,7 @@ def warnings_of(data: ChoiceData) -> DatasetWarnings:
         *_about_clusters(several, data),
         *_about_answers(questions, places, keys[: len(questions)]),
         *_about_pairs(pairs),
-        *(
-            [f"only the first {MAX_COMPARED:,} questions were compared with each other"]
-            if len(keys) > MAX_COMPARED
-            else []
-        ),
+        *(_NOT_ALL if len(keys) > MAX_COMPARED else ()),
     )
     return DatasetWarnings(groups, tables, several, pairs, notes)
 
