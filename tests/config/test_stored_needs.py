@@ -6,6 +6,7 @@ import pytest
 
 from steelyard.config.keys import element_of, is_class, keys_of, members, value_of
 from steelyard.config.stored_needs import stored_needs
+from steelyard.errors import ConfigError
 from steelyard.registry import BUILT_IN, find
 
 
@@ -80,3 +81,9 @@ def test_a_deep_value_and_a_long_list_are_listed_in_bounded_length():
     assert stored_needs(deep) == ["endpoints: http://h"]
     (line,) = stored_needs([f"http://h{n}/\x1b" for n in range(1_000)])
     assert line.endswith("http://h19/\\x1b, and 980 more")
+
+
+def test_nothing_that_is_listed_is_cut_out_of_the_message_that_holds_it():
+    addresses = [f"http://h{n}/{'p' * 100}" for n in range(20)]
+    message = str(ConfigError("\n".join(stored_needs(addresses))))
+    assert [address for address in addresses if address not in message] == []

@@ -26,10 +26,13 @@ _FILES: Final = frozenset(
 """Keys whose text is a file or folder, or may be one without looking like it: a private key has no suffix."""
 _MOST: Final = 20
 _LONGEST: Final = 120
+_LONGEST_LINE: Final = 600
 
 
 def stored_needs(stored: Any) -> list[str]:
-    """A line for each kind of thing that a stored configuration would use; control characters are escaped.
+    """A text for each kind of thing that a stored configuration would use, of several lines where it is long.
+
+    Control characters are escaped.
 
     Args:
         stored: a plain value from a store.
@@ -97,5 +100,6 @@ def _shown(text: str) -> str:
 
 
 def _listed(texts: list[str]) -> str:
-    more = [f"and {len(texts) - _MOST} more"] if len(texts) > _MOST else []
-    return ", ".join([*texts[:_MOST], *more])
+    shown = [*texts[:_MOST], *([f"and {len(texts) - _MOST} more"] if len(texts) > _MOST else [])]
+    # A long line of a message is cut in its middle (`errors.bounded`), where an address would be hidden.
+    return (", " if sum(map(len, shown)) < _LONGEST_LINE else ",\n    ").join(shown)
