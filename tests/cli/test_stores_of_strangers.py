@@ -444,6 +444,7 @@ def test_notes_are_kept_in_a_private_folder_and_those_in_a_public_one_do_not_cou
         0o700,
         {0o600},
     )
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
     assert was_given(tmp_path / "a.json")
     assert was_given({"documents": ["c"], "out": "b"})
     for other in (tmp_path / "x" / ".." / "a.json", Path("a\0b"), Path("\ud800"), {"documents": ["c"], "out": "z"}):

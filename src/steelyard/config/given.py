@@ -16,6 +16,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from steelyard.files import make_private_folder
+
 Given: TypeAlias = Path | Mapping[str, Any]
 """A file, by its absolute path as it was written, or a request, by its plain JSON.
 
@@ -27,7 +29,7 @@ def note_given(*given: Given) -> None:
     """Remember what this person gave; where the folder cannot be written, a later command asks again."""
     with contextlib.suppress(OSError, RuntimeError):
         folder = _folder()
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         for each in given:
             (folder / _hash(each)).touch(mode=0o600)
 
