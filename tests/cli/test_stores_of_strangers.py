@@ -176,6 +176,17 @@ def test_a_trusted_store_gets_no_key_from_the_env_file_of_a_folder_that_it_names
     assert endpoint.keys == {KEY}
 
 
+def test_more_than_can_be_shown_is_not_trusted(steelyard, endpoint, attacked, victim, where):
+    attacked(victim / "c.json")
+    hiding = {f"h{n}": {"http": {"url": f"http://127.0.0.1:9/{n}", "response": {"text": "a"}}} for n in range(30)}
+    change_manifest(
+        where, lambda manifest: manifest["config"]["plain"]["targets"].update({**hiding, "z": {"replay": "a.jsonl"}})
+    )
+    refused = steelyard("resume", "--store", where, "-q", "--trust-store", code=2).err
+    assert "--trust-store is for what can be shown whole" in refused
+    assert endpoint.asked == []
+
+
 def test_trust_is_not_remembered(steelyard, endpoint, attacked, victim, where):
     attacked(victim / "c.json")
     plain = {"calls": 3}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.config.keys import element_of, is_class, keys_of, members, value_of
-from steelyard.config.stored_needs import stored_needs
+from steelyard.config.stored_needs import is_shown_whole, stored_needs
 from steelyard.errors import ConfigError
 from steelyard.registry import BUILT_IN, find
 
@@ -87,3 +87,9 @@ def test_nothing_that_is_listed_is_cut_out_of_the_message_that_holds_it():
     addresses = [f"http://h{n}/{'p' * 100}" for n in range(20)]
     message = str(ConfigError("\n".join(stored_needs(addresses))))
     assert [address for address in addresses if address not in message] == []
+
+
+def test_what_is_too_long_to_be_shown_whole_is_told_apart():
+    assert is_shown_whole({"targets": {f"t{n}": {"http": {"url": f"http://h{n}/"}} for n in range(20)}})
+    assert not is_shown_whole([f"http://h{n}/" for n in range(21)])
+    assert not is_shown_whole({"url": "http://h/" + "p" * 200 + "@elsewhere"})

@@ -114,18 +114,20 @@ def check_trusted(stored: Any, why: str, instead: str, *, trust_store: bool) -> 
         trust_store: whether this person said `--trust-store`.
 
     Raises:
-        ConfigError: it is not trusted; the message lists what would be used.
+        ConfigError: it is not trusted, or is more than can be shown; the message lists what would be used.
     """
-    from steelyard.config.stored_needs import stored_needs
+    from steelyard.config.stored_needs import is_shown_whole, stored_needs
     from steelyard.escaping import visible
 
     needs = "".join(f"\n  {line}" for line in stored_needs(stored))
-    if trust_store:
+    if trust_store and is_shown_whole(stored):
         typer.echo(f"--trust-store: {visible(why, keep='')[:_LONGEST]}. Used from the store:{needs}", err=True)
         return
+    more = "if you trust everybody who can write this store, add --trust-store to use what it names"
+    if trust_store:
+        more = "--trust-store is for what can be shown whole"
     raise ConfigError(
-        f"{visible(why, keep='')[:_LONGEST]}. Nothing was sent or opened. The store names:{needs}\n"
-        f"{instead}; if you trust everybody who can write this store, add --trust-store to use what it names"
+        f"{visible(why, keep='')[:_LONGEST]}. Nothing was sent or opened. The store names:{needs}\n{instead}; {more}"
     )
 
 

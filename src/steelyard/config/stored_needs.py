@@ -40,10 +40,21 @@ def stored_needs(stored: Any) -> list[str]:
     >>> stored_needs({"targets": {"a": {"http": {"url": "http://h/v1", "headers": {"X": "${KEY}"}}}}})
     ['endpoints: http://h/v1', 'keys: KEY', 'headers: X: ${KEY}']
     """
-    found: dict[str, dict[str, None]] = {kind: {} for kind in _KINDS}
+    return [f"{kind}: {_listed([*map(_shown, texts)])}" for kind, texts in _by_kind(stored).items() if texts]
+
+
+def is_shown_whole(stored: Any) -> bool:
+    """Whether `stored_needs` shows everything; a long list could hide the address that matters behind others."""
+    kinds = _by_kind(stored).values()
+    return all(len(texts) <= _MOST and all(len(text) <= _LONGEST for text in texts) for texts in kinds)
+
+
+def _by_kind(stored: Any) -> dict[str, list[str]]:
+    """The texts of each kind, each once."""
+    texts: dict[str, dict[str, None]] = {kind: {} for kind in _KINDS}
     for kind, text in _found(stored):
-        found[kind][_shown(text)] = None
-    return [f"{kind}: {_listed(list(texts))}" for kind, texts in found.items() if texts]
+        texts[kind][text] = None
+    return {kind: list(each) for kind, each in texts.items()}
 
 
 def _found(stored: Any) -> Iterator[tuple[str, str]]:
