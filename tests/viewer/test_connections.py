@@ -24,14 +24,16 @@ WAIT_S = 30
 
 
 async def answer(scope, receive, send):
-    """Answers /hold once it is let go, /large with 16 MB, all else at once; a body is read first."""
+    """Answers /hold once it is let go, /large with 16 MB in two parts, all else at once; a body is read first."""
     while (await receive()).get("more_body"):
         pass
     if scope["path"] == "/hold":
         await asyncio.to_thread(scope["app_released"].wait, WAIT_S)
     body = bytes(1 << 24) if scope["path"] == "/large" else b"here"
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
-    await send({"type": "http.response.body", "body": body})
+    half = len(body) // 2
+    await send({"type": "http.response.body", "body": body[:half], "more_body": True})
+    await send({"type": "http.response.body", "body": body[half:]})
 
 
 @contextmanager
@@ -108,6 +110,15 @@ def test_requests_that_are_being_answered_are_never_closed_for_others():
         assert answered(connect(request())).endswith(b"here")
         released.set()
         assert all(answered(each).endswith(b"here") for each in live)
+
+
+def test_answers_that_nobody_reads_lock_nobody_out(monkeypatch):
+    monkeypatch.setattr(connections, "_MOST", 16)
+    with serving() as connect:
+        unread = [connect(request("/large")) for _ in range(8)]
+        assert all(client.recv(1) for client in unread)
+        assert all(answered(connect(request())).endswith(b"here") for _ in range(5))
+        assert is_open(unread[-1]), "the oldest are closed, not all"
 
 
 @pytest.mark.parametrize(

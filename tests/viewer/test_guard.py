@@ -109,6 +109,11 @@ def test_any_other_host_is_refused(viewer, host):
     assert "Exam" not in text
 
 
+def test_a_refusal_is_short_however_long_the_host_is(viewer):
+    _, _, text = viewer.ask("/", host="é" * 20_000)
+    assert len(text) < 2_000
+
+
 def test_a_second_host_header_is_refused(viewer):
     with socket.create_connection(("127.0.0.1", viewer.port), timeout=10) as raw:
         raw.sendall(

@@ -3,7 +3,8 @@
 Whoever reaches the port can open connections, without the token. Left alone, connections that never send a whole
 request take every file descriptor, and then nobody is served. On loopback all users of the machine are the same peer,
 so that refusing further connections would let one of them lock out the others: where there are too many, the one that
-has waited longest for a request is closed, and a new one, which sends its request at once, is served.
+has waited longest for a request is closed, and a new one, which sends its request at once, is served. Where none waits
+for a request, that is the one whose other side has left its answer unread for longest.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class LimitedConnection(H11Protocol):
 
     Attributes:
         peer: address of the other side; not what the headers of a proxy say.
-        waits_since: when it began to wait for a request, or for the body of one.
+        waits_since: when it began to wait for a request, for the body of one, or for its answer to be read.
         is_dropped: whether it was closed here.
     """
 
@@ -56,6 +57,11 @@ class LimitedConnection(H11Protocol):
         if self.cycle is None or self.cycle.response_complete:
             return _HEAD_S
         return _BODY_S if self.cycle.more_body else 0.0
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether an answer cannot be written on, as the other side does not read it."""
+        return self.flow.write_paused
 
     def drop(self) -> None:
         """Close it at once."""
@@ -94,6 +100,7 @@ class LimitedConnection(H11Protocol):
     def pause_writing(self) -> None:
         """Wait for the other side to read."""
         super().pause_writing()
+        self.waits_since = self.loop.time()
         self._await_reading()
 
     def resume_writing(self) -> None:
@@ -158,6 +165,8 @@ def _most_connections() -> int:
 
 
 def _drop_one(connections: Sequence[LimitedConnection], new: LimitedConnection) -> None:
-    """Close the connection that has waited longest for a request; the new one where all others are being answered."""
-    waiting = [connection for connection in connections if connection.waits_for_s and connection is not new]
+    """Close one of those that wait for a request, else of those left unread, the longest; else the new one."""
+    others = [connection for connection in connections if connection is not new]
+    waiting = [connection for connection in others if connection.waits_for_s]
+    waiting = waiting or [connection for connection in others if connection.is_unread]
     min(waiting, key=lambda connection: connection.waits_since, default=new).drop()

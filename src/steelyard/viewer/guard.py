@@ -33,6 +33,8 @@ from steelyard.errors import ConfigError
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "[::1]"})
 MOST_BYTES: Final = 1_000_000
 """Size of a request's body at most."""
+_LONGEST_HOST: Final = 255
+"""Characters of a foreign Host header in an answer: whoever has no token gets short ones."""
 _TOO_LARGE: Final = f"a request's body may have {MOST_BYTES:,} bytes"
 _UNCHANGING: Final = frozenset({"GET", "HEAD"})
 _ALLOWED: Final = _UNCHANGING | {"POST"}
@@ -180,7 +182,7 @@ class RequestGuard:
         if len(headers.getlist("host")) != 1 or not self._access.is_host(host):
             if host_name(host).endswith(".localhost"):  # that of a viewer that had another token
                 return HTMLResponse(_UNAUTHORIZED_PAGE, 401)
-            return _refuse(403, f"the host {host!r} is not allowed: start the viewer with --allow-host")
+            return _refuse(403, f"the host {host[:_LONGEST_HOST]!r} is not allowed: start the viewer with --allow-host")
         if method not in _ALLOWED:
             return _refuse(405, f"{method} is not a method of this viewer")
         if method not in _UNCHANGING:
