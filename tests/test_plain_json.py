@@ -58,3 +58,10 @@ def test_a_value_without_a_plain_form_is_refused_by_its_type_but_may_be_describe
         check_plain(value)
     assert from_json(to_json(value)) is not None
     assert len(digest_of(value)) == 32
+
+
+@pytest.mark.parametrize("kind", [bytes, str])
+def test_json_that_is_nested_too_deep_is_damage_like_any_other(kind):
+    text = "[" * 100_000
+    with pytest.raises(ValueError, match="nested too deep"):
+        from_json(text if kind is str else text.encode())

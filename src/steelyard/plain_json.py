@@ -24,9 +24,16 @@ def to_json(value: Any) -> bytes:
     return _ENCODER.encode(value).encode("utf-8", "surrogatepass")
 
 
-def from_json(data: bytes) -> Any:
-    """Parse JSON that `to_json` wrote."""
-    return json.loads(data.decode("utf-8", "surrogatepass"))
+def from_json(data: bytes | str) -> Any:
+    """Parse JSON that `to_json` wrote, or that somebody else has put in its place.
+
+    Raises:
+        ValueError: it is no JSON, or nested too deep to be read.
+    """
+    try:
+        return json.loads(data.decode("utf-8", "surrogatepass") if isinstance(data, bytes) else data)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def digest_of(value: Any) -> str:

@@ -1,6 +1,8 @@
 """The packed columns of a large run say what its tables say, and are not used where they might not."""
 
+import json
 import sqlite3
+import zlib
 
 import pytest
 from tests.store.exam_run import exam_runs, question
@@ -103,6 +105,22 @@ def test_damaged_columns_are_not_used(packed, where):
             assert found(store, store.run(packed[0].id)) is None
     with Store(where) as store:
         assert rows_of(store.run(packed[0].id)) == expected(store.run(packed[0].id))
+
+
+def test_columns_that_unpack_to_more_than_the_file_could_hold_are_not_used(packed, where):
+    (body,) = execute(where, "SELECT body FROM packed_run WHERE run = ?", (packed[0].num,))[0]
+    line, _, streams = body[4:].partition(b"\n")
+    head = json.loads(line)
+    first, bomb = head["sizes"][0], zlib.compress(bytes(64 << 20))
+    head["sizes"][0] = len(bomb)
+    data = json.dumps(head).encode() + b"\n" + bomb + streams[first:]
+    planted = zlib.crc32(data).to_bytes(4, "big") + data
+    with connection_to(where) as connection:
+        connection.execute("UPDATE packed_run SET body = ? WHERE run = ?", (planted, packed[0].num))
+    with Store(where) as store:
+        run = store.run(packed[0].id)
+        assert found(store, run) is None
+        assert rows_of(run) == expected(run)
 
 
 def test_lists_of_replies_that_do_not_fit_are_read_from_the_tables(packed, where):

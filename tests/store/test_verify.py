@@ -170,6 +170,11 @@ def test_a_row_that_is_gone_or_changed_is_found_and_named(copied, name):
     assert sample in {"", "3"} or {one.sample for one in found} == {sample}
 
 
+def test_a_manifest_that_is_nested_too_deep_is_found_and_the_rest_is_read(copied):
+    execute(copied, "UPDATE run SET manifest = ?", ("[" * 100_000,))
+    assert [one for one in verdict_of(copied).damages if "nested too deep" in one.what]
+
+
 def test_the_same_is_found_on_a_server(on_server):
     filled(on_server)
     for name in ("a sample's id", "a score's value", "a run's plan", "a record's time"):

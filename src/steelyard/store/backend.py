@@ -6,13 +6,13 @@ A message about damage names the commands that help.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol
 
 from steelyard.errors import StoreError
+from steelyard.plain_json import from_json
 from steelyard.store.address import Address
 from steelyard.store.connection import Connection, DatabaseError
 
@@ -206,7 +206,7 @@ def read_json(text: Any, what: str) -> dict[str, Any]:
         StoreError: it is damaged.
     """
     try:
-        value = json.loads(text)
+        value = from_json(text)
     except (ValueError, TypeError) as error:
         raise StoreError(f"{what} is damaged: {error}. {REPAIR_HINT}") from error
     if not isinstance(value, dict):

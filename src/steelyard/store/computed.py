@@ -10,7 +10,6 @@ A body is a zlib stream, whose own checksum detects damage, of a JSON list: the 
 
 from __future__ import annotations
 
-import json
 import sys
 import zlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from steelyard.errors import StoreError
-from steelyard.plain_json import to_json
+from steelyard.plain_json import from_json, to_json
 from steelyard.store import schema
 from steelyard.store.checksums import HEAD, ROWS
 from steelyard.store.connection import Connection, portions
@@ -134,7 +133,7 @@ def _opened(body: Any) -> tuple[Any, Any] | None:
     """State and result of a row; None where it is damaged or gone."""
     stream = zlib.decompressobj()
     try:
-        state, value = json.loads(stream.decompress(body, _MOST_BYTES))
+        state, value = from_json(stream.decompress(body, _MOST_BYTES))
     except (zlib.error, ValueError, TypeError):
         return None
     return (state, value) if stream.eof else None  # before its end, zlib has not compared the checksum

@@ -46,6 +46,9 @@ _CHUNK: Final = 5_000
 _CRC_BYTES: Final = 4
 _FORMAT: Final = 1
 _LEVEL: Final = 6
+_MOST_OF_FILE: Final = 4
+"""Times the size of the file that all columns of a run may unpack to: half of that where every cell is as short as can
+be. A stranger's 3 MB would take all memory otherwise."""
 _TYPES: Final = {"i": "i4", "q": "i8", "d": "f8"}
 _RECORD: Final = (("no", "i"), ("repeat", "i"), ("sample", "q"), ("failed", "i"), ("millis", "i"), ("sizes", "i"))
 _SAMPLE: Final = (("num", "q"), ("grp", "i"), ("cluster", "i"))
@@ -70,7 +73,7 @@ class PackedRun(NamedTuple):
         clusters: likewise.
         distinct: whether no two samples have the same id.
         details: what scorers of exams kept of letters, each different value once.
-        body: the row, and where the ids begin in it.
+        body: the row, where the ids begin in it, and how many bytes they may unpack to.
     """
 
     records: dict[str, Array]
@@ -80,12 +83,16 @@ class PackedRun(NamedTuple):
     clusters: tuple[str, ...]
     distinct: bool
     details: tuple[Answered, ...]
-    body: tuple[bytes, int]
+    body: tuple[bytes, int, int]
 
     def ids(self) -> list[str]:
-        """The ids of the samples, in the order of their numbers."""
-        body, begin = self.body
-        lines = zlib.decompress(body[begin:]).splitlines()
+        """The ids of the samples, in the order of their numbers.
+
+        Raises:
+            StoreError: they unpack to more than a file of this size holds.
+        """
+        body, begin, most = self.body
+        lines = _inflated(body[begin:], most).splitlines()
         return [ident for line in lines for ident in orjson.loads(line)]
 
 
@@ -132,7 +139,11 @@ def read_packed_run(connection: Connection, run: int, layer: int) -> PackedRun |
     head = json.loads(line)
     if head["same"] != json.loads(json.dumps(_sameness(_counted(connection, run)))):
         return None
-    return _unpacked(head, streams)
+    size = connection.execute("PRAGMA page_count").scalar() * connection.execute("PRAGMA page_size").scalar()
+    try:
+        return _unpacked(head, streams, _MOST_OF_FILE * size)
+    except StoreError:
+        return None
 
 
 def _crc(data: bytes) -> bytes:
@@ -227,7 +238,15 @@ def _streams(columns: Sequence[tuple[str, str]], chunks: Iterator[Sequence[Seque
     return [b"".join([*part, stream.flush()]) for part, stream in zip(parts, deflating, strict=True)]
 
 
-def _unpacked(head: Mapping[str, Any], data: bytes) -> PackedRun:
+def _inflated(packed: bytes, most: int) -> bytes:
+    stream = zlib.decompressobj()
+    data = stream.decompress(packed, max(most, 1))
+    if not stream.eof:
+        raise StoreError(f"packed columns are damaged: they unpack to more than {most} bytes")
+    return data
+
+
+def _unpacked(head: Mapping[str, Any], data: bytes, most: int) -> PackedRun:
     import numpy as np
 
     ends = list(accumulate(head["sizes"]))
@@ -237,11 +256,14 @@ def _unpacked(head: Mapping[str, Any], data: bytes) -> PackedRun:
     for columns in (_RECORD, _SAMPLE, _SCORE):
         table = {}
         for name, kind in columns:
-            numbers = np.frombuffer(zlib.decompress(data[begins[at] : ends[at]]), dtype=_TYPES[kind])
+            column = _inflated(data[begins[at] : ends[at]], most)
+            most -= len(column)
+            numbers = np.frombuffer(column, dtype=_TYPES[kind])
             table[name] = numbers if kind == "d" else np.cumsum(numbers, dtype=_TYPES[kind])
             at += 1
         tables.append(table)
     records, samples, scores = tables
     groups, clusters = tuple(head["groups"]), tuple(head["clusters"])
     details = tuple(Answered(*detail) for detail in head["details"])
-    return PackedRun(records, samples, scores, groups, clusters, bool(head["distinct"]), details, (data, begins[at]))
+    ids = data, begins[at], most
+    return PackedRun(records, samples, scores, groups, clusters, bool(head["distinct"]), details, ids)

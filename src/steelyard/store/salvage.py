@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.errors import ConfigError, StoreError
+from steelyard.plain_json import from_json
 from steelyard.store import schema
 from steelyard.store.codec import Unpacker
 from steelyard.store.migrations import check_version
@@ -283,7 +284,7 @@ def _insert_placeholders(new: sqlite3.Connection, salvaged: RecoveredRows) -> No
 
 def _is_manifest(text: str) -> bool:
     try:
-        manifest = json.loads(text)
+        manifest = from_json(text)
     except ValueError:
         return False
     return isinstance(manifest, dict) and isinstance(manifest.get("stages"), list)

@@ -5,7 +5,6 @@ After the rows come the parts of a summary that are read from details of scores 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -290,7 +289,7 @@ def _detail(unpack: Callable[[bytes], bytes], body: bytes | None) -> dict[str, A
     if not body:
         return {}
     try:
-        detail = json.loads(unpack(body))[1]
+        detail = from_json(unpack(body))[1]
     except (StoreError, ValueError, TypeError, LookupError):
         return None
     return detail if isinstance(detail, dict) else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import secrets
 import shlex
 import time
@@ -15,7 +14,7 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError, StoreError, did_you_mean
 from steelyard.models.prices import Spent
-from steelyard.store.backend import Durability
+from steelyard.store.backend import Durability, read_json
 from steelyard.store.connection import select_in
 from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
 from steelyard.store.labels import JUDGES
@@ -336,7 +335,7 @@ def _configurations(rows: Sequence[Any]) -> set[str]:
 
     Without their folders: a team has the same configuration at other paths.
     """
-    configs = [json.loads(row.manifest).get("config") for row in rows]
+    configs = [read_json(row.manifest, "a manifest").get("config") for row in rows]
     return {PurePath(config["path"]).name for config in configs if isinstance(config, Mapping) and config.get("path")}
 
 

@@ -6,7 +6,6 @@ cannot be found, is documented in docs/how-to/store.md.
 
 from __future__ import annotations
 
-import json
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -285,7 +284,7 @@ class RunCheck:
 
     def _check_head(self, row: Mapping[str, Any]) -> None:
         try:
-            manifest = json.loads(row["manifest"])
+            manifest = from_json(row["manifest"])
             self._stages = [str(stage) for stage in manifest["stages"]]
         except (ValueError, KeyError, TypeError) as error:
             self._add(f"the manifest cannot be read: {error}")
@@ -304,7 +303,7 @@ class RunCheck:
             self._add(f"scoring version {newest} is missing")
         for row in self._of_run("SELECT * FROM layer WHERE run = :run"):
             try:
-                json.loads(row["scorers"])
+                from_json(row["scorers"])
             except ValueError as error:
                 self._add(f"scoring version {row['layer']} cannot be read: {error}")
 
@@ -436,7 +435,7 @@ class RunCheck:
         if self._has(schema.stopping) and list(self._of_run("SELECT run FROM stopping WHERE run = :run")):
             return True
         with suppress(ValueError, KeyError, TypeError, AttributeError):  # a manifest that is damaged
-            return bool(json.loads(row["manifest"])["options"]["stop_when_decided"]["question"])
+            return bool(from_json(row["manifest"])["options"]["stop_when_decided"]["question"])
         return False
 
     def _check_stages(self) -> None:
