@@ -115,6 +115,16 @@ def test_an_honest_large_reply_is_decided():
     assert first_error(schema, value) == ""
 
 
+@pytest.mark.parametrize(("opening", "closing"), [('{"a":', "}"), ("[", "]")])
+def test_a_value_of_more_than_a_hundred_levels_is_nested_too_deep(opening, closing):
+    schema = {"type": "object", "properties": {"x": {"type": ["object", "array"]}}}
+    scored = [
+        JsonSchema(schema)(Sample("1", "x"), Output('{"x": ' + opening * levels + "1" + closing * levels + "}"))
+        for levels in (98, 99)
+    ]
+    assert [(score.value, score.reason) for score in scored] == [(1.0, ""), (0.0, "nested too deep")]
+
+
 def test_patterns_of_one_check_share_their_time(monkeypatch):
     monkeypatch.setattr(patterns, "TIMEOUT_S", 0.05)
     schema = {"type": "object", "patternProperties": {"^(a|aa)+$": {}}}

@@ -103,6 +103,17 @@ def test_a_schema_names_its_draft():
         (properties(a={"$ref": "#/$defs/b"}), "there is no '#/\\$defs/b'"),
         (properties(a={"pattern": "(?<x"}), "regular expression|regex"),
         ({"type": "object", "patternProperties": {"a": {}}, "unevaluatedProperties": False}, "additionalProperties"),
+        (
+            {"type": "object", "allOf": [{"patternProperties": {"^(a+)+$": {}}}], "unevaluatedProperties": False},
+            "additionalProperties",
+        ),
+        (
+            {
+                **properties(a={"$ref": "#/$defs/b", "unevaluatedProperties": False}),
+                "$defs": {"b": {"patternProperties": {"^(a+)+$": {}}}},
+            },
+            "additionalProperties",
+        ),
         ({"type": "array"}, "not a JSON schema of an object"),
         ("sqll", "sql"),
     ],

@@ -24,6 +24,8 @@ _SHOWN_MESSAGE: Final = 200
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _VALUES: Final = frozenset({"const", "enum", "default", "examples"})
 """Schema keywords whose values are data, not subschemas."""
+_MAX_DEPTH: Final = 100
+"""Levels of lists and objects in a value. At 900, the first message about one of 10 MB took 6 s."""
 _REFERENCE_STEPS: Final = 10
 _CHARACTERS: Final = 32
 """Characters that are written into a message or a comparison in a step."""
@@ -81,7 +83,7 @@ def first_error(schema: Mapping[str, Any], value: Any, steps: CheckSteps | None 
 
     Raises:
         TimeoutError: it was not decided in the steps, or in the time for patterns; its text says which.
-        RecursionError: `value` is nested too deep for a schema that refers to itself.
+        RecursionError: `value` is nested too deep.
         OverflowError: a number is too large for a rule of fractions.
 
     >>> first_error({"type": "object", "properties": {"n": {"items": {"minimum": 1}}}}, {"n": [1, 0]})
@@ -92,10 +94,26 @@ def first_error(schema: Mapping[str, Any], value: Any, steps: CheckSteps | None 
     validator = _validator_class(str(schema.get("$schema", "")))(schema, registry=Registry())
     before = _STEPS.set(steps or CheckSteps())
     try:
+        _refuse_depth(value)
         error = next(validator.iter_errors(value), None)
     finally:
         _STEPS.reset(before)
     return "" if error is None else f"{error.json_path}: {error.message[:_SHOWN_MESSAGE]}"
+
+
+def _refuse_depth(value: Any) -> None:
+    """Refuse more than `_MAX_DEPTH` levels: a message quotes the value, and each level copies what is in it."""
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            member
+            for outer in level
+            if isinstance(outer, dict | list)
+            for member in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return
+    raise RecursionError
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
@@ -110,8 +128,14 @@ def check_schema(schema: Mapping[str, Any]) -> None:
         _validator_class(str(schema.get("$schema", ""))).check_schema(schema)
     except SchemaError as error:
         raise ConfigError(f"schema: {error.json_path}: {error.message[:_SHOWN_MESSAGE]}") from error
-    for part in _parts(schema):
+    parts = [*_parts(schema)]
+    for part in parts:
         _check_part(part, schema)
+    # `jsonschema` matches them by `re`, without a limit, also in a part that is referred to.
+    if any(part.get("patternProperties") for part in parts) and any("unevaluatedProperties" in part for part in parts):
+        raise ConfigError(
+            "schema: patternProperties cannot be combined with unevaluatedProperties; use additionalProperties"
+        )
 
 
 def _check_part(part: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
@@ -121,10 +145,6 @@ def _check_part(part: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     patterns = part.get("patternProperties", {})
     for pattern in (*patterns, *([part["pattern"]] if isinstance(part.get("pattern"), str) else [])):
         compile_pattern(pattern)
-    if patterns and "unevaluatedProperties" in part:
-        raise ConfigError(
-            "schema: patternProperties cannot be combined with unevaluatedProperties; use additionalProperties"
-        )
 
 
 def _check_reference(reference: str, schema: Mapping[str, Any]) -> None:
