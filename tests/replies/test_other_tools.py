@@ -1,10 +1,13 @@
 """The rules of other tools; expected letters are what those tools give, by their own code."""
 
+import re
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.replies.other_tools import RULES, first_option, last_letter, strict_only_letter
+from steelyard.replies.other_tools import RULES, _ended, first_option, last_letter, strict_only_letter
 
 
 @pytest.mark.parametrize(
@@ -67,6 +70,19 @@ def test_first_option_has_the_faults_of_its_source(reply, letter, why):
 def test_the_letters_go_as_far_as_the_options():
     assert [rule("J", 10) for rule in RULES.values()] == ["J", "J", "J"]
     assert [rule("J", 4) for rule in RULES.values()] == ["", "", ""]
+
+
+@given(st.lists(st.sampled_from(["答案是", "答案", "是", "。", " ", "\n", "A", "Bx"]), max_size=12).map("".join))
+def test_what_the_answer_ends_with_is_what_its_pattern_finds(text):
+    text = text.strip()
+    match = re.search(r"答案是\s?(\S+)(?:。|$)", text)
+    assert _ended("答案是", text, "AB") == (match[1] if match else "")
+
+
+def test_a_lead_that_is_repeated_takes_time_in_proportion():
+    started = process_time()
+    assert first_option("答案是" * 50_000 + "\nx", 4) == ""
+    assert process_time() - started < 5  # 0.1 s; looking through the rest for each lead takes 80 s
 
 
 @given(

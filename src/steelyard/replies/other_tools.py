@@ -79,7 +79,19 @@ def _boxed(lead: str, text: str, options: str) -> str:
     return match.group(1) if match else ""
 
 
-_ANSWER_ENDS: Final = r"(\S+)(?:。|$)"
+def _ended(lead: str, text: str, options: str) -> str:  # noqa: ARG001  # as the other patterns have it
+    r"""`lead\s?(\S+)(?:。|$)`, which looks through the whole text again for each lead in one without white space."""
+    at, pattern = 0, re.compile(rf"{lead}\s?(\S++)")
+    while match := pattern.search(text, at):
+        start, end = match.span(1)
+        if end == len(text):
+            return match.group(1)
+        if (stop := text.rfind("。", start + 1, end)) >= 0:
+            return text[start:stop]
+        at = max(start, end - len(lead))  # every lead before the last of these characters meets the same end
+    return ""
+
+
 _ENGLISH: Final = r"\s+\(?(§)\)?"
 
 _FIRST_OPTION: Final[tuple[Callable[[str, str], str], ...]] = (
@@ -102,7 +114,12 @@ _FIRST_OPTION: Final[tuple[Callable[[str, str], str], ...]] = (
             r"[\s，,：:][故即](§)[。\.]?$",
             r"[\s，,：:]因此(§)[。\.]?$",
             *(rf"{lead}\s?(§)[。\.]?$" for lead in ("[是为。]", "因此", "显然")),
-            *(rf"答案{middle}\s?{_ANSWER_ENDS}" for middle in ("是", "应该是", "为")),
+        )
+    ),
+    *(partial(_ended, f"答案{middle}") for middle in ("是", "应该是", "为")),
+    *(
+        partial(_by_pattern, pattern)
+        for pattern in (
             r"(?i)ANSWER\s*:\s*(§)",
             rf"[Tt]he answer is:?{_ENGLISH}",
             r"[Tt]he answer is:?\s+\(?\*?\*?(§)\*?\*?\)?",
