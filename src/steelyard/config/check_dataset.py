@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _WIDTH: Final = 80
 _MOST_COUNTS: Final = 60
 """Maximum number of counts shown; --json has them all."""
-_MOST_DEFECTS: Final = 200
+_MOST_SHOWN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ class CheckedData:
         yield f"  {_counted(len(self.defects), 'defect')}{left_out}{':' if self.defects else ''}"
         if len(self.defects) > 1:
             yield from packed("  by kind", Counter(defect.kind for defect in self.defects))
-        yield from (f"    {defect}" for defect in self.defects[:_MOST_DEFECTS])
-        if len(self.defects) > _MOST_DEFECTS:
-            yield f"    and {len(self.defects) - _MOST_DEFECTS} more: --json has all"
+        yield from (f"    {defect}" for defect in self.defects[:_MOST_SHOWN])
+        if len(self.defects) > _MOST_SHOWN:
+            yield f"    and {len(self.defects) - _MOST_SHOWN} more: --json has all"
         if self.defects and not self.skip_bad:
             yield "  correct them, or leave such rows out: --skip-bad, in a configuration skip_bad: true under samples"
 

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import islice
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
@@ -40,8 +39,6 @@ from steelyard.suite.scorer_infos import (
     shown_manifest,
 )
 from steelyard.types import Sample, Scorer
-
-_MOST_DEFECTS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,7 @@ def survey(samples: Iterable[Sample]) -> Survey:
         ids.add(sample.id)
         digest.update(packed.to_bytes(8, "big", signed=True))
     if twice := ids.twice():
-        raise DataError("ids of samples must be unique", list(islice(_repeated(samples, twice), _MOST_DEFECTS)))
+        raise DataError("ids of samples must be unique", list(_repeated(samples, twice)))
     if not n:
         raise DataError("there are no samples to run")
     return Survey(n, digest.hexdigest())
