@@ -40,6 +40,14 @@ def test_equal_texts_count_as_often_as_they_occur(tmp_path, kind):
         rows_of(tmp_path / "a.parquet")
 
 
+def test_lists_in_lists_count_as_the_objects_that_they_become(tmp_path):
+    row = pa.array([[[True]] * 250_000], pa.list_(pa.list_(pa.bool_())))
+    pq.write_table(pa.table({"question": pa.concat_arrays([row] * 70)}), tmp_path / "a.parquet", compression="zstd")
+    assert (tmp_path / "a.parquet").stat().st_size < 10_000
+    with pytest.raises(DataError, match="it unpacks to more than 1,000,000,000 bytes"):
+        rows_of(tmp_path / "a.parquet")
+
+
 def test_more_rows_than_a_table_may_have_are_refused_at_once(tmp_path):
     equal = pa.array(["Q?"] * (MAX_ROWS + 1)).dictionary_encode()
     pq.write_table(pa.table({"question": equal}), tmp_path / "a.parquet")
