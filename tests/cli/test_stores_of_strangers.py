@@ -468,3 +468,16 @@ def test_notes_are_kept_in_a_private_folder_and_those_in_a_public_one_do_not_cou
     monkeypatch.setenv("XDG_STATE_HOME", str(folder / "none" if os.geteuid() else "/proc/none"))
     note_given(Path("a.json"))  # cannot be written: the next command asks
     assert not was_given(tmp_path / "a.json")
+
+
+def test_the_folders_above_the_notes_are_closed_too_whatever_the_umask(tmp_path, monkeypatch):
+    from steelyard.config.given import note_given
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    before = os.umask(0)
+    try:
+        note_given(tmp_path / "exam.yaml")
+    finally:
+        os.umask(before)
+    folders = (tmp_path / "state", tmp_path / "state" / "steelyard")
+    assert [folder.stat().st_mode & 0o777 for folder in folders] == [0o700, 0o700]
