@@ -170,6 +170,11 @@ def test_a_row_that_is_gone_or_changed_is_found_and_named(copied, name):
     assert sample in {"", "3"} or {one.sample for one in found} == {sample}
 
 
+def test_a_problem_is_told_in_a_short_line_however_long_the_id_of_its_sample_is(copied):
+    execute(copied, "UPDATE sample SET id = ? WHERE num = 3", ("x" * 1_000_000,))
+    assert 0 < max(len(str(one)) for one in verdict_of(copied).damages) < 10_000
+
+
 def test_a_manifest_that_is_nested_too_deep_is_found_and_the_rest_is_read(copied):
     execute(copied, "UPDATE run SET manifest = ?", ("[" * 100_000,))
     assert [one for one in verdict_of(copied).damages if "nested too deep" in one.what]

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.errors import StoreError
+from steelyard.errors import StoreError, bounded
 from steelyard.plain_json import from_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
@@ -73,11 +73,11 @@ class Damage:
     repeat: int = 0
 
     def __str__(self) -> str:
-        """Location and problem on one line."""
+        """Location and problem on one line, cut where an id or a text in the store is very long."""
         location = [f"run {self.run}"] if self.run else []
         location += [f"sample {self.sample}"] if self.sample else []
         location += [f"repeat {self.repeat}"] if self.repeat else []
-        return f"{', '.join(location)}: {self.what}" if location else self.what
+        return bounded(f"{', '.join(location)}: {self.what}" if location else self.what)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
