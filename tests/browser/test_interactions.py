@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.browser.conftest import address
 
 CONTROLS = "button, summary, select, input:not([type=hidden]), textarea, [data-row]"
+KIND = """
+(each => [each.localName, each.name, each.type, each.dataset.key,
+  each.value && each.localName === "button" ? each.value : "", each.className,
+  each.closest("[id], [class]")?.className].join(" "))
+"""
+"""What a control is, but for the row that it stands in."""
+KINDS = f"""[...document.querySelectorAll("{CONTROLS}")].map({KIND.strip()})"""
+THERE = f"""
+document.querySelectorAll("details").forEach(each => {{ each.open = true; }}),
+{KINDS}.includes({{0}})
+"""
+"""Whether a page that was opened anew has come as far as a control: some are put in by the page's script."""
 FIRE = f"""
-(at => {{
+(kind => {{
   window.violations = [];
   document.addEventListener("securitypolicyviolation", each => violations.push(each.violatedDirective));
-  document.querySelectorAll("details").forEach(each => {{ each.open = true; }});
-  const control = document.querySelectorAll("{CONTROLS}")[at];
+  const control = [...document.querySelectorAll("{CONTROLS}")].find(each => {KIND.strip()}(each) === kind);
   if (control.matches("select")) {{
     control.selectedIndex = control.options.length - 1;
     control.dispatchEvent(new Event("change", {{ bubbles: true }}));
@@ -25,12 +38,6 @@ FIRE = f"""
   return violations;
 }})({{0}})
 """
-KINDS = f"""
-[...document.querySelectorAll("{CONTROLS}")].map(each => [each.localName, each.name, each.type, each.dataset.key,
-  each.value && each.localName === "button" ? each.value : "", each.className,
-  each.closest("[id], [class]")?.className].join(" "))
-"""
-"""What a control is, but for the row that it stands in."""
 
 
 async def opened_anew(page, url):
@@ -52,9 +59,10 @@ def test_every_control_of_every_page_works_under_the_policy(shown, browse, kind)
         url = page.tab.url
         kinds = await page.run(KINDS)
         violations = []
-        for at in sorted({each: at for at, each in reversed([*enumerate(kinds)])}.values()):
+        for kind in dict.fromkeys(kinds):
             await opened_anew(page, url)
-            violations += [(kinds[at], each) for each in await page.run(FIRE.replace("{0}", str(at)))]
+            await page.until(THERE.replace("{0}", json.dumps(kind)))
+            violations += [(kind, each) for each in await page.run(FIRE.replace("{0}", json.dumps(kind)))]
         refused = ("status of 404", "status of 422", "status of 405")  # what a form says of nothing that was chosen
         return len(kinds), violations, [each for each in page.complaints if not any(one in each for one in refused)]
 
