@@ -59,10 +59,10 @@ def test_every_control_of_every_page_works_under_the_policy(shown, browse, kind)
         url = page.tab.url
         kinds = await page.run(KINDS)
         violations = []
-        for kind in dict.fromkeys(kinds):
+        for control in dict.fromkeys(kinds):
             await opened_anew(page, url)
-            await page.until(THERE.replace("{0}", json.dumps(kind)))
-            violations += [(kind, each) for each in await page.run(FIRE.replace("{0}", json.dumps(kind)))]
+            await page.until(THERE.replace("{0}", json.dumps(control)))
+            violations += [(control, each) for each in await page.run(FIRE.replace("{0}", json.dumps(control)))]
         refused = ("status of 404", "status of 422", "status of 405")  # what a form says of nothing that was chosen
         return len(kinds), violations, [each for each in page.complaints if not any(one in each for one in refused)]
 
