@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     # Everything that was public here before the namespaces; the stars hand it on to type checkers.
     from steelyard.analysis.comparison import compare
-    from steelyard.analysis.preferences import preferences as preferences
+    from steelyard.analysis.preferences import preferences
     from steelyard.analysis.standings import standings as standings
     from steelyard.errors import *  # noqa: F403  # see above
     from steelyard.errors import ConfigError, SteelyardError
@@ -99,6 +99,7 @@ else:
         "steelyard.scorers:RougeL",
         "steelyard.scorers:Rubric",
         "steelyard.sql:Sandbox",
+        "steelyard.errors:RunError",
         "steelyard.errors:ScorerError",
         "steelyard.sql:SqlLimits",
         "steelyard.scorers:SqlResult",
@@ -154,5 +155,6 @@ __all__ = [
     "compare",
     "evaluate",
     "evaluate_suite",
+    "preferences",
     "rank",
 ]

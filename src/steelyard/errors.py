@@ -6,13 +6,15 @@
     ├── ModelError     a call to an endpoint failed permanently
     ├── TargetError    the target's own code failed
     ├── ScorerError    the scorer's own code failed
-    └── StoreError     the store cannot be read or written
+    ├── StoreError     the store cannot be read or written
+    └── RunError       a run ended as broken; its records are kept
 
 User code raises plain exceptions; `boundary` gives them their class and keeps the cause.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -152,6 +154,40 @@ class ScorerError(SteelyardError):
 
 class StoreError(SteelyardError):
     """The store cannot be read or written; no further call is sent once this is raised."""
+
+
+class RunError(SteelyardError):
+    """A run that ended as broken: too many of its records failed, or no call could succeed.
+
+    Args:
+        message: which run, and why.
+        run: the first broken `Run`; its records are kept and can be read.
+        runs: all runs of the evaluation, in the order of its targets.
+    """
+
+    def __init__(self, message: str, run: Any, runs: Sequence[Any]) -> None:
+        super().__init__(message)
+        self.run = run
+        self.runs = tuple(runs)
+
+
+def install_command(extra: str) -> str:
+    """The command that installs what an optional part needs, with the packages' own names.
+
+    Steelyard is on no package index: a command with its own name would install whatever somebody puts there.
+
+    Args:
+        extra: a key of `optional-dependencies`.
+
+    >>> install_command("hf")
+    "pip install 'datasets>=4.0'"
+    """
+    import shlex
+    from importlib.metadata import requires
+
+    marker = re.compile(rf"; *extra *== *['\"]{extra}['\"]$")
+    needed = [marker.sub("", line) for line in requires("steelyard") or () if marker.search(line)]
+    return f"pip install {shlex.join(needed)}"
 
 
 _CLASS_OF_STAGE: Final[dict[str, type[SteelyardError]]] = {

@@ -202,13 +202,13 @@ def test_a_parquet_file_that_is_cut_or_changed_anywhere_is_an_error_of_ours(tmp_
 def test_parquet_without_its_package_names_the_extra(tmp_path, monkeypatch):
     pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigError, match=r'pip install "steelyard\[parquet\]"'):
+    with pytest.raises(ConfigError, match=r"pip install 'pyarrow>="):
         read_tables(SampleFiles(tmp_path / "a.parquet"))
 
 
 def test_a_dataset_without_its_package_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(ConfigError, match=r'owner/name needs the package datasets: pip install "steelyard\[hf\]"'):
+    with pytest.raises(ConfigError, match=r"owner/name needs the package datasets: pip install 'datasets>="):
         read_tables(SampleFiles(dataset="owner/name"))
 
 

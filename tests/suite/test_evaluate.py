@@ -20,6 +20,7 @@ from steelyard import (
     Options,
     Prompt,
     Retry,
+    RunError,
     Sample,
     ScoreInfo,
     Scripted,
@@ -359,3 +360,26 @@ def test_engines_that_cannot_be_held_are_taken_only_where_it_is_said(unsafe):
     with Store("s.db") as store:
         rescore(store, store.run(run.id), [Looking()], unsafe_sql=unsafe)
     assert seen == [unsafe, unsafe]
+
+
+def fails(sample):
+    raise ValueError("the file is gone")
+
+
+def test_a_run_that_ends_as_broken_raises_with_the_run_on_the_error(tmp_path):
+    with pytest.raises(RunError, match=r"run \w+ of fails is broken: .*the file is gone.*on_broken='return'") as caught:
+        evaluate(fails, samples(), [ExactMatch()], store=tmp_path / "s.db")
+    run = caught.value.run
+    assert (run.state, run.done, run.target) == ("broken", 20, "fails")
+    assert [record.failure.stage for record in run.records()] == ["target"] * 20
+    returned = evaluate(fails, samples(), [ExactMatch()], store=tmp_path / "s.db", on_broken="return")
+    assert (returned.state, returned.id != run.id) == ("broken", True)
+
+
+def test_of_several_targets_all_are_run_before_the_broken_one_raises(tmp_path):
+    suite = Suite("two", "custom", samples(), {"bad": fails, "good": plain}, (ExactMatch(),))
+    with pytest.raises(RunError, match="of bad is broken") as caught:
+        evaluate_suite(suite, store=tmp_path / "s.db")
+    assert [(run.target, run.state) for run in caught.value.runs] == [("bad", "broken"), ("good", "finished")]
+    with pytest.raises(ConfigError, match="on_broken is 'raise' or 'return', not 'never'"):
+        evaluate_suite(suite, store=tmp_path / "s.db", on_broken="never")

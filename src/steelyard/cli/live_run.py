@@ -59,7 +59,7 @@ def run_suite(suite: Suite, how: RunConfig, *, quiet: bool) -> tuple[Run, ...]:
         control = RunHandle()
         with _stopping(control):
             async with shown(console(stderr=True), control, quiet=quiet):
-                return await aevaluate_suite(suite, how=how, control=control)
+                return await aevaluate_suite(suite, how=how, control=control, on_broken="return")
 
     try:
         return asyncio.run(work())

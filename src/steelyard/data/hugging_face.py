@@ -15,7 +15,7 @@ from steelyard.data.mappings import keyed_table
 from steelyard.data.parquet import about_bytes, named
 from steelyard.data.parquet_process import holds_bytes
 from steelyard.data.table import Table
-from steelyard.errors import ConfigError, DataError, did_you_mean
+from steelyard.errors import ConfigError, DataError, did_you_mean, install_command
 from steelyard.files import require_within
 
 _BATCH_ROWS: Final = 1_000
@@ -128,7 +128,7 @@ def _library(name: str) -> Any:
     try:
         import datasets
     except ImportError as error:
-        raise ConfigError(f'samples: {name} needs the package datasets: pip install "steelyard[hf]"') from error
+        raise ConfigError(f"samples: {name} needs the package datasets: {install_command('hf')}") from error
     return datasets
 
 

@@ -25,7 +25,7 @@ from steelyard.data.packed_rows import DatasetRow, EditedRows, PackedRows
 from steelyard.data.paths import base_name
 from steelyard.data.table import MISSING
 from steelyard.data.text_tables import delimiter_of
-from steelyard.errors import ConfigError, DataError
+from steelyard.errors import ConfigError, DataError, install_command
 from steelyard.files import open_private
 
 _ID: Final = "id"
@@ -64,7 +64,7 @@ def unwritable(path: Path) -> str:
         try:
             import openpyxl  # noqa: F401  # only checks whether it is installed
         except ImportError:
-            return 'writing .xlsx needs openpyxl: pip install "steelyard[xlsx]"'
+            return f"writing .xlsx needs openpyxl: {install_command('xlsx')}"
     return ""
 
 

@@ -20,7 +20,7 @@ from steelyard.data.mappings import keyed_table, refuse_doubles
 from steelyard.data.parquet_process import COLUMNS, LEFT_OUT, first_line
 from steelyard.data.paths import require_file
 from steelyard.data.table import Table
-from steelyard.errors import ConfigError, DataError
+from steelyard.errors import ConfigError, DataError, install_command
 
 _MEMORY_BYTES: Final = 2 << 30
 _CPU_S: Final = 60
@@ -43,7 +43,7 @@ def read_parquet(path: Path) -> Table:
     try:
         import pyarrow  # noqa: F401, ICN001
     except ImportError as error:
-        raise ConfigError(f'{path.name}: reading .parquet needs pyarrow: pip install "steelyard[parquet]"') from error
+        raise ConfigError(f"{path.name}: reading .parquet needs pyarrow: {install_command('parquet')}") from error
     stamp = stamp_of(path)
     with _batches(path) as (schema, _):
         names, left_out = (json.loads(schema.metadata[key]) for key in (COLUMNS, LEFT_OUT))

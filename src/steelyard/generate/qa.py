@@ -115,7 +115,8 @@ def generate_qa(
     suite = qa_suite(paths, writer_of(model, per_chunk, settings), chunks=chunks, settings=settings, options=running)
     fresh = bool(options.get("fresh"))
     before = None if fresh else unfinished(suite, store)
-    (run,) = evaluate_suite(suite, how=RunConfig(store=store, fresh=fresh, resume=before.id if before else ""))
+    how = RunConfig(store=store, fresh=fresh, resume=before.id if before else "", on_broken="return")
+    (run,) = evaluate_suite(suite, how=how)
     return questions_of(run, suite)
 
 

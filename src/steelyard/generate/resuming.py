@@ -33,7 +33,7 @@ def run_step(suite: Suite, where: str | Path | None, how: RunConfig, evaluate: E
     before = None if how.fresh else _same(suite, where)
     if before is not None and before.state == "finished":
         return before
-    resumed = dataclasses.replace(how, store=where, resume=before.id if before else "")
+    resumed = dataclasses.replace(how, store=where, resume=before.id if before else "", on_broken="return")
     return evaluate(suite, how=resumed)[0]
 
 

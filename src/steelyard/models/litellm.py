@@ -1,7 +1,5 @@
 """Calls every provider that LiteLLM supports (Anthropic, Gemini, Bedrock, Cohere, ...), through its package.
 
-    pip install 'steelyard[litellm]'
-
 LiteLLM translates and sends; retries and budgets stay ours: its own retries, fallbacks, cache and callbacks are off,
 and its errors are converted back to HTTP answers, which `models.faults` classifies like any other. Importing it takes
 seconds and would download a list of prices: it is imported before the first call of a run, with the download off. A
@@ -23,7 +21,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
 
-from steelyard.errors import ConfigError, expect_number
+from steelyard.errors import ConfigError, expect_number, install_command
 from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, endpoint_of
 from steelyard.models.json_bodies import encode_body
 from steelyard.models.openai_compatible import most_tokens, read_completion
@@ -74,9 +72,7 @@ class LiteLLM:
             ConfigError: the package is missing, a key is written out, or a parameter is not one.
         """
         if find_spec("litellm") is None:
-            raise ConfigError(
-                "the model litellm needs a package that is not installed: pip install 'steelyard[litellm]'"
-            )
+            raise ConfigError(f"the model litellm needs a package that is not installed: {install_command('litellm')}")
         if not self.name:
             raise ConfigError("name is missing: provider and model, as in anthropic/claude-sonnet-4-5")
         check_key(self.api_key)
@@ -167,7 +163,7 @@ def _package() -> Any:
     try:
         import litellm
     except ImportError as error:
-        raise ConfigError("litellm cannot be imported: pip install 'steelyard[litellm]'") from error
+        raise ConfigError(f"litellm cannot be imported: {install_command('litellm')}") from error
     finally:
         os.environ.pop("LITELLM_MODE")
         if mode is not None:

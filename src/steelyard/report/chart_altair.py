@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, install_command
 from steelyard.escaping import visible
 from steelyard.report import chart_layout as layout
 from steelyard.report.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart
@@ -20,7 +20,6 @@ from steelyard.report.numbers import MISSING
 if TYPE_CHECKING:
     import altair as alt
 
-_INSTALL: Final = 'pip install "steelyard[charts]"'
 WIDTH: Final = 720
 """Pixels of a whole chart, labels included."""
 _TOP: Final = 46
@@ -67,7 +66,9 @@ def draw(chart: Drawable, *, width: int = WIDTH) -> alt.LayerChart:
         import altair as alt  # noqa: F401  # imported only to say what to install
         from altair.utils.schemapi import debug_mode
     except ImportError as error:
-        raise ConfigError(f"a chart as an Altair object needs altair: {_INSTALL}; `svg` needs no extra") from error
+        raise ConfigError(
+            f"a chart as an Altair object needs altair: {install_command('charts')}; `svg` needs no extra"
+        ) from error
     # Altair would check each part, and each whole of parts again: most of the time that a chart takes. `to_dict`
     # checks the whole.
     with debug_mode(False):
@@ -95,7 +96,7 @@ def png(chart: Drawable, *, width: int = WIDTH, scale: float = 2) -> bytes:
     try:
         import vl_convert
     except ImportError as error:
-        raise ConfigError(f"a PNG of a chart needs vl-convert-python: {_INSTALL}") from error
+        raise ConfigError(f"a PNG of a chart needs vl-convert-python: {install_command('charts')}") from error
     image: bytes = vl_convert.vegalite_to_png(spec, scale=scale, allowed_base_urls=[])
     return image
 

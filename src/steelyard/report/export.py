@@ -14,7 +14,7 @@ from typing import Any, Final
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_fields import CellKind, verdict_label
 from steelyard.analysis.score_infos import score_infos
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, install_command
 from steelyard.escaping import cell_text, csv_cell, json_line, writable
 from steelyard.files import replaced
 from steelyard.plain_json import field_values
@@ -147,7 +147,7 @@ def write_parquet(run: StoredRun, path: Path) -> None:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
     except ImportError as error:
-        raise ConfigError('writing .parquet needs pyarrow: pip install "steelyard[parquet]"') from error
+        raise ConfigError(f"writing .parquet needs pyarrow: {install_command('parquet')}") from error
     table = ExportTable.of(run)
     kinds = [kind for _, kind in table.columns]
     types = {"text": pa.string(), "number": pa.float64(), "count": pa.int64()}

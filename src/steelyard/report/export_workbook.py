@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_protocols import StoredRun
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, install_command
 from steelyard.escaping import cell_text, writable
 from steelyard.files import replaced
 from steelyard.report.export_table import ExportTable
@@ -42,7 +42,7 @@ def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
     try:
         import openpyxl
     except ImportError as error:
-        raise ConfigError('writing .xlsx needs openpyxl: pip install "steelyard[xlsx]"') from error
+        raise ConfigError(f"writing .xlsx needs openpyxl: {install_command('xlsx')}") from error
     book = openpyxl.Workbook(write_only=True)
     try:
         _fill(book, runs)

@@ -15,6 +15,7 @@ from typing import Any, Final
 from steelyard.errors import ConfigError
 from steelyard.plain_json import to_json
 from steelyard.runner.declared import judge_name, score_infos, stage_info
+from steelyard.runner.scorer_parameters import bound_by_name
 from steelyard.session.replies import plain_output
 from steelyard.session.session import Ask
 from steelyard.sql.sandbox import Sandbox
@@ -83,6 +84,8 @@ class Step:
         infos = {} if stage == "target" else {entry.name: entry for entry in score_infos(function, stage)}
         number = next(iter(infos.values())) if len(infos) == 1 else ScoreInfo(stage)
         threaded = not (is_async or info.inline)
+        if stage != "target":
+            function = bound_by_name(stage, function)
         return cls(stage, function, asks, threaded, extra, info, infos, number, judge_name(function))
 
     async def __call__(self, ask: Asks | None, *values: Any) -> Any:

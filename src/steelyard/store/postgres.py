@@ -15,7 +15,7 @@ from hashlib import blake2b
 from itertools import count
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
-from steelyard.errors import ConfigError, StoreError
+from steelyard.errors import ConfigError, StoreError, install_command
 from steelyard.store.address import Address
 from steelyard.store.backend import Durability, Purpose, Transact, cause_of
 from steelyard.store.connection import Connection, DatabaseError
@@ -300,9 +300,7 @@ def _pool(where: Address, durability: Durability) -> ConnectionPool:
     try:
         import psycopg  # noqa: F401  # so that a missing driver is reported here, in our words
     except ImportError as error:
-        raise ConfigError(
-            f"a store in PostgreSQL needs psycopg ({error}): pip install 'steelyard[postgres]'"
-        ) from error
+        raise ConfigError(f"a store in PostgreSQL needs psycopg ({error}): {install_command('postgres')}") from error
     settings = {
         "search_path": where.schema,
         "synchronous_commit": "on" if durability == "full" else "off",

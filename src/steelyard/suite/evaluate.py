@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, Protocol, TypeVar, cast
 
 from steelyard.analysis.jury import JuryVote
 from steelyard.analysis.running_score import headline_score
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError, RunError, did_you_mean
 from steelyard.registry import describe
 from steelyard.runner import Progress, stage_name
 from steelyard.session.secrets import Secrets, references
@@ -26,6 +26,7 @@ from steelyard.store.progress import running_scores
 from steelyard.store.store import new_id
 from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle, is_executor
 from steelyard.suite.objects import Options, Suite, build_targets
+from steelyard.suite.progress_line import shown
 from steelyard.suite.running import Running, run_all
 from steelyard.suite.sides import check_stored, side_store, with_samples
 from steelyard.suite.stopping import hypotheses_of
@@ -60,6 +61,9 @@ class RunConfig:
         environment: values for `${NAME}`; names that it lacks come from the process's environment.
         config: the configuration that the suite was read from, for the manifest.
         executor: runs the samples elsewhere, as in several processes; None runs them in this one.
+        on_broken: whether a run that ends as broken (too many records failed, or an endpoint refuses every call) raises
+            a `RunError` with the run, or is returned like the others.
+        progress: show the progress in a terminal or notebook.
     """
 
     store: str | Path | None = None
@@ -70,6 +74,8 @@ class RunConfig:
     environment: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, Any] | None = None
     executor: Executor | None = None
+    on_broken: Literal["raise", "return"] = "raise"
+    progress: bool = True
 
 
 class BuildsSuite(Protocol):
@@ -100,7 +106,8 @@ def evaluate(
     Args:
         target: a function of a Sample (and of Ask, if it is async and declares `ask`), or a target object.
         samples: with unique ids; any iterable that can be read twice.
-        scorers: functions of (Sample, Output), or scorer objects.
+        scorers: functions of (sample, output), or of plain values by the names output, expected, input and metadata;
+            or scorer objects.
         name: a title for reports.
         store: a file, or None for `.steelyard/steelyard.db` here.
         jury: how the verdicts of judges with names become one: `majority`, `mean` or `dawid_skene`; empty for no jury.
@@ -110,6 +117,7 @@ def evaluate(
         ConfigError: found before the first call.
         DataError: likewise.
         StoreError: the results could not be kept.
+        RunError: a run ended as broken; `on_broken="return"` returns it instead.
     """
     return _wait_for(aevaluate(target, samples, scorers, name=name, store=store, jury=jury, **options))
 
@@ -146,6 +154,7 @@ def evaluate_suite(
         ConfigError: found before the first call.
         DataError: likewise.
         StoreError: the results could not be kept.
+        RunError: a run ended as broken; `on_broken="return"` returns it instead.
     """
     return _wait_for(aevaluate_suite(suite, store=store, how=how, **options))
 
@@ -158,17 +167,31 @@ async def aevaluate_suite(
     control: RunHandle | None = None,
     **options: Any,
 ) -> tuple[Run, ...]:
-    """The same as `evaluate_suite`, for async callers; `control` shows progress and can stop it.
+    """The same as `evaluate_suite`, for async callers; `control` has the progress, for a display of one's own.
 
-    A run that did not finish is returned like the others: its `state` and `reason` say what happened.
+    A run that was interrupted is returned like the others: its `state` and `reason` say what happened.
     """
     if how is not None and store is not None:
         raise ConfigError("evaluate_suite() takes the store from `how` or from `store`, not from both")
     described, how = _with_options("evaluate_suite", suite, how or RunConfig(store=store), options)
-    return await _evaluate(described if isinstance(described, Suite) else described.build(), how, control)
+    if how.on_broken not in {"raise", "return"}:
+        raise ConfigError(f"on_broken is 'raise' or 'return', not {how.on_broken!r}")
+    suite = described if isinstance(described, Suite) else described.build()
+    handle = control or RunHandle()
+    async with shown(handle.progress) if how.progress and control is None else contextlib.nullcontext():
+        runs = await _evaluate(suite, how, handle)
+    broken = next((run for run in runs if run.state == "broken"), None)
+    if broken is not None and how.on_broken == "raise":
+        raise RunError(
+            f"run {broken.id} of {broken.target} is broken: {broken.reason}. Its {broken.done:,} records are kept: the "
+            "error has the run as `run`; on_broken='return' returns it",
+            broken,
+            runs,
+        )
+    return runs
 
 
-async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> tuple[Run, ...]:
+async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[Run, ...]:
     suite = with_samples(suite, how.store)
     check_suite(suite)
     build_targets(suite)
@@ -199,7 +222,6 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
         evaluation, writers = _open_runs(store, suite, plan, planned, how, locks)
         options, journal = suite.options, store.journal(evaluation)
         quota = quota_of(options, prices, store, evaluation)
-        control = control or RunHandle()
         control.meter = quota.budget
         control.progress += [_progress(store, writer.run, planned) for writer in writers]
         if how.executor is not None:

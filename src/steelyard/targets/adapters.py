@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, install_command
 from steelyard.targets.function import describe_path, find_object, missing_package
 
 _FOLDERS: Final = re.compile(r"[\\/]")
@@ -29,7 +29,7 @@ def resolve(given: Any, methods: Sequence[str], extra: str) -> Any:
         given: an import path, an object with one of the methods, or a function without arguments that makes one; it
             is called once.
         methods: by which such an object is known; it has one of them.
-        extra: of `pip install 'steelyard[...]'`.
+        extra: the optional dependencies that it belongs to (`langchain`).
 
     Raises:
         ConfigError: there is nothing of that name, a package is not installed, or it is not such an object.
@@ -79,9 +79,7 @@ def check_there(given: Any, methods: Sequence[str], extra: str) -> None:
 
 
 def _needs(path: str, package: str, extra: str) -> ConfigError:
-    return ConfigError(
-        f"{path!r} needs the package {package!r}, which is not installed: pip install 'steelyard[{extra}]'"
-    )
+    return ConfigError(f"{path!r} needs the package {package!r}, which is not installed: {install_command(extra)}")
 
 
 def _has(candidate: Any, methods: Sequence[str]) -> bool:

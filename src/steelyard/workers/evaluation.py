@@ -31,7 +31,8 @@ def evaluate(
     Args:
         target: a function of a Sample (and of Ask, if it is async and declares `ask`), or a target object.
         samples: with unique ids; any iterable that can be read twice.
-        scorers: functions of (Sample, Output), or scorer objects.
+        scorers: functions of (sample, output), or of plain values by the names output, expected, input and metadata;
+            or scorer objects.
         name: a title for reports.
         store: a file, or None for `.steelyard/steelyard.db` here.
         workers: a number of processes that share the samples, `ray` or `ray://HOST:10001`, or an executor such as
@@ -44,6 +45,7 @@ def evaluate(
         ConfigError: found before the first call.
         DataError: likewise.
         StoreError: the results could not be kept.
+        RunError: a run ended as broken; `on_broken="return"` returns it instead.
     """
     return in_suite.evaluate(target, samples, scorers, name=name, store=store, **_with_workers(workers, options))
 
@@ -83,6 +85,7 @@ def evaluate_suite(
         ConfigError: found before the first call.
         DataError: likewise.
         StoreError: the results could not be kept.
+        RunError: a run ended as broken; `on_broken="return"` returns it instead.
     """
     return in_suite.evaluate_suite(suite, store=store, how=how, **_with_workers(workers, options))
 
@@ -96,7 +99,7 @@ async def aevaluate_suite(
     workers: Workers | None = None,
     **options: Any,
 ) -> tuple[Run, ...]:
-    """The same as `evaluate_suite`, for async callers; `control` shows progress and can stop it."""
+    """The same as `evaluate_suite`, for async callers; `control` has the progress, for a display of one's own."""
     return await in_suite.aevaluate_suite(
         suite, store=store, how=how, control=control, **_with_workers(workers, options)
     )

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from steelyard.errors import ConfigError, ScorerError, expect_number
+from steelyard.errors import ConfigError, ScorerError, expect_number, install_command
 from steelyard.session.secrets import environment_set
 from steelyard.store.address import Address, has_password, locate
 from steelyard.suite.executor import BegunEvaluation, RunHandle
@@ -123,7 +123,7 @@ class RayWorkers:
                 "the store by an address that all nodes have"
             )
         if importlib.util.find_spec("ray") is None:
-            raise ConfigError(f'workers {self.address!r} need Ray: pip install "steelyard[ray]"')
+            raise ConfigError(f"workers {self.address!r} need Ray: {install_command('ray')}")
         if not self.is_local:
             self._knock(host, port)
 
@@ -398,8 +398,8 @@ def _short(error: Exception) -> str:
     text = str(error)
     if "No module named 'steelyard" in text:
         return (
-            "Steelyard, or this version of it, cannot be imported on its node: install "
-            f"steelyard[postgres,ray]=={Versions.here().steelyard} there"
+            "Steelyard, or this version of it, cannot be imported on its node: install version "
+            f"{Versions.here().steelyard} there, with the extras postgres and ray"
         )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[-1] if lines else 'no reason given'}"[:400]

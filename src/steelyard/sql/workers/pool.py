@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, install_command
 from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.results import Database, EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.workers.copies import Copies
@@ -105,7 +105,7 @@ class Pool:
                 current = Template(engine, self._copies.folder)
                 self._templates[engine] = current
         if current.missing:
-            raise ConfigError(f'{engine} is not installed ({current.missing}): pip install "steelyard[{engine}]"')
+            raise ConfigError(f"{engine} is not installed ({current.missing}): {install_command(engine)}")
         if current.refusal and not self._unsafe:
             raise ConfigError(
                 f"{engine} cannot be confined here: {current.refusal}. Statements would run unprotected; "
