@@ -183,11 +183,15 @@ def install_command(extra: str) -> str:
     "pip install 'datasets>=4.0'"
     """
     import shlex
-    from importlib.metadata import requires
+    from importlib.metadata import PackageNotFoundError, requires
 
     marker = re.compile(rf"; *extra *== *['\"]{extra}['\"]$")
-    needed = [marker.sub("", line) for line in requires("steelyard") or () if marker.search(line)]
-    return f"pip install {shlex.join(needed)}"
+    try:
+        lines = requires("steelyard") or ()
+    except PackageNotFoundError:  # imported from a folder of sources
+        lines = ()
+    needed = [marker.sub("", line) for line in lines if marker.search(line)]
+    return f"pip install {shlex.join(needed)}" if needed else f"pip install '.[{extra}]' in a checkout of Steelyard"
 
 
 _CLASS_OF_STAGE: Final[dict[str, type[SteelyardError]]] = {

@@ -130,7 +130,7 @@ def test_calls_and_tokens_that_are_not_known_are_not_compared():
         return {"messages": [{"role": "assistant", "content": "yes"}], "usage": {"input_tokens": 9, "output_tokens": 1}}
 
     targets = {"asked": Prompt(Scripted(default="yes")), "itself": itself}
-    runs = evaluate_suite(Suite("s", "custom", samples, targets, (lambda _, output: output.value == "yes",)))
+    runs = evaluate_suite(Suite("s", "custom", samples, targets, (lambda output: output == "yes",)))
     measures = {one.measure for one in compare(*runs).pairs[0].costs}
     assert "seconds" in measures
     assert not measures & {"calls", "input_tokens", "output_tokens"}

@@ -247,7 +247,7 @@ def test_without_the_package_it_says_how_to_install_it(tmp_path):
         "print('litellm' in sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "pip install 'litellm>=" in done.stdout
+    assert "pip install '.[litellm]' in a checkout of Steelyard" in done.stdout
     assert done.stdout.endswith("False\n")
 
 

@@ -62,7 +62,7 @@ def runs_in(folder):
 
     def make(targets, n=60, *, name="Exam <&> \u202e", scorers=CHOICE, store="store.db", **options):
         suite = Suite(name, "choice", exam(n), targets, scorers, Options(max_errors=0.5, **options))
-        return evaluate_suite(suite, how=RunConfig(store=folder / store))
+        return evaluate_suite(suite, how=RunConfig(store=folder / store, on_broken="return"))
 
     return make
 

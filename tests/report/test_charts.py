@@ -233,7 +233,7 @@ def test_ticks_are_few_round_and_within_the_axis(low, span, n):
 @pytest.mark.parametrize("missing", ["altair", "vl_convert"])
 def test_without_the_extra_a_notebooks_chart_says_what_to_install(missing, monkeypatch):
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ConfigError, match=r"steelyard\[charts\]"):
+    with pytest.raises(ConfigError, match=r"pip install 'altair>=.*vl-convert-python"):
         png(rate_chart([summary()]))
 
 

@@ -155,13 +155,13 @@ def failing_in(n):
     ],
 )
 def test_a_run_is_broken_by_more_than_two_errors_and_more_than_the_share(n, errors, options, state):
-    run = evaluate(failing_in(errors), samples(n), [ExactMatch()], **options)
+    run = evaluate(failing_in(errors), samples(n), [ExactMatch()], on_broken="return", **options)
     assert run.state == state
     assert run.done == n
 
 
 def test_a_run_is_given_up_with_the_error_that_decides_it():
-    run = evaluate(failing_in(500), samples(500), [ExactMatch()], concurrency=1)
+    run = evaluate(failing_in(500), samples(500), [ExactMatch()], on_broken="return", concurrency=1)
     assert (run.state, run.done, run.errors) == ("broken", 101, 101)
     assert run.reason == "101 errors; the last: target: ValueError: no"
 
@@ -173,13 +173,13 @@ def test_the_reason_counts_the_errors_of_samples_that_were_in_flight():
         await asyncio.sleep(0)
         raise ValueError("no")
 
-    run = evaluate(fails, samples(500), [ExactMatch()], concurrency=16)
+    run = evaluate(fails, samples(500), [ExactMatch()], on_broken="return", concurrency=16)
     assert run.errors > 101
     assert run.reason == f"{run.errors} errors; the last: target: ValueError: no"
 
 
 def test_a_small_run_is_asked_to_its_end_though_it_is_broken():
-    run = evaluate(failing_in(9), samples(12), [ExactMatch()], concurrency=1)
+    run = evaluate(failing_in(9), samples(12), [ExactMatch()], on_broken="return", concurrency=1)
     assert (run.state, run.done, run.errors) == ("broken", 12, 9)
     assert run.reason.startswith("9 of 12 records failed (75.0%; limit 20.0%)")
 
@@ -205,7 +205,7 @@ def test_a_resume_past_many_errors_asks_every_failed_sample_again():
     run = evaluate(target, samples(40), [ExactMatch()], max_errors=1.0, concurrency=4)
     assert (run.errors, run.done) == (40, 40)
     assert run.state == "finished"
-    first = evaluate(target, samples(40), [ExactMatch()], max_errors=0.3, concurrency=4)
+    first = evaluate(target, samples(40), [ExactMatch()], on_broken="return", max_errors=0.3, concurrency=4)
     assert first.state == "broken"
     broken = False
     again = evaluate(target, samples(40), [ExactMatch()], max_errors=0.0, concurrency=4, resume=first.id)
@@ -223,7 +223,9 @@ def test_a_wrong_key_ends_the_run_though_the_target_catches_every_error():
         nonlocal model
         async with peer(lambda n, _: http(401, {"error": {"message": "bad key"}})) as server:
             model = OpenAICompatible("m", server.url)
-            return await aevaluate(careless, samples(50), [ExactMatch()], concurrency=4), len(server.asked)
+            return await aevaluate(careless, samples(50), [ExactMatch()], on_broken="return", concurrency=4), len(
+                server.asked
+            )
 
     model = None
     run, requests = asyncio.run(run())
@@ -240,7 +242,9 @@ def test_whoever_waits_for_a_retry_wakes_when_the_run_ends():
         async with peer(answer) as server:
             target = Prompt(OpenAICompatible("m", server.url))
             async with asyncio.timeout(120):  # of the 500 s that it was told to wait
-                return await aevaluate(target, samples(4), [ExactMatch()], concurrency=4, retry=Retry(base_s=30.0))
+                return await aevaluate(
+                    target, samples(4), [ExactMatch()], on_broken="return", concurrency=4, retry=Retry(base_s=30.0)
+                )
 
     assert asyncio.run(run()).state == "broken"
 
@@ -253,7 +257,7 @@ def test_a_dataset_that_gives_fewer_samples_the_second_time_is_no_finished_run()
             self.passes += 1
             yield from samples(5 if self.passes == 1 else 3)
 
-    run = evaluate(plain, Shrinking(), [ExactMatch()])
+    run = evaluate(plain, Shrinking(), [ExactMatch()], on_broken="return")
     assert (run.state, run.done, run.planned) == ("broken", 3, 5)
     assert "the samples gave 3 of 5 records" in run.reason
 

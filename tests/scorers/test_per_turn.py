@@ -44,7 +44,7 @@ CONVERSATIONS = [talk("a", "x", "y", "Z"), talk("b", "X"), talk("c", "x", "Y"), 
 
 
 def scored(target, *scorers, samples=CONVERSATIONS, **options):
-    return evaluate(SimulatedUser(target), samples, list(scorers), **options)
+    return evaluate(SimulatedUser(target), samples, list(scorers), on_broken="return", **options)
 
 
 def test_each_answer_is_scored_with_what_was_said_before_it():

@@ -297,7 +297,9 @@ def test_a_wrong_key_ends_one_target_and_the_next_still_runs():
         async with peer(answer) as server:
             targets = {name: Prompt(OpenAICompatible("m", server.url, f"${{{name}}}")) for name in ("BAD", "GOOD")}
             suite = Suite("s", "custom", samples(), targets, (ExactMatch(),))
-            return await aevaluate_suite(suite, how=RunConfig(environment={"BAD": "wrong-key", "GOOD": "right-key"}))
+            return await aevaluate_suite(
+                suite, how=RunConfig(environment={"BAD": "wrong-key", "GOOD": "right-key"}), on_broken="return"
+            )
 
     bad, good = asyncio.run(run())
     assert (bad.state, bad.done) == ("broken", 0)

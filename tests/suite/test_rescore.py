@@ -149,7 +149,7 @@ def test_a_run_that_was_scored_again_goes_on_with_the_scorers_that_it_was_made_w
             raise ValueError("down")
         return "YES"
 
-    first = evaluate(failing, SAMPLES, [ExactMatch()], store="s.db", concurrency=1)
+    first = evaluate(failing, SAMPLES, [ExactMatch()], store="s.db", concurrency=1, on_broken="return")
     assert first.state == "broken"
     with Store("s.db") as store:
         rescore(store, store.run(first.id), [Rated()])

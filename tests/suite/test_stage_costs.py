@@ -27,7 +27,7 @@ class Rating:
 
 def run_of(scorer, *, resume="", **options):
     suite = Suite("s", "custom", SAMPLES, {"t": Prompt(Scripted())}, (scorer,), Options(max_errors=0.0, **options))
-    (run,) = evaluate_suite(suite, how=RunConfig(resume=resume))
+    (run,) = evaluate_suite(suite, how=RunConfig(resume=resume), on_broken="return")
     return run
 
 

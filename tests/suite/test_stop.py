@@ -337,7 +337,7 @@ def test_a_run_that_breaks_ends_those_that_wait_for_it():
     def broken(sample):
         raise ValueError("never")
 
-    runs = evaluate_suite(pair_suite(StopWhen("full"), a=broken, b=words(0.5, 1)))
+    runs = evaluate_suite(pair_suite(StopWhen("full"), a=broken, b=words(0.5, 1)), on_broken="return")
     assert {run.state for run in runs} == {"broken"}
     assert {run.stopping for run in runs} == {None}
 

@@ -18,7 +18,7 @@ def ended(suite, **how):
 
     async def work():
         async with asyncio.timeout(60):
-            return await aevaluate_suite(suite, how=RunConfig(**how))
+            return await aevaluate_suite(suite, how=RunConfig(**how), on_broken="return")
 
     return asyncio.run(work())
 

@@ -336,6 +336,10 @@ def _wait_for(work: Coroutine[Any, Any, T]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
+        is_running = False
+    else:
+        is_running = True
+    if not is_running:  # not above: whatever it raises would be "during the handling" of that error
         return asyncio.run(work)
     done: Future[T] = Future()
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[T]]] = Future()

@@ -146,7 +146,8 @@ def judged(make, samples, reply, *, target=answer_of_the_sample, model=None, jud
             made = make(Judge(OpenAICompatible("judge", server.url, **(model or {})), **(judge or {})))
             scorers = made if isinstance(made, list) else [made]
             several = [samples] if isinstance(samples, Sample) else samples
-            return await aevaluate(target, several, scorers, **({"retry": Retry(attempts=1), "fresh": True} | options))
+            settings = {"retry": Retry(attempts=1), "fresh": True, "on_broken": "return"} | options
+            return await aevaluate(target, several, scorers, **settings)
 
     run = asyncio.run(work())
     return Judged(run, asked, list(run.records()))
