@@ -78,7 +78,7 @@ def test_a_script_that_fails_is_a_failure_of_the_sample():
     def broken(messages):
         raise KeyError("script")
 
-    run = evaluate(Prompt(Scripted(function=broken)), [Sample("1", "q", "B")], [ExactMatch()])
+    run = evaluate(Prompt(Scripted(function=broken)), [Sample("1", "q", "B")], [ExactMatch()], on_broken="return")
     (record,) = run.records()
     assert (record.failure.stage, record.failure.kind) == ("target", "KeyError")
     assert not isinstance(record.failure, ModelError)

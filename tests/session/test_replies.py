@@ -55,7 +55,7 @@ def test_what_is_no_output_is_a_failure_of_the_record_and_no_score(target, said)
     ],
 )
 def test_passages_that_are_no_list_of_texts_are_the_targets_failure(contexts, said):
-    run = evaluate(lambda sample: Output("a", contexts), [Sample("1", "q", "a")], [ExactMatch()])
+    run = evaluate(lambda sample: Output("a", contexts), [Sample("1", "q", "a")], [ExactMatch()], on_broken="return")
     [record] = run.records()
     assert (record.failure.stage, record.scores) == ("target", ())
     assert "contexts are" in record.failure.message

@@ -79,7 +79,7 @@ def test_a_run_that_was_resumed_over_replaced_records_is_sound(where):
             raise ValueError("down")
         return "x"
 
-    run = evaluate(target, SAMPLES[:20], [length], store=where, max_errors=0)
+    run = evaluate(target, SAMPLES[:20], [length], store=where, max_errors=0, on_broken="return")
     assert run.state == "broken"
     assert verdict_of(where).is_sound
     failing["now"] = False

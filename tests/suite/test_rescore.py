@@ -154,7 +154,7 @@ def test_a_run_that_was_scored_again_goes_on_with_the_scorers_that_it_was_made_w
     with Store("s.db") as store:
         rescore(store, store.run(first.id), [Rated()])
     calls.clear()
-    on = evaluate(failing, SAMPLES, [ExactMatch()], store="s.db", concurrency=1, resume=first.id)
+    on = evaluate(failing, SAMPLES, [ExactMatch()], store="s.db", concurrency=1, resume=first.id, on_broken="return")
     assert list(on.manifest["scorers"]) == ["exact_match"]
 
 

@@ -93,7 +93,9 @@ def test_an_endpoint_without_logprobs_costs_one_call_and_ends_the_run_with_what_
         async with peer(answer) as server:
             model = OpenAICompatible("m", server.url) if by == "letters" else Completions("m", server.url)
             samples = [Sample(f"q{n}", f"question {n}", "B", choices=("red", "blue")) for n in range(30)]
-            run = await aevaluate(Likelihood(model, by=by), samples, [LikelihoodAccuracy()], concurrency=16)
+            run = await aevaluate(
+                Likelihood(model, by=by), samples, [LikelihoodAccuracy()], concurrency=16, on_broken="return"
+            )
             return run, len(server.asked)
 
     run, asked = asyncio.run(work())

@@ -301,7 +301,7 @@ def test_a_failing_endpoint_of_embeddings_is_the_failure_of_each_record(folder):
 
     async def work():
         async with peer(answer) as here:
-            return await aevaluate(by_vectors(folder, here.url), SAMPLES[:3], [])
+            return await aevaluate(by_vectors(folder, here.url), SAMPLES[:3], [], on_broken="return")
 
     failures = [one.failure for one in asyncio.run(work()).records()]
     assert [(one.stage, one.kind) for one in failures] == [("target", "bad_request")] * 3
@@ -315,7 +315,7 @@ def test_vectors_of_another_dimension_are_no_answer(folder):
 
     async def work():
         async with peer(answer) as here:
-            return await aevaluate(by_vectors(folder, here.url), SAMPLES[:1], [])
+            return await aevaluate(by_vectors(folder, here.url), SAMPLES[:1], [], on_broken="return")
 
     (record,) = asyncio.run(work()).records()
     assert record.failure.kind == "malformed"

@@ -37,7 +37,7 @@ APP = Prompt(Scripted(function=echo))
 
 
 def held(target, *samples, scorers=(), **options):
-    run = evaluate(target, list(samples) or [Sample("1", "Hello")], list(scorers), **options)
+    run = evaluate(target, list(samples) or [Sample("1", "Hello")], list(scorers), **options, on_broken="return")
     return list(run.records())
 
 
