@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
-from steelyard.registry import accepts_former_keys
+from steelyard.registry import NEW_KEY, accepts_former_keys
+from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
 from steelyard.replies.choice import ChoiceReading, read_choice
 from steelyard.replies.clean import fold
 from steelyard.replies.other_tools import RULES
@@ -22,8 +23,11 @@ from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, S
 
 _NAME: Final = "solve_rate"
 _CREDIT: Final = "partial_credit"
+_BUILT_IN: Final = "built_in_rule"
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
+RULES_DIFFER: Final = "rules_differ"
+"""`Score.detail["kind"]` of a verdict by a pattern where the rule alone reads the reply in another way."""
 _SEPARATORS: Final = frozenset(" ,、;/&|+.()")
 
 
@@ -44,6 +48,8 @@ class Choice:
         credit: adds the score `partial_credit` for questions with several right options: `jaccard` is the share of the
             letters read or expected that are both; `subset` the share of the expected that were read, 0 if any is
             wrong.
+        pattern: a regular expression (RE2) of your own with a group `answer`. Its last match decides, and `rule` where
+            it matches nowhere; the rate by `rule` alone is shown next to it, as the score `built_in_rule`.
 
     >>> sample = Sample("1", "Capital of France?", "B", choices=("Rome", "Paris"))
     >>> Choice()(sample, Output("I would choose option B.")).value
@@ -58,24 +64,22 @@ class Choice:
     rule: Rule = "steelyard"
     also_scored: tuple[OtherRule, ...] = ()
     credit: Credit = ""
+    pattern: str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """`solve_rate`, then partial credit and the rules of other tools where they are configured."""
         solved = ScoreInfo(_NAME, (0.0, 1.0), threshold=1.0, denominator="all", exam=True)
         partial = (ScoreInfo(_CREDIT, (0.0, 1.0), denominator="all"),) if self.credit else ()
-        others = (replace(solved, name=rule, exam=False, also_scored=True) for rule in self.also_scored)
+        names = (*((_BUILT_IN,) if self.pattern else ()), *self.also_scored)
+        others = (replace(solved, name=name, exam=False, also_scored=True) for name in names)
         return (solved, *partial, *others)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (_NAME, *((_CREDIT,) if self.credit else ()), *self.also_scored)
 
     def check(self) -> None:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown rule or credit, or a repeated rule.
+            ConfigError: an unknown rule or credit, a repeated rule, or a pattern that cannot be used.
         """
         for key, value, allowed in (
             ("rule", self.rule, get_args(Rule)),
@@ -86,25 +90,34 @@ class Choice:
                 raise ConfigError(f"{key}: there is no {value!r}{did_you_mean(str(value), allowed)}")
         if len(set(self.also_scored)) < len(self.also_scored):
             raise ConfigError("also_scored: a rule is named twice")
+        if self.pattern:
+            compile_answer_pattern(self.pattern)
 
     def __call__(self, sample: Sample, output: Output) -> Score | list[Score]:
         """Read the reply and compare it with `sample.reference`, a text of letters such as "B" or "AC"."""
-        names = self._names
         expected, problem = _reference(sample)
         if problem:
-            scores = [Score(name, None, outcome="not_applicable", reason=problem) for name in names]
-            return scores if len(names) > 1 else scores[0]
+            infos = self.score_infos
+            scores = [Score(info.name, None, outcome="not_applicable", reason=problem) for info in infos]
+            return scores if len(scores) > 1 else scores[0]
         text, finish = _text(output.value), str(output.metadata.get("finish", ""))
+        question, several = question_of(sample.input), len(expected) > 1
         if self.rule == "steelyard":
-            question, several = question_of(sample.input), len(expected) > 1
-            reading = read_choice(text, sample.choices, question=question, several=several, finish=finish)
+            by_rule = read_choice(text, sample.choices, question=question, several=several, finish=finish)
         else:
-            reading = _by_rule(self.rule, text, len(sample.choices))
+            by_rule = _by_rule(self.rule, text, len(sample.choices))
+        reading = by_rule
+        if self.pattern:
+            found = read_by_pattern(text, self.pattern, sample.choices, question=question, several=several)
+            reading = found or by_rule
         solved = _score(reading, sample, expected, finish)
-        if len(names) == 1:
-            return solved
-        partial = [_partial(solved, reading, expected, self.credit)] if self.credit else []
-        return [solved, *partial, *(_score_by_rule(name, sample, text, expected) for name in self.also_scored)]
+        others = [_partial(solved, reading, expected, self.credit)] if self.credit else []
+        if self.pattern:
+            if (reading.status, reading.letters) != (by_rule.status, by_rule.letters) and solved.outcome == "scored":
+                solved = replace(solved, detail={**solved.detail, "kind": RULES_DIFFER})
+            others.append(_score(by_rule, sample, expected, finish, name=_BUILT_IN))
+        others += [_score_by_rule(name, sample, text, expected) for name in self.also_scored]
+        return [solved, *others] if others else solved
 
 
 def _by_rule(rule: str, text: str, count: int) -> ChoiceReading:

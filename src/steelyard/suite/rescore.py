@@ -160,21 +160,26 @@ def _read_by(row: JudgedRow) -> str:
     return str(kind or row.detail.get("rule") or row.detail.get("form") or row.outcome)
 
 
-def with_rule(scorers: Sequence[Scorer], rule: str) -> tuple[Scorer, ...]:
-    """Return the scorers, with another reading rule for those of multiple-choice replies.
+def with_reading(scorers: Sequence[Scorer], **changed: str) -> tuple[Scorer, ...]:
+    """Return the scorers, with another rule or pattern for those of multiple-choice replies.
+
+    Args:
+        scorers: of a run.
+        changed: fields of `Choice`, such as `rule` or `pattern`.
 
     Raises:
-        ConfigError: there is no such rule, or none of the scorers reads multiple-choice replies.
+        ConfigError: there is no such rule, a pattern cannot be used, or no scorer reads multiple-choice replies.
     """
     from steelyard.scorers.choice import Choice
 
     if not any(isinstance(scorer, Choice) for scorer in scorers):
-        raise ConfigError("--rule: the run has no scorer of multiple-choice replies, so no rule to read them by")
-    changed = tuple(replace(scorer, rule=rule) if isinstance(scorer, Choice) else scorer for scorer in scorers)  # type: ignore[arg-type]  # checked below
-    for scorer in changed:
+        options = " and ".join(f"--{name}" for name in changed)
+        raise ConfigError(f"{options}: the run has no scorer of multiple-choice replies")
+    read_anew = tuple(replace(scorer, **changed) if isinstance(scorer, Choice) else scorer for scorer in scorers)  # type: ignore[arg-type]  # checked below
+    for scorer in read_anew:
         if isinstance(scorer, Choice):
             scorer.check()
-    return changed
+    return read_anew
 
 
 _NOT_ASKED: Final = "not_asked"
