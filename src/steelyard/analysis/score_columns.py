@@ -57,7 +57,7 @@ class Answered(NamedTuple):
 
     Args:
         letters: that were parsed, as shown to the model; "" where there is none.
-        wanted: the key's letters, sorted.
+        wanted: the key: sorted letters, or alternatives ("A or C").
         options: how many there were; 0 where that was not stored.
         original: the parsed letters as the dataset has them; None where options were shown in its own order.
         inferred: whether the letter was inferred from the option's text.

@@ -173,8 +173,8 @@ _PatternOption = Annotated[
     str | None,
     typer.Option(
         metavar="REGEX",
-        help="Parse exam replies by your own pattern with a group (?P<answer>...), by the rule where it does not match; "
-        "'' is none.",
+        help="Parse exam replies by your own pattern with a group (?P<answer>...), by the rule where it does not "
+        "match; '' is none.",
     ),
 ]
 

@@ -109,6 +109,29 @@ def same_name(headers: Mapping[Column, str], column: Column, role: Role) -> Colu
     return next(others, None) if name else None
 
 
+def rivals(
+    headers: Mapping[Column, str], columns: Columns, roles: Sequence[Role], names: Names
+) -> dict[str, tuple[Column, ...]]:
+    """Required role -> unused columns whose headers would do for it too; roles that the user named have none.
+
+    >>> rivals({0: "question", 1: "answer", 2: "label"}, {"answer": (1,), "question": (0,)}, [Role("answer")], {})
+    {'answer': (2,)}
+    """
+    used = {column for assigned in columns.values() for column in assigned}
+    free = {column: text for column, text in headers.items() if column not in used}
+    required = (role for role in roles if role.required and role.name not in names and columns.get(role.name))
+    return {role.name: others for role in required if (others := _columns(free, role, normalized))}
+
+
+def rival_note(title: str, role: str, used: str, other: str, about: str = "") -> str:
+    """A sentence on a second column that may have a role, and on how to choose it.
+
+    >>> rival_note("exam.csv", "answer", "answer", "label")
+    'exam.csv: column label may be the answer too, and answer is used; to choose it: columns: {answer: label}'
+    """
+    return f"{title}: column {other} may be the {role} too{about}, and {used} is used; to choose it: columns: {{{role}: {other}}}"
+
+
 def _columns(headers: Mapping[Column, str], role: Role, form: Callable[[str], str]) -> tuple[Column, ...]:
     texts = {column: form(text) for column, text in headers.items()}
     return (_lettered(texts) if role.several else ()) or _synonym(texts, role.words or role.name)

@@ -8,7 +8,7 @@ from itertools import count, repeat
 from typing import Any
 
 from steelyard.data.columns import ColumnLayout, find_layout
-from steelyard.data.headers import Role
+from steelyard.data.headers import Role, rival_note, rivals
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, cell_at, faults_of, is_blank, list_in, refuse, refuse_many, render
@@ -134,7 +134,17 @@ def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTa
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    return tuple(map(_opened, tables, repeat(roles), repeat(files), id_prefixes(files, tables))), notes
+    opened = tuple(map(_opened, tables, repeat(roles), repeat(files), id_prefixes(files, tables)))
+    return opened, (*notes, *(note for table in opened for note in _on_rivals(table, roles, files)))
+
+
+def _on_rivals(opened: OpenTable, roles: Sequence[Role], files: SampleFiles) -> Iterator[str]:
+    """A note for each second column that may have a required role."""
+    layout = opened.layout
+    for role, columns in rivals(layout.headers, layout.columns, roles, files.columns).items():
+        used = layout.column(role)
+        if used is not None:
+            yield rival_note(opened.table.title, role, layout.headers[used], layout.headers[columns[0]])
 
 
 def _opened(table: Table, roles: Sequence[Role], files: SampleFiles, prefix: str) -> OpenTable:

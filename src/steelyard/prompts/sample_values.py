@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 from steelyard.prompts.conversation import question_of, transcript_of
 from steelyard.prompts.language import Language, language_of
 from steelyard.prompts.template import bare, check_names, placeholders
+from steelyard.replies.answer_key import alternatives
 from steelyard.types import Sample
 
 SAMPLE_NAMES: Final = (
@@ -198,7 +199,7 @@ def examples_text(examples: Sequence[Example], language: Language, form: Form = 
 
 def _text(example: Example, language: Language, form: Form) -> str:
     question, options, answer = _WORDS[language]
-    sample, letters = example.sample, str(example.sample.reference)
+    sample, letters = example.sample, alternatives(str(example.sample.reference))[0]
     lines = [f"{question}{transcript_of(sample.input)}"]
     if form != "text":
         lines += [options, options_text(sample.choices)]
@@ -210,7 +211,7 @@ def _text(example: Example, language: Language, form: Form) -> str:
 
 
 def _json(example: Example, form: Form) -> str:
-    letters = str(example.sample.reference)
+    letters = alternatives(str(example.sample.reference))[0]
     answer: dict[str, object] = {"answers": list(letters)} if form == "choices" else {"answer": letters}
     reasoning = {"reasoning": example.rationale} if form == "choice_reasoned" else {}
     return json.dumps({**reasoning, **answer}, ensure_ascii=False)

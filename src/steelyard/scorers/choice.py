@@ -15,6 +15,7 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
 from steelyard.registry import NEW_KEY, accepts_former_keys
+from steelyard.replies.answer_key import alternatives, key_of_alternatives, solves, wants_several
 from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
 from steelyard.replies.choice import ChoiceReading, read_choice
 from steelyard.replies.clean import fold
@@ -94,14 +95,14 @@ class Choice:
             compile_answer_pattern(self.pattern)
 
     def __call__(self, sample: Sample, output: Output) -> Score | list[Score]:
-        """Read the reply and compare it with `sample.reference`, a text of letters such as "B" or "AC"."""
-        expected, problem = _reference(sample)
+        """Read the reply and compare it with `sample.reference`: "B", "AC" (a set), "A or C" (any of them)."""
+        expected, problem = _key(sample)
         if problem:
             infos = self.score_infos
             scores = [Score(info.name, None, outcome="not_applicable", reason=problem) for info in infos]
             return scores if len(scores) > 1 else scores[0]
         text, finish = _text(output.value), str(output.metadata.get("finish", ""))
-        question, several = question_of(sample.input), len(expected) > 1
+        question, several = question_of(sample.input), wants_several(expected)
         if self.rule == "steelyard":
             by_rule = read_choice(text, sample.choices, question=question, several=several, finish=finish)
         else:
@@ -128,33 +129,36 @@ def _by_rule(rule: str, text: str, count: int) -> ChoiceReading:
     return ChoiceReading((), status, rule, reason="this rule reads no letter; its tool counts the reply as wrong")
 
 
-def _score_by_rule(rule: str, sample: Sample, text: str, expected: tuple[str, ...]) -> Score:
+def _score_by_rule(rule: str, sample: Sample, text: str, expected: str) -> Score:
     reading = _by_rule(rule, text, len(sample.choices))
     return _score(reading, sample, expected, "", name=rule)
 
 
-def _partial(solved: Score, reading: ChoiceReading, expected: tuple[str, ...], credit: str) -> Score:
+def _partial(solved: Score, reading: ChoiceReading, expected: str, credit: str) -> Score:
     if solved.value is None:
         return replace(solved, name=_CREDIT)
-    letters, expected_letters = set(reading.letters), set(expected)
+    credits = [_credit(set(reading.letters), set(letters), credit) for letters in alternatives(expected)]
+    value, reason = max(credits, key=lambda pair: pair[0])
+    return Score(_CREDIT, value, reason=reason)
+
+
+def _credit(letters: set[str], expected_letters: set[str], credit: str) -> tuple[float, str]:
     if credit == "jaccard":
         value = len(letters & expected_letters) / len(letters | expected_letters)
     else:
         value = len(letters) / len(expected_letters) if letters <= expected_letters else 0.0
     right, wrong = len(letters & expected_letters), len(letters - expected_letters)
-    return Score(_CREDIT, value, reason=f"{right} of {len(expected_letters)} right, {wrong} wrong")
+    return value, f"{right} of {len(expected_letters)} right, {wrong} wrong"
 
 
-def _score(
-    reading: ChoiceReading, sample: Sample, expected: tuple[str, ...], finish: str, *, name: str = _NAME
-) -> Score:
+def _score(reading: ChoiceReading, sample: Sample, expected: str, finish: str, *, name: str = _NAME) -> Score:
     detail = _detail(reading, sample, expected)
     if reading.status == "refused" or (reading.status == "empty" and finish in STOPPED):
         reason = reading.reason if reading.status == "refused" else "a content filter stopped the reply"
         return Score(name, None, outcome="refused", reason=reason, detail=detail)
     if reading.status in {"answered", "none_of_these"}:
-        solved = reading.letters == expected
-        reason = _verdict(reading, expected)
+        solved = solves("".join(reading.letters), expected)
+        reason = _verdict(reading, expected, solved=solved)
         return Score(name, float(solved), passed=solved, reason=reason, detail=detail)
     truncated = finish == "length" and reading.status != "several"
     kind = "truncated" if truncated else reading.status
@@ -162,7 +166,7 @@ def _score(
     return Score(name, None, outcome="unparsed", reason=reason, detail={**detail, "kind": kind})
 
 
-def _detail(reading: ChoiceReading, sample: Sample, expected: tuple[str, ...]) -> dict[str, Any]:
+def _detail(reading: ChoiceReading, sample: Sample, expected: str) -> dict[str, Any]:
     letters = "".join(reading.letters)
     detail = {
         "letters": letters,
@@ -170,7 +174,7 @@ def _detail(reading: ChoiceReading, sample: Sample, expected: tuple[str, ...]) -
         "rule": reading.rule,
         "span": list(reading.span) if reading.span else None,
         "confidence": reading.confidence,
-        "wanted": "".join(expected),
+        "wanted": expected,
         "options": len(sample.choices),
     }
     order = sample.metadata.get("order")
@@ -179,27 +183,28 @@ def _detail(reading: ChoiceReading, sample: Sample, expected: tuple[str, ...]) -
     return detail
 
 
-def _verdict(reading: ChoiceReading, expected: tuple[str, ...]) -> str:
+def _verdict(reading: ChoiceReading, expected: str, *, solved: bool) -> str:
     if reading.status == "none_of_these":
-        return f"says that no option fits, {''.join(expected)} is right"
+        return f"says that no option fits, {expected} is right"
     how = "" if reading.confidence == "explicit" else " (inferred)"
     letters = "".join(reading.letters)
-    return (
-        f"{letters}{how} is right" if reading.letters == expected else f"{letters}{how}, {''.join(expected)} is right"
-    )
+    return f"{letters}{how} is right" if solved else f"{letters}{how}, {expected} is right"
 
 
-def _reference(sample: Sample) -> tuple[tuple[str, ...], str]:
-    """The reference's letters in order, or why there is nothing to compare with."""
+def _key(sample: Sample) -> tuple[str, str]:
+    """The reference as a key, or why there is nothing to compare with."""
     if not _MIN_OPTIONS <= len(sample.choices) <= _MAX_OPTIONS:
-        return (), f"a multiple-choice question has 2 to 26 options, this one has {len(sample.choices)}"
+        return "", f"a multiple-choice question has 2 to 26 options, this one has {len(sample.choices)}"
     if sample.reference is None or not str(sample.reference).strip():
-        return (), "the sample has no reference"
-    letters = {character for character in fold(str(sample.reference)).upper() if character not in _SEPARATORS}
+        return "", "the sample has no reference"
     last = chr(ord("A") + len(sample.choices) - 1)
-    if not letters or not all("A" <= letter <= last for letter in letters):
-        return (), f"the reference {str(sample.reference)[:40]!r} is not a letter from A to {last}"
-    return tuple(sorted(letters)), ""
+    readings = []
+    for part in alternatives(str(sample.reference)):
+        letters = {character for character in fold(part).upper() if character not in _SEPARATORS}
+        if not letters or not all("A" <= letter <= last for letter in letters):
+            return "", f"the reference {str(sample.reference)[:40]!r} is not a letter from A to {last}"
+        readings.append("".join(sorted(letters)))
+    return key_of_alternatives(readings), ""
 
 
 def _text(value: Any) -> str:
@@ -247,7 +252,7 @@ class LikelihoodAccuracy:
         if not isinstance(likelihood, Mapping):
             return _all("not_applicable", "the output holds no likelihoods; they come from a likelihood target")
         letters = [option_label(no) for no in range(len(sample.choices))]
-        if sample.reference not in letters:
+        if not set(alternatives(str(sample.reference))) <= set(letters):
             return _all("not_applicable", f"the reference {str(sample.reference)[:40]!r} is not one option's letter")
         logprobs = likelihood.get("logprobs")
         if not isinstance(logprobs, Mapping) or not logprobs:
@@ -269,7 +274,7 @@ def _likelihood_score(name: str, sample: Sample, likelihood: Mapping[str, Any], 
     values = {letter: value / lengths[letter] for letter, value in logprobs.items()}
     highest = max(values.values())
     best = [letter for letter, value in values.items() if value == highest]
-    solved = best[0] == sample.reference
+    solved = solves(best[0], str(sample.reference))
     reason = f"{best[0]} is the most probable" + ("" if solved else f", {sample.reference} is right")
     if len(best) > 1:
         reason += f"; equal: {', '.join(best)}"

@@ -15,6 +15,9 @@ They count from 1 unless the whole table says otherwise: every key is a number, 
 of options, and 0 occurs at least twice and in at least one row of twenty. A table that counts from 1 has a last option
 that is right somewhere, so the rule cannot shift its keys; where it does not hold, each 0 is a defect.
 
+What keys name their options by: a key that is one option's text and another's letter or number (`5`, or `B` of the
+blood groups) is read as the other keys of the table are, where all of these are texts, or all are numbers.
+
 Questions with fewer options than their sheet has columns. A row that fills only the first k of n option columns is a
 question of k options where
 
@@ -31,14 +34,17 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from steelyard.data.headers import rival_note, rivals
 from steelyard.data.parquet import ClassName
-from steelyard.data.table import Defect, Row, cell_at, render
-from steelyard.suites.choice.keys import LETTERS
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import Column, Defect, Row, cell_at, render
+from steelyard.replies.answer_key import wants_several
+from steelyard.suites.choice.keys import LETTERS, KeyForm, key_readings
 from steelyard.suites.choice.options import options_of
-from steelyard.suites.choice.reading import ChoiceQuestion, ChoiceTable
+from steelyard.suites.choice.reading import ROLES, ChoiceQuestion, ChoiceTable, read_row, row_options
 
 _LEAST_ROWS: Final = 2
 _LEAST_SHARE: Final = 0.05
@@ -68,7 +74,7 @@ class SeveralKeys:
     def add(self, row: Row, position: int, question: ChoiceQuestion) -> None:
         """Count a sound row; `position` is its place among all sound rows of the dataset."""
         self._total += 1
-        if len(question.key) > 1:
+        if wants_several(question.key):
             if self._is_declared(row, question):
                 self._declared += 1
             else:
@@ -123,6 +129,62 @@ def counts_from_zero(reading: ChoiceTable) -> bool:
             return False
         rows, zeros = rows + 1, zeros + (int(key[:9]) == 0)
     return zeros >= _LEAST_ROWS and zeros >= _LEAST_SHARE * rows
+
+
+def form_of_keys(reading: ChoiceTable) -> KeyForm | None:
+    """What the keys of a table name their options by, where it is not letters; None where that is mixed or unknown.
+
+    One pass over its rows, which ends with the first key that can only be letters.
+    """
+    form: KeyForm | None = None
+    rows = 0
+    for row in reading.rows():
+        value = cell_at(row.cells, reading.answer)
+        key = "" if isinstance(value, list | Mapping) else render(value)
+        found = row_options(reading, row, []) if key else None
+        if found is None or not found.options:
+            continue
+        if isinstance(value, ClassName) or found.raw.labels:
+            return None
+        readings = key_readings(key, found.options, found.raw.texts, count_from=reading.count_from)
+        forms = {named_by for named_by, _ in readings}
+        if len(forms) == 1:
+            if forms == {"letters"} or (form and form not in forms):
+                return None
+            form, rows = forms.pop(), rows + 1
+    return form if rows >= _LEAST_ROWS else None
+
+
+def notes_on_rivals(reading: ChoiceTable, files: SampleFiles) -> Iterator[str]:
+    """Notes on second columns for the question, options or key; none on a key that is the same in every row."""
+    layout = reading.layout
+    for role, columns in rivals(layout.headers, layout.columns, ROLES, files.columns).items():
+        used, about = layout.column(role), ""
+        if role == "answer":
+            total, different, first = _compared_keys(reading, columns[0])
+            if not different:
+                continue
+            about = f" (another key, or none, in {different} of {total} rows, first {first})"
+        if used is not None:
+            yield rival_note(reading.table.title, role, layout.headers[used], layout.headers[columns[0]], about)
+
+
+def _compared_keys(reading: ChoiceTable, column: Column) -> tuple[int, int, str]:
+    """How many sound rows there are, in how many the other column has another key, and where the first is."""
+    total = different = 0
+    first = ""
+    other = replace(reading, answer=column, count_from=1, form=None)
+    other = replace(other, count_from=0) if counts_from_zero(other) else replace(other, form=form_of_keys(other))
+    for row in reading.rows():
+        question = read_row(reading, row, [])
+        if question is None:
+            continue
+        rival = read_row(other, row, [])
+        total += 1
+        if rival is None or rival.key != question.key:
+            different += 1
+            first = first or reading.table.location(row.number, column)
+    return total, different, first
 
 
 def _most(reading: ChoiceTable, row: Row) -> int:

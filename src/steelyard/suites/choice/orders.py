@@ -24,6 +24,7 @@ from typing import Final, Literal
 
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
+from steelyard.replies.answer_key import alternatives, key_of_alternatives
 from steelyard.types import Sample
 
 Orders = Literal["as_given", "shuffled", "rotations"]
@@ -95,7 +96,9 @@ def in_order(sample: Sample, arrangement: Sequence[int]) -> Sample:
     order = "".join(_LETTERS[option] for option in arrangement)
     reference = sample.reference
     if isinstance(reference, str):
-        reference = "".join(sorted(_LETTERS[order.index(letter)] for letter in reference))
+        reference = key_of_alternatives(
+            "".join(sorted(_LETTERS[order.index(letter)] for letter in letters)) for letters in alternatives(reference)
+        )
     return replace(
         sample,
         choices=tuple(sample.choices[option] for option in arrangement),

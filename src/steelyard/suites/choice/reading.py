@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import ColumnLayout
@@ -15,14 +15,17 @@ from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
 from steelyard.suites.choice.keys import (
     LETTERS,
     MAX_OPTIONS,
+    KeyForm,
     cut_labels,
     judged_key,
     judged_options,
     key_of_class,
     key_of_label,
+    options_of_judged,
     read_key,
 )
-from steelyard.suites.choice.options import OptionTexts, options_of
+from steelyard.suites.choice.options import OptionTexts, cut_question, holds_key, options_of
+from steelyard.suites.choice.option_rows import OptionRows
 from steelyard.types import Message, Sample
 
 
@@ -44,6 +47,10 @@ ROLES: Final = (
 )
 
 
+ROLES_WITHOUT_OPTIONS: Final = tuple(
+    replace(role, required=False, by_position=False) if role.name == "options" else role for role in ROLES
+)
+"""Roles of a table whose questions hold their options, or whose keys say true or false."""
 _NONE: Final = OptionTexts(())
 
 
@@ -72,6 +79,8 @@ class ChoiceTable:
         question: the column of each role; None where there is none. `options` is empty where only the kind of a
             question says which it has.
         count_from: the number that means A where keys are numbers.
+        joined: whether the table gives one option a row, and these rows were joined.
+        form: how the keys name their options, where all do so in one way that is not letters.
     """
 
     table: Table
@@ -85,6 +94,8 @@ class ChoiceTable:
     id: Column | None
     kind: Column | None = None
     count_from: int = 1
+    joined: bool = False
+    form: KeyForm | None = None
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header, blank ones included."""
@@ -124,19 +135,26 @@ def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable
     """
     columns = layout.columns
     table = table.refined([column for several in columns.values() for column in several])
+    options = columns.get("options", ())
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
+    question, answer = columns["question"][0], columns["answer"][0]
+    groups = _merged_groups(table, group)
+    joined_table = table
+    if len(options) == 1:
+        joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(table)
     return ChoiceTable(
-        table,
+        joined_table,
         layout,
         prefix,
-        _merged_groups(table, group),
-        columns["question"][0],
-        columns.get("options", ()),
-        columns["answer"][0],
+        groups,
+        question,
+        options,
+        answer,
         group,
         layout.column("id"),
         kind,
+        joined=joined_table is not table,
     )
 
 
@@ -162,20 +180,61 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     text = transcript_of(turns) if turns else _text(cell_at(cells, reading.question))
     if not text and is_blank(row):
         return None
-    kind = () if reading.kind is None else judged_options(render(cell_at(cells, reading.kind)))
-    # A true-or-false question without options of its own has the two of its kind.
-    has_options = not kind or any(_is_filled(cell_at(cells, column)) for column in reading.options)
-    if torn := _torn(reading, row, judged=bool(kind)):
+    if torn := _torn(reading, row, may_lack_options=not _has_options(reading, row)):
         defects.append(torn)
         return None
     before = len(defects)
     if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is not text":
         defects.append(reading.defect("blank question", row, reading.question, flaw))
-    options, raw = _options(reading, row, defects) if has_options else (kind, OptionTexts(kind))
-    key = _key(reading, row, (options, raw), defects) if options else ""
+    found = row_options(reading, row, defects)
+    key = _key(reading, row, (found.options, found.raw), defects) if found.options else ""
     if len(defects) > before:
         return None
-    return ChoiceQuestion(text, tuple(options), key, len(kind) == len(options), tuple(turns))
+    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.judged, tuple(turns))
+
+
+class RowOptions(NamedTuple):
+    """The options of a row.
+
+    Args:
+        options: their texts; empty where they have a defect.
+        raw: the same with their own letters or labels.
+        stem: the question without its options, where they were in its cell.
+        judged: whether they are those of a true-or-false question, which has two.
+    """
+
+    options: Sequence[str]
+    raw: OptionTexts
+    stem: str = ""
+    judged: bool = False
+
+
+def row_options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> RowOptions:
+    """The options of a row: those it writes, else those of its kind, in its question, or that its key implies."""
+    kind = () if reading.kind is None else judged_options(render(cell_at(row.cells, reading.kind)))
+    if _has_options(reading, row):
+        options, raw = _options(reading, row, defects)
+        return RowOptions(options, raw, judged=len(kind) == len(options))
+    question, key = _text(cell_at(row.cells, reading.question)), _text(cell_at(row.cells, reading.answer))
+    stem, texts = cut_question(question)
+    implied = kind or options_of_judged(key, question, taken=LETTERS[: len(reading.options)])
+    if implied and not (texts and judged_key(key, texts)):
+        return RowOptions(implied, OptionTexts(implied), judged=True)
+    if stem and texts:
+        raw = OptionTexts(texts)
+        if any(map(holds_key, texts)):
+            message = "the question's cell also gives the answer, so a model would be shown it"
+            defects.append(reading.defect("answer in question", row, reading.question, message))
+            return RowOptions((), _NONE)
+        flawed = len(defects)
+        _name_flaws(reading, row, texts, defects)
+        return RowOptions(() if len(defects) > flawed else texts, raw, stem)
+    options, raw = _options(reading, row, defects)
+    return RowOptions(options, raw)
+
+
+def _has_options(reading: ChoiceTable, row: Row) -> bool:
+    return any(_is_filled(cell_at(row.cells, column)) for column in reading.options)
 
 
 def _is_filled(value: Any) -> bool:
@@ -188,14 +247,14 @@ def _text(value: Any) -> str:
     return "" if isinstance(value, list | dict) else render(value)
 
 
-def _torn(reading: ChoiceTable, row: Row, *, judged: bool) -> Defect | None:
+def _torn(reading: ChoiceTable, row: Row, *, may_lack_options: bool) -> Defect | None:
     """The defect of a row that ends before its key, or continues after the last column; None for other rows."""
     answer = reading.answer
     if isinstance(row.cells, Mapping):
         return None
     if overlong := long_row(reading.table, reading.layout, row):
         return overlong
-    second_option = answer if judged or len(reading.options) < 2 else reading.options[1]
+    second_option = answer if may_lack_options or len(reading.options) < 2 else reading.options[1]
     needed = max(int(answer), int(second_option))
     if len(row.cells) > needed and row.cells[int(answer)] and row.cells[int(second_option)]:
         return None
@@ -228,12 +287,7 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
             for at, option in enumerate(options[:MAX_OPTIONS])
             if not option
         )
-    if filled < 2 or filled > MAX_OPTIONS:
-        message = f"{filled} option{'s' if filled != 1 else ''}; a question has 2 to {MAX_OPTIONS}"
-        kind = "too few options" if filled < 2 else "too many options"
-        defects.append(reading.defect(kind, row, columns[0], message))
-    elif len(set(options)) < filled:
-        _name_identical(reading, row, options, defects)
+    _name_flaws(reading, row, options, defects)
     if len(defects) > before:
         return (), _NONE
     return options, OptionTexts(raw.texts[:filled], raw.labels[:filled])
@@ -247,15 +301,24 @@ def _raw_options(row: Row, columns: Sequence[Column]) -> OptionTexts:
         except (IndexError, KeyError):
             return OptionTexts([_text(cell_at(cells, column)) for column in columns])
     if not columns:
-        raise ValueError("there is no column of options, and its kind is not that of a true-or-false question")
+        raise ValueError(
+            "there is no column of options, none are in the question's cell, and neither kind nor key is that of a "
+            "true-or-false question"
+        )
     value = cell_at(row.cells, columns[0])
     if value is None or value == "":
         return OptionTexts(())
     return options_of(value)
 
 
-def _name_identical(reading: ChoiceTable, row: Row, options: Sequence[str], defects: list[Defect]) -> None:
-    columns, first_at = reading.options, dict[str, int]()
+def _name_flaws(reading: ChoiceTable, row: Row, options: Sequence[str], defects: list[Defect]) -> None:
+    """Add the defects of options that are too few, too many, or the same."""
+    columns, first_at = reading.options or (reading.question,), dict[str, int]()
+    if not 2 <= len(options) <= MAX_OPTIONS:
+        message = f"{len(options)} option{'s' if len(options) != 1 else ''}; a question has 2 to {MAX_OPTIONS}"
+        kind = "too few options" if len(options) < 2 else "too many options"
+        defects.append(reading.defect(kind, row, columns[0], message))
+        return
     for at, option in enumerate(options):
         earlier = first_at.setdefault(option, at)
         if option and earlier != at:
@@ -286,6 +349,6 @@ def _letters(reading: ChoiceTable, value: Any, options: Sequence[str], raw: Opti
     text = _text(value)
     if raw.labels and "".join(raw.labels).upper() != LETTERS[: len(options)]:
         return key_of_label(text, options, raw.labels)
-    if reading.kind is not None and (letter := judged_key(text, options)):
+    if letter := judged_key(text, options):
         return letter
-    return read_key(text, options, raw.texts, count_from=reading.count_from)
+    return read_key(text, options, raw.texts, count_from=reading.count_from, form=reading.form)

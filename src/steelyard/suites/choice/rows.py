@@ -6,20 +6,38 @@ from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, repeat
+from itertools import islice, pairwise, repeat
 from operator import itemgetter
 from sys import intern
+from typing import Final
 
 from steelyard.data.columns import find_layout
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import about_selection
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, refuse, refuse_many
+from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, is_blank, refuse, refuse_many
 from steelyard.errors import ConfigError, DataError
-from steelyard.suites.choice.key_checks import OptionCounts, SeveralKeys, counts_from_zero
+from steelyard.suites.choice.key_checks import (
+    OptionCounts,
+    SeveralKeys,
+    counts_from_zero,
+    form_of_keys,
+    notes_on_rivals,
+)
 from steelyard.suites.choice.keys import MAX_OPTIONS
-from steelyard.suites.choice.reading import ROLES, ChoiceQuestion, ChoiceTable, open_reading, read_row
+from steelyard.suites.choice.reading import (
+    ROLES,
+    ROLES_WITHOUT_OPTIONS,
+    ChoiceQuestion,
+    ChoiceTable,
+    open_reading,
+    read_row,
+    row_options,
+)
 from steelyard.types import Sample
+
+_HEAD: Final = 50
+"""Rows that tell whether questions hold their options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +156,7 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
         (
             *notes,
             *_notes_on_layouts(readings),
+            *(note for reading in readings for note in notes_on_rivals(reading, files)),
             *check.notes(),
             *about_selection(files, len(keys), len(check.bad) if files.skip_bad else 0),
         ),
@@ -146,18 +165,38 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
 
 
 def _reading(table: Table, files: SampleFiles, prefix: str) -> ChoiceTable:
-    layout = find_layout(table, ROLES, files)
+    try:
+        layout = find_layout(table, ROLES, files)
+    except ConfigError:
+        # Options may be in the question's cell, or implied by the keys of true-or-false questions.
+        layout = find_layout(table, ROLES_WITHOUT_OPTIONS, files)
+        if layout.header_row is None and not table.keyed and not files.columns:
+            raise
+        if not _has_questions(open_reading(table, layout, prefix)):
+            raise
     options = len(layout.columns.get("options", ()))
     if options > MAX_OPTIONS:
         raise ConfigError(f"columns: {table.title}: options have 1 to {MAX_OPTIONS} columns, not {options}")
     reading = open_reading(table, layout, prefix)
-    return replace(reading, count_from=0) if counts_from_zero(reading) else reading
+    if counts_from_zero(reading):
+        return replace(reading, count_from=0)
+    return replace(reading, form=form_of_keys(reading))
+
+
+def _has_questions(reading: ChoiceTable) -> bool:
+    """Whether half of the first rows of a table without a column of options have options all the same."""
+    head = [row for row in islice(reading.rows(), _HEAD) if not is_blank(row)]
+    return 2 * sum(bool(row_options(reading, row, []).options) for row in head) >= max(len(head), 1)
 
 
 def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
     for reading in readings:
         if reading.count_from == 0:
             yield f"{reading.table.title}: the numbers of the keys count from 0, so 0 is A"
+        if reading.joined:
+            yield f"{reading.table.title}: one option a row; the rows of each question are joined"
+        if not reading.options:
+            yield f"{reading.table.title}: no column of options; they are in the questions' cells, or true and false"
         if (reading.layout.header_row or 0) > 1:
             yield f"{reading.table.title}: the headers are in {reading.table.unit} {reading.layout.header_row}"
         elif not reading.layout.header_row and not reading.table.keyed:
