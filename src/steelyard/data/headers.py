@@ -126,10 +126,11 @@ def rivals(
 def rival_note(title: str, role: str, used: str, other: str, about: str = "") -> str:
     """A sentence on a second column that may have a role, and on how to choose it.
 
-    >>> rival_note("exam.csv", "answer", "answer", "label")
-    'exam.csv: column label may be the answer too, and answer is used; to choose it: columns: {answer: label}'
+    >>> rival_note("a.csv", "answer", "key", "label")
+    'a.csv: column label may be the answer too, and key is used; to choose it: columns: {answer: label}'
     """
-    return f"{title}: column {other} may be the {role} too{about}, and {used} is used; to choose it: columns: {{{role}: {other}}}"
+    choice = f"to choose it: columns: {{{role}: {other}}}"
+    return f"{title}: column {other} may be the {role} too{about}, and {used} is used; {choice}"
 
 
 def _columns(headers: Mapping[Column, str], role: Role, form: Callable[[str], str]) -> tuple[Column, ...]:

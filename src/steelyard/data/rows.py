@@ -19,11 +19,15 @@ from steelyard.types import Sample
 
 @dataclass(frozen=True, slots=True)
 class OpenTable:
-    """A table with its column layout; `prefix` starts generated ids and is empty for a single file."""
+    """A table with its column layout; `prefix` starts generated ids and is empty for a single file.
+
+    `keeps_duplicates` gives a repeated id a number instead of a defect.
+    """
 
     table: Table
     layout: ColumnLayout
     prefix: str
+    keeps_duplicates: bool = False
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header, without blank rows of a sheet; an object never counts as blank."""
@@ -90,12 +94,14 @@ class OpenTable:
 
         Args:
             row: a row of this table.
-            seen: id -> its address; the row's id is added.
+            seen: id -> its address; the row's id is added. If duplicates are kept, a repeated one gets `#2`, `#3` ...
             defects: a duplicate id is added as a defect.
         """
         own = self.text(row, "id")
         name = own or self.prefix + self.table.row_id(row.number)
         here = self.location(row, "id" if own else "")
+        if self.keeps_duplicates and name in seen:
+            name = next(copy for no in count(2) if (copy := f"{name}#{no}") not in seen)
         before = seen.setdefault(name, here)
         if before != here:
             defects.append(self.defect("duplicate id", row, "id", f"the same id as {before}: {name[:40]!r}"))
@@ -150,7 +156,7 @@ def _on_rivals(opened: OpenTable, roles: Sequence[Role], files: SampleFiles) -> 
 def _opened(table: Table, roles: Sequence[Role], files: SampleFiles, prefix: str) -> OpenTable:
     layout = find_layout(table, roles, files)
     used = [column for columns in layout.columns.values() for column in columns]
-    return OpenTable(table.refined(used), layout, prefix)
+    return OpenTable(table.refined(used), layout, prefix, files.duplicates == "keep")
 
 
 def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:

@@ -13,6 +13,7 @@ from steelyard.data.mappings import keyed_table, refuse_doubles
 from steelyard.data.paths import base_name, is_folder
 from steelyard.data.table import Table
 from steelyard.errors import ConfigError, DataError
+from steelyard.registry import NEW_KEY
 
 _KINDS: Final = "a pandas, polars or pyarrow frame, a dataset of `datasets`, or a list of mappings"
 
@@ -99,6 +100,9 @@ class SampleFiles:
         random: only so many samples, drawn without replacement and kept in the order of the dataset.
         seed: for `random`.
         skip_bad: leave out rows with a defect, and count them, instead of rejecting the dataset.
+        duplicates: `refuse` makes a repeated question of an exam, and a repeated id, a defect. `keep` keeps them, so
+            that a published number of questions is met: copies of a question are one cluster, and a repeated id gets
+            `#2`, `#3` ... in the order of the rows.
         frame: rows in memory; see `of`.
 
     Raises:
@@ -119,6 +123,7 @@ class SampleFiles:
     random: int | None = None
     seed: int = 0
     skip_bad: bool = False
+    duplicates: Literal["refuse", "keep"] = field(default="refuse", metadata={NEW_KEY: True})
     frame: HeldFrame | None = None
 
     def __post_init__(self) -> None:
@@ -130,6 +135,8 @@ class SampleFiles:
         for name, value in set_limits.items():
             if value < 1:
                 raise ConfigError(f"samples: {name} is {value}; expected a number of samples, 1 or more")
+        if self.duplicates not in {"refuse", "keep"}:
+            raise ConfigError(f"samples: duplicates is {self.duplicates!r}; expected refuse or keep")
         if not isinstance(self.header, str) and self.header < 1:
             raise ConfigError(f"samples: header is {self.header}; rows count from 1")
 

@@ -137,8 +137,8 @@ def _score_by_rule(rule: str, sample: Sample, text: str, expected: str) -> Score
 def _partial(solved: Score, reading: ChoiceReading, expected: str, credit: str) -> Score:
     if solved.value is None:
         return replace(solved, name=_CREDIT)
-    credits = [_credit(set(reading.letters), set(letters), credit) for letters in alternatives(expected)]
-    value, reason = max(credits, key=lambda pair: pair[0])
+    values = [_credit(set(reading.letters), set(letters), credit) for letters in alternatives(expected)]
+    value, reason = max(values, key=lambda pair: pair[0])
     return Score(_CREDIT, value, reason=reason)
 
 

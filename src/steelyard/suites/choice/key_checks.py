@@ -22,6 +22,7 @@ Questions with fewer options than their sheet has columns. A row that fills only
 question of k options where
 
 - at least 2 rows and 5 % of the sheet's sound rows fill exactly the first k (true/false among four options), or
+- k is 3 or more, and this is so of two other numbers from 3 (questions of 4, 5 and 6 options), or
 - at most half of the other rows fill column k + 1 (an option that few questions have).
 
 Otherwise the blank cell is a defect: nearly all others fill it, so the text was lost, and a question that is asked with
@@ -48,6 +49,7 @@ from steelyard.suites.choice.reading import ROLES, ChoiceQuestion, ChoiceTable, 
 
 _LEAST_ROWS: Final = 2
 _LEAST_SHARE: Final = 0.05
+_TRUE_OR_FALSE: Final = 2
 _SHOWN: Final = 3
 _SAID: Final = re.compile(
     r"多选|多项选择|不定项|multiple[\s_-]*(?:answer|response|select)|multi[\s_-]*(?:answer|select)|"
@@ -249,6 +251,10 @@ class OptionCounts:
 
     def _is_meant(self, options: int) -> bool:
         total, rows = self._rows.total(), self._rows[options]
+        # Two common counts beside those of true or false: this sheet's questions have as many options as they need.
+        common = [count for count, times in self._rows.items() if times >= max(_LEAST_ROWS, _LEAST_SHARE * total)]
+        if options > _TRUE_OR_FALSE and sum(count > _TRUE_OR_FALSE for count in common) > 1:
+            return True
         if rows >= _LEAST_ROWS and rows >= _LEAST_SHARE * total:
             return True
         return 2 * self._longer(options) <= total - 1

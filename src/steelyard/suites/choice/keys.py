@@ -1,8 +1,8 @@
 """Reads options and keys as people write them into sheets, and refuses ambiguous ones.
 
-A sheet need not write the two options of true-or-false questions (判断题): its kind (判断题, `true/false`) says that there
-are two, or its key does (√, 对, True). Such a key is read by what it says: √, 对 and T are the option that says yes, ×, 错
-and F the other.
+A sheet need not write the two options of true-or-false questions (判断题): its kind (判断题, `true/false`) says that
+there are two, or its key does (√, 对, True). Such a key is read by what it says: √, 对 and T are the option that says
+yes, ×, 错 and F the other.
 """
 
 from __future__ import annotations

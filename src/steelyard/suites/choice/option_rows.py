@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import islice
 from typing import Any, Final
 
 from steelyard.data.table import Column, Row, Table, cell_at, is_blank, list_in, render
@@ -64,8 +64,8 @@ class OptionRows:
         return replace(table, source=lambda: self._joined(table), faults=faults)
 
     def _joined(self, table: Table) -> Iterator[Row]:
-        for is_head, rows in groupby(table, key=lambda row: row.number <= self.header_row):
-            yield from rows if is_head else map(self._join, self._groups(rows))
+        yield from (row for row in islice(table, self.header_row) if row.number <= self.header_row)
+        yield from map(self._join, self._groups(row for row in table if row.number > self.header_row))
 
     def _groups(self, rows: Iterator[Row] | Sequence[Row]) -> Iterator[list[Row]]:
         """The rows of each question; a blank row stands alone."""
@@ -88,7 +88,7 @@ class OptionRows:
         if len(rows) == 1:
             return first
         texts = [render(cell_at(row.cells, self.options)) for row in rows]
-        cells = {self.options: texts, self.answer: self._key(rows)}
+        cells: dict[Any, Any] = {self.options: texts, self.answer: self._key(rows)}
         if isinstance(first.cells, Mapping):
             return Row(first.number, {**first.cells, **cells})
         width = max(len(first.cells), *(int(column) + 1 for column in cells))

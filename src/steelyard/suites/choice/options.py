@@ -1,5 +1,6 @@
-"""Reads the options of a question where one cell holds them all: a list, an object, an unambiguous text, or the question's
-own cell, in which they follow the question.
+"""Reads the options of a question where one cell holds them all: a list, an object, or an unambiguous text.
+
+The cell may be the question's own, in which the options follow the question.
 """
 
 from __future__ import annotations
@@ -138,12 +139,12 @@ def _labelled(text: str) -> list[str]:
 
 
 def cut_question(text: str) -> tuple[str, list[str]]:
-    """Cut a text into what stands before its options, and these; no options where that is ambiguous.
+    r"""Cut a text into what stands before its options, and these; no options where that is ambiguous.
 
     Marks at the beginning of lines are preferred to marks within them. They are in order, each once, from A or 1 to the
     end: a later mark that repeats or continues the sequence is ambiguous ("A. 维生素 B. 是什么").
 
-    >>> cut_question("哪个是行星？\\nA. 太阳\\nB. 火星"), cut_question("Which? ①Sun ②Mars")
+    >>> cut_question("哪个是行星？\nA. 太阳\nB. 火星"), cut_question("Which? ①Sun ②Mars")
     (('哪个是行星？', ['太阳', '火星']), ('Which?', ['Sun', 'Mars']))
     """
     for at, pattern in enumerate((*_ON_LINES, _LABEL, _CIRCLED)):
@@ -178,9 +179,9 @@ def _continues(texts: Sequence[str]) -> bool:
 
 
 def holds_key(option: str) -> bool:
-    """Whether the text of an option also gives the answer: "月球 答案：B".
+    r"""Whether the text of an option also gives the answer: "月球 答案：B".
 
-    >>> holds_key("月球\\n答案：B"), holds_key("the answer")
+    >>> holds_key("月球\n答案：B"), holds_key("the answer")
     (True, False)
     """
     return _HOLDS_KEY.search(option) is not None

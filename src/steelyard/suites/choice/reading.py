@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import ColumnLayout
@@ -24,8 +24,8 @@ from steelyard.suites.choice.keys import (
     options_of_judged,
     read_key,
 )
-from steelyard.suites.choice.options import OptionTexts, cut_question, holds_key, options_of
 from steelyard.suites.choice.option_rows import OptionRows
+from steelyard.suites.choice.options import OptionTexts, cut_question, holds_key, options_of
 from steelyard.types import Message, Sample
 
 
@@ -51,7 +51,19 @@ ROLES_WITHOUT_OPTIONS: Final = tuple(
     replace(role, required=False, by_position=False) if role.name == "options" else role for role in ROLES
 )
 """Roles of a table whose questions hold their options, or whose keys say true or false."""
+NO_OPTIONS: Final = "bad options"
+"""Kind of the defect of a row whose options cannot be found."""
 _NONE: Final = OptionTexts(())
+
+
+class Copy(NamedTuple):
+    """What is special about a question that occurs more than once, or whose id does."""
+
+    id: str = ""
+    cluster: str = ""
+
+
+NOT_COPIED: Final = Copy()
 
 
 class ChoiceQuestion(NamedTuple):
@@ -79,6 +91,7 @@ class ChoiceTable:
         question: the column of each role; None where there is none. `options` is empty where only the kind of a
             question says which it has.
         count_from: the number that means A where keys are numbers.
+        copies: of kept duplicates, by the row's number, the id (empty: its own) and the cluster of the copy.
         joined: whether the table gives one option a row, and these rows were joined.
         form: how the keys name their options, where all do so in one way that is not letters.
     """
@@ -94,6 +107,7 @@ class ChoiceTable:
     id: Column | None
     kind: Column | None = None
     count_from: int = 1
+    copies: Mapping[int, Copy] = field(default_factory=dict)
     joined: bool = False
     form: KeyForm | None = None
 
@@ -105,16 +119,21 @@ class ChoiceTable:
         """The value of the id column; empty if there is none."""
         return "" if self.id is None else render(cell_at(row.cells, self.id))
 
+    def id_of(self, row: Row) -> str:
+        """The id of a row: its own, else one made from its place."""
+        return self.own_id(row) or self.prefix + self.table.row_id(row.number)
+
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
-        own_id, group = self.own_id(row), "" if self.group is None else render(cell_at(row.cells, self.group))
+        group = "" if self.group is None else render(cell_at(row.cells, self.group))
+        copy = self.copies.get(row.number, NOT_COPIED)
         return Sample(
-            own_id or self.prefix + self.table.row_id(row.number),
+            copy.id or self.id_of(row),
             list(question.turns) or question.text,
             question.key,
             question.options,
             group=group or self.groups.get(row.number, ""),
-            cluster=cluster_of(row, self.layout),
+            cluster=cluster_of(row, self.layout) or copy.cluster,
             metadata=self.table.origin,
         )
 
@@ -271,7 +290,7 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
     try:
         raw = _raw_options(row, reading.options)
     except ValueError as error:
-        defects.append(reading.defect("bad options", row, columns[0], str(error)))
+        defects.append(reading.defect(NO_OPTIONS, row, columns[0], str(error)))
         return (), _NONE
     options = raw.texts if raw.labels else cut_labels(raw.texts)
     cell = columns if len(columns) > 1 else columns * len(options)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import islice, pairwise, repeat
 from operator import itemgetter
 from sys import intern
@@ -26,16 +27,20 @@ from steelyard.suites.choice.key_checks import (
 )
 from steelyard.suites.choice.keys import MAX_OPTIONS
 from steelyard.suites.choice.reading import (
+    NO_OPTIONS,
+    NOT_COPIED,
     ROLES,
     ROLES_WITHOUT_OPTIONS,
     ChoiceQuestion,
     ChoiceTable,
+    Copy,
     open_reading,
     read_row,
     row_options,
 )
 from steelyard.types import Sample
 
+_NUMBERED: Final = re.compile(r"#\d+\Z")
 _HEAD: Final = 50
 """Rows that tell whether questions hold their options."""
 
@@ -142,7 +147,8 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
     readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables)))
-    check = _check(readings, several_answers=several_answers)
+    check = _check(readings, several_answers=several_answers, keeps=files.duplicates == "keep")
+    readings = tuple(replace(reading, copies=check.copies[index]) for index, reading in enumerate(readings))
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
     selected = files.selected(len(check.keys))
@@ -185,8 +191,11 @@ def _reading(table: Table, files: SampleFiles, prefix: str) -> ChoiceTable:
 
 def _has_questions(reading: ChoiceTable) -> bool:
     """Whether half of the first rows of a table without a column of options have options all the same."""
+    defects: list[Defect] = []
     head = [row for row in islice(reading.rows(), _HEAD) if not is_blank(row)]
-    return 2 * sum(bool(row_options(reading, row, []).options) for row in head) >= max(len(head), 1)
+    found = sum(bool(row_options(reading, row, defects).options) for row in head)
+    found += sum(defect.kind != NO_OPTIONS for defect in defects)
+    return 2 * found >= max(len(head), 1)
 
 
 def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
@@ -203,25 +212,48 @@ def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
             yield f"{reading.table.title}: no header row, columns by position or letter"
 
 
-def _check(readings: Sequence[ChoiceTable], *, several_answers: bool) -> _ChoiceCheck:
+def _check(readings: Sequence[ChoiceTable], *, several_answers: bool, keeps: bool) -> _ChoiceCheck:
     """Check all rows with 16 bytes of memory a row: what occurs twice is found by hashes of 8 bytes.
 
     Only where something does, a second pass finds the places; a mapping from hash to place would take 300 bytes a row.
     """
-    first_pass = _ChoiceCheck(readings, frozenset(), several_answers=several_answers)
+    first_pass = _ChoiceCheck(readings, _Duplicates(keeps=keeps), several_answers=several_answers)
     repeated = first_pass.repeated()
-    return _ChoiceCheck(readings, repeated, several_answers=several_answers) if repeated else first_pass
+    if not repeated:
+        return first_pass
+    duplicates = _Duplicates(repeated, first_pass.numbered, keeps=keeps)
+    return _ChoiceCheck(readings, duplicates, several_answers=several_answers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Duplicates:
+    """What occurs twice, and whether it is kept.
+
+    Args:
+        repeated: hashes of questions and ids; empty in the first pass, which finds them.
+        numbered: ids of rows that end in `#` and a number, as those of copies do.
+        keeps: whether they are kept.
+    """
+
+    repeated: frozenset[int] = frozenset()
+    numbered: frozenset[str] = frozenset()
+    _: KW_ONLY
+    keeps: bool = False
 
 
 class _ChoiceCheck:
     """One pass over all rows: what is bad, the keys of what is sound, and hashes of questions and ids."""
 
-    def __init__(self, readings: Sequence[ChoiceTable], repeated: frozenset[int], *, several_answers: bool) -> None:
+    def __init__(self, readings: Sequence[ChoiceTable], duplicates: _Duplicates, *, several_answers: bool) -> None:
         self.bad: set[tuple[int, int]] = set()
         self.keys: list[str] = []
         self._marks = array("q")
-        self._repeated = repeated
+        self._duplicates = duplicates
         self._places: dict[int, str] = {}
+        self._firsts: dict[int, tuple[int, int, str]] = {}
+        self._times = Counter[str]()
+        self.numbered = frozenset[str]()
+        self.copies: list[dict[int, Copy]] = [{} for _ in readings]
         self._found: list[tuple[int, int, Defect]] = []
         self._counts = [OptionCounts(reading) for reading in readings]
         self._several = [SeveralKeys(reading, meant=several_answers) for reading in readings]
@@ -237,7 +269,40 @@ class _ChoiceCheck:
     def notes(self) -> list[str]:
         """Notes on the tables that are not defects."""
         notes = [*(count.note() for count in self._counts), *(keys.note() for keys in self._several)]
+        notes.append(self._note_on_copies())
         return [note for note in notes if note]
+
+    def _note_on_copies(self) -> str:
+        renamed = sum(bool(copy.id) for copies in self.copies for copy in copies.values())
+        clusters = Counter(copy.cluster for copies in self.copies for copy in copies.values() if copy.cluster)
+        parts = []
+        if clusters:
+            copies = clusters.total() - len(clusters)
+            parts.append(
+                f"questions that occur more than once are kept: {len(clusters)}, with {copies} copies; a question and "
+                "its copies count as one in every interval"
+            )
+        if renamed:
+            parts.append(f"repeated ids that got a number, as in id#2: {renamed}")
+        return "; ".join(parts)
+
+    def _keep(self, index: int, reading: ChoiceTable, row: Row, mark: int) -> None:
+        """Note the id of a row whose id occurred before, and the cluster of a question that occurs more than once."""
+        own_id, copies = reading.own_id(row), self.copies[index]
+        copy = copies.get(row.number, NOT_COPIED)
+        if own_id and hash((own_id,)) in self._duplicates.repeated:
+            self._times[own_id] += 1
+            if self._times[own_id] > 1:
+                name = f"{own_id}#{self._times[own_id]}"
+                while name in self._duplicates.numbered:
+                    self._times[own_id] += 1
+                    name = f"{own_id}#{self._times[own_id]}"
+                copy = copy._replace(id=name)
+        if mark in self._duplicates.repeated:
+            first = self._firsts.setdefault(mark, (index, row.number, copy.id or reading.id_of(row)))
+            copy = copy._replace(cluster=first[2])
+        if copy != NOT_COPIED:
+            copies[row.number] = copy
 
     def _drop_lost(self) -> None:
         """Drop rows that only the whole table shows to be bad: an option was lost, or a key has a letter too many."""
@@ -262,31 +327,43 @@ class _ChoiceCheck:
         question = read_row(reading, row, defects)
         if question is None and not defects:
             return
-        if question:
-            # Options as a set: a repeated question in another order of options is still a repeated question.
-            mark = hash(("".join(question.text.split()), frozenset(question.options)))
-            if earlier := self._place_before(mark, reading, row, reading.question):
-                message = f"the same question as {earlier}"
-                defects.append(reading.defect("duplicate question", row, reading.question, message))
-        own_id = reading.own_id(row)
-        if own_id and (earlier := self._place_before(hash((own_id,)), reading, row, reading.id)):
-            defects.append(
-                reading.defect("duplicate id", row, reading.id, f"the same id as {earlier}: {own_id[:40]!r}")
-            )
+        mark = self._find_repeated(reading, row, question, defects)
         if question and not defects:
             if not question.judged:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))
             self._several[index].add(row, len(self.keys), question)
+            if self._duplicates.keeps:
+                self._keep(index, reading, row, mark)
             # Interned, as 100,000 questions have a few dozen different keys.
             self.keys.append(intern(question.key))
         else:
             self._found.extend((index, row.number, defect) for defect in defects)
             self.bad.add((index, row.number))
 
+    def _find_repeated(
+        self, reading: ChoiceTable, row: Row, question: ChoiceQuestion | None, defects: list[Defect]
+    ) -> int:
+        """Add the defects of a repeated question and id, unless duplicates are kept; returns the question's hash."""
+        mark, found = 0, list[Defect]()
+        if question:
+            # Options as a set: a repeated question in another order of options is still a repeated question.
+            mark = hash(("".join(question.text.split()), frozenset(question.options)))
+            if earlier := self._place_before(mark, reading, row, reading.question):
+                found.append(
+                    reading.defect("duplicate question", row, reading.question, f"the same question as {earlier}")
+                )
+        if own_id := reading.own_id(row):
+            self.numbered |= {own_id} if _NUMBERED.search(own_id) else set()
+            if earlier := self._place_before(hash((own_id,)), reading, row, reading.id):
+                message = f"the same id as {earlier}: {own_id[:40]!r}"
+                found.append(reading.defect("duplicate id", row, reading.id, message))
+        defects += [] if self._duplicates.keeps else found
+        return mark
+
     def _place_before(self, mark: int, reading: ChoiceTable, row: Row, column: Column | None) -> str:
         """Location of the first row with this hash; "" for that row itself, and during the whole first pass."""
         self._marks.append(mark)
-        if mark not in self._repeated:
+        if mark not in self._duplicates.repeated:
             return ""
         location = reading.table.location(row.number, column)
         before = self._places.setdefault(mark, location)
