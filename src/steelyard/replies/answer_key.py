@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-_OR: Final = " or "
+OR: Final = " or "
+"""Between the alternatives of a key."""
 
 
 def alternatives(key: str) -> tuple[str, ...]:
@@ -17,7 +18,7 @@ def alternatives(key: str) -> tuple[str, ...]:
     >>> alternatives("A or C"), alternatives("AC")
     (('A', 'C'), ('AC',))
     """
-    return tuple(key.split(_OR))
+    return tuple(key.split(OR))
 
 
 def key_of_alternatives(readings: Iterable[str]) -> str:
@@ -26,7 +27,7 @@ def key_of_alternatives(readings: Iterable[str]) -> str:
     >>> key_of_alternatives(["C", "A", "C"])
     'A or C'
     """
-    return _OR.join(sorted(set(readings)))
+    return OR.join(sorted(set(readings)))
 
 
 def solves(letters: str, key: str) -> bool:

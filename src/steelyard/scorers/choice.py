@@ -15,7 +15,7 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
 from steelyard.registry import NEW_KEY, accepts_former_keys
-from steelyard.replies.answer_key import alternatives, key_of_alternatives, solves, wants_several
+from steelyard.replies.answer_key import OR
 from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
 from steelyard.replies.choice import ChoiceReading, read_choice
 from steelyard.replies.clean import fold
@@ -32,6 +32,8 @@ RULES_DIFFER: Final = "rules_differ"
 _SEPARATORS: Final = frozenset(" ,、;/&|+.()")
 
 
+Key = tuple[str, ...]
+"""Alternatives, any of which is right; each is sorted letters that are wanted together."""
 Rule = Literal["steelyard", "strict_only_letter", "last_letter", "first_option"]
 OtherRule = Literal["strict_only_letter", "last_letter", "first_option"]
 Credit = Literal["", "jaccard", "subset"]
@@ -102,7 +104,7 @@ class Choice:
             scores = [Score(info.name, None, outcome="not_applicable", reason=problem) for info in infos]
             return scores if len(scores) > 1 else scores[0]
         text, finish = _text(output.value), str(output.metadata.get("finish", ""))
-        question, several = question_of(sample.input), wants_several(expected)
+        question, several = question_of(sample.input), any(len(letters) > 1 for letters in expected)
         if self.rule == "steelyard":
             by_rule = read_choice(text, sample.choices, question=question, several=several, finish=finish)
         else:
@@ -129,15 +131,15 @@ def _by_rule(rule: str, text: str, count: int) -> ChoiceReading:
     return ChoiceReading((), status, rule, reason="this rule reads no letter; its tool counts the reply as wrong")
 
 
-def _score_by_rule(rule: str, sample: Sample, text: str, expected: str) -> Score:
+def _score_by_rule(rule: str, sample: Sample, text: str, expected: Key) -> Score:
     reading = _by_rule(rule, text, len(sample.choices))
     return _score(reading, sample, expected, "", name=rule)
 
 
-def _partial(solved: Score, reading: ChoiceReading, expected: str, credit: str) -> Score:
+def _partial(solved: Score, reading: ChoiceReading, expected: Key, credit: str) -> Score:
     if solved.value is None:
         return replace(solved, name=_CREDIT)
-    values = [_credit(set(reading.letters), set(letters), credit) for letters in alternatives(expected)]
+    values = [_credit(set(reading.letters), set(letters), credit) for letters in expected]
     value, reason = max(values, key=lambda pair: pair[0])
     return Score(_CREDIT, value, reason=reason)
 
@@ -151,13 +153,13 @@ def _credit(letters: set[str], expected_letters: set[str], credit: str) -> tuple
     return value, f"{right} of {len(expected_letters)} right, {wrong} wrong"
 
 
-def _score(reading: ChoiceReading, sample: Sample, expected: str, finish: str, *, name: str = _NAME) -> Score:
+def _score(reading: ChoiceReading, sample: Sample, expected: Key, finish: str, *, name: str = _NAME) -> Score:
     detail = _detail(reading, sample, expected)
     if reading.status == "refused" or (reading.status == "empty" and finish in STOPPED):
         reason = reading.reason if reading.status == "refused" else "a content filter stopped the reply"
         return Score(name, None, outcome="refused", reason=reason, detail=detail)
     if reading.status in {"answered", "none_of_these"}:
-        solved = solves("".join(reading.letters), expected)
+        solved = "".join(reading.letters) in expected
         reason = _verdict(reading, expected, solved=solved)
         return Score(name, float(solved), passed=solved, reason=reason, detail=detail)
     truncated = finish == "length" and reading.status != "several"
@@ -166,7 +168,7 @@ def _score(reading: ChoiceReading, sample: Sample, expected: str, finish: str, *
     return Score(name, None, outcome="unparsed", reason=reason, detail={**detail, "kind": kind})
 
 
-def _detail(reading: ChoiceReading, sample: Sample, expected: str) -> dict[str, Any]:
+def _detail(reading: ChoiceReading, sample: Sample, expected: Key) -> dict[str, Any]:
     letters = "".join(reading.letters)
     detail = {
         "letters": letters,
@@ -174,7 +176,7 @@ def _detail(reading: ChoiceReading, sample: Sample, expected: str) -> dict[str, 
         "rule": reading.rule,
         "span": list(reading.span) if reading.span else None,
         "confidence": reading.confidence,
-        "wanted": expected,
+        "wanted": OR.join(expected),
         "options": len(sample.choices),
     }
     order = sample.metadata.get("order")
@@ -183,28 +185,29 @@ def _detail(reading: ChoiceReading, sample: Sample, expected: str) -> dict[str, 
     return detail
 
 
-def _verdict(reading: ChoiceReading, expected: str, *, solved: bool) -> str:
+def _verdict(reading: ChoiceReading, expected: Key, *, solved: bool) -> str:
+    right = OR.join(expected)
     if reading.status == "none_of_these":
-        return f"says that no option fits, {expected} is right"
+        return f"says that no option fits, {right} is right"
     how = "" if reading.confidence == "explicit" else " (inferred)"
     letters = "".join(reading.letters)
-    return f"{letters}{how} is right" if solved else f"{letters}{how}, {expected} is right"
+    return f"{letters}{how} is right" if solved else f"{letters}{how}, {right} is right"
 
 
-def _key(sample: Sample) -> tuple[str, str]:
+def _key(sample: Sample) -> tuple[Key, str]:
     """The reference as a key, or why there is nothing to compare with."""
     if not _MIN_OPTIONS <= len(sample.choices) <= _MAX_OPTIONS:
-        return "", f"a multiple-choice question has 2 to 26 options, this one has {len(sample.choices)}"
+        return (), f"a multiple-choice question has 2 to 26 options, this one has {len(sample.choices)}"
     if sample.reference is None or not str(sample.reference).strip():
-        return "", "the sample has no reference"
+        return (), "the sample has no reference"
     last = chr(ord("A") + len(sample.choices) - 1)
     readings = []
-    for part in alternatives(str(sample.reference)):
+    for part in str(sample.reference).split(OR):
         letters = {character for character in fold(part).upper() if character not in _SEPARATORS}
         if not letters or not all("A" <= letter <= last for letter in letters):
-            return "", f"the reference {str(sample.reference)[:40]!r} is not a letter from A to {last}"
+            return (), f"the reference {str(sample.reference)[:40]!r} is not a letter from A to {last}"
         readings.append("".join(sorted(letters)))
-    return key_of_alternatives(readings), ""
+    return tuple(sorted(set(readings))), ""
 
 
 def _text(value: Any) -> str:
@@ -252,7 +255,7 @@ class LikelihoodAccuracy:
         if not isinstance(likelihood, Mapping):
             return _all("not_applicable", "the output holds no likelihoods; they come from a likelihood target")
         letters = [option_label(no) for no in range(len(sample.choices))]
-        if not set(alternatives(str(sample.reference))) <= set(letters):
+        if not set(str(sample.reference).split(OR)) <= set(letters):
             return _all("not_applicable", f"the reference {str(sample.reference)[:40]!r} is not one option's letter")
         logprobs = likelihood.get("logprobs")
         if not isinstance(logprobs, Mapping) or not logprobs:
@@ -274,7 +277,7 @@ def _likelihood_score(name: str, sample: Sample, likelihood: Mapping[str, Any], 
     values = {letter: value / lengths[letter] for letter, value in logprobs.items()}
     highest = max(values.values())
     best = [letter for letter, value in values.items() if value == highest]
-    solved = solves(best[0], str(sample.reference))
+    solved = best[0] in str(sample.reference).split(OR)
     reason = f"{best[0]} is the most probable" + ("" if solved else f", {sample.reference} is right")
     if len(best) > 1:
         reason += f"; equal: {', '.join(best)}"
