@@ -314,3 +314,27 @@ def test_json_lines_with_options_in_the_question_and_a_list_as_key(tmp_path):
     ]
     path.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), encoding="utf-8")
     assert [sample.reference for sample in load_choice(SampleFiles(path)).samples] == ["B", "AC"]
+
+
+def test_a_set_of_letters_that_is_also_a_text_is_a_defect_and_no_crash():
+    rows = [{"question": "q1", "options": ["AC", "DC", "x"], "answer": "C"}, *with_keys("B", options=PLANETS)]
+    assert [sample.reference for sample in rows_of(rows).samples] == ["C", "B"]
+    rows[0]["answer"] = "AC"
+    with pytest.raises(DataError, match="may mean A or AC"):
+        rows_of(rows)
+
+
+def test_single_choice_true_or_false_and_options_in_the_question_stand_in_one_sheet(tmp_path):
+    files = csv(
+        tmp_path,
+        *("题目,A,B,C,D,答案", "单选1,甲,乙,丙,丁,选B", "单选2,甲,乙,丙,丁,B或C", "判断1,,,,,√", "判断2,,,,,错"),
+        "题里有 A.甲 B.乙 C.丙,,,,,C",
+    )
+    assert [(len(choices), key) for _, choices, key in read(files)] == [
+        *((4, "B"), (4, "B or C"), (2, "A"), (2, "B"), (3, "C")),
+    ]
+
+
+def test_a_missing_question_is_named_with_the_columns_that_an_exam_has():
+    with pytest.raises(ConfigError, match=r'no column for question; .*options: "B:E"'):
+        rows_of([{"statement": "q", "option_list": {"A": "x", "B": "y"}, "answer": "A"}])

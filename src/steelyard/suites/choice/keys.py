@@ -44,6 +44,10 @@ KeyForm = Literal["letters", "numbers", "texts"]
 """What a key names its options by."""
 
 
+class DoubtfulKeyError(ValueError):
+    """A key that names one option by its letter or number and another by its text."""
+
+
 def folded(text: str) -> str:
     """A text for comparison: without width, case and differences in blanks."""
     return " ".join(nfkc(text).casefold().split())
@@ -85,7 +89,8 @@ def read_key(
         form: how the other keys of the table name their options, if all do so in one way.
 
     Raises:
-        ValueError: it names no option, or may name two and `form` does not decide; the message says which.
+        DoubtfulKeyError: it may name two options, and `form` does not decide; the message names them.
+        ValueError: it names no option.
 
     >>> options = ["乾", "坤", "震", "巽"]
     >>> [read_key(text, options) for text in ("B", "（ｂ）", "2", "坤", "C、A", "ac", "选D", "B、坤", "A或C")]
@@ -104,7 +109,7 @@ def read_key(
     if len(meant) == 1:
         return meant.pop()
     if meant:
-        raise ValueError(f"the key {text[:40]!r} may mean {' or '.join(sorted(meant))}; write the letter")
+        raise DoubtfulKeyError(f"the key {text[:40]!r} may mean {' or '.join(sorted(meant))}; write the letter")
     hint = "; numbers count from 1: write letters where they count from 0" if nfkc(text).strip() == "0" else ""
     if (pair := _WITH_TEXT.fullmatch(_bare(text))) and pair[1] in valid:
         hint = f"; what follows {pair[1]} is not the text of that option"

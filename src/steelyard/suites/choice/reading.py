@@ -15,6 +15,7 @@ from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
 from steelyard.suites.choice.keys import (
     LETTERS,
     MAX_OPTIONS,
+    DoubtfulKeyError,
     KeyForm,
     cut_labels,
     judged_key,
@@ -51,6 +52,8 @@ ROLES_WITHOUT_OPTIONS: Final = tuple(
     replace(role, required=False, by_position=False) if role.name == "options" else role for role in ROLES
 )
 """Roles of a table whose questions hold their options, or whose keys say true or false."""
+DOUBTFUL_KEY: Final = "doubtful key"
+"""Kind of the defect of a key that the other keys of its table may decide."""
 NO_OPTIONS: Final = "bad options"
 """Kind of the defect of a row whose options cannot be found."""
 _NONE: Final = OptionTexts(())
@@ -67,7 +70,9 @@ NOT_COPIED: Final = Copy()
 
 
 class ChoiceQuestion(NamedTuple):
-    """A question read from a row; `key` is sorted letters, `judged` marks a true-or-false question.
+    """A question read from a row; `key` is sorted letters or alternatives.
+
+    `apart` says that its options are not those of the columns: they are in its question, or true and false.
 
     `turns` are the messages of a conversation, whose transcript `text` is.
     """
@@ -75,7 +80,7 @@ class ChoiceQuestion(NamedTuple):
     text: str
     options: tuple[str, ...]
     key: str
-    judged: bool = False
+    apart: bool = False
     turns: tuple[Message, ...] = ()
 
 
@@ -199,7 +204,7 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     text = transcript_of(turns) if turns else _text(cell_at(cells, reading.question))
     if not text and is_blank(row):
         return None
-    if torn := _torn(reading, row, may_lack_options=not _has_options(reading, row)):
+    if torn := _torn(reading, row):
         defects.append(torn)
         return None
     before = len(defects)
@@ -209,7 +214,7 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     key = _key(reading, row, (found.options, found.raw), defects) if found.options else ""
     if len(defects) > before:
         return None
-    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.judged, tuple(turns))
+    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns))
 
 
 class RowOptions(NamedTuple):
@@ -219,13 +224,13 @@ class RowOptions(NamedTuple):
         options: their texts; empty where they have a defect.
         raw: the same with their own letters or labels.
         stem: the question without its options, where they were in its cell.
-        judged: whether they are those of a true-or-false question, which has two.
+        apart: whether they are not those of the columns, or are the two of a true-or-false question.
     """
 
     options: Sequence[str]
     raw: OptionTexts
     stem: str = ""
-    judged: bool = False
+    apart: bool = False
 
 
 def row_options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> RowOptions:
@@ -233,12 +238,12 @@ def row_options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> RowOpt
     kind = () if reading.kind is None else judged_options(render(cell_at(row.cells, reading.kind)))
     if _has_options(reading, row):
         options, raw = _options(reading, row, defects)
-        return RowOptions(options, raw, judged=len(kind) == len(options))
+        return RowOptions(options, raw, apart=len(kind) == len(options))
     question, key = _text(cell_at(row.cells, reading.question)), _text(cell_at(row.cells, reading.answer))
     stem, texts = cut_question(question)
     implied = kind or options_of_judged(key, question, taken=LETTERS[: len(reading.options)])
     if implied and not (texts and judged_key(key, texts)):
-        return RowOptions(implied, OptionTexts(implied), judged=True)
+        return RowOptions(implied, OptionTexts(implied), apart=True)
     if stem and texts:
         raw = OptionTexts(texts)
         if any(map(holds_key, texts)):
@@ -247,7 +252,7 @@ def row_options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> RowOpt
             return RowOptions((), _NONE)
         flawed = len(defects)
         _name_flaws(reading, row, texts, defects)
-        return RowOptions(() if len(defects) > flawed else texts, raw, stem)
+        return RowOptions(() if len(defects) > flawed else texts, raw, stem, apart=True)
     options, raw = _options(reading, row, defects)
     return RowOptions(options, raw)
 
@@ -266,17 +271,19 @@ def _text(value: Any) -> str:
     return "" if isinstance(value, list | dict) else render(value)
 
 
-def _torn(reading: ChoiceTable, row: Row, *, may_lack_options: bool) -> Defect | None:
+def _torn(reading: ChoiceTable, row: Row) -> Defect | None:
     """The defect of a row that ends before its key, or continues after the last column; None for other rows."""
     answer = reading.answer
     if isinstance(row.cells, Mapping):
         return None
     if overlong := long_row(reading.table, reading.layout, row):
         return overlong
-    second_option = answer if may_lack_options or len(reading.options) < 2 else reading.options[1]
+    second_option = answer if len(reading.options) < 2 else reading.options[1]
     needed = max(int(answer), int(second_option))
     if len(row.cells) > needed and row.cells[int(answer)] and row.cells[int(second_option)]:
         return None
+    if not _has_options(reading, row):  # they may be in its question, or implied by its key
+        needed = int(answer)
     last_filled = max((index for index, cell in enumerate(row.cells) if render(cell)), default=0)
     if last_filled >= needed:
         return None
@@ -353,7 +360,8 @@ def _key(reading: ChoiceTable, row: Row, options: tuple[Sequence[str], OptionTex
             return "".join(sorted({letter for part in value for letter in _letters(reading, part, *options)}))
         return _letters(reading, value, *options)
     except ValueError as error:
-        defects.append(reading.defect("bad key", row, reading.answer, str(error)))
+        kind = DOUBTFUL_KEY if isinstance(error, DoubtfulKeyError) else "bad key"
+        defects.append(reading.defect(kind, row, reading.answer, str(error)))
         return ""
 
 

@@ -12,7 +12,7 @@ from operator import itemgetter
 from sys import intern
 from typing import Final
 
-from steelyard.data.columns import find_layout
+from steelyard.data.columns import ColumnLayout, find_layout
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import about_selection
 from steelyard.data.sample_files import SampleFiles
@@ -25,8 +25,9 @@ from steelyard.suites.choice.key_checks import (
     form_of_keys,
     notes_on_rivals,
 )
-from steelyard.suites.choice.keys import MAX_OPTIONS
+from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS
 from steelyard.suites.choice.reading import (
+    DOUBTFUL_KEY,
     NO_OPTIONS,
     NOT_COPIED,
     ROLES,
@@ -147,7 +148,15 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
     readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables)))
-    check = _check(readings, several_answers=several_answers, keeps=files.duplicates == "keep")
+    keeps = files.duplicates == "keep"
+    check = _check(readings, several_answers=several_answers, keeps=keeps)
+    if check.doubtful:
+        # Only then the keys of the whole table are compared, which takes as long as reading it.
+        readings = tuple(
+            replace(reading, form=form_of_keys(reading)) if index in check.doubtful else reading
+            for index, reading in enumerate(readings)
+        )
+        check = _check(readings, several_answers=several_answers, keeps=keeps)
     readings = tuple(replace(reading, copies=check.copies[index]) for index, reading in enumerate(readings))
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
@@ -175,18 +184,18 @@ def _reading(table: Table, files: SampleFiles, prefix: str) -> ChoiceTable:
         layout = find_layout(table, ROLES, files)
     except ConfigError:
         # Options may be in the question's cell, or implied by the keys of true-or-false questions.
-        layout = find_layout(table, ROLES_WITHOUT_OPTIONS, files)
-        if layout.header_row is None and not table.keyed and not files.columns:
-            raise
-        if not _has_questions(open_reading(table, layout, prefix)):
+        try:
+            layout = find_layout(table, ROLES_WITHOUT_OPTIONS, files)
+        except ConfigError:
+            layout = ColumnLayout({})
+        has_header = layout.header_row is not None or table.keyed or files.columns
+        if not layout.columns or not has_header or not _has_questions(open_reading(table, layout, prefix)):
             raise
     options = len(layout.columns.get("options", ()))
     if options > MAX_OPTIONS:
         raise ConfigError(f"columns: {table.title}: options have 1 to {MAX_OPTIONS} columns, not {options}")
     reading = open_reading(table, layout, prefix)
-    if counts_from_zero(reading):
-        return replace(reading, count_from=0)
-    return replace(reading, form=form_of_keys(reading))
+    return replace(reading, count_from=0) if counts_from_zero(reading) else reading
 
 
 def _has_questions(reading: ChoiceTable) -> bool:
@@ -241,11 +250,18 @@ class _Duplicates:
     keeps: bool = False
 
 
+def _names_another(question: ChoiceQuestion) -> bool:
+    """Whether the letter of the key is the text of another option: B of the blood groups."""
+    key, options = question.key, question.options
+    return len(key) == 1 and key in options and options[LETTERS.index(key)] != key
+
+
 class _ChoiceCheck:
     """One pass over all rows: what is bad, the keys of what is sound, and hashes of questions and ids."""
 
     def __init__(self, readings: Sequence[ChoiceTable], duplicates: _Duplicates, *, several_answers: bool) -> None:
         self.bad: set[tuple[int, int]] = set()
+        self.doubtful: set[int] = set()
         self.keys: list[str] = []
         self._marks = array("q")
         self._duplicates = duplicates
@@ -329,7 +345,9 @@ class _ChoiceCheck:
             return
         mark = self._find_repeated(reading, row, question, defects)
         if question and not defects:
-            if not question.judged:
+            if _names_another(question):
+                self.doubtful.add(index)
+            if not question.apart:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))
             self._several[index].add(row, len(self.keys), question)
             if self._duplicates.keeps:
@@ -337,6 +355,8 @@ class _ChoiceCheck:
             # Interned, as 100,000 questions have a few dozen different keys.
             self.keys.append(intern(question.key))
         else:
+            if any(defect.kind == DOUBTFUL_KEY for defect in defects):
+                self.doubtful.add(index)
             self._found.extend((index, row.number, defect) for defect in defects)
             self.bad.add((index, row.number))
 
