@@ -338,3 +338,10 @@ def test_single_choice_true_or_false_and_options_in_the_question_stand_in_one_sh
 def test_a_missing_question_is_named_with_the_columns_that_an_exam_has():
     with pytest.raises(ConfigError, match=r'no column for question; .*options: "B:E"'):
         rows_of([{"statement": "q", "option_list": {"A": "x", "B": "y"}, "answer": "A"}])
+
+
+def test_options_that_are_letters_are_not_yes_and_no():
+    with pytest.raises(DataError, match="neither a letter A to B"):
+        rows_of([{"question": "Which unknown?", "options": ["x", "y"], "answer": "n"}])
+    rows = [{"question": "Is it?", "options": ["正确", "错误"], "answer": "×"}]
+    assert [sample.reference for sample in rows_of(rows).samples] == ["B"]

@@ -376,6 +376,8 @@ def _letters(reading: ChoiceTable, value: Any, options: Sequence[str], raw: Opti
     text = _text(value)
     if raw.labels and "".join(raw.labels).upper() != LETTERS[: len(options)]:
         return key_of_label(text, options, raw.labels)
-    if letter := judged_key(text, options):
+    # Without a kind, options that are letters (x, y) are what they are, and not "no" and "yes".
+    is_judged = reading.kind is not None or not any(len(option) == 1 and option.isascii() for option in options)
+    if is_judged and (letter := judged_key(text, options)):
         return letter
     return read_key(text, options, raw.texts, count_from=reading.count_from, form=reading.form)
