@@ -39,7 +39,8 @@ _LONGEST_NAME: Final = 255
 _MOST_BYTES: Final = 5_000_000
 _MOST_WORDS: Final = 3
 """Maximum words of a file name with spaces: a longer text that ends in `.txt` may be a sentence without a full stop."""
-_NAME: Final = r"[ \t]*+(?P<{}>\w[\w.\- \t]*+)"
+_NAME: Final = r"[ \t]*+(?P<{}>metadata\.[^{{}}\n]++|\w[\w.\- \t]*+)"
+"""A key of metadata may be the header of any column: `{{metadata.备注（可选）}}`."""
 _PLACEHOLDER: Final = re.compile(
     r"\{\{\{\{" + _NAME.format("literal") + r"\}\}\}\}|\{\{" + _NAME.format("name") + r"\}\}"
 )
@@ -283,6 +284,11 @@ def names_in(value: Json) -> Iterator[str]:
             yield from names_in(item)
 
 
+def names_of(*texts: str) -> frozenset[str]:
+    """The names of all placeholders in some templates."""
+    return frozenset(name for text in texts for name, _ in placeholders(text))
+
+
 def check_names(value: Json, known: Collection[str]) -> None:
     """Reject a template with a placeholder that will have no value.
 
@@ -307,11 +313,13 @@ def value_at(name: str, values: Mapping[str, Any]) -> Any:
     if name in values:
         return values[name]
     value: Any = values
-    prefix = ""
-    for part in name.split("."):
+    prefix, rest = "", name
+    while rest:
+        # A key may have dots of its own: the header "No. 1".
+        part, _, after = (rest, "", "") if isinstance(value, Mapping) and rest in value else rest.partition(".")
         if not isinstance(value, Mapping) or part not in value:
             raise _unknown(name, [prefix + str(key) for key in value] if isinstance(value, Mapping) else list(values))
-        value = value[part]
+        value, rest = value[part], after
         prefix += f"{part}."
     return value
 

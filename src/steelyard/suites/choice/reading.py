@@ -9,9 +9,11 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
-from steelyard.data.rows import cluster_of, long_row
+from steelyard.data.rows import cluster_of, joined_cells, long_row
 from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
+from steelyard.data.unused_columns import TableColumns, UnusedColumns
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
+from steelyard.prompts.passages import with_passage
 from steelyard.suites.choice.keys import (
     LETTERS,
     MAX_OPTIONS,
@@ -34,9 +36,10 @@ def _key_likeness(text: str) -> float:
 
 
 ROLES: Final = (
-    Role("question"),
+    Role("question", joins=True),
     Role("options", several=True, unless="kind"),
     Role("answer", likeness=_key_likeness),
+    Role("passage", required=False, by_position=False, joins=True),
     Role("kind", required=False, by_position=False),
     Role("group", required=False),
     Role("cluster", required=False, by_position=False),
@@ -50,7 +53,7 @@ _NONE: Final = OptionTexts(())
 class ChoiceQuestion(NamedTuple):
     """A question read from a row; `key` is sorted letters, `judged` marks a true-or-false question.
 
-    `turns` are the messages of a conversation, whose transcript `text` is.
+    `turns` are the messages of a conversation, whose transcript `text` is; `passage` is what the question is about.
     """
 
     text: str
@@ -58,6 +61,7 @@ class ChoiceQuestion(NamedTuple):
     key: str
     judged: bool = False
     turns: tuple[Message, ...] = ()
+    passage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,7 @@ class ChoiceTable:
         question: the column of each role; None where there is none. `options` is empty where only the kind of a
             question says which it has.
         count_from: the number that means A where keys are numbers.
+        unused: the columns without a role.
     """
 
     table: Table
@@ -85,6 +90,7 @@ class ChoiceTable:
     id: Column | None
     kind: Column | None = None
     count_from: int = 1
+    unused: TableColumns | None = None
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header, blank ones included."""
@@ -97,15 +103,17 @@ class ChoiceTable:
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
         own_id, group = self.own_id(row), "" if self.group is None else render(cell_at(row.cells, self.group))
-        return Sample(
+        extra = {} if self.unused is None else self.unused.values(row)
+        sample = Sample(
             own_id or self.prefix + self.table.row_id(row.number),
             list(question.turns) or question.text,
             question.key,
             question.options,
             group=group or self.groups.get(row.number, ""),
             cluster=cluster_of(row, self.layout),
-            metadata=self.table.origin,
+            metadata={**extra, **self.table.origin},
         )
+        return with_passage(sample, question.passage) if question.passage else sample
 
     def faults(self, row: Row) -> list[Defect]:
         """What the spreadsheet itself says is wrong with the cells that are read."""
@@ -117,7 +125,7 @@ class ChoiceTable:
         return Defect(kind, self.table.location(row.number, column), message)
 
 
-def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable:
+def open_reading(table: Table, layout: ColumnLayout, prefix: str, unused: UnusedColumns) -> ChoiceTable:
     """Bind a layout to its table, check the columns that it names, and find merged group cells.
 
     A table that says the kind of its questions and no group is grouped by kind.
@@ -137,6 +145,7 @@ def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable
         group,
         layout.column("id"),
         kind,
+        unused=unused.of(table, layout),
     )
 
 
@@ -158,8 +167,9 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
         defects.extend(faults)
         return None
     cells = row.cells
-    turns = messages_in(cell_at(cells, reading.question)) or ()
-    text = transcript_of(turns) if turns else _text(cell_at(cells, reading.question))
+    asked = joined_cells(row, reading.layout.columns["question"])
+    turns = messages_in(asked) or ()
+    text = transcript_of(turns) if turns else _text(asked)
     if not text and is_blank(row):
         return None
     kind = () if reading.kind is None else judged_options(render(cell_at(cells, reading.kind)))
@@ -175,7 +185,8 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     key = _key(reading, row, (options, raw), defects) if options else ""
     if len(defects) > before:
         return None
-    return ChoiceQuestion(text, tuple(options), key, len(kind) == len(options), tuple(turns))
+    passage = _text(joined_cells(row, reading.layout.columns.get("passage", ())))
+    return ChoiceQuestion(text, tuple(options), key, len(kind) == len(options), tuple(turns), passage)
 
 
 def _is_filled(value: Any) -> bool:

@@ -15,9 +15,11 @@ from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import about_selection
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, refuse, refuse_many
+from steelyard.data.unused_columns import UnusedColumns
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.key_checks import OptionCounts, SeveralKeys, counts_from_zero
 from steelyard.suites.choice.keys import MAX_OPTIONS
+from steelyard.suites.choice.passages import without_repeated_question
 from steelyard.suites.choice.reading import ROLES, ChoiceQuestion, ChoiceTable, open_reading, read_row
 from steelyard.types import Sample
 
@@ -74,6 +76,7 @@ class ChoiceData:
         notes: hidden sheets left out, the header row used, an unusual encoding, questions with fewer options than
             columns, fewer samples than asked for.
         readings: each table with its layout; `reading.layout.describe()` is its mapping.
+        columns: keys of the samples' metadata that are columns without a role.
     """
 
     samples: ChoiceSamples
@@ -83,6 +86,7 @@ class ChoiceData:
     key_histogram: Mapping[str, int]
     notes: tuple[str, ...]
     readings: tuple[ChoiceTable, ...]
+    columns: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -123,7 +127,8 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables)))
+    unused = UnusedColumns()
+    readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables), repeat(unused)))
     check = _check(readings, several_answers=several_answers)
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
@@ -138,24 +143,27 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
         (
             *notes,
             *_notes_on_layouts(readings),
+            *unused.notes(),
             *check.notes(),
             *about_selection(files, len(keys), len(check.bad) if files.skip_bad else 0),
         ),
         readings,
+        tuple(unused.names),
     )
 
 
-def _reading(table: Table, files: SampleFiles, prefix: str) -> ChoiceTable:
-    layout = find_layout(table, ROLES, files)
+def _reading(table: Table, files: SampleFiles, prefix: str, unused: UnusedColumns) -> ChoiceTable:
+    layout = without_repeated_question(table, find_layout(table, ROLES, files), files)
     options = len(layout.columns.get("options", ()))
     if options > MAX_OPTIONS:
         raise ConfigError(f"columns: {table.title}: options have 1 to {MAX_OPTIONS} columns, not {options}")
-    reading = open_reading(table, layout, prefix)
+    reading = open_reading(table, layout, prefix, unused)
     return replace(reading, count_from=0) if counts_from_zero(reading) else reading
 
 
 def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
     for reading in readings:
+        yield from reading.layout.notes
         if reading.count_from == 0:
             yield f"{reading.table.title}: the numbers of the keys count from 0, so 0 is A"
         if (reading.layout.header_row or 0) > 1:
@@ -188,6 +196,8 @@ class _ChoiceCheck:
         self._several = [SeveralKeys(reading, meant=several_answers) for reading in readings]
         for index, reading in enumerate(readings):
             for row in reading.rows():
+                if reading.unused is not None:
+                    reading.unused.see(row)
                 self._add(index, reading, row)
                 if len(self._found) > MAX_DEFECTS:
                     refuse_many([defect for *_, defect in self._found])
@@ -225,7 +235,7 @@ class _ChoiceCheck:
             return
         if question:
             # Options as a set: a repeated question in another order of options is still a repeated question.
-            mark = hash(("".join(question.text.split()), frozenset(question.options)))
+            mark = hash(("".join(question.text.split()), question.passage, frozenset(question.options)))
             if earlier := self._place_before(mark, reading, row, reading.question):
                 message = f"the same question as {earlier}"
                 defects.append(reading.defect("duplicate question", row, reading.question, message))

@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from steelyard.data.load import id_prefixes, read_tables
-from steelyard.data.rows import OpenTable, about_selection
+from steelyard.data.rows import OpenTable, about_selection, notes_on_columns
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, refuse, refuse_many
+from steelyard.data.unused_columns import UnusedColumns
 from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
 from steelyard.sql.sandbox import Sandbox
@@ -85,6 +86,7 @@ class Text2SqlSamples:
             group=question.group,
             cluster=question.cluster,
             metadata={
+                **reading.unused.values(row),
                 "schema": question.schema or self.schemas.get(question.db_id, ""),
                 "db_id": question.db_id,
                 "evidence": question.evidence,
@@ -145,7 +147,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables)))
+    readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables), repeat(UnusedColumns())))
     for reading in readings if by_name is not None else ():
         check_places(reading)
     check = _Text2SqlCheck(readings, by_name)
@@ -169,6 +171,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     comparable = any(row.has_data or (by_name and row.db_id in by_name) for row in chosen)
     notes = (
         *notes,
+        *notes_on_columns(readings),
         *about_selection(files, len(chosen), len(check.bad)),
         *_notes_on_databases(chosen, by_name, comparable=comparable),
     )
@@ -255,6 +258,7 @@ class _Text2SqlCheck:
         self._ids: dict[str, str] = {}
         for index, reading in enumerate(readings):
             for _, row in numbered_rows(reading):
+                reading.unused.see(row)
                 self._add(index, reading, row)
 
     def _add(self, index: int, reading: OpenTable, row: Row) -> None:
