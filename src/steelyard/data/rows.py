@@ -24,6 +24,7 @@ from steelyard.data.table import (
     refuse_many,
     render,
 )
+from steelyard.data.unread_cells import notes_on_unread, with_unread
 from steelyard.data.unused_columns import TableColumns, UnusedColumns
 from steelyard.errors import DataError
 from steelyard.prompts.conversation import flaw_in, messages_in
@@ -51,6 +52,10 @@ class OpenTable:
         if self.table.keyed:
             return iter(self.table)
         return (row for row in self.layout.rows(self.table) if row.number in self.table.faults or not is_blank(row))
+
+    def leaves_out(self, row: Row) -> bool:
+        """Whether a row is no sample, by `skip_rows_with`."""
+        return row.number in self.table.left_out
 
     def cell(self, row: Row, role: str) -> Any:
         """The cell in the column of a role, or the joined texts of several; None if the role has no column."""
@@ -171,16 +176,20 @@ def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTa
         raise DataError(f"{files.names}: no sheet with a filled cell")
     unused = UnusedColumns()
     opened = tuple(
-        open_table(table, find_layout(table, roles, files), prefix, unused)
+        open_table(table, find_layout(table, roles, files), prefix, (files, unused))
         for table, prefix in zip(tables, id_prefixes(files, tables), strict=True)
     )
     return opened, notes
 
 
-def open_table(table: Table, layout: ColumnLayout, prefix: str, unused: UnusedColumns) -> OpenTable:
+def open_table(
+    table: Table, layout: ColumnLayout, prefix: str, dataset: tuple[SampleFiles, UnusedColumns]
+) -> OpenTable:
     """Bind a table to its layout; its cells are then read as their sheet shows them."""
-    used = [column for columns in layout.columns.values() for column in columns]
-    return OpenTable(table.refined(used), layout, prefix, unused.of(table, layout))
+    files, unused = dataset
+    opened = OpenTable(with_unread(table, layout, (), files.unread_kinds), layout, prefix, unused.of(table, layout))
+    unused.unread.extend(notes_on_unread(opened.table, files.unread_kinds))
+    return opened
 
 
 def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:
@@ -239,6 +248,8 @@ def read_rows(files: SampleFiles, roles: Sequence[Role], sample_of: SampleOf) ->
     valid: list[Sample] = []
     for table in tables:
         for row, position in zip(table.rows(), positions, strict=False):
+            if table.leaves_out(row):
+                continue
             table.unused.see(row)
             if faults := table.faults(row):
                 defects.extend(faults)
@@ -280,7 +291,7 @@ def row_dataset(
 
 
 def notes_on_columns(tables: Sequence[OpenTable]) -> Iterator[str]:
-    """Notes on columns that were passed over, and on those without a role."""
+    """Notes on columns that were passed over, on those without a role, and on cells that hold more than text."""
     for table in tables:
         yield from table.layout.notes
     yield from tables[0].unused.dataset.notes()

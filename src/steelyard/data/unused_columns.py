@@ -28,18 +28,21 @@ class UnusedColumns:
     Attributes:
         names: keys of the samples' metadata, in order of first appearance.
         too_long: how many values were left out for their length.
+        unread: notes on cells that hold more than text.
     """
 
     def __init__(self) -> None:
         self.names: dict[str, None] = {}
         self.too_long = 0
+        self.unread: list[str] = []
 
     def of(self, table: Table, layout: ColumnLayout) -> TableColumns:
         """The unused columns of one table."""
         return TableColumns(self, table, layout)
 
     def notes(self) -> Iterator[str]:
-        """One note that names the columns, and one on values that were left out."""
+        """One note that names the columns, one on values that were left out, and those on cells with more than text."""
+        yield from self.unread
         if self.names:
             names = [name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…" for name in self.names]
             listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

@@ -10,7 +10,9 @@ from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
 from steelyard.data.rows import cluster_of, joined_cells, long_row
+from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
+from steelyard.data.unread_cells import notes_on_unread, with_unread
 from steelyard.data.unused_columns import TableColumns, UnusedColumns
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
 from steelyard.prompts.passages import with_passage
@@ -93,8 +95,9 @@ class ChoiceTable:
     unused: TableColumns | None = None
 
     def rows(self) -> Iterator[Row]:
-        """Rows below the header, blank ones included."""
-        return self.layout.rows(self.table)
+        """Rows below the header that are not left out, blank ones included."""
+        left_out = self.table.left_out
+        return (row for row in self.layout.rows(self.table) if row.number not in left_out)
 
     def own_id(self, row: Row) -> str:
         """The value of the id column; empty if there is none."""
@@ -125,13 +128,17 @@ class ChoiceTable:
         return Defect(kind, self.table.location(row.number, column), message)
 
 
-def open_reading(table: Table, layout: ColumnLayout, prefix: str, unused: UnusedColumns) -> ChoiceTable:
+def open_reading(
+    table: Table, layout: ColumnLayout, prefix: str, dataset: tuple[SampleFiles, UnusedColumns]
+) -> ChoiceTable:
     """Bind a layout to its table, check the columns that it names, and find merged group cells.
 
     A table that says the kind of its questions and no group is grouped by kind.
     """
     columns = layout.columns
-    table = table.refined([column for several in columns.values() for column in several])
+    files, unused = dataset
+    table = with_unread(table, layout, columns.get("options", ()), files.unread_kinds)
+    unused.unread.extend(notes_on_unread(table, files.unread_kinds))
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
     return ChoiceTable(

@@ -157,7 +157,7 @@ def _reading(table: Table, files: SampleFiles, prefix: str, unused: UnusedColumn
     options = len(layout.columns.get("options", ()))
     if options > MAX_OPTIONS:
         raise ConfigError(f"columns: {table.title}: options have 1 to {MAX_OPTIONS} columns, not {options}")
-    reading = open_reading(table, layout, prefix, unused)
+    reading = open_reading(table, layout, prefix, (files, unused))
     return replace(reading, count_from=0) if counts_from_zero(reading) else reading
 
 

@@ -82,6 +82,8 @@ class _TablesReader:
     def samples(self, table: OpenTable, predictions: Mapping[str, Column]) -> Iterator[Sample]:
         for row, position in zip(table.rows(), self.positions, strict=False):
             refuse_many(self.defects)
+            if table.leaves_out(row):
+                continue
             table.unused.see(row)
             before = len(self.defects)
             self.defects.extend(table.faults(row))

@@ -80,7 +80,7 @@ def open_reading(table: Table, files: SampleFiles, prefix: str, unused: UnusedCo
     """
     lines = _is_lines(table)
     roles = [replace(role, required=False) if lines and role.name == "question" else role for role in ROLES]
-    return open_table(table, find_layout(_texts_of(table, files), roles, files), prefix, unused)
+    return open_table(table, find_layout(_texts_of(table, files), roles, files), prefix, (files, unused))
 
 
 def check_places(reading: OpenTable) -> None:

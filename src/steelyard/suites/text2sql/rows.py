@@ -172,11 +172,11 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     notes = (
         *notes,
         *notes_on_columns(readings),
-        *about_selection(files, len(chosen), len(check.bad)),
+        *about_selection(files, len(chosen), check.skipped),
         *_notes_on_databases(chosen, by_name, comparable=comparable),
     )
     described = readings[0].layout.describe()
-    return Text2SqlData(samples, len(check.bad), tuple(check.defects), described, counts, comparable, notes, readings)
+    return Text2SqlData(samples, check.skipped, tuple(check.defects), described, counts, comparable, notes, readings)
 
 
 def _databases_in(folder: Path) -> Mapping[str, Database]:
@@ -252,12 +252,16 @@ class _Text2SqlCheck:
 
     def __init__(self, readings: Sequence[OpenTable], by_name: Mapping[str, Database] | None) -> None:
         self.bad: set[tuple[int, int]] = set()
+        self.skipped = 0
         self.rows: list[_Sound] = []
         self.defects: list[Defect] = []
         self._known = by_name
         self._ids: dict[str, str] = {}
         for index, reading in enumerate(readings):
             for _, row in numbered_rows(reading):
+                if reading.leaves_out(row):
+                    self.bad.add((index, row.number))
+                    continue
                 reading.unused.see(row)
                 self._add(index, reading, row)
 
@@ -272,6 +276,7 @@ class _Text2SqlCheck:
                 message = f"the same id as {earlier}: {question.id[:40]!r}"
                 self.defects.append(reading.defect("duplicate id", row, "id", message))
         if question is None or len(self.defects) > before:
+            self.skipped += 1
             self.bad.add((index, row.number))
         else:
             has_data = _FILLS.search(question.schema) is not None
