@@ -30,7 +30,7 @@ from steelyard.data.headers import (
     same_name,
 )
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, render
+from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, is_blank_cell, render
 from steelyard.errors import ConfigError, did_you_mean
 
 HEAD_ROWS: Final = 10
@@ -155,8 +155,7 @@ def _blank_columns(
 
 
 def _is_blank_column(layout: ColumnLayout, table: Table, column: Column) -> bool:
-    cells = (cell_at(row.cells, column) for row in layout.rows(table))
-    return not any(cell not in (None, "", [], {}) and (not isinstance(cell, str) or cell.strip()) for cell in cells)
+    return all(is_blank_cell(cell_at(row.cells, column)) for row in layout.rows(table))
 
 
 def _header(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> Row | None:

@@ -76,7 +76,7 @@ class UnreadCells:
         if self._count > MAX_UNREAD:
             raise DataError(f"a sheet has more than {MAX_UNREAD:,} {kind}, which is too many for a dataset")
         columns = self.cells.setdefault(kind, {}).setdefault(row, [])
-        if column not in columns[-MAX_NAMED:]:
+        if not row or column not in columns[-MAX_NAMED:]:
             columns.append(column)
 
 
@@ -253,6 +253,17 @@ def list_in(cell: str) -> list[Any] | None:
         except (ValueError, SyntaxError):  # for example an unknown escape
             return None
     return value if isinstance(value, list) else None
+
+
+def is_blank_cell(cell: Any) -> bool:
+    """Whether a cell holds nothing: no value, white space, an empty list or object.
+
+    >>> is_blank_cell(" "), is_blank_cell([]), is_blank_cell(0)
+    (True, True, False)
+    """
+    if isinstance(cell, str):
+        return not cell or cell.isspace()
+    return cell is None or (isinstance(cell, list | dict) and not cell)
 
 
 def is_blank(row: Row) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from steelyard.data.columns import ColumnLayout
-from steelyard.data.table import Column, Row, Table, cell_at, column_letter, render
+from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank_cell, render
 
 MOST_CHARACTERS: Final = 100_000
 """Maximum length of a value that is kept; longer ones are HTML pages or encoded files, stored with every sample."""
@@ -78,7 +78,7 @@ class TableColumns:
                 if key not in self._known:
                     self._known.add(key)
                     self._pending[key] = _free_name(str(key), self._kept.values())
-        for column in [column for column in self._pending if _is_filled(cell_at(cells, column))]:
+        for column in [column for column in self._pending if not is_blank_cell(cell_at(cells, column))]:
             self._kept[column] = name = self._pending.pop(column)
             self.dataset.names.setdefault(name)
         self.dataset.too_long += sum(_is_long(cell_at(cells, column)) for column in self._kept)
@@ -111,10 +111,6 @@ def _free_name(name: str, names: Collection[str], letter: str = "") -> str:
     free = name.replace("{", "(").replace("}", ")").strip() or "column"
     free = f"{free} column" if free in OWN_KEYS else free
     return f"{free} {letter}" if letter and free in names else free
-
-
-def _is_filled(cell: Any) -> bool:
-    return bool(cell) if isinstance(cell, str | list | dict) else cell is not None
 
 
 def _is_long(cell: Any) -> bool:
