@@ -144,3 +144,9 @@ def test_a_column_that_the_user_names_is_taken_even_if_it_is_blank(tmp_path):
     files = exam(tmp_path / "a.jsonl", {**QUESTION, "answer": "", "label": "B"})
     data = load_choice(SampleFiles(files.paths, columns={"answer": "label"}))
     assert data.mapping["answer"] == "label"
+
+
+def test_an_unnamed_column_that_numbers_the_rows_is_no_column(tmp_path):
+    (tmp_path / "a.csv").write_text(",Question,A,B,Answer,\n0,One?,a,b,A,x\n1,Two?,a,b,B,\n", "utf-8")
+    data = load_choice(SampleFiles(tmp_path / "a.csv"))
+    assert [sample.metadata for sample in data.samples] == [{"F": "x"}, {"F": ""}]

@@ -190,7 +190,7 @@ def _by_position(body: Sequence[Row], roles: Sequence[Role]) -> Columns:
     placed = [role for role in roles if role.by_position]
     filled = [index for row in body for index, cell in enumerate(row.cells) if render(cell)]
     # A first column that only numbers the rows plays no role.
-    start, stop = int(_counts(body)), max(filled, default=-1) + 1
+    start, stop = int(counts_rows(body)), max(filled, default=-1) + 1
     optional = sum(not role.required for role in placed)
     # Optional roles come last, so the possible arrangements omit none, one or more of them from the end.
     arrangements = [_arrange(placed[: len(placed) - left_out], start, stop) for left_out in range(optional + 1)]
@@ -227,8 +227,8 @@ def _likeness(body: Sequence[Row], roles: Sequence[Role], columns: Columns) -> f
     return float(not any(role.likeness for role in roles))
 
 
-def _counts(body: Sequence[Row]) -> bool:
-    """Whether the first column only numbers the rows."""
+def counts_rows(body: Sequence[Row]) -> bool:
+    """Whether the first column of a table only numbers its rows."""
     texts = [render(cell_at(row.cells, 0)) for row in body]
     if len(texts) < 2 or not all(text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS for text in texts):
         return False

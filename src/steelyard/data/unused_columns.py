@@ -6,10 +6,11 @@ A column that a suite does not know is still what somebody wrote: a passage unde
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
-from steelyard.data.columns import ColumnLayout
-from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank_cell, render
+from steelyard.data.columns import HEAD_ROWS, ColumnLayout, counts_rows
+from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, is_blank_cell, render
 
 MOST_CHARACTERS: Final = 100_000
 """Maximum length of a value that is kept; longer ones are HTML pages or encoded files, stored with every sample."""
@@ -61,6 +62,8 @@ class TableColumns:
     def __init__(self, dataset: UnusedColumns, table: Table, layout: ColumnLayout) -> None:
         self.dataset = dataset
         self._known = {column for columns in layout.columns.values() for column in columns}
+        if _is_row_number(table, layout):
+            self._known.add(0)
         self._pending: dict[Column, str] = {} if table.keyed else dict(_grid_names(layout, self._known))
         self._kept: dict[Column, str] = {}
 
@@ -93,6 +96,13 @@ class TableColumns:
             cell = cell_at(row.cells, column)
             values[name] = "" if _is_long(cell) else _plain(cell, is_grid=isinstance(column, int))
         return values
+
+
+def _is_row_number(table: Table, layout: ColumnLayout) -> bool:
+    """Whether the first column has no header and numbers the rows, as pandas writes its index."""
+    if table.keyed or not layout.header_row or layout.headers.get(0, ""):
+        return False
+    return counts_rows([row for row in islice(layout.rows(table), HEAD_ROWS) if not is_blank(row)])
 
 
 def _grid_names(layout: ColumnLayout, taken: Collection[Column]) -> Iterator[tuple[int, str]]:
