@@ -30,6 +30,7 @@ MAX_SHEETS: Final = 1_000
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SHOWN_SHEETS: Final = 10
+_TIMES: Final = frozenset({dt.time, dt.timedelta, dt.datetime})
 
 
 def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, ...], tuple[str, ...]]:
@@ -161,8 +162,12 @@ def _with_shown_cells(path: Path, table: Table, columns: frozenset[int]) -> Tabl
         DataError: a part of the file is damaged.
     """
     cells = _sheet_cells(path, table.sheet, columns)
+    refined = replace(table, faults=cells.faults, unread=cells.unread.cells, refine=None)
+    kinds = {type(cell) for row in table for cell in row.cells}
+    if not (cells.shown or cells.texts or kinds & _TIMES):
+        return refined
     rows = list(_shown_rows(table, columns, cells))
-    return replace(table, source=lambda: iter(rows), faults=cells.faults, unread=cells.unread.cells, refine=None)
+    return replace(refined, source=lambda: iter(rows))
 
 
 def _sheet_cells(path: Path, sheet: str, columns: frozenset[int]) -> SheetCells:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,12 +27,14 @@ _BOOK: Final = "xl/workbook.xml"
 _TRUE: Final = frozenset({"1", "true"})
 _CHUNK: Final = 1 << 20
 _KEPT: Final = 64
-_MARK: Final = re.compile(rb"""\st\s*=\s*["']e["']|<(?:[\w.-]+:)?(?:f[\s/>]|vertAlign|oleObject[\s>])|=\s*DISPIMG\(""")
+_MARK: Final = re.compile(rb"""\st\s*=\s*["']e["']|<(?:[\w.-]+:)?f[\s/>]""")
 _STYLE: Final = re.compile(rb"""\ss\s*=\s*["'](\d{1,9})["']""")
 _ADDRESS: Final = re.compile(r"([A-Za-z]{1,3})(\d{1,7})")
 
 _SHARED: Final = "xl/sharedStrings.xml"
-_RAISED: Final = re.compile(rb"vertAlign")
+_RAISED: Final = b"vertAlign"
+_WORDS: Final = (_RAISED, b"oleObject", b"DISPIMG(")
+"""Words of a sheet with raised characters in its cells, embedded objects, or pictures of WPS."""
 _PICTURE: Final = re.compile(r"\s*(?:_xlfn\.)*(?:DISPIMG|IMAGE)\(")
 PICTURE: Final = "[picture]"
 """The text of a cell that holds a picture."""
@@ -89,7 +91,7 @@ def read_parts(archive: zipfile.ZipFile) -> BookParts:
     if "xl/styles.xml" in names:
         book.formats = _formats(archive)
     shared = next((part for part in part_targets(archive, "/sharedStrings").values() if part in names), _SHARED)
-    if shared in names and _has(archive, shared, _RAISED):
+    if shared in names and any(_RAISED in chunk for chunk in _chunks(archive, shared)):
         texts = _RaisedTexts()
         walk_part(archive, shared, Walk(texts.start, texts.end, texts.text))
         book.texts = texts.by_number
@@ -181,26 +183,23 @@ def error_value(text: str) -> str:
     return f"the cell holds the error {text.strip()[:20] or 'of a formula'}; correct its formula, or write the value"
 
 
-def _has(archive: zipfile.ZipFile, part: str, mark: re.Pattern[bytes]) -> bool:
+def _chunks(archive: zipfile.ZipFile, part: str) -> Iterator[bytes]:
+    """The bytes of a part in pieces that overlap, so that a short mark is whole in one of them."""
     tail = b""
     with archive.open(part) as stream:
         while chunk := stream.read(_CHUNK):
-            if mark.search(tail + chunk):
-                return True
+            yield tail + chunk
             tail = chunk[-_KEPT:]
-    return False
 
 
 def _has_sign(archive: zipfile.ZipFile, part: str, formats: Mapping[int, str]) -> bool:
     styles = {str(style).encode() for style in formats}
-    tail = b""
-    with archive.open(part) as stream:
-        while chunk := stream.read(_CHUNK):
-            chunk = tail + chunk
-            if _MARK.search(chunk) or (styles and not styles.isdisjoint(_STYLE.findall(chunk))):
-                return True
-            tail = chunk[-_KEPT:]
-    return False
+    return any(
+        any(word in chunk for word in _WORDS)
+        or _MARK.search(chunk)
+        or (styles and not styles.isdisjoint(_STYLE.findall(chunk)))
+        for chunk in _chunks(archive, part)
+    )
 
 
 class _XlsxCells:
