@@ -19,7 +19,7 @@ _SUB: Final = str.maketrans("0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃
 _ESCAPE: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
-class Run(NamedTuple):
+class TextRun(NamedTuple):
     """Characters in one position."""
 
     position: Position
@@ -33,10 +33,10 @@ class RaisedText(NamedTuple):
     is_exact: bool
 
 
-def raised_text(runs: Sequence[Run]) -> RaisedText | None:
+def raised_text(runs: Sequence[TextRun]) -> RaisedText | None:
     """The text of runs; None if none of them is raised or lowered.
 
-    >>> raised_text([Run("", "10"), Run("super", "-2")]), raised_text([Run("", "x"), Run("sub", "总")])
+    >>> raised_text([TextRun("", "10"), TextRun("super", "-2")]), raised_text([TextRun("", "x"), TextRun("sub", "总")])
     (RaisedText(text='10⁻²', is_exact=True), RaisedText(text='x_{总}', is_exact=False))
     """
     joined = list(_joined(runs))
@@ -46,18 +46,18 @@ def raised_text(runs: Sequence[Run]) -> RaisedText | None:
     return RaisedText("".join(piece.text for piece in pieces), all(piece.is_exact for piece in pieces))
 
 
-def _joined(runs: Sequence[Run]) -> list[Run]:
+def _joined(runs: Sequence[TextRun]) -> list[TextRun]:
     """The runs with neighbours of one position as one: programs split them at will."""
-    joined: list[Run] = []
+    joined: list[TextRun] = []
     for run in runs:
         if joined and joined[-1].position == run.position:
-            joined[-1] = Run(run.position, joined[-1].text + run.text)
+            joined[-1] = TextRun(run.position, joined[-1].text + run.text)
         elif run.text:
             joined.append(run)
     return joined
 
 
-def _written(run: Run) -> RaisedText:
+def _written(run: TextRun) -> RaisedText:
     if not run.position or not run.text.strip():
         return RaisedText(run.text, is_exact=True)
     table, mark = (_SUPER, "^") if run.position == "super" else (_SUB, "_")
@@ -72,7 +72,7 @@ class XlsxRuns:
     """Collects the runs of one shared or inline text from its XML elements; phonetic runs are no text of the cell."""
 
     def __init__(self) -> None:
-        self.runs: list[Run] = []
+        self.runs: list[TextRun] = []
         self._position: Position = ""
         self._reading = self._phonetic = False
         self._pieces: list[str] = []
@@ -99,7 +99,7 @@ class XlsxRuns:
             self._phonetic = False
         elif tag == "t" and self._reading:
             self._reading = False
-            self.runs.append(Run(self._position, _unescaped("".join(self._pieces))))
+            self.runs.append(TextRun(self._position, _unescaped("".join(self._pieces))))
 
 
 _POSITIONS: Final[Mapping[str, Position]] = {"superscript": "super", "subscript": "sub"}

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.data.archive import Walk, walk_part
-from steelyard.data.raised_text import Position, Run, ods_position, raised_text
+from steelyard.data.raised_text import Position, TextRun, ods_position, raised_text
 from steelyard.data.workbook_xlsx import UNCOMPUTED, SheetCells, error_value
 
 _CONTENT: Final = "content.xml"
@@ -66,7 +66,7 @@ class _OdsCells:
         self._positions: dict[str, Position] = {}
         self._style = ""
         self._spans: list[Position] = []
-        self._runs: list[Run] = []
+        self._runs: list[TextRun] = []
         self._comment = False
         self._inside = self._seen = False
         self._row = self._rows = 1
@@ -115,7 +115,7 @@ class _OdsCells:
 
     def _add(self, text: str) -> None:
         self._pieces.append(text)
-        self._runs.append(Run(self._spans[-1] if self._spans else "", text))
+        self._runs.append(TextRun(self._spans[-1] if self._spans else "", text))
 
     def text(self, data: str) -> None:
         if self._cell is not None and not self._comment:

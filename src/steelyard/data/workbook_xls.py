@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from steelyard.data.archive import MAX_TEXT_BYTES, Extent
-from steelyard.data.raised_text import Position, RaisedText, Run, raised_text
+from steelyard.data.raised_text import Position, RaisedText, TextRun, raised_text
 from steelyard.data.sheet_format import BUILT_IN, is_plain, shown_as
 from steelyard.data.workbook_xlsx import MAX_RAISED, SheetCells, error_value
 from steelyard.errors import DataError
@@ -155,7 +155,7 @@ def _raised(texts: Iterable[_SharedText], positions: Sequence[Position]) -> dict
         fonts: list[Position] = ["", *(_position(font, positions) for _, font in formats)]
         if any(fonts):
             runs = [
-                Run(position, text[2 * start : 2 * end].decode("utf-16-le", "replace"))
+                TextRun(position, text[2 * start : 2 * end].decode("utf-16-le", "replace"))
                 for position, start, end in zip(fonts, starts[:-1], starts[1:], strict=True)
             ]
             if (raised := raised_text(runs)) is not None:

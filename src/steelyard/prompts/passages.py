@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 from steelyard.prompts.conversation import is_messages, last_user_turn, question_of
-from steelyard.prompts.template import placeholders
 from steelyard.types import Message, Sample
 
 PASSAGE: Final = "passage"
@@ -53,15 +52,6 @@ def own_question(sample: Sample) -> str:
     question = question_of(sample.input)
     passage = passage_of(sample)
     return question[len(passage) + len(_BETWEEN) :] if passage else question
-
-
-def shows_passage(*texts: str) -> bool:
-    """Whether one of the texts has a place for the passage, so that the question is shown without it.
-
-    >>> shows_passage("{{question}}"), shows_passage("{{passage}} {{question}}"), shows_passage("{{metadata.passage}}")
-    (False, True, True)
-    """
-    return any(name in {PASSAGE, f"metadata.{PASSAGE}"} for text in texts for name, _ in placeholders(text))
 
 
 def without_passage(metadata: Mapping[str, Any], value: Any) -> dict[str, Any]:

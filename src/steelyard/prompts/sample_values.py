@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.prompts.conversation import question_of, transcript_of
 from steelyard.prompts.language import Language, language_of
-from steelyard.prompts.passages import PASSAGE, own_question, passage_of, shows_passage
+from steelyard.prompts.passages import PASSAGE, own_question, passage_of
 from steelyard.prompts.template import bare, check_names, placeholders
 from steelyard.types import Sample
 
@@ -80,6 +80,15 @@ def has_transcript(*texts: str) -> bool:
 def shows_metadata(key: str, *texts: str) -> bool:
     """Whether one of the texts has a placeholder for a key of the samples' metadata."""
     return any(name in {"metadata", f"metadata.{key}"} for text in texts for name, _ in placeholders(text))
+
+
+def shows_passage(*texts: str) -> bool:
+    """Whether one of the texts has a place for the passage, so that the question is shown without it.
+
+    >>> shows_passage("{{question}}"), shows_passage("{{passage}} {{question}}"), shows_passage("{{metadata.passage}}")
+    (False, True, True)
+    """
+    return any(name in {PASSAGE, f"metadata.{PASSAGE}"} for text in texts for name, _ in placeholders(text))
 
 
 def wants_examples(template: str) -> bool:

@@ -10,7 +10,6 @@ from typing import Any, Final
 from steelyard.models.http import HttpModel, shows_messages
 from steelyard.prompts.agent_messages import MESSAGES, steps_of_reply
 from steelyard.prompts.conversation import conversation_asked, is_messages
-from steelyard.prompts.passages import shows_passage
 from steelyard.prompts.sample_values import (
     SAMPLE_NAMES,
     Draw,
@@ -19,6 +18,7 @@ from steelyard.prompts.sample_values import (
     has_transcript,
     sample_values,
     shows_metadata,
+    shows_passage,
     values_with_examples,
 )
 from steelyard.prompts.template import load_template, names_in, names_of, render

@@ -20,7 +20,6 @@ from steelyard.models.completions import prompt_of
 from steelyard.models.references import check_sent
 from steelyard.prompts.conversation import conversation_asked, question_of, with_system
 from steelyard.prompts.language import language_of
-from steelyard.prompts.passages import shows_passage
 from steelyard.prompts.sample_values import (
     Draw,
     Form,
@@ -29,6 +28,7 @@ from steelyard.prompts.sample_values import (
     has_transcript,
     option_label,
     shows_metadata,
+    shows_passage,
     template_language,
     values_with_examples,
     wants_examples,

@@ -12,7 +12,6 @@ from steelyard.models.base import Model, ModelInfo
 from steelyard.models.references import check_sent
 from steelyard.prompts.agent_messages import MESSAGES, steps_of_reply
 from steelyard.prompts.conversation import conversation_asked, is_messages, with_system
-from steelyard.prompts.passages import shows_passage
 from steelyard.prompts.reply_schema import load_reply_schema, response_format
 from steelyard.prompts.sample_values import (
     Draw,
@@ -22,6 +21,7 @@ from steelyard.prompts.sample_values import (
     has_transcript,
     option_label,
     shows_metadata,
+    shows_passage,
     values_with_examples,
 )
 from steelyard.prompts.template import load_template, load_words, names_of, render, words_of_file

@@ -19,13 +19,13 @@ from steelyard.models.references import check_sent
 from steelyard.prompts.conversation import conversation_asked, search_text, with_system
 from steelyard.prompts.fenced_prompt import fence, mark_for
 from steelyard.prompts.language import language_of
-from steelyard.prompts.passages import shows_passage
 from steelyard.prompts.sample_values import (
     SAMPLE_NAMES,
     asks_the_question,
     has_transcript,
     sample_values,
     shows_metadata,
+    shows_passage,
 )
 from steelyard.prompts.template import (
     check_names,
