@@ -62,9 +62,18 @@ def test_cells_of_a_sheet_are_numbers_and_texts_by_header_or_letter(tmp_path):
 def test_the_note_is_short_however_many_columns_there_are(tmp_path):
     data = load_choice(exam(tmp_path / "a.jsonl", {**QUESTION, **{f"{no:03}" + "x" * 200: no for no in range(300)}}))
     (note,) = about_columns(data)
-    assert note.startswith("300 columns have no role")
-    assert "and 290 more" in note
+    assert note.startswith("200 columns have no role")
+    assert "and 190 more" in note
     assert len(note) < 1000
+    assert "columns without a role after the first 200 are left out" in data.notes
+    assert [len(sample.metadata) for sample in data.samples] == [200]
+
+
+def test_rows_with_keys_of_their_own_do_not_grow_with_each_other(tmp_path):
+    rows = [{**QUESTION, "question": f"Which {no}?", f"key {no}": no} for no in range(1000)]
+    samples = list(load_choice(exam(tmp_path / "a.jsonl", *rows)).samples)
+    assert {len(sample.metadata) for sample in samples} == {200}
+    assert samples[199].metadata["key 199"] == 199
 
 
 def test_a_value_that_is_too_long_is_left_out_and_counted(tmp_path):

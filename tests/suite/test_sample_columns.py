@@ -103,3 +103,16 @@ def test_code_may_read_every_column(tmp_path):
     suite = ChoiceSuite(SampleFiles(tmp_path / "exam.jsonl"), {"f": lambda sample: sample.metadata["year"]}).build()
     assert survey_of(suite).columns
     assert not survey_of(suite_of(tmp_path, "{{question}}{{options}}")).columns
+
+
+def test_rows_with_pictures_are_left_out_by_a_configuration(tmp_path):
+    exam(tmp_path, {}, {})
+    for written in ("pictures", "[pictures, dates]"):
+        text = CONFIG.replace("TEMPLATE", "{{question}}{{options}}").replace(
+            "{file: exam.jsonl}", f"{{file: exam.jsonl, skip_rows_with: {written}}}"
+        )
+        (tmp_path / "run.yaml").write_text(text, "utf-8")
+        assert load(tmp_path / "run.yaml", environ={}).suite.source.unread_kinds[0] == "pictures"
+    (tmp_path / "run.yaml").write_text(text.replace("pictures", "picture"), "utf-8")
+    with pytest.raises(ConfigError, match="picture"):
+        load(tmp_path / "run.yaml", environ={})

@@ -14,6 +14,8 @@ from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_
 
 MOST_CHARACTERS: Final = 100_000
 """Maximum length of a value that is kept; longer ones are HTML pages or encoded files, stored with every sample."""
+MOST_COLUMNS: Final = 200
+"""Maximum number of columns that are kept; rows of JSON may each have keys of their own."""
 OWN_KEYS: Final = frozenset(
     {"position", "source", "sheet", "order", "sources", "document", "predictions", "passage", "answerable"}
     | {"schema", "db_id", "evidence", "dialect"}
@@ -29,12 +31,14 @@ class UnusedColumns:
     Attributes:
         names: keys of the samples' metadata, in order of first appearance.
         too_long: how many values were left out for their length.
+        too_many: whether columns were left out.
         unread: notes on cells that hold more than text.
     """
 
     def __init__(self) -> None:
         self.names: dict[str, None] = {}
         self.too_long = 0
+        self.too_many = False
         self.unread: list[str] = []
 
     def of(self, table: Table, layout: ColumnLayout) -> TableColumns:
@@ -52,6 +56,8 @@ class UnusedColumns:
                 f"{which} no role and {'are' if len(names) > 1 else 'is'} not asked: {listed}; give a role under "
                 f"columns, or write {{{{metadata.{names[0]}}}}} into a template"
             )
+        if self.too_many:
+            yield f"columns without a role after the first {MOST_COLUMNS} are left out"
         if self.too_long:
             yield f"{self.too_long} values of columns without a role are left out: over {MOST_CHARACTERS:,} characters"
 
@@ -76,14 +82,18 @@ class TableColumns:
     def see(self, row: Row) -> None:
         """Note which columns have a value in this row."""
         cells = row.cells
-        if isinstance(cells, Mapping) and not cells.keys() <= self._known:
+        if isinstance(cells, Mapping) and not self.dataset.too_many and not cells.keys() <= self._known:
             for key in cells:
                 if key not in self._known:
                     self._known.add(key)
                     self._pending[key] = _free_name(str(key), self._kept.values())
         for column in [column for column in self._pending if not is_blank_cell(cell_at(cells, column))]:
-            self._kept[column] = name = self._pending.pop(column)
-            self.dataset.names.setdefault(name)
+            name = self._pending.pop(column)
+            if name in self.dataset.names or len(self.dataset.names) < MOST_COLUMNS:
+                self._kept[column] = name
+                self.dataset.names.setdefault(name)
+            else:
+                self.dataset.too_many = True
         self.dataset.too_long += sum(_is_long(cell_at(cells, column)) for column in self._kept)
 
     def values(self, row: Row) -> dict[str, Any]:

@@ -314,14 +314,24 @@ def value_at(name: str, values: Mapping[str, Any]) -> Any:
         return values[name]
     value: Any = values
     prefix, rest = "", name
-    while rest:
-        # A key may have dots of its own: the header "No. 1".
-        part, _, after = (rest, "", "") if isinstance(value, Mapping) and rest in value else rest.partition(".")
-        if not isinstance(value, Mapping) or part not in value:
+    while True:
+        key = _key_at(value, rest)
+        if key is None:
             raise _unknown(name, [prefix + str(key) for key in value] if isinstance(value, Mapping) else list(values))
-        value, rest = value[part], after
-        prefix += f"{part}."
-    return value
+        value = value[key]
+        if key == rest:
+            return value
+        prefix, rest = f"{prefix}{key}.", rest[len(key) + 1 :]
+
+
+def _key_at(value: Any, rest: str) -> str | None:
+    """The key of a mapping that a dotted name begins with; a key may have dots of its own, as the header "No. 1"."""
+    if not isinstance(value, Mapping):
+        return None
+    first = rest.partition(".")[0]
+    if rest in value or first in value:
+        return rest if rest in value else first
+    return next((key for key in value if isinstance(key, str) and rest.startswith(f"{key}.")), None)
 
 
 def _as_text(name: str, values: Mapping[str, Any]) -> str:

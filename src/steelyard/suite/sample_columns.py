@@ -108,7 +108,9 @@ class _Fills:
     passages: int = 0
     keys: Counter[str] = field(default_factory=Counter)
 
-    def add(self, sample: Sample) -> None:
+    def add(self, sample: Any) -> None:
+        if not isinstance(sample, Sample) or not isinstance(sample.metadata, Mapping):
+            return  # which the survey of the samples refuses
         passage = passage_of(sample)
         self.n += 1
         self.passages += bool(passage)
