@@ -41,7 +41,7 @@ def test_a_column_without_a_role_is_named_once_and_kept_with_its_type(tmp_path):
     ]
     assert about_columns(data) == [
         (
-            "3 columns have no role and are not asked: year, tags, hard; give a role under columns, or write "
+            "3 columns have no role and are only metadata: year, tags, hard; give a role under columns, or write "
             "{{metadata.year}} into a template"
         )
     ]
@@ -105,7 +105,7 @@ def test_every_suite_keeps_and_names_them(tmp_path, load, row):
     files = exam(tmp_path / "a.jsonl", row, {**row, "question": "What?", "year": 2019})
     data = load(files)
     assert [sample.metadata["year"] for sample in data.samples] == ["", 2019]
-    assert [note for note in data.notes if "1 column has no role and is not asked: year" in note]
+    assert [note for note in data.notes if "1 column has no role and is only metadata: year" in note]
 
 
 def test_a_column_that_the_tables_suite_reads_as_predictions_is_not_named(tmp_path):

@@ -52,9 +52,10 @@ class UnusedColumns:
             names = [name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…" for name in self.names]
             listed = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
             which = f"{len(names)} columns have" if len(names) > 1 else "1 column has"
+            example = next((name for name in self.names if len(name) <= _SHOWN_CHARACTERS), "NAME")
             yield (
-                f"{which} no role and {'are' if len(names) > 1 else 'is'} not asked: {listed}; give a role under "
-                f"columns, or write {{{{metadata.{names[0]}}}}} into a template"
+                f"{which} no role and {'are' if len(names) > 1 else 'is'} only metadata: {listed}; give a role under "
+                f"columns, or write {{{{metadata.{example}}}}} into a template"
             )
         if self.too_many:
             yield f"columns without a role after the first {MOST_COLUMNS} are left out"
