@@ -253,12 +253,13 @@ def test_a_second_column_that_may_be_the_key_is_named_with_the_first_difference(
     note = load_choice(csv(tmp_path, *lines)).notes[0]
     assert "column label may be the answer too (another key, or none, in 2 of 3 rows, first exam.csv line 2" in note
     assert note.endswith("answer is used; to choose it: columns: {answer: label}")
-    assert load_choice(csv(tmp_path, *lines, columns={"answer": "label"})).notes == ()
+    chosen = load_choice(csv(tmp_path, *lines, columns={"answer": "label"})).notes
+    assert [note for note in chosen if "may be" in note] == []
 
 
 def test_a_second_column_with_the_same_keys_in_another_form_is_not_worth_a_note(tmp_path):
     lines = ("question,A,B,answer,answer_idx", "q1,one,two,one,A", "q2,one,two,two,B", "q3,one,three,three,B")
-    assert load_choice(csv(tmp_path, *lines)).notes == ()
+    assert [note for note in load_choice(csv(tmp_path, *lines)).notes if "may be" in note] == []
 
 
 def test_a_second_column_for_the_question_is_named(tmp_path):

@@ -55,6 +55,7 @@ class Role:
         words: the key of its synonyms in `headers.json` if that is not the name: the answer of one suite is the query
             of another.
         likeness: how much a cell looks like this role, in [0, 1]; decides the arrangement of columns without a header.
+        joins: whether the user may name several columns, whose texts are joined in that order.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Role:
     words: str = ""
     likeness: Callable[[str], float] | None = None
     unless: str = ""
+    joins: bool = False
 
 
 def normalized(text: str) -> str:

@@ -27,6 +27,7 @@ from steelyard.analysis.score_columns import RowOutcome
 from steelyard.analysis.score_infos import score_infos
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
+from steelyard.prompts.passages import without_passage
 from steelyard.replies.answer_key import alternatives
 from steelyard.replies.clean import fold
 from steelyard.report.judge_reasons import preference_reason
@@ -250,7 +251,9 @@ class _Samples:
             "key": [key_of(sample) for sample in samples],
             "reference": words.indices(cell_text(sample.reference) for sample in samples),
             "contexts": [words.indices(sample.contexts) for sample in samples],
-            "metadata": words.indices(_json_text(without_sources(sample.metadata)) for sample in samples),
+            "metadata": words.indices(
+                _json_text(without_sources(without_passage(sample.metadata, sample.input))) for sample in samples
+            ),
             **({"sources": sources} if any(sources) else {}),
         }
 

@@ -27,6 +27,7 @@ from steelyard.store.store import new_id
 from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle, is_executor
 from steelyard.suite.objects import Options, Suite, build_targets
 from steelyard.suite.running import Running, run_all
+from steelyard.suite.sample_columns import with_checked_names
 from steelyard.suite.sides import check_stored, side_store, with_samples
 from steelyard.suite.stopping import hypotheses_of
 from steelyard.suite.survey import (
@@ -38,7 +39,7 @@ from steelyard.suite.survey import (
     prepare,
     prices_of,
     quota_of,
-    survey,
+    survey_of,
 )
 from steelyard.types import Sample, Scorer, Target
 
@@ -171,6 +172,7 @@ async def aevaluate_suite(
 async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> tuple[Run, ...]:
     suite = with_samples(suite, how.store)
     check_suite(suite)
+    suite = with_checked_names(suite)
     build_targets(suite)
     if how.executor is not None:
         if not is_executor(how.executor):
@@ -178,7 +180,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
         how.executor.check(suite, how.store)
     prices = prices_of(suite)
     await load_models(suite)
-    overview = survey(suite.samples)
+    overview = survey_of(suite)
     names = references(describe(suite.parts))
     secrets = Secrets(names, how.environment)
     with (

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import ModelInfo
-from steelyard.prompts.conversation import question_of
+from steelyard.prompts.passages import own_question
 from steelyard.prompts.sample_values import wants_examples
 from steelyard.prompts.template import load_template, load_words, placeholders
 from steelyard.replies.answer_key import wants_several
@@ -67,7 +67,7 @@ def overview_of(samples: Iterable[Sample], examples: FewShotExamples | None) -> 
         overview.n += 1
         overview.several += wants_several(str(sample.reference))
         overview.groups[sample.group] += 1
-        if has_own_order(question_of(sample.input), sample.choices):
+        if has_own_order(own_question(sample), sample.choices):
             overview.n_fixed_order += 1
             overview.fixed_order += [sample.id] if overview.n_fixed_order <= _SHOWN else []
         overview.in_examples += examples is not None and examples.has(sample)

@@ -56,12 +56,13 @@ class OptionRows:
                 f"columns: {table.title}: its column of options holds only the letters {texts[0]} to {texts[-1]}; name "
                 "the column of their texts under columns: {options: ...}"
             )
-        faults = dict(table.faults)
-        if faults:
+        faults, left_out = dict(table.faults), set(table.left_out)
+        if faults or left_out:
             for rows in self._groups(row for row in table if row.number > self.header_row):
                 merged = {column: text for row in rows for column, text in table.faults.get(row.number, {}).items()}
                 faults |= {rows[0].number: merged} if merged else {}
-        return replace(table, source=lambda: self._joined(table), faults=faults)
+                left_out |= {rows[0].number} if any(row.number in left_out for row in rows) else set()
+        return replace(table, source=lambda: self._joined(table), faults=faults, left_out=frozenset(left_out))
 
     def _joined(self, table: Table) -> Iterator[Row]:
         yield from (row for row in islice(table, self.header_row) if row.number <= self.header_row)

@@ -9,9 +9,13 @@ from typing import Any, Final, NamedTuple
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
-from steelyard.data.rows import cluster_of, long_row
+from steelyard.data.rows import cluster_of, joined_cells, long_row
+from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
+from steelyard.data.unread_cells import notes_on_unread, with_unread
+from steelyard.data.unused_columns import TableColumns, UnusedColumns
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
+from steelyard.prompts.passages import with_passage
 from steelyard.suites.choice.keys import (
     LETTERS,
     MAX_OPTIONS,
@@ -38,9 +42,10 @@ def _key_likeness(text: str) -> float:
 
 
 ROLES: Final = (
-    Role("question"),
+    Role("question", joins=True),
     Role("options", several=True, unless="kind"),
     Role("answer", likeness=_key_likeness),
+    Role("passage", required=False, by_position=False, joins=True),
     Role("kind", required=False, by_position=False),
     Role("group", required=False),
     Role("cluster", required=False, by_position=False),
@@ -74,7 +79,7 @@ class ChoiceQuestion(NamedTuple):
 
     `apart` says that its options are not those of the columns: they are in its question, or true and false.
 
-    `turns` are the messages of a conversation, whose transcript `text` is.
+    `turns` are the messages of a conversation, whose transcript `text` is; `passage` is what the question is about.
     """
 
     text: str
@@ -82,6 +87,7 @@ class ChoiceQuestion(NamedTuple):
     key: str
     apart: bool = False
     turns: tuple[Message, ...] = ()
+    passage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,7 @@ class ChoiceTable:
         copies: of kept duplicates, by the row's number, the id (empty: its own) and the cluster of the copy.
         joined: whether the table gives one option a row, and these rows were joined.
         form: how the keys name their options, where all do so in one way that is not letters.
+        unused: the columns without a role.
     """
 
     table: Table
@@ -115,10 +122,12 @@ class ChoiceTable:
     copies: Mapping[int, Copy] = field(default_factory=dict)
     joined: bool = False
     form: KeyForm | None = None
+    unused: TableColumns | None = None
 
     def rows(self) -> Iterator[Row]:
-        """Rows below the header, blank ones included."""
-        return self.layout.rows(self.table)
+        """Rows below the header that are not left out, blank ones included."""
+        left_out = self.table.left_out
+        return (row for row in self.layout.rows(self.table) if row.number not in left_out)
 
     def own_id(self, row: Row) -> str:
         """The value of the id column; empty if there is none."""
@@ -132,15 +141,17 @@ class ChoiceTable:
         """The sample of a sound row."""
         group = "" if self.group is None else render(cell_at(row.cells, self.group))
         copy = self.copies.get(row.number, NOT_COPIED)
-        return Sample(
+        extra = {} if self.unused is None else self.unused.values(row)
+        sample = Sample(
             copy.id or self.id_of(row),
             list(question.turns) or question.text,
             question.key,
             question.options,
             group=group or self.groups.get(row.number, ""),
             cluster=cluster_of(row, self.layout) or copy.cluster,
-            metadata=self.table.origin,
+            metadata={**extra, **self.table.origin},
         )
+        return with_passage(sample, question.passage) if question.passage else sample
 
     def faults(self, row: Row) -> list[Defect]:
         """What the spreadsheet itself says is wrong with the cells that are read."""
@@ -152,14 +163,18 @@ class ChoiceTable:
         return Defect(kind, self.table.location(row.number, column), message)
 
 
-def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable:
+def open_reading(
+    table: Table, layout: ColumnLayout, prefix: str, dataset: tuple[SampleFiles, UnusedColumns]
+) -> ChoiceTable:
     """Bind a layout to its table, check the columns that it names, and find merged group cells.
 
     A table that says the kind of its questions and no group is grouped by kind.
     """
     columns = layout.columns
-    table = table.refined([column for several in columns.values() for column in several])
+    files, unused = dataset
     options = columns.get("options", ())
+    table = with_unread(table, layout, options, files.unread_kinds)
+    unused.unread.extend(notes_on_unread(table, files.unread_kinds))
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
     question, answer = columns["question"][0], columns["answer"][0]
@@ -179,6 +194,7 @@ def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable
         layout.column("id"),
         kind,
         joined=joined_table is not table,
+        unused=unused.of(table, layout),
     )
 
 
@@ -199,9 +215,9 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     if row.number in reading.table.faults and (faults := reading.faults(row)):
         defects.extend(faults)
         return None
-    cells = row.cells
-    turns = messages_in(cell_at(cells, reading.question)) or ()
-    text = transcript_of(turns) if turns else _text(cell_at(cells, reading.question))
+    asked = joined_cells(row, reading.layout.columns["question"])
+    turns = messages_in(asked) or ()
+    text = transcript_of(turns) if turns else _text(asked)
     if not text and is_blank(row):
         return None
     if torn := _torn(reading, row):
@@ -214,7 +230,8 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     key = _key(reading, row, (found.options, found.raw), defects) if found.options else ""
     if len(defects) > before:
         return None
-    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns))
+    passage = _text(joined_cells(row, reading.layout.columns.get("passage", ())))
+    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage)
 
 
 class RowOptions(NamedTuple):
@@ -239,7 +256,8 @@ def row_options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> RowOpt
     if _has_options(reading, row):
         options, raw = _options(reading, row, defects)
         return RowOptions(options, raw, apart=len(kind) == len(options))
-    question, key = _text(cell_at(row.cells, reading.question)), _text(cell_at(row.cells, reading.answer))
+    question = _text(joined_cells(row, reading.layout.columns["question"]))
+    key = _text(cell_at(row.cells, reading.answer))
     stem, texts = cut_question(question)
     implied = kind or options_of_judged(key, question, taken=LETTERS[: len(reading.options)])
     if implied and not (texts and judged_key(key, texts)):

@@ -17,6 +17,7 @@ from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import about_selection
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, is_blank, refuse, refuse_many
+from steelyard.data.unused_columns import UnusedColumns
 from steelyard.errors import ConfigError, DataError
 from steelyard.suites.choice.key_checks import (
     OptionCounts,
@@ -26,6 +27,7 @@ from steelyard.suites.choice.key_checks import (
     notes_on_rivals,
 )
 from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS
+from steelyard.suites.choice.passages import without_repeated_question
 from steelyard.suites.choice.reading import (
     DOUBTFUL_KEY,
     NO_OPTIONS,
@@ -98,6 +100,7 @@ class ChoiceData:
         notes: hidden sheets left out, the header row used, an unusual encoding, questions with fewer options than
             columns, fewer samples than asked for.
         readings: each table with its layout; `reading.layout.describe()` is its mapping.
+        columns: keys of the samples' metadata that are columns without a role.
     """
 
     samples: ChoiceSamples
@@ -107,6 +110,7 @@ class ChoiceData:
     key_histogram: Mapping[str, int]
     notes: tuple[str, ...]
     readings: tuple[ChoiceTable, ...]
+    columns: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -147,7 +151,8 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables)))
+    unused = UnusedColumns()
+    readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables), repeat(unused)))
     keeps = files.duplicates == "keep"
     check = _check(readings, several_answers=several_answers, keeps=keeps)
     if check.doubtful:
@@ -172,14 +177,16 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
             *notes,
             *_notes_on_layouts(readings),
             *(note for reading in readings for note in notes_on_rivals(reading, files)),
+            *unused.notes(),
             *check.notes(),
             *about_selection(files, len(keys), len(check.bad) if files.skip_bad else 0),
         ),
         readings,
+        tuple(unused.names),
     )
 
 
-def _reading(table: Table, files: SampleFiles, prefix: str) -> ChoiceTable:
+def _reading(table: Table, files: SampleFiles, prefix: str, unused: UnusedColumns) -> ChoiceTable:
     try:
         layout = find_layout(table, ROLES, files)
     except ConfigError:
@@ -189,13 +196,18 @@ def _reading(table: Table, files: SampleFiles, prefix: str) -> ChoiceTable:
         except ConfigError:
             layout = ColumnLayout({})
         has_header = layout.header_row is not None or table.keyed or files.columns
-        if not layout.columns or not has_header or not _has_questions(open_reading(table, layout, prefix)):
+        if not layout.columns or not has_header or not _has_questions(_tried(table, layout, files)):
             raise
+    layout = without_repeated_question(table, layout, files)
     options = len(layout.columns.get("options", ()))
     if options > MAX_OPTIONS:
         raise ConfigError(f"columns: {table.title}: options have 1 to {MAX_OPTIONS} columns, not {options}")
-    reading = open_reading(table, layout, prefix)
+    reading = open_reading(table, layout, prefix, (files, unused))
     return replace(reading, count_from=0) if counts_from_zero(reading) else reading
+
+
+def _tried(table: Table, layout: ColumnLayout, files: SampleFiles) -> ChoiceTable:
+    return open_reading(table, layout, "", (files, UnusedColumns()))
 
 
 def _has_questions(reading: ChoiceTable) -> bool:
@@ -209,6 +221,7 @@ def _has_questions(reading: ChoiceTable) -> bool:
 
 def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
     for reading in readings:
+        yield from reading.layout.notes
         if reading.count_from == 0:
             yield f"{reading.table.title}: the numbers of the keys count from 0, so 0 is A"
         if reading.joined:
@@ -275,6 +288,8 @@ class _ChoiceCheck:
         self._several = [SeveralKeys(reading, meant=several_answers) for reading in readings]
         for index, reading in enumerate(readings):
             for row in reading.rows():
+                if reading.unused is not None:
+                    reading.unused.see(row)
                 self._add(index, reading, row)
                 if len(self._found) > MAX_DEFECTS:
                     refuse_many([defect for *_, defect in self._found])
@@ -367,7 +382,7 @@ class _ChoiceCheck:
         mark, found = 0, list[Defect]()
         if question:
             # Options as a set: a repeated question in another order of options is still a repeated question.
-            mark = hash(("".join(question.text.split()), frozenset(question.options)))
+            mark = hash(("".join(question.text.split()), question.passage, frozenset(question.options)))
             if earlier := self._place_before(mark, reading, row, reading.question):
                 found.append(
                     reading.defect("duplicate question", row, reading.question, f"the same question as {earlier}")
