@@ -37,6 +37,10 @@ Credit = Literal["", "jaccard", "subset"]
 class Choice:
     """Share of questions whose reply gives exactly the reference's letters.
 
+    Where a sample's metadata has `several: True`, more than one option may be right, and a reply that gives one or more
+    is an answer; a suite's samples have it where their exam says so. Without it, questions whose reference has one
+    letter want one.
+
     Args:
         rule: how replies are read: `steelyard`, or a rule of other tools by which published figures were made
             (`strict_only_letter`, `last_letter`, `first_option`).
@@ -96,7 +100,7 @@ class Choice:
             return scores if len(names) > 1 else scores[0]
         text, finish = _text(output.value), str(output.metadata.get("finish", ""))
         if self.rule == "steelyard":
-            question, several = question_of(sample.input), len(expected) > 1
+            question, several = question_of(sample.input), _may_be_several(sample, expected)
             reading = read_choice(text, sample.choices, question=question, several=several, finish=finish)
         else:
             reading = _by_rule(self.rule, text, len(sample.choices))
@@ -174,6 +178,12 @@ def _verdict(reading: ChoiceReading, expected: tuple[str, ...]) -> str:
     return (
         f"{letters}{how} is right" if reading.letters == expected else f"{letters}{how}, {''.join(expected)} is right"
     )
+
+
+def _may_be_several(sample: Sample, expected: tuple[str, ...]) -> bool:
+    """What the exam says of the question; samples that do not say are read as their reference is."""
+    several = sample.metadata.get("several")
+    return several if isinstance(several, bool) else len(expected) > 1
 
 
 def _reference(sample: Sample) -> tuple[tuple[str, ...], str]:

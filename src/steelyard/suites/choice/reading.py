@@ -21,6 +21,7 @@ from steelyard.suites.choice.keys import (
     key_of_class,
     key_of_label,
     read_key,
+    says_several,
 )
 from steelyard.suites.choice.options import OptionTexts, options_of
 from steelyard.types import Message, Sample
@@ -72,6 +73,7 @@ class ChoiceTable:
         question: the column of each role; None where there is none. `options` is empty where only the kind of a
             question says which it has.
         count_from: the number that means A where keys are numbers.
+        several: whether a question may have several right options where it does not say.
     """
 
     table: Table
@@ -85,6 +87,7 @@ class ChoiceTable:
     id: Column | None
     kind: Column | None = None
     count_from: int = 1
+    several: bool = False
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header, blank ones included."""
@@ -96,16 +99,28 @@ class ChoiceTable:
 
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
-        own_id, group = self.own_id(row), "" if self.group is None else render(cell_at(row.cells, self.group))
+        own_id, group = self.own_id(row), self._group_of(row)
+        said = self.says_several(row, question)
+        # How a reply is read follows from the exam and not from this question's key, which would give it away.
+        several = self.several if said is None else said
         return Sample(
             own_id or self.prefix + self.table.row_id(row.number),
             list(question.turns) or question.text,
             question.key,
             question.options,
-            group=group or self.groups.get(row.number, ""),
+            group=group,
             cluster=cluster_of(row, self.layout),
-            metadata=self.table.origin,
+            metadata={**self.table.origin, "several": True} if several else self.table.origin,
         )
+
+    def says_several(self, row: Row, question: ChoiceQuestion) -> bool | None:
+        """Whether the question, its kind or its group says that several options may be right; None if none says."""
+        kind = "" if self.kind is None else render(cell_at(row.cells, self.kind))
+        return says_several(kind, self._group_of(row), question.text, self.table.title)
+
+    def _group_of(self, row: Row) -> str:
+        own_group = "" if self.group is None else render(cell_at(row.cells, self.group))
+        return own_group or self.groups.get(row.number, "")
 
     def faults(self, row: Row) -> list[Defect]:
         """What the spreadsheet itself says is wrong with the cells that are read."""

@@ -127,6 +127,9 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     check = _check(readings, several_answers=several_answers)
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
+    readings = tuple(
+        replace(reading, several=several) for reading, several in zip(readings, check.several(), strict=True)
+    )
     selected = files.selected(len(check.keys))
     keys = [key for position, key in enumerate(check.keys) if position in selected]
     return ChoiceData(
@@ -199,6 +202,10 @@ class _ChoiceCheck:
         """Notes on the tables that are not defects."""
         notes = [*(count.note() for count in self._counts), *(keys.note() for keys in self._several)]
         return [note for note in notes if note]
+
+    def several(self) -> Iterator[bool]:
+        """For each table, whether a question that does not say may have several right options."""
+        return (keys.are_meant() for keys in self._several)
 
     def _drop_lost(self) -> None:
         """Drop rows that only the whole table shows to be bad: an option was lost, or a key has a letter too many."""
