@@ -376,9 +376,9 @@ def test_every_rule_has_its_name_in_the_documentation():
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "reading-replies.md").read_text(encoding="utf-8")
     names = {lead.strength.name.lower() for lead in LEADS}
     names |= {"json", "leading", "declared_text", "leading_text", "shown", "numbered", "none_of_these"}
-    names |= {"final_text", "refused", "judged", "final_sentence", "only_letter", "only_text"}
+    names |= {"final_text", "refused", "judged", "final_sentence", "only_letter", "only_text", "all_of_them"}
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
-    assert len(RULES) == 12
+    assert len(RULES) == 13
 
 
 @pytest.mark.parametrize(

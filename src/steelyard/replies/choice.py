@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Any, Final, Literal
 
 from steelyard.replies.choice_letters import (
+    asks_for_wrong,
     declared_letters,
     final_sentence,
     is_elsewhere,
@@ -53,7 +54,10 @@ _TEXT_CLOSED: Final = re.compile(
 """Behind a common word that is said by itself: `It's good.`, and not `a good question`."""
 _ENDS: Final = re.compile(r"[\"')\]$]{0,3}\s{0,2}[.!。]?\s*\Z")
 _IS_BEFORE: Final = re.compile(rf"(?:{expanded('<be>', 'en')}|[=≈:是为]|\\approx)\s{{0,3}}[$\\(\"']{{0,3}}\Z", FLAGS)
-_SIGNS_ALONE: Final = re.compile(r"[^\w]{1,16}")
+_BETWEEN_TEXTS: Final = re.compile(
+    r"[^\w]{0,8}(?:\b(?:and|or|as well as)\b|和|与|以及|及|或者?)[^\w]{0,8}|[^\w]{1,16}(?:\d[.)、]\s{0,3})?"
+)
+_ENTRY_MARK: Final = re.compile(r"\W{0,2}1[.)、]\s{0,3}")
 _SHOWN_LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
 _SHOWN_CLOSED: Final = re.compile(r"[\"')\]]{0,2}\s{0,2}(?:[.!]\s{0,3})?(?:\Z|\n)|[\"')\]]{0,2}[.!]\s{1,3}(?=[A-Z\"])")
 _FIGURE: Final = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
@@ -212,6 +216,16 @@ def _none_of_them(page: ChoicePage) -> Candidate | None:
     return None
 
 
+def _all_of_them(page: ChoicePage) -> Candidate | None:
+    """The reply says that all options are right: `全选`, `All of the above`, where no option says so itself."""
+    for match in phrases("choice", "all", page.text):
+        if page.is_listed(match.start()) or is_against(page.text, match.start()) or asks_for_wrong(page):
+            continue
+        if not page.names_options(0):
+            return Candidate(page.labels, *match.span(), Strength.MENTIONED, "all_of_them")
+    return None
+
+
 def _refused(page: ChoicePage) -> Candidate | None:
     """The model declines, and nothing in the reply gives an option after all."""
     match = next(phrases("choice", "refusal", page.text), None)
@@ -230,22 +244,24 @@ def _text_candidates(page: ChoicePage) -> Iterator[Candidate]:
     """The texts of options that a phrase gives as the answer, or with which the reply opens."""
     line = len(page.text.split("\n", 1)[0])
     for quote in (*page.quotes[:_MOST_QUOTES], *page.quotes[_MOST_QUOTES:][-_MOST_QUOTES:]):
-        letters, span = (page.labels[quote.option],), (quote.start, quote.end)
         if REJECTED.match(page.text, quote.end):
             continue
-        if quote.start <= _OPENING_SIGNS and (quote.end >= line - 2 or page.text[quote.end] in ",.;:!。"):
-            yield Candidate(*_texts_from(page, quote), Strength.ANNOUNCED, "leading_text")
+        texts = _texts_from(page, quote)
+        end = texts[-1]
+        opens = quote.start <= _OPENING_SIGNS or _ENTRY_MARK.fullmatch(page.text, 0, quote.start)
+        if opens and (end >= line - 2 or page.text[end] in ",.;:!。"):
+            yield Candidate(*texts, Strength.ANNOUNCED, "leading_text")
         elif DECLARES.before(page.text, quote.start):
-            yield Candidate(letters, *span, Strength.DECLARED, "declared_text")
+            yield Candidate(*texts, Strength.DECLARED, "declared_text")
         elif _TEXT_CLOSED.match(page.text, quote.end) and SAYS.before(page.text, quote.start):
-            yield Candidate(letters, *span, Strength.ANNOUNCED, "declared_text")
+            yield Candidate(*texts, Strength.ANNOUNCED, "declared_text")
 
 
 def _texts_from(page: ChoicePage, first: Quote) -> tuple[tuple[str, ...], int, int]:
-    """The options whose texts follow each other from `first` on with signs alone between them, and their range."""
+    """The options whose texts follow each other from `first` on as a list, and their range: `iron, tin and lead`."""
     numbers, end = {first.option}, first.end
     for quote in page.quotes:
-        if quote.start >= end and _SIGNS_ALONE.fullmatch(page.text, end, quote.start):
+        if quote.start >= end and _BETWEEN_TEXTS.fullmatch(page.text, end, quote.start):
             numbers.add(quote.option)
             end = quote.end
     return tuple(page.labels[number] for number in sorted(numbers)), first.start, end
@@ -333,6 +349,7 @@ RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     _shown,
     numbered,
     _none_of_them,
+    _all_of_them,
     _final_text,
     _refused,
     final_sentence,

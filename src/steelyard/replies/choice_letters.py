@@ -39,21 +39,29 @@ _MOST_LINES: Final = 30
 _MOST_STOPS: Final = 2
 """Limit of follow-up questions that the model adds itself; an answer is looked for before each of them."""
 _LETTER: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
-_LINK: Final = (
+_JOINED: Final = (
     r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus|o|ou|oder|et|und)\b"
-    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|;|,|和|或者|或|与|以及|及)"
+    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|和|或者|或|与|以及|及|(?<=[)\]}】])(?=[(\[{【])|(?<=\|))"
 )
-_TAIL: Final = r"[)\]}】\"'>$|]{0,4}"
+"""Between letters of one group, whatever is said of them behind the last: `A、C选项正确`."""
+_LINK: Final = rf"(?:{_JOINED}|;|,)"
+_TAIL: Final = r"(?:\s?(?:选项|项))?[)\]}】\"'>$|]{0,4}"
 _HEAD: Final = r"(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}"
-_NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|are\b|was\b|选项|项|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
+_NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
+_NOT_SPOKEN_OF: Final = r"(?!\s{0,2}(?:are\b|选项|项))"
+_CAPITALS: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
 _GROUP: Final = re.compile(
-    rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}{_NOT_A_SUBJECT}){{0,25}}"
-    r"|(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
-    r"|(?-i:(?<![A-Za-z0-9])[a-z](?=\s{0,2}(?:[).:\]},\"'<]|\n|$)|\s(?:because|since|due\sto)\b))",
+    rf"{_LETTER}(?:{_TAIL}\s{{0,2}}(?:{_JOINED}\s{{0,2}}{_HEAD}{_LETTER}"
+    rf"|{_LINK}\s{{0,2}}{_HEAD}{_LETTER}{_NOT_SPOKEN_OF}){_NOT_A_SUBJECT}){{1,25}}"
+    rf"|(?-i:(?<![A-Za-z0-9.])[A-Z](?:\.[A-Z]){{1,9}}(?![A-Za-z0-9]))|{_LETTER}|{_CAPITALS}"
+    r"|(?-i:(?<![A-Za-z0-9])[a-z](?:\)?\s{0,2}(?:,|、|;|/|&|and\b|和|与)\s{0,2}\(?[a-z](?![A-Za-z0-9])){0,9}"
+    r"(?=\s{0,2}(?:[).:\]},\"'<。]|\n|$)|\s(?:because|since|due\sto)\b))",
     re.IGNORECASE,
 )
-"""One answer's letters: `B`, `A, C and D`, `ABD`, `b)`."""
-_JOINT: Final = re.compile(rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}){{0,25}}", re.IGNORECASE)
+"""One answer's letters: `B`, `A, C and D`, `ABD`, `A.B.D`, `b)`, `a, c`."""
+_JOINT: Final = re.compile(
+    rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}){{0,25}}|{_CAPITALS}", re.IGNORECASE
+)
 """The letters of which one thing is said: `A, B and C are`."""
 _NEXT: Final = re.compile(rf"{_TAIL}[\s.,;]{{0,3}}{_LINK}\s{{0,2}}{_HEAD}(?P<letter>{_LETTER})", re.IGNORECASE)
 _LONE: Final = re.compile(rf"(?P<lone>{_LETTER})")
@@ -106,7 +114,7 @@ _CLOSED: Final = re.compile(
 )
 _LEADING: Final = re.compile(
     r"[\s(\[{\"'<$|>\-:.,!?。、]{0,8}"
-    r"(?:(?-i:A)\s?:\s+(?=[(\[\"']{0,2}(?-i:[A-Z])(?:[).]|\s*\Z)))?"
+    r"(?:(?-i:A)\s?:\s+(?=[(\[\"']{0,2}(?-i:[A-Z])(?:[).]|\s*\Z)))?(?:1[.)、]\s{0,2}(?=[(\[]?(?-i:[A-Z])\W))?(?:both\s)?"
     r"(?:(?:the |my )?(?:options?|choices?|answers?|letters?|选项|选择|选|答)[\s:(\"'\[]{0,4})?"
     rf"(?P<group>{_GROUP.pattern})",
     re.IGNORECASE,
@@ -116,6 +124,7 @@ _NEXT_SENTENCE: Final = re.compile(
 )
 _NEW_SENTENCE: Final = re.compile(r"[ \t]{1,3}[A-Z0-9\"“$]")
 _WHOLE: Final = re.compile(r"[\s).:\]}\"'<>。,;!$|]{0,12}(?:$|\n)")
+_LOWER_CASE: Final = re.compile(r"\W{0,8}(?P<group>[a-z]{2,10})\W{0,8}")
 _INITIALS: Final = re.compile(r"\.[ ]?[A-Z]\.")
 _JUDGED: Final = re.compile(
     r"[)\]]?(?:,?\s?(?:and|or|和|及|与)?\s?\b(?-i:[A-Z])\b){0,3}[)\]\"']{0,2}"
@@ -140,8 +149,10 @@ _TAKEN: Final = re.compile(
 _CONCLUDES: Final = re.compile(rf"\s*{any_of(expanded('<conclusion>', language) for language in ('en', 'zh'))}", FLAGS)
 _NUMBER: Final = re.compile(r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]|[甲乙丙丁](?=\s*(?:[。.,;:)、\n<]|选项|项|$))")
 _NUMBER_ROWS: Final = ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁")
-_NEXT_NUMBER: Final = re.compile(r"\s?(?:[、,;]|和|与|及|and\b)?\s?(?P<number>[①-⑨])")
-_TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(?![①-⑨])(\w+)")
+_NEXT_NUMBER: Final = re.compile(
+    r"\s?(?:[、,;]|和|与|及|and\b)?\s?(?P<number>[①-⑨])|\s?(?:[、,;]|和|与|及|and\b)\s?(?P<digit>[1-9])(?![\d.%])"
+)
+_TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(?![①-⑨]|[1-9]\s*(?:[、,;。.]|\Z|\n))(\w+)")
 
 
 def declared_letters(page: ChoicePage) -> Candidate | None:
@@ -250,8 +261,9 @@ def _is_in_option(page: ChoicePage, start: int) -> bool:
 def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str, ...], int]:
     """The letters at `start`..`end`, with those joined to them behind a text: `B (carbon) or C (neon)`."""
     letters = _letters(page.text[start:end])
-    if not letters or _is_word(page.text, start, end):
-        return (), end
+    if not letters or _is_word(page.text, start, end) or (len(letters) > 1 and page.text[start + 1] == "."):
+        # Letters with full stops between them (`A.B.D`) are an answer only where several may be right.
+        return (letters if letters and page.several and page.text[start + 1 : start + 2] == "." else ()), end
     if page.behind(letters[0], start + 1) > start + 1:
         letters, end = letters[:1], start + 1  # of `C, I and II only` the C alone, where that is the text of C
     while len(letters) < len(page.labels) and letters[-1] in page.labels:
@@ -271,6 +283,8 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
 def _letters(group: str) -> tuple[str, ...]:
     if len(group) == 1:
         return (group.upper(),)
+    if group[0].islower():
+        return tuple(sorted({letter.upper() for letter in re.findall(r"(?<![a-z])[a-z](?![a-z])", group)}))
     parts = re.findall(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9])", group)
     joined = "".join(parts)
     if len(parts) == 1 and list(joined) != sorted(set(joined)):
@@ -308,7 +322,7 @@ def _leading(page: ChoicePage, stop: int) -> Candidate | None:
     """The letters that the reply begins with, as in `B`, `(C) because ...`, `选项D。`."""
     match = _LEADING.match(page.text, 0, stop)
     if not match:
-        return None
+        return _lower_case(page) if page.several else None
     start = match.start("group")
     letters, end = _group(page, start, match.end("group"), stop)
     if not letters or not set(letters) <= set(page.labels) or _is_in_option(page, start):
@@ -318,6 +332,15 @@ def _leading(page: ChoicePage, stop: int) -> Candidate | None:
     if not _closes(page, letters, start, end):
         return None
     return Candidate(letters, start, end, Strength.DECLARED, "leading")
+
+
+def _lower_case(page: ChoicePage) -> Candidate | None:
+    """`acd`, where that is the whole reply."""
+    match = _LOWER_CASE.fullmatch(page.text)
+    letters = tuple(match["group"].upper()) if match else ()
+    if match is None or list(letters) != sorted(set(letters)) or not set(letters) <= set(page.labels):
+        return None
+    return Candidate(letters, *match.span("group"), Strength.DECLARED, "leading")
 
 
 def _closes(page: ChoicePage, letters: tuple[str, ...], start: int, end: int) -> bool:
@@ -372,7 +395,12 @@ def numbered(page: ChoicePage) -> Candidate | None:
             continue
         letters, end = _numbers_from(page, match, row)
         alone = not page.text[: match.start()].strip(" (\n") and not page.text[end:].strip(" ).。、\n")
-        if letters and (alone or DECLARES.before(page.text, match.start())):
+        given = (
+            alone
+            or DECLARES.before(page.text, match.start())
+            or (match.start() == 0 and len(letters) > 1 and CONFIRMED.match(page.text, end))
+        )
+        if letters and given:
             return Candidate(letters, match.start(), end, Strength.DECLARED, "numbered")
     return None
 
@@ -380,8 +408,11 @@ def numbered(page: ChoicePage) -> Candidate | None:
 def _numbers_from(page: ChoicePage, first: re.Match[str], row: str) -> tuple[tuple[str, ...], int]:
     """The options whose numbers stand together from `first` on, as in `①③` and `①、③`; () where one is no option's."""
     numbers, end = [row.index(first.group())], first.end()
-    while (following := _NEXT_NUMBER.match(page.text, end)) is not None and following["number"] in row:
-        numbers.append(row.index(following["number"]))
+    while (following := _NEXT_NUMBER.match(page.text, end)) is not None:
+        number = following[following.lastgroup or 0]
+        if number not in row:
+            break
+        numbers.append(row.index(number))
         end = following.end()
     if max(numbers) >= len(page.labels):
         return (), end
@@ -393,13 +424,18 @@ def judged(page: ChoicePage) -> Candidate | None:
     right, wrong = _verdicts(page)
     if right.keys() & wrong.keys():
         return None
-    asked_for_wrong = pattern("choice", "asks_for_wrong").search(fold(page.question)) is not None
+    asked_for_wrong = asks_for_wrong(page)
     all_others = len(wrong) == 1 and len(right) == len(page.labels) - 1
     chosen = wrong if len(wrong) == 1 and (asked_for_wrong or all_others) else right
     if not chosen or (asked_for_wrong and chosen is right):
         return None
     spans = sorted(chosen.values())
     return Candidate(tuple(sorted(chosen)), spans[0][0], spans[-1][1], Strength.CONCLUDED, "judged")
+
+
+def asks_for_wrong(page: ChoicePage) -> bool:
+    """Whether the question asks for the wrong statement."""
+    return pattern("choice", "asks_for_wrong").search(fold(page.question)) is not None
 
 
 _Spans = dict[str, tuple[int, int]]

@@ -44,6 +44,7 @@ _IDEOGRAM_WEIGHT: Final = 3.5
 _LABEL: Final = re.compile(
     r"(?:(?<=\n)|(?<=^)|(?<=[;。?:\])】是\s]))[ \t]{0,8}+(?:[-•·][ \t]{0,8}+)?[(\[]?([A-Z])\s?[.:)、\]]"
 )
+_SMALL_LABEL: Final = re.compile(r"^[ \t]{0,8}(?:[-•·][ \t]{0,8})?[(\[]?([a-z])[.:)、\]]", re.MULTILINE)
 _LED_TO: Final = re.compile(
     r"\b(?:is|be|are|was|choose|select|pick|option|answer|with|leaves|only|not|or|and)\s{1,3}[(\[]?$", re.IGNORECASE
 )
@@ -51,10 +52,12 @@ _LETTER_WITHIN: Final = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
 _LETTERS_ALONE: Final = re.compile(
     r"(?<![A-Za-z0-9])(?!A\s(?!and\b|or\b|is\b|are\b)[a-z])(?!I\s)[A-Z]{1,26}(?![A-Za-z0-9])"
 )
-_LABELLED: Final = re.compile(r"[^\w]{0,16}(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])(?:\s?[.:)、\]]{1,2}|(?=\s))")
+_LABELLED: Final = re.compile(
+    r"[^\w]{0,16}(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])(?:\s?[.:)、\]]{1,2}|(?=[\s一-鿿《\"]))"
+)
 """The next option of a list, with a label before its text."""
 _LONE: Final = re.compile(
-    r"[)\]]?(?:\s?[.:、。,;]?\s{1,3}|[.。])(?:[-•·*\]]\s{0,3})?[(\[]?(?P<letter>[A-Z])(?![A-Za-z0-9])"
+    r"[)\]]?(?:\s?[.:、。,;]?\s{1,3}|[.。])(?:[-•·*\]]\s{0,3}|\d[.)、]\s{0,3})?[(\[]?(?P<letter>[A-Z])(?![A-Za-z0-9])"
     r"(?!\s?(?![A-Z](?![A-Za-z0-9]))[A-Za-z0-9一-鿿])"
 )
 """The next letter of a list that holds letters alone."""
@@ -62,7 +65,9 @@ _LINE: Final = re.compile(
     r"\n\s{0,20}(?:[-•·*\]]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])\s?[.:)、\]]{1,2}"
 )
 _LINE_ENDS: Final = re.compile(r"[)\]]?\s?[.。,;]?[ \t]*(?:\n|<|\Z)")
-_ENDS_ENTRY: Final = re.compile(r"[^\w\n<]{0,8}(?:\n|<|\Z)|[^\w\n]{1,8}(?:选项|[Oo]ption\s)?(?=[A-Z]\s?[.:)、\]])")
+_ENDS_ENTRY: Final = re.compile(
+    r"[^\w\n<]{0,8}(?:\n|<|\Z)|[^\w\n]{1,8}(?:选项|[Oo]ption\s)?(?=[A-Z]\s?[.:)、\]])|(?<=[一-鿿])(?=[A-Z]\s?[.:)、\]])"
+)
 _MOST_LINES: Final = 60
 _LABEL_WITHIN: Final = 40
 _LEAST_TEXT: Final = 4
@@ -289,6 +294,17 @@ class ChoiceReading:
     reason: str = ""
 
 
+def _with_capital_labels(text: str, options: Mapping[str, str]) -> str:
+    """The text with capitals in place of small letters before the options' own texts: `a) iron` becomes `A) iron`."""
+
+    def raised(match: re.Match[str]) -> str:
+        letter = match[1].upper()
+        owns = letter in options and restated(text, match.end(), options[letter]) > match.end()
+        return match.group().replace(match[1], letter, 1) if owns else match.group()
+
+    return _SMALL_LABEL.sub(raised, text)
+
+
 class ChoicePage:
     """One reply with its question; offsets count from the beginning of the cleaned text.
 
@@ -303,7 +319,7 @@ class ChoicePage:
         self, cleaned: CleanedReply, options: Mapping[str, str], question: str = "", *, several: bool = False
     ) -> None:
         self.cleaned = cleaned
-        self.text = cleaned.text
+        self.text = _with_capital_labels(cleaned.text, options)
         self.by_letter = options
         self.labels = tuple(options)
         self.options = tuple(options.values())
@@ -312,7 +328,7 @@ class ChoicePage:
         folded = zip(self.labels, map(fold, self.options), strict=True)
         # Those that hold a letter behind their first character (`维生素B`): a reply that quotes one names no option.
         self.with_letters = [(label, text.lower()) for label, text in folded if _LETTER_WITHIN.search(text, 1)]
-        self._listed = option_list(cleaned.text, self.options)
+        self._listed = option_list(self.text, self.options)
         if several and self._listed and self._is_answer(self._listed[0][0], self._listed[-1][1]):
             self._listed = ()
 
@@ -320,8 +336,12 @@ class ChoicePage:
         """Whether a list of (nearly) all options is the answer itself: led to, and none is named apart from it."""
         heading = self.text[:start].strip()
         led_to = not heading or DECLARES.before(self.text, start) is not None
-        named = (match.group() for match in _LETTERS_ALONE.finditer(self.text, end))
-        return led_to and not any(set(letters) <= set(self.labels) for letters in named)
+        return led_to and not self.names_options(end)
+
+    def names_options(self, start: int) -> bool:
+        """Whether letters of options stand by themselves behind `start`."""
+        named = (match.group() for match in _LETTERS_ALONE.finditer(self.text, start))
+        return any(set(letters) <= set(self.labels) for letters in named)
 
     @cached_property
     def quotes(self) -> tuple[Quote, ...]:
