@@ -254,6 +254,7 @@ BLOOD = ["AB型", "O型", "B型", "A型"]
 SCANS = ["X线", "CT", "B超", "MRI"]
 TESTS = ["D-二聚体", "血常规", "C反应蛋白", "肌钙蛋白"]
 VITAMINS = ["维生素B", "维生素A", "维生素D", "维生素C"]
+MICROBES = ["S. aureus", "D. radiodurans", "E. coli", "B. subtilis"]
 TOWNS = ["Lyon", "Nantes", "Lille", "Brest"]
 
 
@@ -267,6 +268,19 @@ TOWNS = ["Lyon", "Nantes", "Lille", "Brest"]
         ("答案是维生素B", VITAMINS, "A"),
         ("应选维生素C。", VITAMINS, "D"),
         ("The answer is both A and B", ["x", "y", "Both A and B", "none"], "C"),
+        ("应选C语言", ["Go", "Java", "Ruby", "C语言"], "D"),
+        ("答案是A股", ["B股", "A股", "H股", "N股"], "B"),
+        ("乙型", ["甲型", "丙型", "丁型", "乙型"], "D"),
+        ("The answer is E. coli.", MICROBES, "C"),
+        ("B. subtilis", MICROBES, "D"),
+        ("D. radiodurans is the one that survives.", MICROBES, "B"),
+        ("The answer is A. Smith.", ["J. Keynes", "A. Smith", "D. Ricardo", "K. Marx"], "B"),
+        ("The answer is AB.", ["A", "B", "AB", "O"], "C"),
+        ("AC", ["DC", "AC", "RF", "DB"], "B"),
+        ("The answer is AD 79.", ["AD 70", "AD 79", "AD 96", "33 BC"], "B"),
+        ("Grade A", ["Grade B", "Grade A", "Grade C", "Grade D"], "B"),
+        ("It is hepatitis B.", ["hepatitis A", "hepatitis C", "hepatitis B", "hepatitis E"], "C"),
+        ("The current is 4 A.", ["1 A", "2 A", "3 A", "4 A"], "D"),
         ("C'est B.", TOWNS, "B"),
         ("D'après le texte, la bonne réponse est la B.", TOWNS, "B"),
         ("D'après le texte, il faut choisir Nantes.", TOWNS, "B"),
@@ -274,6 +288,25 @@ TOWNS = ["Lyon", "Nantes", "Lille", "Brest"]
 )
 def test_a_letter_within_a_word_or_an_options_text_is_not_an_answer(reply, options, letter):
     assert read_choice(reply, options).letters == (letter,)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("The answer is vitamin C.", "It is plan B", "The answer is hepatitis B", "The answer is Company A.", "Dr. B"),
+        *(
+            "答案是维生素C",
+            "答案是C语言。",
+            "答案是A股市场。",
+            "答案是D级",
+            "The answer is C. S. Lewis.",
+            "Washington D.C.",
+        ),
+        *("B-12", "The answer is 5 A.", "It is 20 °C.", "D'accord."),
+    ],
+)
+def test_a_letter_that_is_part_of_a_name_or_a_unit_is_no_answer(reply):
+    assert read_choice(reply, TOWNS).letters == ()
 
 
 @pytest.mark.parametrize(

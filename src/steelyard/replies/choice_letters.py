@@ -26,7 +26,7 @@ from steelyard.replies.evidence import (
     opens_with,
     phrases,
 )
-from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern
+from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern, source
 from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, listed_after, restated
 
 _MOST_MENTIONS: Final = 40
@@ -74,15 +74,19 @@ _NAMED: Final = re.compile(
 _BRACKET: Final = re.compile(r"\s?\([^)\n]{1,80}\)")
 _BOX_BEFORE: Final = re.compile(r"\\(?:boxed|fbox)[\s{$(]{0,12}\Z")
 _BETWEEN_BOXES: Final = re.compile(r"[}$)\s]{0,8}(?:,|、|;|and|和)?[\s$(]{0,8}\\(?:boxed|fbox)[\s{$(]{0,12}")
-_TEXT_BEGINS: Final = re.compile(r"\W*[A-Z](?:[ \t]\w|-?[一-鿿])")
+_TEXT_BEGINS: Final = re.compile(r"\W*[A-Z](?:\.?[ \t]\w|-?[一-鿿])")
 
 _FORMULA_BEHIND: Final = re.compile(
     r"\s?[=^×≈{]|\$?\s?\\(?!\))|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)"
-    r"|\(\w{1,2}\)|°|&\w|(?<=[CDJLMNST])'[a-zà-ÿœ]|(?<=D)\.\s?h\."
+    r"|\(\w{1,2}\)|°|&\w|(?<=[CDJLMNST])'[a-zà-ÿœ]|(?<=D)\.\s?h\.|-\d|\.\s?[A-Z]\.\s?[A-Z][a-z]"
+    rf"|{source('choice', 'names_behind')}"
 )
 _FORMULA_BEFORE: Final = re.compile(
-    r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|[a-zA-Z0-9_]\()\s?$|-$|(?<![A-Za-z])z\.\s?$"
+    r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|[a-zA-Z0-9_]\()\s?$|-$|(?<![A-Za-z])(?:z\.\s?|[A-Z]\.)$"
 )
+_NAMES_BEFORE: Final = re.compile(rf"{source('choice', 'names_before')}\s?\Z", FLAGS)
+_NAMES_WITHIN: Final = 16
+_YEAR_BEHIND: Final = re.compile(r"(?<=[A-Z]{2})\s?\d")
 _ARTICLE_BEFORE: Final = re.compile(r"\b(?:rather|but|just|also|simply|merely|of|with|as|like)\s\Z", re.IGNORECASE)
 """Behind it, an `a` that ends the reply is the article of a noun that did not come."""
 _RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
@@ -261,6 +265,8 @@ def _is_in_option(page: ChoicePage, start: int) -> bool:
 def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str, ...], int]:
     """The letters at `start`..`end`, with those joined to them behind a text: `B (carbon) or C (neon)`."""
     letters = _letters(page.text[start:end])
+    if len(letters) > 1 and not page.several and page.text[start:end] in page.options:
+        return (), end  # `AB` among blood groups is the text of one option
     if not letters or _is_word(page.text, start, end) or (len(letters) > 1 and page.text[start + 1] == "."):
         # Letters with full stops between them (`A.B.D`) are an answer only where several may be right.
         return (letters if letters and page.several and page.text[start + 1 : start + 2] == "." else ()), end
@@ -297,10 +303,12 @@ def _is_word(text: str, start: int, end: int) -> bool:
     if _FORMULA_BEHIND.match(text, end) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
         return True
     letters = text[start:end]
+    if letters.isupper() and _NAMES_BEFORE.search(text, max(0, start - _NAMES_WITHIN), start):
+        return True
     if letters == "a" and not text[end:].strip() and _ARTICLE_BEFORE.search(text, max(0, start - 20), start):
         return True
-    if letters == "I":
-        return _PRONOUN.match(text, end) is not None
+    if letters == "I" or len(letters) > 1:
+        return (_PRONOUN if letters == "I" else _YEAR_BEHIND).match(text, end) is not None
     if letters != "A" or not _RUNS_ON.match(text, end):
         return False
     return not _CALLED_OPTION.search(text, max(0, start - 10), start) and not _GOES_ON.match(text, end)
