@@ -26,7 +26,7 @@ from steelyard.replies.evidence import (
     opens_with,
     phrases,
 )
-from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern, source
+from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern, source, words
 from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, listed_after, restated
 
 _MOST_MENTIONS: Final = 40
@@ -38,10 +38,11 @@ _MENTIONED_WITHIN: Final = 3_000
 _MOST_LINES: Final = 30
 _MOST_STOPS: Final = 2
 """Limit of follow-up questions that the model adds itself; an answer is looked for before each of them."""
-_LETTER: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
+_ALONE: Final = r"(?-i:[A-Z](?![A-Za-z0-9]))"
+_LETTER: Final = rf"(?<![A-Za-z0-9]){_ALONE}"
 _JOINED: Final = (
-    r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus|o|ou|oder|et|und)\b"
-    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|和|或者|或|与|以及|及|(?<=[)\]}】])(?=[(\[{【])|(?<=\|))"
+    r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus|o|ou|oder|et|und|(?-i:e))\b"
+    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|和|或者|或|与|以及|及|와|과|및|또는|(?<=[)\]}】])(?=[(\[{【])|(?<=\|))"
 )
 """Between letters of one group, whatever is said of them behind the last: `A、C选项正确`."""
 _LINK: Final = rf"(?:{_JOINED}|;|,)"
@@ -51,10 +52,11 @@ _NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}[^\s,.)]|错|不|�
 _NOT_SPOKEN_OF: Final = r"(?!\s{0,2}(?:are\b|选项|项))"
 _CAPITALS: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
 _GROUP: Final = re.compile(
-    rf"{_LETTER}(?:{_TAIL}\s{{0,2}}(?:{_JOINED}\s{{0,2}}{_HEAD}{_LETTER}"
-    rf"|{_LINK}\s{{0,2}}{_HEAD}{_LETTER}{_NOT_SPOKEN_OF}){_NOT_A_SUBJECT}){{1,25}}"
-    rf"|(?-i:(?<![A-Za-z0-9.])[A-Z](?:\.[A-Z]){{1,9}}(?![A-Za-z0-9]))|{_LETTER}|{_CAPITALS}"
-    r"|(?-i:(?<![A-Za-z0-9])[a-z](?:\)?\s{0,2}(?:,|、|;|/|&|and\b|和|与)\s{0,2}\(?[a-z](?![A-Za-z0-9])){0,9}"
+    rf"(?<![A-Za-z0-9])(?:(?-i:[A-Z](?:\.[A-Z]){{1,9}}(?![A-Za-z0-9]))"
+    rf"|{_ALONE}(?:{_TAIL}\s{{0,2}}(?:{_JOINED}\s{{0,2}}{_HEAD}{_LETTER}"
+    rf"|{_LINK}\s{{0,2}}{_HEAD}{_LETTER}{_NOT_SPOKEN_OF}){_NOT_A_SUBJECT}){{0,25}}"
+    r"|(?-i:[A-Z]{2,10}(?![A-Za-z0-9]))"
+    r"|(?-i:[a-z](?![A-Za-z0-9])(?:\)?\s{0,2}(?:,|、|;|/|&|and\b|和|与)\s{0,2}\(?[a-z](?![A-Za-z0-9])){0,9})"
     r"(?=\s{0,2}(?:[).:\]},\"'<。]|\n|$)|\s(?:because|since|due\sto)\b))",
     re.IGNORECASE,
 )
@@ -84,14 +86,14 @@ _FORMULA_BEHIND: Final = re.compile(
 _FORMULA_BEFORE: Final = re.compile(
     r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|[a-zA-Z0-9_]\()\s?$|-$|(?<![A-Za-z])(?:z\.\s?|[A-Z]\.)$"
 )
-_NAMES_BEFORE: Final = re.compile(rf"{source('choice', 'names_before')}\s?\Z", FLAGS)
+_NAMES_BEFORE: Final = words("name_before")
 _NAMES_WITHIN: Final = 16
 _YEAR_BEHIND: Final = re.compile(r"(?<=[A-Z]{2})\s?\d")
 _ARTICLE_BEFORE: Final = re.compile(r"\b(?:rather|but|just|also|simply|merely|of|with|as|like)\s\Z", re.IGNORECASE)
 """Behind it, an `a` that ends the reply is the article of a noun that did not come."""
 _RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
 _GOES_ON: Final = re.compile(
-    r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|o|ou|oder|et|und|is|was|are|which|with|for|due|in|according|based|from|given"
+    r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|o|ou|oder|et|und|e|is|was|are|which|with|for|due|in|according|based|from|given"
     r"|would|that|this|seems|appears|fits|matches|describes|represents|must|most|more|best|only|instead|being"
     r"|where|while|if|but|the|option|to|of|on|not|rather|correct|by|has|states|says|may|can|should|,)\b"
 )
@@ -99,7 +101,7 @@ _GOES_ON: Final = re.compile(
 _PRONOUN: Final = re.compile(
     r"'(?=[a-z])|[ \t]+(?!(?:is|because|since|as|and|or|was)\b)[a-z]|,\s(?!(?:since|because)\b)"
 )
-_CALLED_OPTION: Final = re.compile(r"\b(?:options?|choices?|letter)\s\(?$", re.IGNORECASE)
+_CALLED_OPTION: Final = re.compile(rf"{source('choice', 'option_noun')}\s\(?$", re.IGNORECASE)
 _RANGE: Final = re.compile(r"[)\]]?\s?(?:[-–—]|to|through)\s?[(\[]?[A-Z](?![A-Za-z])")
 _RANGE_BEFORE: Final = re.compile(r"(?<![A-Za-z])[A-Z][)\]]?\s?(?:[-–—]|to|through)\s?[(\[]?$")
 
@@ -119,7 +121,7 @@ _CLOSED: Final = re.compile(
 _LEADING: Final = re.compile(
     r"[\s(\[{\"'<$|>\-:.,!?。、]{0,8}"
     r"(?:(?-i:A)\s?:\s+(?=[(\[\"']{0,2}(?-i:[A-Z])(?:[).]|\s*\Z)))?(?:1[.)、]\s{0,2}(?=[(\[]?(?-i:[A-Z])\W))?(?:both\s)?"
-    r"(?:(?:the |my )?(?:options?|choices?|answers?|letters?|选项|选择|选|答)[\s:(\"'\[]{0,4})?"
+    rf"(?:(?:the |my )?(?:{source('choice', 'option_noun')}|answers?|letters|选项|选择|选|答)[\s:(\"'\[]{{0,4}})?"
     rf"(?P<group>{_GROUP.pattern})",
     re.IGNORECASE,
 )
@@ -153,9 +155,17 @@ _TAKEN: Final = re.compile(
 _CONCLUDES: Final = re.compile(rf"\s*{any_of(expanded('<conclusion>', language) for language in ('en', 'zh'))}", FLAGS)
 _NUMBER: Final = re.compile(r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]|[甲乙丙丁](?=\s*(?:[。.,;:)、\n<]|选项|项|$))")
 _NUMBER_ROWS: Final = ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁")
+_COUNTER: Final = rf"\s?{source('choice', 'counter')}"
+"""Behind a number that means an option: `4번`."""
+_NUMBERS_JOINED: Final = r"(?:[、,;]|和|与|及|와|과|및|또는|and\b)"
 _NEXT_NUMBER: Final = re.compile(
-    r"\s?(?:[、,;]|和|与|及|and\b)?\s?(?P<number>[①-⑨])|\s?(?:[、,;]|和|与|及|and\b)\s?(?P<digit>[1-9])(?![\d.%])"
+    rf"(?:{_COUNTER})?\s?{_NUMBERS_JOINED}?\s?(?P<number>[①-⑨])"
+    rf"|(?:{_COUNTER})?\s?{_NUMBERS_JOINED}\s?(?P<digit>[1-9])(?![\d.%])"
 )
+_COUNTED: Final = re.compile(_COUNTER)
+_NUMBER_LABEL: Final = re.compile(rf"^[ \t]{{0,4}}(?P<number>[1-9]){_COUNTER}[ \t]{{0,2}}[:.\n–-]", re.MULTILINE)
+"""A counted number at the beginning of a line: `3번: ...`."""
+_NUMBER_ALONE: Final = re.compile(rf"(?:{_COUNTER})?[ ).。、\n]*\Z")
 _TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(?![①-⑨]|[1-9]\s*(?:[、,;。.]|\Z|\n))(\w+)")
 
 
@@ -303,7 +313,7 @@ def _is_word(text: str, start: int, end: int) -> bool:
     if _FORMULA_BEHIND.match(text, end) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
         return True
     letters = text[start:end]
-    if letters.isupper() and _NAMES_BEFORE.search(text, max(0, start - _NAMES_WITHIN), start):
+    if letters.isupper() and text[max(0, start - _NAMES_WITHIN) : start].rstrip().lower().endswith(_NAMES_BEFORE):
         return True
     if letters == "a" and not text[end:].strip() and _ARTICLE_BEFORE.search(text, max(0, start - 20), start):
         return True
@@ -390,27 +400,53 @@ def _is_listed(page: ChoicePage, letters: tuple[str, ...], start: int, end: int)
 
 
 def numbered(page: ChoicePage) -> Candidate | None:
-    """`答案：③`, `①③`, `the answer is 2`, where numbers mean nothing else in this question."""
-    question_text = page.question + "".join(page.options)
-    for match in islice(_NUMBER.finditer(page.text), _MOST_MENTIONS):
-        row = next(row for row in _NUMBER_ROWS if match.group() in row)
-        number = row.index(match.group())
-        if number >= len(page.options) or any(sign in question_text for sign in row):
-            continue
-        other = _TEXT_BEHIND_NUMBER.match(page.text, match.end())
-        restates = restated(page.text, match.end(), page.options[number]) > match.end()
-        if other and not restates and other[1] != page.labels[number]:
-            continue
-        letters, end = _numbers_from(page, match, row)
-        alone = not page.text[: match.start()].strip(" (\n") and not page.text[end:].strip(" ).。、\n")
-        given = (
-            alone
-            or DECLARES.before(page.text, match.start())
-            or (match.start() == 0 and len(letters) > 1 and CONFIRMED.match(page.text, end))
-        )
-        if letters and given:
-            return Candidate(letters, match.start(), end, Strength.DECLARED, "numbered")
-    return None
+    """`答案：③`, `①③`, `the answer is 2`, `정답은 4번`, where numbers mean nothing else in this question."""
+    matches = list(_NUMBER.finditer(page.text))
+    ends = (
+        matches
+        if len(matches) <= _MOST_MENTIONS
+        else [*matches[: _MOST_MENTIONS // 2], *matches[-_MOST_MENTIONS // 2 :]]
+    )
+    return decide([candidate for match in ends if (candidate := _number_given(page, match))], page.text)
+
+
+def _number_given(page: ChoicePage, match: re.Match[str]) -> Candidate | None:
+    row = next(row for row in _NUMBER_ROWS if match.group() in row)
+    number = row.index(match.group())
+    counted = _COUNTED.match(page.text, match.end())
+    if number >= len(page.options) or (not counted and any(sign in page.asked for sign in row)):
+        return None
+    other = _TEXT_BEHIND_NUMBER.match(page.text, match.end())
+    restates = restated(page.text, match.end(), page.options[number]) > match.end()
+    if other and not restates and other[1] != page.labels[number]:
+        return None
+    letters, end = _numbers_from(page, match, row)
+    strength = _number_strength(page, match, letters, end)
+    if not letters or strength is None or REJECTED.match(page.text, end):
+        return None
+    return Candidate(letters, match.start(), end, strength, "numbered")
+
+
+def _number_strength(page: ChoicePage, match: re.Match[str], letters: tuple[str, ...], end: int) -> Strength | None:
+    """How plainly the numbers up to `end` are given; None where they only occur."""
+    opens = not page.text[: match.start()].strip(" (\n")
+    if (opens and _NUMBER_ALONE.match(page.text, end)) or DECLARES.before(page.text, match.start()):
+        return Strength.DECLARED
+    if _COUNTED.match(page.text, match.end()) is None:
+        return Strength.DECLARED if opens and len(letters) > 1 and CONFIRMED.match(page.text, end) else None
+    if CONFIRMED.match(page.text, end) or any(lead.before(page.text, match.start()) for lead in LEADS):
+        return Strength.ANNOUNCED
+    return Strength.ANNOUNCED if opens and _opens_alone(page, match, end) else None
+
+
+def _opens_alone(page: ChoicePage, match: re.Match[str], end: int) -> bool:
+    """Whether a counted number opens the reply as its answer, and not as the first of those that are gone through."""
+    labels = {label["number"] for label in _NUMBER_LABEL.finditer(page.text)}
+    behind = _NUMBER_LABEL.match(page.text, match.start())
+    if behind is None or labels != {match.group()}:
+        return False
+    text = page.behind(page.labels[int(match.group()) - 1], behind.end()) if match.group().isascii() else end
+    return match.group() != "1" or text > behind.end() or "\n" in behind.group()
 
 
 def _numbers_from(page: ChoicePage, first: re.Match[str], row: str) -> tuple[tuple[str, ...], int]:

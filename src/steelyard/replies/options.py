@@ -44,7 +44,7 @@ _IDEOGRAM_WEIGHT: Final = 3.5
 _LABEL: Final = re.compile(
     r"(?:(?<=\n)|(?<=^)|(?<=[;。?:\])】是\s]))[ \t]{0,8}+(?:[-•·][ \t]{0,8}+)?[(\[]?([A-Z])\s?[.:)、\]]"
 )
-_SMALL_LABEL: Final = re.compile(r"^[ \t]{0,8}(?:[-•·][ \t]{0,8})?[(\[]?([a-z])[.:)、\]]", re.MULTILINE)
+_SMALL_LABEL: Final = re.compile(r"\n[ \t]{0,8}(?:[-•·][ \t]{0,8})?[(\[]?([a-z])[.:)、\]]")
 _LED_TO: Final = re.compile(
     r"\b(?:is|be|are|was|choose|select|pick|option|answer|with|leaves|only|not|or|and)\s{1,3}[(\[]?$", re.IGNORECASE
 )
@@ -299,10 +299,11 @@ def _with_capital_labels(text: str, options: Mapping[str, str]) -> str:
 
     def raised(match: re.Match[str]) -> str:
         letter = match[1].upper()
-        owns = letter in options and restated(text, match.end(), options[letter]) > match.end()
+        owns = letter in options and restated(lines, match.end(), options[letter]) > match.end()
         return match.group().replace(match[1], letter, 1) if owns else match.group()
 
-    return _SMALL_LABEL.sub(raised, text)
+    lines = "\n" + text
+    return _SMALL_LABEL.sub(raised, lines)[1:]
 
 
 class ChoicePage:
@@ -347,6 +348,11 @@ class ChoicePage:
     def quotes(self) -> tuple[Quote, ...]:
         """Where the texts of options are quoted, but for a list of all of them."""
         return tuple(quote for quote in quotes(self.text, self.options) if not self.is_listed(quote.start))
+
+    @cached_property
+    def asked(self) -> str:
+        """The text of the question with its options."""
+        return self.question + "".join(self.options)
 
     @cached_property
     def lowered(self) -> str:
