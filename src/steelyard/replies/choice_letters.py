@@ -80,7 +80,7 @@ _TEXT_BEGINS: Final = re.compile(r"\W*[A-Z](?:\.?[ \t]\w|-?[一-鿿])")
 
 _FORMULA_BEHIND: Final = re.compile(
     r"\s?[=^×≈{]|\$?\s?\\(?!\))|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)"
-    r"|\(\w{1,2}\)|°|&\w|(?<=[CDJLMNST])'[a-zà-ÿœ]|(?<=D)\.\s?h\.|-\d|\.\s?[A-Z]\.\s?[A-Z][a-z]"
+    r"|\(\w{1,2}\)|°|&\w|(?<=[CDJLMNST])'[a-zà-ÿœ]|\.\s?[a-z]\.(?=\s|$)|-\d|\.\s?[A-Z]\.\s?[A-Z][a-z]"
     rf"|{source('choice', 'names_behind')}"
 )
 _FORMULA_BEFORE: Final = re.compile(

@@ -13,7 +13,7 @@ from steelyard.replies.grammar import FLAGS, any_of, expanded, hints, languages_
 
 _OPENS_WITHIN: Final = 80
 """Characters: an answer that begins here opens the reply, and what follows explains it."""
-_SIGNS: Final = r"[\s:=–—>\"'「《(\[{}【<$|~_/\\-]{0,12}"
+_SIGNS: Final = r"[\s:=–—>\"'「《(\[\]{}【<$|~_/\\-]{0,12}"
 """Signs between a phrase and the answer."""
 _BETWEEN: Final = (
     rf"{_SIGNS}(?:{expanded('<filler>', 'en')}[\s,:]{{1,4}}){{0,6}}{_SIGNS}"

@@ -424,14 +424,13 @@ def _follow(page: ChoicePage, letter: str, end: int, stop: int, *, with_texts: b
     position = end
     while (match := (_LABELLED if with_texts else _LONE).match(page.text, position, stop)) is not None:
         following = match["letter"]
-        if following not in page.labels or following <= (letters[-1] if letters else letter):
+        rises = following in page.labels and following > (letters[-1] if letters else letter)
+        behind = _entry_end(page, following, match.end()) if rises and with_texts else match.end()
+        if not rises or (with_texts and behind == match.end()):
+            if with_texts and match.group()[-1] == following:
+                break  # a sentence that begins with a capital by itself
             return (), end
-        position = match.end()
-        if with_texts:
-            behind = _entry_end(page, following, position)
-            if behind == position:
-                return (), end
-            position = behind
+        position = behind
         letters.append(following)
     if not letters or not (_ENDS_ENTRY if with_texts else _LINE_ENDS).match(page.text, position):
         return (), end
