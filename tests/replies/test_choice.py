@@ -175,6 +175,28 @@ def test_a_sentence_that_was_cut_off_at_its_beginning_is_no_option(reply):
     assert read_choice(reply, options).letters == ()
 
 
+PAIRS = ["mean 4.2, deviation 3.6", "mean 4.2, deviation 3.1", "mean 3.7, deviation 3.6", "mean 3.7, deviation 3.1"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("Solving the two equations, we get $\\mu=3.7$ and $\\sigma=3.1$. The answer is (", "D"),
+        ("This gives the following:\n\nmean: 4.2\ndeviation: 3.1", "B"),
+        ("The mean is 4.2. The deviation is 3.1 or 3.6, which", ""),
+        ("With a mean of 4.2 we still need", ""),
+    ],
+)
+def test_a_reply_that_ends_with_all_figures_of_one_option_gives_it(reply, letters):
+    got = read_choice(reply, PAIRS)
+    assert ("".join(got.letters), got.confidence) == (letters, "inferred" if letters else None)
+
+
+def test_an_option_called_best_counts_more_than_what_the_model_cannot_do():
+    reply = "I cannot determine the exact value, but (B) seems the most reasonable."
+    assert read_choice(reply, ["one", "two", "three", "four"]).letters == ("B",)
+
+
 # What holds for any text.
 
 WORDS = st.sampled_from(
@@ -426,9 +448,18 @@ def test_every_rule_has_its_name_in_the_documentation():
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "reading-replies.md").read_text(encoding="utf-8")
     names = {lead.strength.name.lower() for lead in LEADS}
     names |= {"json", "leading", "declared_text", "leading_text", "shown", "numbered", "none_of_these"}
-    names |= {"final_text", "refused", "judged", "final_sentence", "only_letter", "only_text", "all_of_them"}
+    names |= {
+        "final_text",
+        "refused",
+        "judged",
+        "final_sentence",
+        "only_letter",
+        "only_text",
+        "all_of_them",
+        "final_values",
+    }
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
-    assert len(RULES) == 13
+    assert len(RULES) == 14
 
 
 @pytest.mark.parametrize(

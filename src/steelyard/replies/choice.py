@@ -8,8 +8,9 @@ worse than none, and nothing is ever guessed.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, Literal
 
 from steelyard.replies.choice_letters import (
@@ -43,6 +44,9 @@ _REASONS: Final = {
     "unparsed": "its JSON names no option",
 }
 _OPENING_SIGNS: Final = 2
+_LEAST_FIGURES: Final = 2
+_ENDS_WITHIN: Final = 200
+"""Characters at the end of a reply that hold what it comes to."""
 _MOST_QUOTES: Final = 12
 """Quotations that are looked at from the beginning and from the end: bounds the time for a reply full of them."""
 _MOST_EXAMINED: Final = 24
@@ -316,6 +320,28 @@ def _final_text(page: ChoicePage) -> Candidate | None:
     return Candidate((page.labels[quote.option],), quote.start, quote.end, Strength.CONCLUDED, "final_text")
 
 
+def _final_values(page: ChoicePage) -> Candidate | None:
+    """The option of which the reply ends with all figures: `Solving both gives a = 4.1 and b = 3.5`.
+
+    Figures that most options share (exponents of units) do not count; of the others an option has two or more.
+    """
+    all_figures = [set(map(_value, _FIGURE.findall(fold(option)))) for option in page.options]
+    shared = {value for value, count in Counter(chain(*all_figures)).items() if 2 * count > len(all_figures)}
+    options = [values - shared for values in all_figures]
+    if min(map(len, options)) < _LEAST_FIGURES:
+        return None
+    begin = max(0, len(page.text) - _ENDS_WITHIN)
+    figures = [(_value(match.group()), match.span()) for match in _FIGURE.finditer(page.text, begin)]
+    given = {value for value, _ in figures}
+    held = [number for number, values in enumerate(options) if values <= given]
+    if len(held) != 1 or options[held[0]] <= set(map(_value, _FIGURE.findall(fold(page.question)))):
+        return None
+    spans = [span for value, span in figures if value in options[held[0]]]
+    if page.is_listed(spans[-1][0]) or is_against(page.text, spans[0][0]):
+        return None
+    return Candidate((page.labels[held[0]],), spans[0][0], spans[-1][1], Strength.CONCLUDED, "final_values")
+
+
 def _only_text(page: ChoicePage) -> Candidate | None:
     """The one option whose text is quoted, where it says enough not to be there by chance."""
     quoted = quotes(page.text, page.options, page.question)
@@ -351,10 +377,11 @@ RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     _none_of_them,
     _all_of_them,
     _final_text,
-    _refused,
     final_sentence,
     judged,
+    _refused,
     only_letter,
     _only_text,
+    _final_values,
 )
 """The rules, in the order in which they are tried."""

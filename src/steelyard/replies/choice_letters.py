@@ -310,7 +310,8 @@ def _letters(group: str) -> tuple[str, ...]:
 
 def _is_word(text: str, start: int, end: int) -> bool:
     """An article, a pronoun, a variable, an initial: judged by the characters around it."""
-    if _FORMULA_BEHIND.match(text, end) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
+    called = _CALLED_OPTION.search(text, max(0, start - 10), start) is not None
+    if (not called and _FORMULA_BEHIND.match(text, end)) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
         return True
     letters = text[start:end]
     if letters.isupper() and text[max(0, start - _NAMES_WITHIN) : start].rstrip().lower().endswith(_NAMES_BEFORE):
@@ -321,7 +322,7 @@ def _is_word(text: str, start: int, end: int) -> bool:
         return (_PRONOUN if letters == "I" else _YEAR_BEHIND).match(text, end) is not None
     if letters != "A" or not _RUNS_ON.match(text, end):
         return False
-    return not _CALLED_OPTION.search(text, max(0, start - 10), start) and not _GOES_ON.match(text, end)
+    return not called and not _GOES_ON.match(text, end)
 
 
 def _none_declared(page: ChoicePage, stop: int) -> Iterator[Candidate]:
