@@ -26,7 +26,17 @@ from steelyard.replies.clean import clean, fold
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
 from steelyard.replies.grammar import FLAGS, expanded, pattern, words
 from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key
-from steelyard.replies.options import SHORT, ChoicePage, ChoiceReading, Quote, Status, condense, is_distinct, quotes
+from steelyard.replies.options import (
+    SHORT,
+    ChoicePage,
+    ChoiceReading,
+    Quote,
+    Status,
+    condense,
+    is_distinct,
+    labelled_lines,
+    quotes,
+)
 
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
@@ -344,6 +354,8 @@ def _final_values(page: ChoicePage) -> Candidate | None:
 
 def _only_text(page: ChoicePage) -> Candidate | None:
     """The one option whose text is quoted, where it says enough not to be there by chance."""
+    if page.several and len({label for label, _, _ in labelled_lines(page, 0)}) > 1:
+        return None
     quoted = quotes(page.text, page.options, page.question)
     if len(quoted) > 2 * _MOST_EXAMINED and len({quote.option for quote in quoted}) > 1:
         return None

@@ -27,7 +27,7 @@ from steelyard.replies.evidence import (
     phrases,
 )
 from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern, source, words
-from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, listed_after, restated
+from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, labelled_lines, listed_after, restated
 
 _MOST_MENTIONS: Final = 40
 """Limit of letters that are examined: it bounds the time for a reply that is full of them."""
@@ -114,7 +114,7 @@ _STILL_WRONG: Final = re.compile(
 )
 """Behind the closest option: it is not the answer after all."""
 _CLOSED: Final = re.compile(
-    r"[ \t]{0,3}(?:[)\]】.:,。;!>}\"'|\\]|、|\n|<|[-–—]\s|\()|\s*\Z|(?:选项|项)(?:[。.;!]|\n|\Z)"
+    r"[ \t]{0,3}(?:[)\]】.:,。;!>}\"'|\\]|、|\n|<|[-–—]\s|\()|\s*\Z|(?:[两三四五]个?)?(?:选项|项)(?:[。.;!]|\n|\Z)"
     r"|[ \t]+(?:because|since|as|due to|is (?:the |my |most )+(?:correct|right|best|most|likely|answer))\b"
     r"|[ \t]*(?:因|根据|理由|解析|由于|首先)"
 )
@@ -470,8 +470,10 @@ def judged(page: ChoicePage) -> Candidate | None:
     if right.keys() & wrong.keys():
         return None
     asked_for_wrong = asks_for_wrong(page)
-    all_others = len(wrong) == 1 and len(right) == len(page.labels) - 1
-    chosen = wrong if len(wrong) == 1 and (asked_for_wrong or all_others) else right
+    all_others = len(wrong) == 1 and len(right) == len(page.labels) - 1 and not page.several
+    chosen = wrong if (len(wrong) == 1 or page.several) and (asked_for_wrong or all_others) else right
+    if page.several and not {label for label, _, _ in labelled_lines(page, 0)} <= right.keys() | wrong.keys():
+        return None  # of some that are gone through nothing was read
     if not chosen or (asked_for_wrong and chosen is right):
         return None
     spans = sorted(chosen.values())

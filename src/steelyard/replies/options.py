@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from typing import Final, Literal
 
 from steelyard.replies.clean import CleanedReply, fold
 from steelyard.replies.evidence import DECLARES, REJECTED
-from steelyard.replies.grammar import pattern
+from steelyard.replies.grammar import FLAGS, pattern, source
 
 Status = Literal["answered", "several", "none_of_these", "refused", "unparsed", "empty"]
 SHORT: Final = 160
@@ -58,13 +58,18 @@ _LABELLED: Final = re.compile(
 """The next option of a list, with a label before its text."""
 _LONE: Final = re.compile(
     r"[)\]]?(?:\s?[.:、。,;]?\s{1,3}|[.。])(?:[-•·*\]]\s{0,3}|\d[.)、]\s{0,3})?[(\[]?(?P<letter>[A-Z])(?![A-Za-z0-9])"
-    r"(?!\s?(?![A-Z](?![A-Za-z0-9]))[A-Za-z0-9一-鿿])"
+    r"(?!\s?(?!选项|项|[A-Z](?![A-Za-z0-9]))[A-Za-z0-9一-鿿])"
 )
 """The next letter of a list that holds letters alone."""
 _LINE: Final = re.compile(
     r"\n\s{0,20}(?:[-•·*\]]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])\s?[.:)、\]]{1,2}"
 )
-_LINE_ENDS: Final = re.compile(r"[)\]]?\s?[.。,;]?[ \t]*(?:\n|<|\Z)")
+_FIRST_LINE: Final = re.compile(_LINE.pattern.removeprefix(r"\n"))
+_LABEL_ALONE: Final = re.compile(r"\s*(?:[-•·*\]]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?[A-Z]")
+_CALLED_WRONG: Final = re.compile(
+    rf"{source('choice', 'rejected')}|错误|不正确|有误|\b(?:incorrect|wrong|false)\b", FLAGS
+)
+_LINE_ENDS: Final = re.compile(r"[)\]]?(?:\s?(?:选项|项))?\s?[.。,;]?[ \t]*(?:\n|<|\Z)")
 _ENDS_ENTRY: Final = re.compile(
     r"[^\w\n<]{0,8}(?:\n|<|\Z)|[^\w\n]{1,8}(?:选项|[Oo]ption\s)?(?=[A-Z]\s?[.:)、\]])|(?<=[一-鿿])(?=[A-Z]\s?[.:)、\]])"
 )
@@ -400,23 +405,35 @@ def listed_after(page: ChoicePage, letter: str, end: int, stop: int) -> tuple[tu
     """
     behind = _entry_end(page, letter, end)
     letters, last = _follow(page, letter, behind, stop, with_texts=behind > end)
-    if not letters and page.several and page.behind(letter, end) > end:
+    if letters or not page.several:
+        return letters, last
+    begins_line = _LABEL_ALONE.fullmatch(page.text, page.text.rfind("\n", 0, end) + 1, end) is not None
+    if begins_line or page.behind(letter, end) > end:
         return _explained(page, letter, end, stop)
-    return letters, last
+    return (), end
 
 
 def _explained(page: ChoicePage, letter: str, end: int, stop: int) -> tuple[tuple[str, ...], int]:
-    """Options with their own texts at the beginning of later lines, each explained and none called wrong."""
-    letters, last = [letter], end
-    for match in islice(_LINE.finditer(page.text, end, stop), _MOST_LINES):
-        behind = page.behind(match["letter"], match.end())
-        if behind == match.end():
-            continue
-        if match["letter"] <= letters[-1] or page.is_rejected((match["letter"],), match.end()):
+    """Options at the beginning of later lines, in their own words or others, each explained and none called wrong."""
+    letters, last, begin = [letter], end, end
+    for following, start, behind in labelled_lines(page, end, stop):
+        if following <= letters[-1] or _CALLED_WRONG.search(page.text, begin, start):
             return (), end
-        letters.append(match["letter"])
-        last = behind
-    return (tuple(letters[1:]), last) if len(letters) < len(page.labels) else ((), end)
+        letters.append(following)
+        line_end = page.text.find("\n", behind, stop)
+        last, begin = line_end if line_end >= 0 else stop, behind
+    if _CALLED_WRONG.search(page.text, begin, stop):
+        return (), end
+    return tuple(letters[1:]), last
+
+
+def labelled_lines(page: ChoicePage, start: int, stop: int | None = None) -> Iterator[tuple[str, int, int]]:
+    """The lines behind `start` that begin with an option's letter: the letter, and where its label begins and ends."""
+    end = len(page.text) if stop is None else stop
+    first = [match] if start == 0 and (match := _FIRST_LINE.match(page.text)) else []
+    for match in chain(first, islice(_LINE.finditer(page.text, start, end), _MOST_LINES)):
+        if match["letter"] in page.labels:
+            yield match["letter"], match.start(), match.end()
 
 
 def _follow(page: ChoicePage, letter: str, end: int, stop: int, *, with_texts: bool) -> tuple[tuple[str, ...], int]:
