@@ -43,8 +43,9 @@ _MAX_OPTIONS: Final = 26
 _FINAL_KEYS: Final = frozenset(map(plain_key, words("final_key")))
 _ANSWER_KEYS: Final = frozenset(map(plain_key, words("answer_key")))
 _JSON_LETTERS: Final = re.compile(
-    r"\W{0,4}(?:options?|choices?|answers?|选项)?[\s(:]{0,3}"
-    r"(?P<letters>[A-Z](?:\s?(?:,|、|;|/|&|and|和)?\s?(?:option\s)?[A-Z]){0,25}|[a-z](?=[).:、\s]|\Z))"
+    r"\W{0,4}(?i:options?|choices?|answers?|选项)?[\s(:]{0,3}"
+    r"(?P<letters>[A-Z](?:\s?(?:,|、|;|/|&|and|和)?\s?(?:option\s)?[A-Z]){0,25}"
+    r"|[a-z](?:\s?(?:,|、|;|/|&|and|和)\s?[a-z]){1,25}|[a-z](?=[).:、\s]|\Z))"
     r"(?=\Z|[).:、,\]}]|\s[^a-z])"
 )
 _LONGEST_NUMBER: Final = 2
@@ -71,6 +72,7 @@ _IS_BEFORE: Final = re.compile(rf"(?:{expanded('<be>', 'en')}|[=≈:是为]|\\ap
 _BETWEEN_TEXTS: Final = re.compile(
     r"[^\w]{0,8}(?:\b(?:and|or|as well as)\b|和|与|以及|及|或者?)[^\w]{0,8}|[^\w]{1,16}(?:\d[.)、]\s{0,3})?"
 )
+_BETWEEN_WITHIN: Final = 32
 _ENTRY_MARK: Final = re.compile(r"\W{0,2}1[.)、]\s{0,3}")
 _SHOWN_LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
 _SHOWN_CLOSED: Final = re.compile(r"[\"')\]]{0,2}\s{0,2}(?:[.!]\s{0,3})?(?:\Z|\n)|[\"')\]]{0,2}[.!]\s{1,3}(?=[A-Z\"])")
@@ -207,8 +209,10 @@ def _json_value(page: ChoicePage, key: str, value: Any) -> tuple[str, ...]:
     if condensed and forms.count(condensed) == 1:
         return (page.labels[forms.index(condensed)],)
     if (match := _JSON_LETTERS.match(text)) is not None:
-        letters = tuple(dict.fromkeys(re.findall("[A-Z]", match["letters"].upper())))
+        letters = tuple(dict.fromkeys(map(str.upper, re.findall(r"(?<![a-z])[a-z](?![a-z])|[A-Z]", match["letters"]))))
         return letters if set(letters) <= set(page.labels) else ()
+    if pattern("choice", "all").fullmatch(text):
+        return page.labels
     if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER:
         number = int(text)  # counted from 0 or from 1: only the last number and a key that says so are sure
         sure = number == len(page.labels) or (key.endswith("number") and 0 < number <= len(page.labels))
@@ -275,6 +279,8 @@ def _texts_from(page: ChoicePage, first: Quote) -> tuple[tuple[str, ...], int, i
     """The options whose texts follow each other from `first` on as a list, and their range: `iron, tin and lead`."""
     numbers, end = {first.option}, first.end
     for quote in page.quotes:
+        if quote.start > end + _BETWEEN_WITHIN:
+            break
         if quote.start >= end and _BETWEEN_TEXTS.fullmatch(page.text, end, quote.start):
             numbers.add(quote.option)
             end = quote.end

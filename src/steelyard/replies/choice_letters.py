@@ -47,7 +47,7 @@ _JOINED: Final = (
 """Between letters of one group, whatever is said of them behind the last: `A、C选项正确`."""
 _LINK: Final = rf"(?:{_JOINED}|;|,)"
 _TAIL: Final = r"(?:\s?(?:选项|项))?[)\]}】\"'>$|]{0,4}"
-_HEAD: Final = r"(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}"
+_HEAD: Final = r"[\"']?(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}"
 _NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
 _NOT_SPOKEN_OF: Final = r"(?!\s{0,2}(?:are\b|选项|项))"
 _CAPITALS: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
@@ -119,7 +119,7 @@ _CLOSED: Final = re.compile(
     r"|[ \t]*(?:因|根据|理由|解析|由于|首先)"
 )
 _LEADING: Final = re.compile(
-    r"[\s(\[{\"'<$|>\-:.,!?。、]{0,8}"
+    r"(?:\s{0,3}json\s{1,3})?[\s(\[{\"'<$|>\-:.,!?。、]{0,8}"
     r"(?:(?-i:A)\s?:\s+(?=[(\[\"']{0,2}(?-i:[A-Z])(?:[).]|\s*\Z)))?(?:1[.)、]\s{0,2}(?=[(\[]?(?-i:[A-Z])\W))?(?:both\s)?"
     rf"(?:(?:the |my )?(?:{source('choice', 'option_noun')}|answers?|letters|选项|选择|选|答)[\s:(\"'\[]{{0,4}})?"
     rf"(?P<group>{_GROUP.pattern})",
