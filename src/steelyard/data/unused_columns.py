@@ -17,8 +17,8 @@ MOST_CHARACTERS: Final = 100_000
 MOST_COLUMNS: Final = 200
 """Maximum number of columns that are kept; rows of JSON may each have keys of their own."""
 OWN_KEYS: Final = frozenset(
-    {"position", "source", "sheet", "order", "sources", "document", "predictions", "passage", "answerable"}
-    | {"schema", "db_id", "evidence", "dialect"}
+    {"position", "source", "sheet", "order", "several", "sources", "document", "predictions", "passage"}
+    | {"answerable", "schema", "db_id", "evidence", "dialect"}
 )
 """Keys of metadata that suites set; a column of that name is kept as `NAME column`."""
 _SHOWN: Final = 10

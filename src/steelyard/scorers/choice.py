@@ -44,6 +44,10 @@ Credit = Literal["", "jaccard", "subset"]
 class Choice:
     """Share of questions whose reply gives exactly the reference's letters.
 
+    Where a sample's metadata has `several: True`, more than one option may be right, and a reply that gives one or more
+    is an answer; a suite's samples have it where their exam says so. Without it, questions whose reference has one
+    letter want one.
+
     Args:
         rule: how replies are read: `steelyard`, or a rule of other tools by which published figures were made
             (`strict_only_letter`, `last_letter`, `first_option`).
@@ -104,7 +108,7 @@ class Choice:
             scores = [Score(info.name, None, outcome="not_applicable", reason=problem) for info in infos]
             return scores if len(scores) > 1 else scores[0]
         text, finish = _text(output.value), str(output.metadata.get("finish", ""))
-        question, several = question_of(sample.input), any(len(letters) > 1 for letters in expected)
+        question, several = question_of(sample.input), _may_be_several(sample, expected)
         if self.rule == "steelyard":
             by_rule = read_choice(text, sample.choices, question=question, several=several, finish=finish)
         else:
@@ -192,6 +196,12 @@ def _verdict(reading: ChoiceReading, expected: Key, *, solved: bool) -> str:
     how = "" if reading.confidence == "explicit" else " (inferred)"
     letters = "".join(reading.letters)
     return f"{letters}{how} is right" if solved else f"{letters}{how}, {right} is right"
+
+
+def _may_be_several(sample: Sample, expected: Key) -> bool:
+    """What the exam says of the question; samples that do not say are read as their reference is."""
+    several = sample.metadata.get("several")
+    return several if isinstance(several, bool) else any(len(letters) > 1 for letters in expected)
 
 
 def _key(sample: Sample) -> tuple[Key, str]:

@@ -2,12 +2,13 @@
 
 Keys of several letters among keys of one. Several right options are intended where
 
-- the question itself says so: by its kind (多选题), its text ("select all that apply"), or a list as its key; or
+- the question itself says so: by its kind or group (多选题), its text ("select all that apply"), or a list as key; or
 - at least 2 rows and 5 % of the table's sound rows have a key of several letters; or
 - the suite says `several_answers: true`.
 
 Otherwise the key is a defect: no reply solves a question whose key has a second letter by mistake. The limits are those
-of blank options below.
+of blank options below. Where several are intended, all questions of the table may have several, but for those whose
+kind, group or text says that one is right (单选题): replies are read by what was asked, and not by the question's key.
 
 Keys that are numbers: do they count from 1, as people do, or from 0, as programs do?
 
@@ -31,7 +32,6 @@ an option missing would be another question.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -43,7 +43,7 @@ from steelyard.data.parquet import ClassName
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, cell_at, render
 from steelyard.replies.answer_key import wants_several
-from steelyard.suites.choice.keys import LETTERS, KeyForm, key_readings
+from steelyard.suites.choice.keys import LETTERS, KeyForm, key_readings, says_several
 from steelyard.suites.choice.options import options_of
 from steelyard.suites.choice.reading import ROLES, ChoiceQuestion, ChoiceTable, read_row, row_options
 
@@ -51,11 +51,6 @@ _LEAST_ROWS: Final = 2
 _LEAST_SHARE: Final = 0.05
 _TRUE_OR_FALSE: Final = 2
 _SHOWN: Final = 3
-_SAID: Final = re.compile(
-    r"多选|多项选择|不定项|multiple[\s_-]*(?:answer|response|select)|multi[\s_-]*(?:answer|select)|"
-    r"(?:select|choose|mark|check|tick)\s+(?:all|two|three|any)|(?:all|any)\s+that\s+apply",
-    re.IGNORECASE,
-)
 
 
 class SeveralKeys:
@@ -68,16 +63,18 @@ class SeveralKeys:
 
     def __init__(self, reading: ChoiceTable, *, meant: bool) -> None:
         self._reading = reading
-        self._meant = meant or bool(_SAID.search(reading.table.title))
+        self._meant = meant or says_several(reading.table.title) is True
         self._total = 0
         self._declared = 0
+        self._listed = False
         self._rows = array("q")
 
     def add(self, row: Row, position: int, question: ChoiceQuestion) -> None:
         """Count a sound row; `position` is its place among all sound rows of the dataset."""
         self._total += 1
         if wants_several(question.key):
-            if self._is_declared(row, question):
+            self._listed = self._listed or self._is_list(row)
+            if self._is_list(row) or self._reading.says_several(row, question):
                 self._declared += 1
             else:
                 self._rows.extend((row.number, position))
@@ -104,6 +101,10 @@ class SeveralKeys:
         more = " ..." if several > _SHOWN else ""
         return f"{several} of {self._total} keys have several letters: {places}{more}"
 
+    def are_meant(self) -> bool:
+        """Whether any question of the table may have several right options, unless it says that one is right."""
+        return bool(self._total) and (self._listed or self._is_meant())
+
     def _is_meant(self) -> bool:
         several = len(self._rows) // 2 + self._declared
         enough = several >= _LEAST_ROWS and several >= _LEAST_SHARE * self._total
@@ -112,11 +113,8 @@ class SeveralKeys:
     def _place(self, number: int) -> str:
         return self._reading.table.location(number, self._reading.answer)
 
-    def _is_declared(self, row: Row, question: ChoiceQuestion) -> bool:
-        reading = self._reading
-        kind = "" if reading.kind is None else render(cell_at(row.cells, reading.kind))
-        listed = isinstance(cell_at(row.cells, reading.answer), list)
-        return listed or bool(_SAID.search(kind) or _SAID.search(question.text))
+    def _is_list(self, row: Row) -> bool:
+        return isinstance(cell_at(row.cells, self._reading.answer), list)
 
 
 def counts_from_zero(reading: ChoiceTable) -> bool:

@@ -39,6 +39,16 @@ _NUMBER: Final = re.compile(r"[\s(\[【]*(\d{1,2})(?:\.0+)?[\s)\]】.、]*")
 _MOST_DIGITS: Final = 9
 """Digits of a number; Python refuses to convert more than 4,300."""
 _BETWEEN: Final = re.compile(r"[\s,、;|]+")
+_SEVERAL: Final = re.compile(
+    r"多选|多项选择|不定项|X\s?型题|multiple[\s_-]*(?:answer|response|select)|multi[\s_-]*(?:answer|select)|"
+    r"(?:select|choose|mark|check|tick)\s+(?:all|two|three|any)|(?:all|any)\s+that\s+apply",
+    re.IGNORECASE,
+)
+_ONE: Final = re.compile(
+    r"单选|单项选择|[AB]\d?\s?型题|single[\s_-]*(?:choice|answer|select)|"
+    r"(?:select|choose|mark|check|tick)\s+(?:only\s+|exactly\s+)?one\s+(?:answer|option|choice)",
+    re.IGNORECASE,
+)
 
 KeyForm = Literal["letters", "numbers", "texts"]
 """What a key names its options by."""
@@ -51,6 +61,16 @@ class DoubtfulKeyError(ValueError):
 def folded(text: str) -> str:
     """A text for comparison: without width, case and differences in blanks."""
     return " ".join(nfkc(text).casefold().split())
+
+
+def says_several(*texts: str) -> bool | None:
+    """Whether the kind, group or text of a question says that several options may be right; None where they do not say.
+
+    >>> says_several("多选题"), says_several("Select one answer."), says_several("law", "Which are prime?")
+    (True, False, None)
+    """
+    several, one = (any(pattern.search(text) for text in texts) for pattern in (_SEVERAL, _ONE))
+    return several if several != one else None
 
 
 def cut_labels(options: Sequence[str]) -> Sequence[str]:

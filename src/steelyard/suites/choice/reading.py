@@ -28,6 +28,7 @@ from steelyard.suites.choice.keys import (
     key_of_label,
     options_of_judged,
     read_key,
+    says_several,
 )
 from steelyard.suites.choice.option_rows import OptionRows
 from steelyard.suites.choice.options import OptionTexts, cut_question, holds_key, options_of
@@ -106,6 +107,7 @@ class ChoiceTable:
         joined: whether the table gives one option a row, and these rows were joined.
         form: how the keys name their options, where all do so in one way that is not letters.
         unused: the columns without a role.
+        several: whether a question may have several right options where it does not say.
     """
 
     table: Table
@@ -123,6 +125,7 @@ class ChoiceTable:
     joined: bool = False
     form: KeyForm | None = None
     unused: TableColumns | None = None
+    several: bool = False
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header that are not left out, blank ones included."""
@@ -139,19 +142,30 @@ class ChoiceTable:
 
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
-        group = "" if self.group is None else render(cell_at(row.cells, self.group))
         copy = self.copies.get(row.number, NOT_COPIED)
         extra = {} if self.unused is None else self.unused.values(row)
+        said = self.says_several(row, question)
+        # How a reply is read follows from the exam and not from this question's key, which would give it away.
+        several = {"several": True} if (self.several if said is None else said) else {}
         sample = Sample(
             copy.id or self.id_of(row),
             list(question.turns) or question.text,
             question.key,
             question.options,
-            group=group or self.groups.get(row.number, ""),
+            group=self._group_of(row),
             cluster=cluster_of(row, self.layout) or copy.cluster,
-            metadata={**extra, **self.table.origin},
+            metadata={**extra, **self.table.origin, **several},
         )
         return with_passage(sample, question.passage) if question.passage else sample
+
+    def says_several(self, row: Row, question: ChoiceQuestion) -> bool | None:
+        """Whether the question, its kind or its group says that several options may be right; None if none says."""
+        kind = "" if self.kind is None else render(cell_at(row.cells, self.kind))
+        return says_several(kind, self._group_of(row), question.text, self.table.title)
+
+    def _group_of(self, row: Row) -> str:
+        own_group = "" if self.group is None else render(cell_at(row.cells, self.group))
+        return own_group or self.groups.get(row.number, "")
 
     def faults(self, row: Row) -> list[Defect]:
         """What the spreadsheet itself says is wrong with the cells that are read."""

@@ -162,9 +162,12 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
             for index, reading in enumerate(readings)
         )
         check = _check(readings, several_answers=several_answers, keeps=keeps)
-    readings = tuple(replace(reading, copies=check.copies[index]) for index, reading in enumerate(readings))
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
+    readings = tuple(
+        replace(reading, copies=copies, several=several)
+        for reading, copies, several in zip(readings, check.copies, check.several(), strict=True)
+    )
     selected = files.selected(len(check.keys))
     keys = [key for position, key in enumerate(check.keys) if position in selected]
     return ChoiceData(
@@ -302,6 +305,10 @@ class _ChoiceCheck:
         notes = [*(count.note() for count in self._counts), *(keys.note() for keys in self._several)]
         notes.append(self._note_on_copies())
         return [note for note in notes if note]
+
+    def several(self) -> Iterator[bool]:
+        """For each table, whether a question that does not say may have several right options."""
+        return (keys.are_meant() for keys in self._several)
 
     def _note_on_copies(self) -> str:
         renamed = sum(bool(copy.id) for copies in self.copies for copy in copies.values())
