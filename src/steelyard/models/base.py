@@ -53,6 +53,8 @@ class Request:
         idle_s: limit between two chunks of a body that is watched, in seconds; 0 is none.
         proxy: of the model, see `models.connection`; like `ca_file`, not part of the digest.
         ca_file: path of certificates that are trusted as well; "" for none.
+        reading: digest of how the answer will be read, where the user configures that; "" where it is fixed. Not part
+            of `digest`.
     """
 
     endpoint: str
@@ -67,6 +69,7 @@ class Request:
     idle_s: float = 0.0
     proxy: str = ""
     ca_file: str = ""
+    reading: str = ""
 
     @property
     def digest(self) -> bytes:
@@ -105,8 +108,8 @@ class Fault(Exception):
         ends_run: whether every other call to this endpoint must fail the same way.
 
     Attributes:
-        refusal: "", or `NAMED` or `UNPROVEN`: the condition under which the same refusal of another sample ends the
-            run, see `models.refusals`.
+        refusal: "", or `NAMED` or `MISMATCH`: the condition under which the same answer to another sample ends the
+            run, see `models.refusals` and `models.mismatches`.
         likeness: the text by which two refusals are the same; the message unless it contains values of the sample.
     """
 

@@ -157,6 +157,7 @@ class HttpModel:
             output_tokens=most_tokens(body) if isinstance(body, Mapping) else 0,
             proxy=self.proxy,
             ca_file=str(self.ca_file or ""),
+            reading=self.response.digest(tuple(self.accept_status)),
         )
 
     async def send(self, request: Request, wire: Wire) -> Answer:
