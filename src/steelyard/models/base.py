@@ -32,6 +32,10 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Finish reasons of ZhipuAI (`sensitive`), Anthropic and TGI, which gateways pass on unchanged -> OpenAI's."""
+KEPT: Final = "kept"
+"""Key of a reply's metadata, in the journal alone: digest of the mapping, status and body, see `session.readings`."""
+READ_AGAIN: Final = "read_again"
+"""Key of a reply's metadata: it was read from a kept body under another response mapping than at first."""
 WITHOUT_TEXT: Final = frozenset({"content_filter", "length", "refusal", "tool_calls"})
 """A reply that ended with one of these may have no text; another attempt would cost money and end the same way."""
 

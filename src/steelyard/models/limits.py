@@ -384,6 +384,7 @@ class Limits:
         progress: CallProgress | None = None
         metered = None if self._metering is None else self._metering.of(model, request)
         expect_reply = getattr(model, "expect_reply", None)
+        with_body = getattr(model, "with_body", None)
         while True:
             first_gate = None if first.readable else first.gate
             if first_gate is not None or not gate.enter_now():
@@ -399,6 +400,8 @@ class Limits:
                 if expect_reply is not None:  # the journal keeps the reply for good
                     expect_reply(reply, request)
                 seconds = clock() - sent_at
+                if with_body is not None:
+                    reply = with_body(reply, request, answer)
                 gate.increase_concurrency()
                 first.note_readable()
                 return _finished(reply if metered is None else metered.answered(reply), key, request, progress, seconds)
