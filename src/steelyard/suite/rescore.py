@@ -294,7 +294,10 @@ class JournalAsk:
     def _reply(self, model: Model, request: Request, key: bytes, messages: Any) -> Reply:
         # Where a mapping says how replies are read, the record's own may have been read under another.
         reply = None if request.reading else self._replies.get(key.hex())
-        reply = reply or stored_reading(partial(find_body, self._store), model, request, key)
+        try:
+            reply = reply or stored_reading(partial(find_body, self._store), model, request, key)
+        except ModelError as error:  # its mapping does not fit
+            raise ConfigError(f"{self._stage}: {error}") from error
         if reply is not None:
             self.sent[reply.key] = messages
             return reply
