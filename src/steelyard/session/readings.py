@@ -43,8 +43,10 @@ class Kept:
     @classmethod
     def of(cls, stored: bytes) -> Kept | None:
         """From a stored reply; None where it has none: its mapping is fixed, or its version kept no bodies."""
-        values = unpack_kept(stored)
-        return None if values is None else cls(*values)
+        match unpack_kept(stored):
+            case [str(reading), int(status), str() | None as body]:
+                return cls(reading, status, body)
+        return None
 
 
 def read_again_key(key: bytes, reading: str) -> bytes:
@@ -70,7 +72,8 @@ def read_again(model: Model, request: Request, key: bytes, before: Reply, kept: 
     Raises:
         ModelError: nothing can be read in it. Asking again would cost a call, and give an answer of the same form.
     """
-    answer = Answer(kept.status, {}, (kept.body or "").encode("utf-8", "surrogatepass"), before.metadata.get("ttft"))
+    body, ttft = (kept.body or "").encode("utf-8", "surrogatepass"), before.metadata.get("ttft")
+    answer = Answer(kept.status, {}, body, ttft if isinstance(ttft, float) else None)
     try:
         reply = model.read(answer)
     except Fault as fault:
@@ -122,7 +125,7 @@ def readings_in(manifests: Iterable[Mapping[str, Any]], address: str) -> frozens
         address: as the configuration has it, placeholders included.
     """
     return frozenset(
-        _mapping(endpoint["response"]).digest(tuple(endpoint.get("accept_status") or ()))
+        _mapping(endpoint["response"]).digest(tuple(map(int, endpoint.get("accept_status") or ())))
         for manifest in manifests
         for endpoint in _endpoints(manifest)
         if endpoint.get("url") == address
@@ -130,8 +133,10 @@ def readings_in(manifests: Iterable[Mapping[str, Any]], address: str) -> frozens
 
 
 def _mapping(described: Mapping[str, Any]) -> ResponseMap:
-    names = {mapped.name for mapped in fields(ResponseMap)}
-    return ResponseMap(**{name: value for name, value in described.items() if name in names})
+    texts: dict[str, Any] = {
+        mapped.name: str(described.get(mapped.name, mapped.default)) for mapped in fields(ResponseMap)
+    }
+    return ResponseMap(**texts)
 
 
 def _endpoints(value: Any) -> Iterator[Mapping[str, Any]]:
