@@ -14,7 +14,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
 from steelyard.models.base import Fault, Model, Request, Wire
@@ -220,15 +220,17 @@ class FirstReplies:
     """The answers of one model at one address until its first readable reply; see `models.mismatches`.
 
     Args:
+        name: names model, address and mapping, alike in each process.
         gate: limits its calls in flight until then.
 
     Attributes:
         readable: whether a reply could be read.
     """
 
-    __slots__ = ("_mismatches", "_samples", "gate", "readable")
+    __slots__ = ("_mismatches", "_samples", "gate", "name", "readable")
 
-    def __init__(self, gate: Gate) -> None:
+    def __init__(self, name: str, gate: Gate) -> None:
+        self.name = name
         self.gate = gate
         self.readable = False
         self._mismatches = 0
@@ -299,6 +301,26 @@ class CallProgress:
     wait_s: float = 0.0
 
 
+class SharedFirstReplies(Protocol):
+    """What the processes of an evaluation tell each other of the first replies of a model."""
+
+    async def turn(self, first: FirstReplies) -> None:
+        """Wait until this process may send a call of a model without a readable reply, or one has come elsewhere.
+
+        Raises:
+            ModelError: another process has found that the endpoint is not what was configured.
+        """
+
+    def give_up(self, first: FirstReplies, *, mismatched: bool) -> None:
+        """Let another process send, as a call of this one has failed for good; or none, as all would be mismatched."""
+
+    def note_readable(self, first: FirstReplies) -> None:
+        """Tell all of a readable reply."""
+
+    def came_elsewhere(self, first: FirstReplies, likeness: str) -> bool:
+        """Tell all of an answer that is not what was configured; whether an equal one came to another process."""
+
+
 class Limits:
     """The retry policy and the gates of a session.
 
@@ -313,6 +335,8 @@ class Limits:
     Attributes:
         retries: kind of fault -> attempts that failed so far and were sent again.
         gates: by endpoint.
+        first_replies: of each model, by class, address, name and mapping.
+        shared: what processes tell each other of them; None where there is one process.
         on_put_off: called with an endpoint that put a call off, the time of that call by the loop's clock, and the
             seconds for which nothing may be sent.
     """
@@ -336,7 +360,8 @@ class Limits:
         self._refusal = refusal
         self.gates: dict[str, Gate] = {}
         self.on_put_off: Callable[[str, float, float], None] = lambda _endpoint, _sent_at, _wait_s: None
-        self._first: dict[tuple[Any, ...], FirstReplies] = {}
+        self.first_replies: dict[tuple[Any, ...], FirstReplies] = {}
+        self.shared: SharedFirstReplies | None = None
         self._metering = None if quota.free else Metering(quota, self.pauses.sleep)
         self._random = random.Random(seed)  # noqa: S311  # jitter, not a secret
 
@@ -351,11 +376,17 @@ class Limits:
     def _first_replies(self, model: Model, request: Request) -> FirstReplies:
         """The answers so far of one model with one address and mapping."""
         address = getattr(model, "base_url", None) or getattr(model, "url", None)
-        key = (type(model), request.endpoint, str(address), str(getattr(model, "name", "")), request.reading)
-        first = self._first.get(key)
+        key = (
+            type(model).__qualname__,
+            request.endpoint,
+            str(address),
+            str(getattr(model, "name", "")),
+            request.reading,
+        )
+        first = self.first_replies.get(key)
         if first is None:
             gate = Gate(_ALL, self.pauses, self._quota.unproven)
-            first = self._first[key] = FirstReplies(gate)
+            first = self.first_replies[key] = FirstReplies("\n".join(map(str, key)), gate)
         return first
 
     def change_concurrency(self, most: int) -> None:
@@ -386,9 +417,9 @@ class Limits:
         expect_reply = getattr(model, "expect_reply", None)
         with_body = getattr(model, "with_body", None)
         while True:
-            first_gate = None if first.readable else first.gate
-            if first_gate is not None or not gate.enter_now():
-                await _enter(gate, first_gate)
+            unread = None if first.readable else first
+            if unread is not None or not gate.enter_now():
+                await self._enter(gate, unread)
             try:
                 if (ended := self.pauses.ended or self._refusal()) is not None:
                     raise ended
@@ -403,7 +434,7 @@ class Limits:
                 if with_body is not None:
                     reply = with_body(reply, request, answer)
                 gate.increase_concurrency()
-                first.note_readable()
+                self._note_readable(first)
                 return _finished(reply if metered is None else metered.answered(reply), key, request, progress, seconds)
             except Fault as fault:
                 locate(fault, model, request)
@@ -412,7 +443,7 @@ class Limits:
                 self._heed(fault, gate, request.endpoint, sent_at)
                 self._record_failure(fault, gate, progress, sent_at)
             finally:
-                _leave(gate, first_gate)
+                _leave(gate, unread)
             await self.pauses.sleep(progress.wait_s)
 
     def _cut(self, request: Request, progress: CallProgress | None, sent_at: float) -> Request:
@@ -426,6 +457,26 @@ class Limits:
         # A booked call is sent even where another call has just ended the run: the budget has paid for it.
         if (error := self._refusal()) is not None:
             raise error
+
+    async def _enter(self, gate: Gate, unread: FirstReplies | None) -> None:
+        """Wait for a place at an endpoint, and before it for one among the first calls of a model without a reply."""
+        if unread is None:
+            await gate.enter()
+            return
+        await unread.gate.enter()
+        try:
+            if self.shared is not None:
+                await self.shared.turn(unread)
+            await gate.enter()
+        except BaseException:
+            unread.gate.leave()
+            raise
+
+    def _note_readable(self, first: FirstReplies) -> None:
+        if not first.readable:
+            first.note_readable()
+            if self.shared is not None:
+                self.shared.note_readable(first)
 
     def _heed(self, fault: Fault, gate: Gate, endpoint: str, sent_at: float) -> None:
         """Send fewer calls, and none for as long as the endpoint says, where the fault puts calls off."""
@@ -464,6 +515,8 @@ class Limits:
             self.retries[fault.kind] += 1
             self._retried(progress.model, fault.kind)
             return
+        if self.shared is not None and not progress.first.readable:
+            self.shared.give_up(progress.first, mismatched=refused and fault.refusal == MISMATCH)
         raise ModelError(
             self._final_message(fault, progress, refused=refused, unreached=unreached),
             kind=fault.kind,
@@ -483,7 +536,8 @@ class Limits:
                 return False
             gate.hold_back()
             progress.mismatches += 1
-            return progress.first.ends_run(fault.likeness, progress.sample)
+            ends_run = progress.first.ends_run(fault.likeness, progress.sample)
+            return ends_run or (self.shared is not None and self.shared.came_elsewhere(progress.first, fault.likeness))
         certain = fault.ends_run and not (gate.proven and progress.sample)
         waits_too_long = fault.retry_after_s is not None and fault.retry_after_s > self._retry.total_s
         if certain or not (fault.refusal or fault.ends_run or waits_too_long):
@@ -512,22 +566,10 @@ class Limits:
         return f"{fault.message} (after {attempts} attempt{'s' if attempts > 1 else ''})"
 
 
-async def _enter(gate: Gate, first: Gate | None) -> None:
-    """Wait for a place at an endpoint; before it for one among the first calls of a model where that has a gate."""
-    if first is not None:
-        await first.enter()
-    try:
-        await gate.enter()
-    except BaseException:
-        if first is not None:
-            first.leave()
-        raise
-
-
-def _leave(gate: Gate, first: Gate | None) -> None:
+def _leave(gate: Gate, unread: FirstReplies | None) -> None:
     gate.leave()
-    if first is not None:
-        first.leave()
+    if unread is not None:
+        unread.gate.leave()
 
 
 def _finished(reply: Reply, key: str, request: Request, progress: CallProgress | None, seconds: float) -> Reply:
