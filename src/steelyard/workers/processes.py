@@ -312,9 +312,8 @@ class Leader:
                 self.news.set()
         elif "stopped" in message:
             error = ModelError(message["stopped"], kind=message["kind"], ends_run=True)
-            known = self.stopped.get(message["run"])
-            if known is None or known.kind == ELSEWHERE:
-                self.stopped[message["run"]] = error
+            earlier = self.stopped.get(message["run"], error)
+            self.stopped[message["run"]] = error if earlier.kind == ELSEWHERE else earlier
             if error.kind in RESUMABLE and self.fatal is None:
                 self.fatal = error
                 self._tell_all(f"stop {' '.join(str(error).split())}")
