@@ -52,9 +52,10 @@ def server(answer=lambda asked: json.dumps(body_of(asked)).encode(), delay_s=0.0
 
         def do_POST(self):
             received = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append({**received, "key": self.headers.get("X-Key", "")})
+            received["key"] = self.headers.get("X-Key", "")
+            asked.append(received)
             time.sleep(delay_s)
-            body = answer(asked[-1])
+            body = answer(received)
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -16,14 +16,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steelyard.errors import ModelError
 from steelyard.models.base import READ_AGAIN, Answer, Fault, Model, Request
 from steelyard.models.references import without_query
-from steelyard.models.response import ResponseMap
 from steelyard.session.replies import unpack_kept, unpack_reply
 from steelyard.types import Reply, Usage
+
+if TYPE_CHECKING:
+    from steelyard.models.response import ResponseMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,9 @@ def readings_in(manifests: Iterable[Mapping[str, Any]], address: str) -> frozens
 
 
 def _mapping(described: Mapping[str, Any]) -> ResponseMap:
+    # Only for stores of older versions: most runs have no endpoint with a mapping.
+    from steelyard.models.response import ResponseMap
+
     texts: dict[str, Any] = {
         mapped.name: str(described.get(mapped.name, mapped.default)) for mapped in fields(ResponseMap)
     }

@@ -196,7 +196,17 @@ class Session:
                 return replace(shared, cached=True)
         in_flight[flight] = None
         try:
-            reply = await self._journalled(model, request, key, sample, for_all=for_all)
+            stored = await self.journal.find(key)
+            if stored is None and for_all:
+                stored = await self.journal.claim(key)
+            body = None
+            if stored is None:
+                reply = self._redacted(await self.limits.call(model, request, self._wire, sample, key.hex()))
+                body = pack_reply(reply)
+                stored = await self.journal.commit(key, body)
+                reply = without_kept(reply)
+            if stored is not body:  # it was there before, or another process committed its own first
+                reply = await self._stored_reply(model, request, key, stored, sample)
         except BaseException as error:
             _pass_on(in_flight.pop(flight), error)
             raise
@@ -204,42 +214,27 @@ class Session:
             waiting.set_result(reply)
         return reply
 
-    async def _journalled(
-        self, model: Model, request: Request, key: bytes, sample: str, *, for_all: bool = False
-    ) -> Reply:
-        stored = await self.journal.find(key)
-        if stored is None and for_all:
-            stored = await self.journal.claim(key)
-        body = None
-        if stored is None:
-            reply = self._redacted(await self.limits.call(model, request, self._wire, sample, key.hex()))
-            body = pack_reply(reply)
-            stored = await self.journal.commit(key, body)
-            reply = without_kept(reply)
-        if stored is not body:  # it was there before, or another process committed its own first
-            reply = unpack_reply(key.hex(), stored)
-            if request.reading:
-                return await self._as_read_now(model, request, key, stored, sample)
-        return reply
-
-    async def _as_read_now(self, model: Model, request: Request, key: bytes, stored: bytes, sample: str) -> Reply:
-        """A stored reply of an endpoint with a mapping, read again from its body if it was read under another."""
+    async def _stored_reply(self, model: Model, request: Request, key: bytes, stored: bytes, sample: str) -> Reply:
+        """A stored reply; of an endpoint with a mapping, read again from its body if it was read under another."""
+        reply = unpack_reply(key.hex(), stored)
+        if not request.reading:
+            return reply
         from steelyard.session.readings import Kept, asked_again_key, read_again, read_again_key
 
-        reply, kept = unpack_reply(key.hex(), stored), Kept.of(stored)
+        kept = Kept.of(stored)
         if kept is None:
-            if await self._was_read_alike(request, model):
-                return reply
-            return await self._journalled(model, request, asked_again_key(key), sample)
+            read_alike = await self._was_read_alike(request, model)
+            return reply if read_alike else await self.reply(model, request, asked_again_key(key), sample)
         if kept.reading == request.reading:
             return reply
         again = read_again_key(key, request.reading)
         if kept.body is None:
-            return await self._journalled(model, request, again, sample)
-        if (read_before := await self.journal.find(again)) is not None:
-            return unpack_reply(again.hex(), read_before)
-        reply = self._redacted(read_again(model, request, again, reply, kept))
-        return unpack_reply(again.hex(), await self.journal.commit(again, pack_reply(reply)))
+            return await self.reply(model, request, again, sample)
+        packed = await self.journal.find(again)
+        if packed is None:
+            reply = self._redacted(read_again(model, request, again, reply, kept))
+            packed = await self.journal.commit(again, pack_reply(reply))
+        return unpack_reply(again.hex(), packed)
 
     async def _was_read_alike(self, request: Request, model: Model) -> bool:
         """Whether runs of this store read an endpoint under the present mapping only, by their manifests."""
