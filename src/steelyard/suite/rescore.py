@@ -111,8 +111,9 @@ def rescore(
     task = ScoringTask(run.id, stages, unsafe_sql)
     scored = ScoredRecords()
     if elsewhere is None:
-        with RecordScorer(store, run, task) as scorer:
-            scored.add(scorer.score(run.numbered_records()))
+        records = run.numbered_records()
+        with RecordScorer(store, run, task) as scorer, contextlib.closing(records):  # type: ignore[type-var]
+            scored.add(scorer.score(records))
     else:
         with store.reading(run.id) as connection:
             end = end_of_samples(connection, run.num)
