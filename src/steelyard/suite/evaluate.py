@@ -25,6 +25,7 @@ from steelyard.store.list_figures import remember_figures
 from steelyard.store.progress import running_scores
 from steelyard.store.store import new_id
 from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle, is_executor
+from steelyard.suite.kept_replies import check_kept_replies
 from steelyard.suite.objects import Options, Suite, build_targets
 from steelyard.suite.running import Running, run_all
 from steelyard.suite.sample_columns import with_checked_names
@@ -198,6 +199,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle | None) -> 
         planned = overview.n * suite.options.repeats
         sides = locks.enter_context(side_store(suite, store))
         check_stored(suite, sides)
+        check_kept_replies(suite, store, _draws(store, suite, how))
         evaluation, writers = _open_runs(store, suite, plan, planned, how, locks)
         options, journal = suite.options, store.journal(evaluation)
         quota = quota_of(options, prices, store, evaluation)
@@ -297,6 +299,14 @@ def _open_runs(
         writers.append(store.reopen_run(run, manifest=manifest, planned=planned, beside_workers=beside_workers))
         locks.callback(writers[-1].abandon)
     return evaluation, writers
+
+
+def _draws(store: Store, suite: Suite, how: RunConfig) -> dict[str, str]:
+    """Target -> draw of its run, for all that may find replies in the journal."""
+    if how.resume:
+        runs = store.runs_of(store.run(how.resume).evaluation)
+        return {run.target: run.manifest["draw"] for run in runs if run.state != "finished"}
+    return {} if how.fresh else dict.fromkeys(suite.targets, "")
 
 
 def _refuse_changes(runs: Sequence[Run], plan: Mapping[str, Any], *, allow: bool) -> None:
