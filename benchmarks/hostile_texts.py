@@ -16,6 +16,7 @@ from typing import Any
 from steelyard.data.documents_html import html_text
 from steelyard.normal_form import nfkc
 from steelyard.replies.abstention import is_abstention
+from steelyard.replies.answer_pattern import read_by_pattern
 from steelyard.replies.choice import read_choice
 from steelyard.replies.label import read_label
 from steelyard.replies.listing import read_list, read_listing
@@ -31,8 +32,11 @@ from steelyard.retrieval.sentences import sentences
 from steelyard.scorers.formats import JsonSchema
 from steelyard.types import Output, Reply, Sample
 
+OPTIONS = ["Osmosis", "Diffusion", "Active transport", "Endocytosis"]
+PATTERN = r"(?i)(?:(?:the )*answer\W*(?:is\W*)*)+(?P<answer>[A-D](?:\W*[A-D])*)"
 READERS: dict[str, Callable[[str], object]] = {
-    "read_choice": lambda text: read_choice(text, ["Osmosis", "Diffusion", "Active transport", "Endocytosis"]),
+    "read_by_pattern": lambda text: read_by_pattern(text, PATTERN, OPTIONS) or read_choice("", OPTIONS),
+    "read_choice": lambda text: read_choice(text, OPTIONS),
     "read_choice, numbers": lambda text: read_choice(text, ["1.0", "2.5", "3", "-4"], question="Which is not true?"),
     "read_choice, short texts": lambda text: read_choice(text, ["a b", "B", "the answer", "天"]),
     "read_label": lambda text: read_label(text, ["supported", "not supported", "A"]),

@@ -4,11 +4,12 @@ python -m benchmarks.replies FILE.jsonl [FILE.jsonl ...] [--ablate rules|phrases
 
 A row of a choice has `reply`, `options` (a list, or texts by letter) and what a person read: `label`, a list of the
 letters that are acceptable with null for none, or `letters` with `kind` (any kind but `letter` means that none is
-given) or with `status` (then `letters` are all that are given). A row of a rating has `kind` "rating", `text`, `scale`,
-`value` (a number; anything else means that none is given) and perhaps `name` and `finish`. A verdict has `kind`
-"yes_no" or "preference", `text`, `expected` (`yes`, `no`, `A`, `B` or `tie`, anything else where none is given), and
-perhaps `names` and `finish`; a label has `text`, `labels` and `expected`. `set`, `family` or `kind` names the set of a
-row. Without files the time for replies of some shapes is measured.
+given) or with `status` (then `letters` are all that are given), and perhaps `several` and `finish`. A row of a rating
+has `kind` "rating", `text`, `scale`, `value` (a number; anything else means that none is given) and perhaps `name` and
+`finish`. A verdict has `kind` "yes_no" or "preference", `text`, `expected` (`yes`, `no`, `A`, `B` or `tie`, anything
+else where none is given), and perhaps `names` and `finish`; a label has `text`, `labels` and `expected`. `set`,
+`family` or `kind` names the set of a row. Without files the replies of `choice_replies.jsonl` are read, which we wrote:
+families of shapes that were once read wrong; and the time for replies of some shapes is measured.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ from steelyard.replies import (
 )
 from steelyard.replies.verdict import Scale
 
-_LANGUAGES: Final = ("en", "zh")
+OWN_REPLIES: Final = Path(__file__).with_name("choice_replies.jsonl")
+_LANGUAGES: Final = ("en", "zh", "ko", "pt")
 _SECTIONS: Final = ("choice", "page", "rating", "judge", "yes_no", "preference", "label")
 _CHOICE: Final = (evidence, options, choice_letters, choice)
 _RATING: Final = (rating_numbers, rating_forms, rating)
@@ -140,10 +142,10 @@ def _value_meant(row: Mapping[str, Any]) -> frozenset[float | None]:
 
 
 def _letter(row: Mapping[str, Any]) -> str | None:
-    several = row.get("several", False)
-    reading = choice.read_choice(row["reply"], row["options"], question=row.get("question", ""), several=several)
-    given = reading.status == "answered" or "status" in row
-    return "".join(reading.letters) or None if given else None
+    given = {key: row[key] for key in ("question", "several", "finish") if key in row}
+    reading = choice.read_choice(row["reply"], row["options"], **given)
+    is_answer = reading.status == "answered" or "status" in row
+    return "".join(reading.letters) or None if is_answer else None
 
 
 def _verdict(row: Mapping[str, Any]) -> str | None:
@@ -230,7 +232,7 @@ def without_phrases(rows: Sequence[Row]) -> Iterator[tuple[str, Tally]]:
     """The counts without each template of the lexicon."""
     for language in _LANGUAGES:
         for section in _SECTIONS:
-            for kind, templates in grammar.lexicon(language)[section].items():
+            for kind, templates in grammar.lexicon(language).get(section, {}).items():
                 if not kind.endswith("_hints"):
                     yield from _without_each(rows, templates, f"{language} {section}.{kind}")
 
@@ -253,7 +255,8 @@ def _without_each(rows: Sequence[Row], entries: list[str], name: str) -> Iterato
 
 def _recompile() -> None:
     """Make the reader again from the lexicon as it is in memory."""
-    for cached in (grammar.pattern, grammar.pattern_in, grammar.source, grammar.hints, grammar.words):
+    caches = (grammar.pattern, grammar.pattern_in, grammar.source, grammar.hints, grammar.words, grammar.languages_in)
+    for cached in caches:
         cached.cache_clear()
     for module in (*_CHOICE, *_RATING, *_JUDGES):
         importlib.reload(module)
@@ -282,8 +285,8 @@ def ablation(rows: Sequence[Row], what: str) -> Iterator[str]:
 
 
 def measure() -> list[str]:
-    """The lines of the table of times."""
-    return list(shapes())
+    """The lines of the tables of our own replies and of times."""
+    return [*table(list(rows_of(OWN_REPLIES))), "", *shapes()]
 
 
 def shapes(count: int = 2_000) -> Iterator[str]:
@@ -322,7 +325,7 @@ def main() -> None:
     except ValueError as error:
         parser.error(str(error))
     if not rows:
-        lines = shapes()
+        lines = iter(measure())
     elif arguments.ablate:
         lines = ablation(rows, arguments.ablate)
     else:

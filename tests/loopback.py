@@ -136,6 +136,9 @@ class MemoryJournal:
         self.money += money
         self.millis += millis
 
+    async def manifests(self):
+        return []
+
     def retried(self, model, fault):
         self.retries.append((model, fault))
 

@@ -26,3 +26,23 @@ def test_an_unknown_rule_is_the_users_mistake(steelyard, write, says):
     steelyard("run", write({"chatty": says("B")}), code=0)
     result = steelyard("rescore", "latest", "--rule", "last_leter", code=2)
     assert "rule: there is no 'last_leter': did you mean 'last_letter'?" in result.err
+
+
+def test_rescore_by_an_own_pattern_costs_no_call_and_shows_both_rates(steelyard, write, says):
+    steelyard("run", write({"quiet": says("B ist richtig; Kennwort=C")}), code=0)
+    found = steelyard("rescore", "latest", "--pattern", "Kennwort=(?P<answer>[A-D])", "--json", code=0).json()
+    rates = {score["name"]: score["n"] for score in found["after"]["scores"]}
+    assert list(rates) == ["solve_rate", "built_in_rule"]
+    assert found["readings"][0]["now"] == "pattern"
+    shown = steelyard("show", "latest", code=0).out
+    assert "by the built-in rule alone" in shown
+    assert "20 rules differ" in shown
+    listed = steelyard("review", "latest", "--reason", "rules_differ", "--json", code=0).out
+    assert listed.count('"rules differ"') or listed.count("rules_differ")
+    back = steelyard("rescore", "latest", "--pattern", "", "--json", code=0).json()
+    assert [score["name"] for score in back["after"]["scores"]] == ["solve_rate"]
+
+
+def test_a_pattern_without_the_group_is_the_users_mistake(steelyard, write, says):
+    steelyard("run", write({"chatty": says("B")}), code=0)
+    assert "no group named answer" in steelyard("rescore", "latest", "--pattern", "[A-D]", code=2).err

@@ -107,13 +107,57 @@ def shared(path, texts, cells):
             if data:
                 pieces.append(b"\x01")
     records = record(0x00FC, table + pieces[0]) + b"".join(record(0x003C, piece) for piece in pieces[1:])
+    return with_texts(path, records, cells)
+
+
+def with_texts(path, records, cells, after=b""):
+    """Cells that name shared texts, which these records hold, and records of the sheet behind them."""
     named = [record(0x00FD, struct.pack("<HHHI", row, column, 0, place)) for row, column, place in cells]
     name = bytes([4, 0]) + b"exam"
     where = len(begin(5)) + 4 + 6 + len(name) + len(records) + 4
     stream = begin(5) + record(0x0085, struct.pack("<IH", where, 0) + name) + records + record(0x000A)
-    stream += begin(0x10) + b"".join(named) + record(0x000A)
+    stream += begin(0x10) + b"".join(named) + after + record(0x000A)
     path.write_bytes(_packed(stream.ljust(4096, b"\0")))
     return path
+
+
+def font(position):
+    return record(0x0031, struct.pack("<HHHHHBBBB", 200, 0, 0, 400, position, 0, 0, 134, 0) + b"\x01\0A")
+
+
+def rich(text, *runs, wide=True):
+    """A shared text with runs of (first character, number of the font)."""
+    data = text.encode("utf-16-le" if wide else "latin-1")
+    return (
+        struct.pack("<HBH", len(text), 8 | wide, len(runs)) + data + b"".join(struct.pack("<HH", *run) for run in runs)
+    )
+
+
+def test_raised_characters_of_an_old_workbook_are_read_across_records(tmp_path):
+    # Fonts are numbered 0 to 3, then from 5.
+    fonts = b"".join(map(font, (0, 0, 0, 0, 1, 2)))
+    texts = [rich("10² 103"[:2] + "3", (2, 5), wide=False), rich("水H2O", (2, 6), (3, 0)), rich("甲乙", (1, 6), (2, 0))]
+    whole = struct.pack("<II", 4, 4) + b"".join(texts) + struct.pack("<HB", 1, 0) + b"x"
+    cut = len(whole) - 12  # within the runs of the third text
+    records = fonts + record(0x00FC, whole[:cut]) + record(0x003C, whole[cut:])
+    path = with_texts(tmp_path / "a.xls", records, [(0, 0, 3), (0, 1, 0), (1, 0, 1), (1, 1, 2)])
+    (table,), _ = read_workbook(path)
+    refined = table.refined([0, 1])
+    assert [row.cells for row in refined] == [["x", "10³"], ["水H₂O", "甲_{乙}"]]
+    assert refined.unread == {"raised": {2: [1]}}
+
+
+def drawn(column, row, kind):
+    anchor = struct.pack("<9H", 0, column, 0, row, 0, column + 1, 0, row + 1, 0)
+    drawing = record(0x00EC, b"\x0f\0\x04\xf0\x60\0\0\0" + b"\0\0\x10\xf0\x12\0\0\0" + anchor)
+    return drawing + record(0x005D, struct.pack("<HHHHH", 0x15, 0x12, kind, 1, 0) + bytes(16))
+
+
+def test_pictures_of_an_old_workbook_are_found_and_comments_are_none(tmp_path):
+    after = drawn(1, 0, 8) + drawn(0, 1, 25) + drawn(0, 1, 8) + record(0x005D, bytes(3))
+    records = record(0x00FC, struct.pack("<IIHB", 2, 1, 1, 0) + b"x")
+    (table,), _ = read_workbook(with_texts(tmp_path / "a.xls", records, [(0, 0, 0), (1, 1, 0)], after))
+    assert table.refined([0]).unread == {"pictures": {1: [1], 2: [0]}}
 
 
 def test_shared_texts_of_an_old_workbook_are_read_across_records(tmp_path):

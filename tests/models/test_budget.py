@@ -86,13 +86,13 @@ def test_a_refused_call_is_given_back_and_an_answered_one_costs_what_the_endpoin
 
 
 def test_a_reply_that_broke_on_its_way_may_have_been_charged_for_and_is_not_given_back():
-    found, booked, _ = talk(lambda n, _: http(200, b"<html>"), 1, Budget(calls=10))
+    found, booked, _ = talk(lambda n, _: http(200, b'{"choices": ['), 1, Budget(calls=10))
     assert found[0].kind == "malformed"
     assert booked[0] == 3
 
 
 def test_retries_are_paid_for_like_first_sendings():
-    found, booked, server = talk(lambda n, _: http(200, b"<html>"), 2, Budget(calls=4))
+    found, booked, server = talk(lambda n, _: http(200, b'{"choices": ['), 2, Budget(calls=4))
     assert [one.kind for one in found] == ["malformed", "budget"]
     assert booked[0] == len(server.asked) == 4
 

@@ -115,7 +115,7 @@ def test_numbers_and_base64_give_the_same_vectors(rows):
         ({"data": [{"index": [0], "embedding": [1]}]}, "indices"),
         ({"data": ["x", {"index": 0, "embedding": [1]}]}, "indices"),
         ({"data": ["x"]}, "not a list of numbers"),
-        (b"<html>", "no JSON"),
+        (b"<html>", "an HTML page"),
     ],
 )
 def test_anything_but_vectors_is_malformed_and_asked_again(body, why):

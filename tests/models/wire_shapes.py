@@ -14,6 +14,7 @@ from aiohttp import web
 from steelyard.errors import Attempt
 from steelyard.models.base import Model
 from steelyard.models.limits import Limits, Retry
+from steelyard.session.replies import without_kept
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.types import Reply
@@ -139,7 +140,7 @@ async def asking(retry: Retry | None = None, **secrets: str) -> AsyncIterator[An
     limits = Limits(retry or Retry(attempts=1), 4)
 
     async def ask(model: Model, messages: Any, /, **parameters: Any) -> Reply:
-        return await limits.call(model, model.request(messages, parameters), wire)
+        return without_kept(await limits.call(model, model.request(messages, parameters), wire))
 
     try:
         yield ask

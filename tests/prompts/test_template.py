@@ -119,3 +119,11 @@ def test_names_are_checked_before_there_are_values():
 def test_a_long_run_of_braces_and_blanks_is_read_in_linear_time():
     hostile = "{{" * 20_000 + "{{ a" + " " * 50_000
     assert placeholders(hostile) == ()
+
+
+def test_a_key_of_metadata_may_have_any_characters_but_braces():
+    values = {"metadata": {"备注（可选）": "甲", "No. 1": {"a.b": "乙"}, "a": {"b": "丙"}}}
+    assert render("{{metadata.备注（可选）}}{{ metadata.No. 1.a.b }}{{metadata.a.b}}", values) == "甲乙丙"
+    assert list(names_in("{{metadata.a/b: c}} {{a/b}}")) == ["metadata.a/b: c"]
+    with pytest.raises(ConfigError, match=r"unknown placeholder \{\{metadata.a.\}\}"):
+        render("{{metadata.a.}}", values)

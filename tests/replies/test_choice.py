@@ -59,6 +59,23 @@ def test_every_family_of_the_sentences_has_its_rate():
     assert families == LEAST.keys()
 
 
+OWN = Path(__file__).parents[2] / "benchmarks" / "choice_replies.jsonl"
+
+
+@pytest.mark.parametrize("family", sorted({json.loads(row)["family"] for row in OWN.read_text("utf-8").splitlines()}))
+def test_replies_of_the_benchmark_are_read_as_meant_and_never_explicitly_wrong(family):
+    rows = [row for row in map(json.loads, OWN.read_text("utf-8").splitlines()) if row["family"] == family]
+    missed = []
+    for row in rows:
+        given = {key: row[key] for key in ("several", "finish") if key in row}
+        got = read_choice(row["reply"], row["options"], **given)
+        if "".join(got.letters) != row["letters"]:
+            missed.append(row["reply"])
+            assert got.letters == (), row
+    least = {"elisions and abbreviations": 0.7, "one asked for, several given": 0.85}
+    assert 1 - len(missed) / len(rows) >= least.get(family, 1), missed
+
+
 # Families that once were read wrong, each with sentences of its own.
 
 
@@ -158,6 +175,28 @@ def test_a_sentence_that_was_cut_off_at_its_beginning_is_no_option(reply):
     assert read_choice(reply, options).letters == ()
 
 
+PAIRS = ["mean 4.2, deviation 3.6", "mean 4.2, deviation 3.1", "mean 3.7, deviation 3.6", "mean 3.7, deviation 3.1"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("Solving the two equations, we get $\\mu=3.7$ and $\\sigma=3.1$. The answer is (", "D"),
+        ("This gives the following:\n\nmean: 4.2\ndeviation: 3.1", "B"),
+        ("The mean is 4.2. The deviation is 3.1 or 3.6, which", ""),
+        ("With a mean of 4.2 we still need", ""),
+    ],
+)
+def test_a_reply_that_ends_with_all_figures_of_one_option_gives_it(reply, letters):
+    got = read_choice(reply, PAIRS)
+    assert ("".join(got.letters), got.confidence) == (letters, "inferred" if letters else None)
+
+
+def test_an_option_called_best_counts_more_than_what_the_model_cannot_do():
+    reply = "I cannot determine the exact value, but (B) seems the most reasonable."
+    assert read_choice(reply, ["one", "two", "three", "four"]).letters == ("B",)
+
+
 # What holds for any text.
 
 WORDS = st.sampled_from(
@@ -254,6 +293,7 @@ BLOOD = ["AB型", "O型", "B型", "A型"]
 SCANS = ["X线", "CT", "B超", "MRI"]
 TESTS = ["D-二聚体", "血常规", "C反应蛋白", "肌钙蛋白"]
 VITAMINS = ["维生素B", "维生素A", "维生素D", "维生素C"]
+MICROBES = ["S. aureus", "D. radiodurans", "E. coli", "B. subtilis"]
 TOWNS = ["Lyon", "Nantes", "Lille", "Brest"]
 
 
@@ -267,6 +307,19 @@ TOWNS = ["Lyon", "Nantes", "Lille", "Brest"]
         ("答案是维生素B", VITAMINS, "A"),
         ("应选维生素C。", VITAMINS, "D"),
         ("The answer is both A and B", ["x", "y", "Both A and B", "none"], "C"),
+        ("应选C语言", ["Go", "Java", "Ruby", "C语言"], "D"),
+        ("答案是A股", ["B股", "A股", "H股", "N股"], "B"),
+        ("乙型", ["甲型", "丙型", "丁型", "乙型"], "D"),
+        ("The answer is E. coli.", MICROBES, "C"),
+        ("B. subtilis", MICROBES, "D"),
+        ("D. radiodurans is the one that survives.", MICROBES, "B"),
+        ("The answer is A. Smith.", ["J. Keynes", "A. Smith", "D. Ricardo", "K. Marx"], "B"),
+        ("The answer is AB.", ["A", "B", "AB", "O"], "C"),
+        ("AC", ["DC", "AC", "RF", "DB"], "B"),
+        ("The answer is AD 79.", ["AD 70", "AD 79", "AD 96", "33 BC"], "B"),
+        ("Grade A", ["Grade B", "Grade A", "Grade C", "Grade D"], "B"),
+        ("It is hepatitis B.", ["hepatitis A", "hepatitis C", "hepatitis B", "hepatitis E"], "C"),
+        ("The current is 4 A.", ["1 A", "2 A", "3 A", "4 A"], "D"),
         ("C'est B.", TOWNS, "B"),
         ("D'après le texte, la bonne réponse est la B.", TOWNS, "B"),
         ("D'après le texte, il faut choisir Nantes.", TOWNS, "B"),
@@ -274,6 +327,25 @@ TOWNS = ["Lyon", "Nantes", "Lille", "Brest"]
 )
 def test_a_letter_within_a_word_or_an_options_text_is_not_an_answer(reply, options, letter):
     assert read_choice(reply, options).letters == (letter,)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *("The answer is vitamin C.", "It is plan B", "The answer is hepatitis B", "The answer is Company A.", "Dr. B"),
+        *(
+            "答案是维生素C",
+            "答案是C语言。",
+            "答案是A股市场。",
+            "答案是D级",
+            "The answer is C. S. Lewis.",
+            "Washington D.C.",
+        ),
+        *("B-12", "The answer is 5 A.", "It is 20 °C.", "D'accord."),
+    ],
+)
+def test_a_letter_that_is_part_of_a_name_or_a_unit_is_no_answer(reply):
+    assert read_choice(reply, TOWNS).letters == ()
 
 
 @pytest.mark.parametrize(
@@ -376,9 +448,18 @@ def test_every_rule_has_its_name_in_the_documentation():
     page = (Path(__file__).parents[2] / "docs" / "explanation" / "reading-replies.md").read_text(encoding="utf-8")
     names = {lead.strength.name.lower() for lead in LEADS}
     names |= {"json", "leading", "declared_text", "leading_text", "shown", "numbered", "none_of_these"}
-    names |= {"final_text", "refused", "judged", "final_sentence", "only_letter", "only_text"}
+    names |= {
+        "final_text",
+        "refused",
+        "judged",
+        "final_sentence",
+        "only_letter",
+        "only_text",
+        "all_of_them",
+        "final_values",
+    }
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
-    assert len(RULES) == 12
+    assert len(RULES) == 14
 
 
 @pytest.mark.parametrize(

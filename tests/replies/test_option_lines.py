@@ -47,7 +47,61 @@ def test_blank_lines_blanks_and_semicolons_may_stand_between_the_options(between
 
 
 @pytest.mark.parametrize(
-    "reply", ["A\nC", "A.\nC.", "A C", "A. C.", "A。C。", "①③", "①、③", "答案：①③", "答案是A C", "Copper\nSilver"]
+    "reply",
+    [
+        *(
+            "A\nC",
+            "A.\nC.",
+            "A C",
+            "A. C.",
+            "A。C。",
+            "A.C",
+            "AC",
+            "AC。",
+            "A、C",
+            "A和C",
+            "A|C",
+            "1. A\n2. C",
+            "A以及C。",
+        ),
+        *(
+            "(A)(C)",
+            "（A）（C）",
+            "[A][C]",
+            "['A', 'C']",
+            '["A", "C"]',
+            '{"answer": ["A", "C"]}',
+            '{"answers": "A, C"}',
+        ),
+        *(
+            "a, c",
+            "c,a",
+            "a and c",
+            "(a) and (c)",
+            "ac",
+            "a) Copper\nc) Silver",
+            "The answer is a and c.",
+            "答案：a、c",
+        ),
+        *("①③", "①、③", "答案：①③", "①、③正确", "1, 3", "1和3", "答案：1、3"),
+        *(
+            "答案是A C",
+            "因此，A、C选项正确。",
+            "A选项和C选项",
+            "A项、C项正确",
+            "AC选项正确",
+            "正确选项包括A和C。",
+            "Both A and C",
+        ),
+        *(
+            "Copper\nSilver",
+            "- Copper\n- Silver",
+            "1. Copper\n2. Silver",
+            "Copper and Silver",
+            "The answers are Copper and Silver.",
+        ),
+        *("A. Copper. 正确。\nB. Glass. 错误。\nC. Silver. 正确。\nD. Rubber. 错误。", "A Copper\nC Silver"),
+    ],
 )
 def test_letters_numbers_or_texts_alone_are_a_set_too(reply):
     assert read_choice(reply, METALS, several=True).letters == ("A", "C")
@@ -80,3 +134,53 @@ def test_options_repeated_or_explained_below_an_answer_are_no_part_of_it():
     below = listed("ABCD", METALS, "{}. {}")
     assert read_choice(f"The answer is C.\n\n{below}", METALS).letters == ("C",)
     assert read_choice("B. Glass\n\nA. Copper is wrong since it is a metal.\nC. Silver, too.", METALS).letters == ("B",)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *(
+            "全选",
+            "答案：全选。",
+            "以上都对",
+            "以上选项都正确。",
+            "四个选项都是正确的",
+            "都选",
+            "全部正确",
+            "ABCD",
+            "A、B、C、D都正确。",
+        ),
+        *("All of the above", "The answer is all of the above.", "All four options are correct.", "A, B, C and D"),
+    ],
+)
+def test_all_options_may_be_given_in_words(reply):
+    got = read_choice(reply, METALS, several=True)
+    assert "".join(got.letters) == "ABCD"
+    assert read_choice(reply, METALS).status == "several"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "以上都不对",
+        "四个选项均不正确",
+        "并非以上都对",
+        "Not all of the above are correct.",
+        "Not all options are correct.",
+    ],
+)
+def test_what_denies_that_all_are_right_does_not_give_all(reply):
+    assert read_choice(reply, METALS, several=True).letters == ()
+
+
+def test_all_of_the_above_is_the_option_that_says_so_or_what_is_named_besides():
+    options = ["Copper", "Silver", "Gold", "All of the above"]
+    assert read_choice("All of the above", options, several=True).letters == ("D",)
+    assert read_choice("以上都对，除了B。", METALS, several=True).letters != ("A", "B", "C", "D")
+    assert read_choice("以上说法都正确。", METALS, question="下列说法错误的是", several=True).letters == ()
+
+
+def test_texts_joined_by_and_are_never_the_first_alone():
+    reply = "The correct answers are Copper, Silver and Rubber."
+    assert read_choice(reply, METALS, several=True).letters == ("A", "C", "D")
+    assert read_choice(reply, METALS).status == "several"

@@ -184,8 +184,36 @@ def test_the_letters_of_shuffled_options_are_traced_back_to_the_datasets():
         (Choice(also_scored=("steelyard",)), "also_scored: there is no 'steelyard'"),
         (Choice(credit="half"), "credit: there is no 'half'"),
         (Choice(also_scored=("last_letter", "last_letter")), "named twice"),
+        (Choice(pattern="[A-D]"), "no group named answer"),
     ],
 )
 def test_unknown_rules_are_refused_before_anything_is_asked(scorer, message):
     with pytest.raises(ConfigError, match=message):
         scorer.check()
+
+
+PATTERN = Choice(pattern=r"respuesta:\s*(?P<answer>\w+)")
+
+
+def test_a_pattern_decides_where_it_matches_and_the_rule_alone_is_scored_next_to_it():
+    found = scores(PATTERN, "The answer is A. respuesta: B", "B")
+    assert {name: one.value for name, one in found.items()} == {"solve_rate": 1.0, "built_in_rule": 0.0}
+    assert (found["solve_rate"].detail["rule"], found["solve_rate"].detail["kind"]) == ("pattern", "rules_differ")
+    assert "kind" not in found["built_in_rule"].detail
+
+
+def test_the_built_in_rule_decides_where_the_pattern_matches_nowhere():
+    found = scores(PATTERN, "The answer is B.", "B")
+    assert {name: one.value for name, one in found.items()} == {"solve_rate": 1.0, "built_in_rule": 1.0}
+    assert (found["solve_rate"].detail["rule"], "kind" in found["solve_rate"].detail) == ("declared", False)
+
+
+def test_a_match_that_names_no_option_is_unparsed_whatever_the_rule_reads():
+    found = scores(PATTERN, "The answer is B. respuesta: nada", "B")
+    assert (found["solve_rate"].outcome, found["built_in_rule"].value) == ("unparsed", 1.0)
+
+
+def test_the_score_of_the_rule_alone_is_declared_like_those_of_other_rules():
+    infos = {info.name: (info.also_scored, info.exam) for info in PATTERN.score_infos}
+    assert infos == {"solve_rate": (False, True), "built_in_rule": (True, False)}
+    assert [info.name for info in Choice().score_infos] == ["solve_rate"]

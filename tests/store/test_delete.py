@@ -79,7 +79,7 @@ def test_every_table_with_rows_of_runs_is_known():
     assert {table.name for table in schema.RUN_TABLES} == {
         "record", "score", "layer", "stage", "stage_money", "stopping", "seal", "note", "label", "label_form",
         "framework_usage", "mark", "running_score", "queue_item", "reservation", "coding_item", "stage_cache",
-        "computed",
+        "computed", "stage_read_again",
     }  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def test_tokens_that_one_worker_has_sent_and_put_right_are_missing_for_the_other
 def test_all_workers_cut_what_may_be_in_flight_once_where_a_call_of_one_is_put_off(on_server):
     async def run():
         workers = [Limits(Retry(), 20) for _ in opened]
-        shared = [SharedGates(store, 1, limits) for store, limits in zip(opened, workers, strict=True)]
+        shared = [SharedGates(store, 1, limits, str(id(limits))) for store, limits in zip(opened, workers, strict=True)]
         gates = [limits.gate("endpoint") for limits in workers]
         clock = asyncio.get_running_loop().time
         for gate in gates:

@@ -153,6 +153,7 @@ def test_replies_and_tokens_are_counted_per_stage_and_add_up_to_the_run(store):
         "input_tokens": 9,
         "output_tokens": 1,
         "cached_tokens": 0,
+        "read_again": 0,
         "estimated": 1,
         "money": None,
         "currency": "",

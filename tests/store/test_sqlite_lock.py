@@ -25,10 +25,14 @@ if sys.argv[2:] == ["as a run"]:
     lock = store.lock("abc")
 else:
     lock = RunLock(Path(sys.argv[1]), "abc")
-if sys.argv[2:] == ["with a child"] and not os.fork():
-    os.close(1)
-    sys.stdin.read()
-    os._exit(0)
+if sys.argv[2:] == ["with a child"]:
+    ready, begun = os.pipe()
+    if not os.fork():
+        os.close(1)
+        os.write(begun, b"1")
+        sys.stdin.read()
+        os._exit(0)
+    os.read(ready, 1)  # a child that has not run yet has closed nothing
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -41,11 +45,21 @@ def database(tmp_path):
     return path
 
 
-def holder(store, *how):
-    command = [sys.executable, "-c", HOLD, store, *how]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert process.stdout.readline() == b"held\n"
-    return process
+@pytest.fixture
+def holder():
+    """Starts a process that holds the lock of run abc; it ends with the test, also one that fails."""
+    processes = []
+
+    def started(store, *how):
+        command = [sys.executable, "-c", HOLD, store, *how]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        processes.append(process)
+        assert process.stdout.readline() == b"held\n"
+        return process
+
+    yield started
+    for process in processes:
+        ended(process)
 
 
 def ended(process):
@@ -54,7 +68,7 @@ def ended(process):
     process.wait()
 
 
-def test_a_second_writer_is_refused_and_told_who_is_the_first(database):
+def test_a_second_writer_is_refused_and_told_who_is_the_first(database, holder):
     process = holder(database)
     with pytest.raises(StoreError, match=rf"run abc is being written by another process \(pid {process.pid}\)"):
         RunLock(database, "abc")
@@ -74,14 +88,13 @@ def test_a_second_lock_of_the_same_process_is_refused(database):
     RunLock(database, "abc").release()
 
 
-def test_the_lock_of_a_killed_process_is_free_though_a_child_of_it_lives(database):
+def test_the_lock_of_a_killed_process_is_free_though_a_child_of_it_lives(database, holder):
     process = holder(database, "with a child")
     assert is_locked(database, "abc")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     assert not is_locked(database, "abc")
     RunLock(database, "abc").release()
-    ended(process)
 
 
 def test_of_many_who_try_at_once_one_at_a_time_gets_it(database):
@@ -149,15 +162,12 @@ NAMES = ["symbolic link", "link to the folder", "hard link", "mounted file", "mo
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_by_another_name_a_second_writer_is_refused_and_told_who_is_the_first(database, other_name, kind):
+def test_by_another_name_a_second_writer_is_refused_and_told_who_is_the_first(database, holder, other_name, kind):
     process = holder(database, "as a run")
     name = other_name(kind)
-    try:
-        for _ in range(times(1, 20)):
-            with pytest.raises(StoreError, match=rf"pid {process.pid}\)"), Store(name) as store:
-                store.lock("abc")
-    finally:
-        ended(process)
+    for _ in range(times(1, 20)):
+        with pytest.raises(StoreError, match=rf"pid {process.pid}\)"), Store(name) as store:
+            store.lock("abc")
 
 
 def test_a_file_with_two_names_can_be_read_and_is_not_written(database, other_name):

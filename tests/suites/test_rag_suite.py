@@ -190,15 +190,15 @@ def test_a_page_of_a_document_is_a_source(configured):
     assert source_of(configured("scorers: [retrieval]\n", rows=[row])) == {"document": "x.pdf", "page": 3}
 
 
-def test_columns_for_agents_go_to_the_metadata_and_others_do_not(configured):
+def test_columns_for_agents_and_those_without_a_role_go_to_the_metadata(configured):
     rows = [
         {"id": "a", "question": "Book it.", "expected_tools": ["search", {"name": "book"}], "plan": "Search, book."},
         {"id": "b", "question": "When?", "goal": "Know when.", "persona": "In a hurry.", "mood": "x"},
     ]
     found = [sample.metadata for sample in configured("scorers: [tool_calls]", rows=rows).samples]
     assert found == [
-        {"position": 0, "tools": ["search", {"name": "book"}], "plan": "Search, book."},
-        {"position": 1, "goal": "Know when.", "persona": "In a hurry."},
+        {"mood": "", "position": 0, "tools": ["search", {"name": "book"}], "plan": "Search, book."},
+        {"mood": "x", "position": 1, "goal": "Know when.", "persona": "In a hurry."},
     ]
 
 

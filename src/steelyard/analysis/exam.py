@@ -28,6 +28,7 @@ from steelyard.analysis.score_columns import (
 )
 from steelyard.analysis.score_infos import names_where
 from steelyard.analysis.summary_values import ScoreSummary
+from steelyard.replies.answer_key import chance_to_solve
 from steelyard.stats.homogeneity import HomogeneityTest, between_places, within_samples
 from steelyard.stats.intervals import wilson, wilson_clustered
 from steelyard.types import ScoreInfo
@@ -197,10 +198,10 @@ def letter_index(letters: str) -> int:
 
 
 def chance_of(answered: Answered) -> float:
-    """How often guessing solves a question: 1 / n of n options, or 1 / (2^n - 1) where several letters are right."""
+    """How often guessing solves a question, see `chance_to_solve`; NaN where key or options were not stored."""
     if not answered.options or not answered.wanted:
         return float("nan")
-    return 1 / answered.options if len(answered.wanted) == 1 else 1 / (2**answered.options - 1)
+    return chance_to_solve(answered.wanted, answered.options)
 
 
 def _numbered(codes: Array) -> Array:

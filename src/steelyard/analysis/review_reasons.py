@@ -20,6 +20,7 @@ REASONS: Final[Mapping[str, str]] = MappingProxyType(
         "several": "the reply names several options",
         "unparsed": "no verdict could be parsed",
         "refused": "the model or a content filter refused",
+        "rules_differ": "the pattern of the exam and the built-in rule read the reply in different ways",
         "tolerance": "right only within the tolerance for numbers",
         "type_rule": "right only by a rule that makes values of two types equal",
         "not_unique": "the reference query has more than one right result",

@@ -47,7 +47,7 @@ class JudgedRow(NamedTuple):
     detail: Mapping[str, Any]
 
 
-QueueKind = Literal["inferred", "several", "unparsed", "refused"]
+QueueKind = Literal["inferred", "several", "unparsed", "refused", "rules_differ"]
 QUEUE_KINDS: Final[tuple[QueueKind, ...]] = get_args(QueueKind)
 """Why a person should look at a reply, in the order in which pages name them."""
 
@@ -57,11 +57,11 @@ class Answered(NamedTuple):
 
     Args:
         letters: that were parsed, as shown to the model; "" where there is none.
-        wanted: the key's letters, sorted.
+        wanted: the key: sorted letters, or alternatives ("A or C").
         options: how many there were; 0 where that was not stored.
         original: the parsed letters as the dataset has them; None where options were shown in its own order.
         inferred: whether the letter was inferred from the option's text.
-        kind: of an unparsed reply: `several`, `none`, `truncated` and so on.
+        kind: of an unparsed reply: `several`, `none`, `truncated` and so on; of another `rules_differ` or "".
     """
 
     letters: str = ""
@@ -86,7 +86,10 @@ def queue_kind(outcome: RowOutcome, answered: Answered) -> QueueKind | None:
         return "several" if answered.kind == "several" else "unparsed"
     if outcome == "refused":
         return "refused"
-    return "inferred" if outcome == "scored" and answered.inferred else None
+    if outcome != "scored":
+        return None
+    # A verdict has this kind where a pattern of the user's own reads the reply otherwise than the built-in rule.
+    return "rules_differ" if answered.kind == "rules_differ" else "inferred" if answered.inferred else None
 
 
 ROW_OUTCOMES: Final[tuple[RowOutcome, ...]] = get_args(RowOutcome)

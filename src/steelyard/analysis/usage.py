@@ -24,6 +24,7 @@ class StageCost:
         currency: of the money.
         cached_tokens: of the input tokens, those that endpoints report as cached; they may have a lower price.
             0 also where an endpoint does not report them, and in runs of older versions.
+        read_again: of the replies from the journal, those that were kept and read again under another response mapping.
     """
 
     stage: str
@@ -35,6 +36,7 @@ class StageCost:
     money: float | None = None
     currency: str = ""
     cached_tokens: int = 0
+    read_again: int = 0
 
     @property
     def cost(self) -> str:

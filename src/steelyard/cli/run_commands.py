@@ -162,6 +162,23 @@ def resume(
     outlet.finish(run_suite(loaded.suite, run_config, quiet=quiet), loaded.suite.gate.get("baseline", ""))
 
 
+_RuleOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Parse exam replies by another rule: steelyard, strict_only_letter, last_letter, first_option.",
+    ),
+]
+_PatternOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="REGEX",
+        help="Parse exam replies by your own pattern with a group (?P<answer>...), by the rule where it does not "
+        "match; '' is none.",
+    ),
+]
+
+
 def rescore(
     run: RunArgument,
     store: StoreOption = None,
@@ -169,13 +186,8 @@ def rescore(
         Path | None, typer.Option("--config", metavar="FILE", help="Take the scorers from this file, not from the run.")
     ] = None,
     trust_store: TrustStoreOption = False,
-    rule: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Parse exam replies by another rule: steelyard, strict_only_letter, last_letter, first_option.",
-        ),
-    ] = None,
+    rule: _RuleOption = None,
+    pattern: _PatternOption = None,
     workers: Annotated[
         str,
         typer.Option(
@@ -197,16 +209,17 @@ def rescore(
     from steelyard.report.terminal import console, print_json, say
     from steelyard.report.terminal_sections import print_sections
     from steelyard.store import Store
-    from steelyard.suite.rescore import changed_readings, with_rule
+    from steelyard.suite.rescore import changed_readings, with_reading
     from steelyard.suite.rescore import rescore as score_again
 
     with Store(store) as opened:
         stored = named_run(opened, run)
         scorers, environment = scorers_of(stored, config, no_env=no_env, trust_store=trust_store)
+        reading = {name: value for name, value in (("rule", rule), ("pattern", pattern)) if value is not None}
         scored, damaged = score_again(
             opened,
             stored,
-            scorers if rule is None else with_rule(scorers, rule),
+            with_reading(scorers, **reading) if reading else scorers,
             unsafe_sql=unsafe_sql,
             elsewhere=_scores_elsewhere(workers, working_dir, store, environment),
         )

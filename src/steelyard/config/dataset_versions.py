@@ -18,6 +18,7 @@ from steelyard.data.headers import Role
 from steelyard.data.new_version import RowEdit, edited_rows, write_new_version
 from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, DataError
+from steelyard.prompts.passages import own_question, passage_of
 from steelyard.store.dataset_drafts import SavedVersion, check_unchanged, checked_author, read_draft, record_saved
 
 if TYPE_CHECKING:
@@ -153,7 +154,8 @@ def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = Fa
     output = record.output.value if record.output is not None else None
     reference = output if take_output and output is not None else sample.reference
     values: dict[str, Any] = {
-        "question": sample.input,
+        "question": own_question(sample) if passage_of(sample) else sample.input,
+        "passage": passage_of(sample) or None,
         "answer": reference,
         "sql": reference,
         "target": reference,
@@ -162,7 +164,9 @@ def suggested_cells(file: DatasetFile, record: Record, *, take_output: bool = Fa
         "contexts": list(sample.contexts) or None,
         **{key: sample.metadata.get(key) for key in ("db_id", "schema", "evidence", "document")},
     }
-    texts = {file.roles[role][0]: _as_text(value) for role, value in values.items() if role in file.roles}
+    # The text of a question that is joined from several columns is for a person to divide.
+    single = {role: columns[0] for role, columns in file.roles.items() if len(columns) == 1}
+    texts = {single[role]: _as_text(value) for role, value in values.items() if role in single}
     options = file.roles.get("options", ())
     if len(options) > 1:
         texts |= dict(zip(options, sample.choices, strict=False))

@@ -21,6 +21,7 @@ from steelyard.errors import ConfigError, Location, boundary, did_you_mean
 from steelyard.registry import find, names
 from steelyard.suite import Suite
 from steelyard.suite.objects import constant_prompts
+from steelyard.suite.sample_columns import check_filled_names
 from steelyard.suite.scorer_infos import announced, scorer_stages
 from steelyard.suite.survey import check_suite
 
@@ -134,6 +135,10 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
     root, tree = with_renamed_keys(root, site.renamed), with_renamed_keys(tree, site.renamed)
     suite = with_baseline(_build(described_suite, root), folder)
     _check_whole(root, tree, suite, problems)
+    checked = check_filled_names(suite)
+    for target, message in checked.unfilled:
+        problems.add(f"{target}: {message}", _prompt_node(root, tree, target))
+    suite = checked.suite
     match_gate(root, suite, problems, scores=lambda: _scores(suite))
     problems.raise_any()
     notes = (f"{_short(key.location)}: the new name of {key.value} is {present}" for key, present in site.renamed)

@@ -13,7 +13,7 @@ A suite declares which roles it needs; nothing here depends on what they are use
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from statistics import fmean
 from typing import Final
@@ -30,7 +30,7 @@ from steelyard.data.headers import (
     same_name,
 )
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, render
+from steelyard.data.table import Column, Row, Table, cell_at, column_letter, is_blank, is_blank_cell, render
 from steelyard.errors import ConfigError, did_you_mean
 
 HEAD_ROWS: Final = 10
@@ -50,12 +50,14 @@ class ColumnLayout:
         header_row: number of the header row; None without one. Samples begin after it.
         width: number of cells of the header row, or of the widest of the first rows; 0 for JSON.
         headers: the texts of the header by column.
+        notes: for people, on columns that were passed over.
     """
 
     columns: Columns
     header_row: int | None = None
     width: int = 0
     headers: Mapping[Column, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def rows(self, table: Table) -> Iterator[Row]:
         """Rows of the table below its header, blank ones included."""
@@ -94,6 +96,7 @@ def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> Colu
     head = list(islice(table, HEAD_ROWS))
     layout = _keyed(table, head, roles, files) if table.keyed else _grid(table, head, roles, files)
     _refuse_missing(table, layout, roles)
+    _refuse_several(layout, roles)
     _refuse_shared(table, layout)
     return layout
 
@@ -101,9 +104,7 @@ def find_layout(table: Table, roles: Sequence[Role], files: SampleFiles) -> Colu
 def _keyed(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
     keys: dict[Column, str] = {str(key): str(key) for row in head for key in row.cells}
     named = find_named(table, files.columns, keys, 0)
-    by_headers = by_header(keys, roles, named)
-    _refuse_doubles(table, ColumnLayout(by_headers, headers=keys), roles)
-    return ColumnLayout({**by_headers, **named}, headers=keys)
+    return _by_headers(table, ColumnLayout(named, headers=keys), roles)
 
 
 def _grid(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> ColumnLayout:
@@ -112,11 +113,49 @@ def _grid(table: Table, head: Sequence[Row], roles: Sequence[Role], files: Sampl
     width = len(row.cells) if row else max((len(filled.cells) for filled in head), default=0)
     named = find_named(table, files.columns, headers, width, header_row=row.number if row else None)
     if row:
-        by_headers = by_header(headers, roles, named)
-        _refuse_doubles(table, ColumnLayout(by_headers, row.number, width, headers), roles)
-        return ColumnLayout({**by_headers, **named}, row.number, width, headers)
+        return _by_headers(table, ColumnLayout(named, row.number, width, headers), roles)
     body = [filled for filled in head if not is_blank(filled)]
     return ColumnLayout(named or _by_position(body, roles), None, width)
+
+
+def _by_headers(table: Table, named: ColumnLayout, roles: Sequence[Role]) -> ColumnLayout:
+    """The layout with the columns that were `named`, and those that other roles find by their headers.
+
+    A column that is blank in every row is passed over if another one with a header for the same role is not: files of
+    several tasks have columns that only some of them fill.
+    """
+    headers, notes = dict(named.headers), list[str]()
+    while True:
+        found = by_header(headers, roles, named.columns)
+        _refuse_doubles(table, replace(named, columns=found, headers=headers), roles)
+        passed_over = next(_blank_columns(table, named, found, headers, roles), None)
+        if passed_over is None:
+            return replace(named, columns={**found, **named.columns}, notes=tuple(notes))
+        role, column, other = passed_over
+        notes.append(
+            f"{table.title}: column {named.headers[column]:.40} is blank in every row, so the {role} is read from "
+            f"{named.headers[other]:.40}"
+        )
+        del headers[column]
+
+
+def _blank_columns(
+    table: Table, named: ColumnLayout, found: Columns, headers: Mapping[Column, str], roles: Sequence[Role]
+) -> Iterator[tuple[str, Column, Column]]:
+    """Yield (role, its blank column, another one that is not blank)."""
+    for role in roles:
+        if role.several or role.name not in found:
+            continue
+        (column,) = found[role.name]
+        used = {other for columns in (*found.values(), *named.columns.values()) for other in columns}
+        free = {other: text for other, text in headers.items() if other not in used}
+        others = by_header(free, [role], {}).get(role.name, ())
+        if others and _is_blank_column(named, table, column) and not _is_blank_column(named, table, others[0]):
+            yield role.name, column, others[0]
+
+
+def _is_blank_column(layout: ColumnLayout, table: Table, column: Column) -> bool:
+    return all(is_blank_cell(cell_at(row.cells, column)) for row in layout.rows(table))
 
 
 def _header(table: Table, head: Sequence[Row], roles: Sequence[Role], files: SampleFiles) -> Row | None:
@@ -151,7 +190,7 @@ def _by_position(body: Sequence[Row], roles: Sequence[Role]) -> Columns:
     placed = [role for role in roles if role.by_position]
     filled = [index for row in body for index, cell in enumerate(row.cells) if render(cell)]
     # A first column that only numbers the rows plays no role.
-    start, stop = int(_counts(body)), max(filled, default=-1) + 1
+    start, stop = int(counts_rows(body)), max(filled, default=-1) + 1
     optional = sum(not role.required for role in placed)
     # Optional roles come last, so the possible arrangements omit none, one or more of them from the end.
     arrangements = [_arrange(placed[: len(placed) - left_out], start, stop) for left_out in range(optional + 1)]
@@ -188,8 +227,8 @@ def _likeness(body: Sequence[Row], roles: Sequence[Role], columns: Columns) -> f
     return float(not any(role.likeness for role in roles))
 
 
-def _counts(body: Sequence[Row]) -> bool:
-    """Whether the first column only numbers the rows."""
+def counts_rows(body: Sequence[Row]) -> bool:
+    """Whether the first column of a table only numbers its rows."""
     texts = [render(cell_at(row.cells, 0)) for row in body]
     if len(texts) < 2 or not all(text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS for text in texts):
         return False
@@ -210,6 +249,16 @@ def _refuse_missing(table: Table, layout: ColumnLayout, roles: Sequence[Role]) -
         f"{table.title}: no column for {' and '.join(missing)}; {seen}. Name the columns, for example "
         f"columns: {{{_example(roles)}}}, or leave this sheet out with sheets"
     )
+
+
+def _refuse_several(layout: ColumnLayout, roles: Sequence[Role]) -> None:
+    """Reject several columns for a role that is one; the texts of some roles are joined."""
+    for role in roles:
+        columns = layout.describe().get(role.name, "")
+        if len(layout.columns.get(role.name, ())) > 1 and not (role.several or role.joins):
+            joined = " and ".join(other.name for other in roles if other.joins)
+            only = f"; only the columns of {joined} are joined" if joined else ""
+            raise ConfigError(f"columns: {role.name} is one column, not several ({columns}){only}")
 
 
 def _refuse_doubles(table: Table, layout: ColumnLayout, roles: Sequence[Role]) -> None:

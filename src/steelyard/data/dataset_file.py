@@ -10,7 +10,7 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
@@ -186,7 +186,7 @@ def read_dataset_file(files: SampleFiles, roles: Sequence[Role], digest: str) ->
     if not table.keyed:  # read all columns as the sheet shows them; so far only those of the suite were read
         width = _width(opened)
         table = table.refined(range(width))
-        opened = OpenTable(table, opened.layout, opened.prefix)
+        opened = replace(opened, table=table)
     file_columns = _Columns(opened, width)
     rows = packed_rows(_rows(opened, file_columns), lambda: len(file_columns.places))
     names, places = file_columns.names(), tuple(file_columns.places)

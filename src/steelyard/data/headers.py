@@ -55,6 +55,7 @@ class Role:
         words: the key of its synonyms in `headers.json` if that is not the name: the answer of one suite is the query
             of another.
         likeness: how much a cell looks like this role, in [0, 1]; decides the arrangement of columns without a header.
+        joins: whether the user may name several columns, whose texts are joined in that order.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Role:
     words: str = ""
     likeness: Callable[[str], float] | None = None
     unless: str = ""
+    joins: bool = False
 
 
 def normalized(text: str) -> str:
@@ -107,6 +109,30 @@ def same_name(headers: Mapping[Column, str], column: Column, role: Role) -> Colu
     name = form(headers.get(column, ""))
     others = (other for other, header in headers.items() if other != column and form(header) == name)
     return next(others, None) if name else None
+
+
+def rivals(
+    headers: Mapping[Column, str], columns: Columns, roles: Sequence[Role], names: Names
+) -> dict[str, tuple[Column, ...]]:
+    """Required role -> unused columns whose headers would do for it too; roles that the user named have none.
+
+    >>> rivals({0: "question", 1: "answer", 2: "label"}, {"answer": (1,), "question": (0,)}, [Role("answer")], {})
+    {'answer': (2,)}
+    """
+    used = {column for assigned in columns.values() for column in assigned}
+    free = {column: text for column, text in headers.items() if column not in used}
+    required = (role for role in roles if role.required and role.name not in names and columns.get(role.name))
+    return {role.name: others for role in required if (others := _columns(free, role, normalized))}
+
+
+def rival_note(title: str, role: str, used: str, other: str, about: str = "") -> str:
+    """A sentence on a second column that may have a role, and on how to choose it.
+
+    >>> rival_note("a.csv", "answer", "key", "label")
+    'a.csv: column label may be the answer too, and key is used; to choose it: columns: {answer: label}'
+    """
+    choice = f"to choose it: columns: {{{role}: {other}}}"
+    return f"{title}: column {other} may be the {role} too{about}, and {used} is used; {choice}"
 
 
 def _columns(headers: Mapping[Column, str], role: Role, form: Callable[[str], str]) -> tuple[Column, ...]:

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, repeat
+from itertools import count
 from typing import Any
 
 from steelyard.data.columns import ColumnLayout, find_layout
-from steelyard.data.headers import Role
+from steelyard.data.headers import Role, rival_note, rivals
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Defect, Row, Table, cell_at, faults_of, is_blank, list_in, refuse, refuse_many, render
+from steelyard.data.table import (
+    Column,
+    Defect,
+    Row,
+    Table,
+    cell_at,
+    faults_of,
+    is_blank,
+    list_in,
+    refuse,
+    refuse_many,
+    render,
+)
+from steelyard.data.unread_cells import notes_on_unread, with_unread
+from steelyard.data.unused_columns import TableColumns, UnusedColumns
 from steelyard.errors import DataError
 from steelyard.prompts.conversation import flaw_in, messages_in
 from steelyard.types import Sample
@@ -19,11 +33,21 @@ from steelyard.types import Sample
 
 @dataclass(frozen=True, slots=True)
 class OpenTable:
-    """A table with its column layout; `prefix` starts generated ids and is empty for a single file."""
+    """A table with its column layout.
+
+    Args:
+        table: the table.
+        layout: the columns of each role.
+        prefix: starts generated ids; empty for a single file.
+        unused: the columns without a role.
+        keeps_duplicates: a repeated id gets a number and is no defect.
+    """
 
     table: Table
     layout: ColumnLayout
     prefix: str
+    unused: TableColumns
+    keeps_duplicates: bool = False
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header, without blank rows of a sheet; an object never counts as blank."""
@@ -31,10 +55,13 @@ class OpenTable:
             return iter(self.table)
         return (row for row in self.layout.rows(self.table) if row.number in self.table.faults or not is_blank(row))
 
+    def leaves_out(self, row: Row) -> bool:
+        """Whether a row is no sample, by `skip_rows_with`."""
+        return row.number in self.table.left_out
+
     def cell(self, row: Row, role: str) -> Any:
-        """The cell in the column of a role; None if the role has no column."""
-        column = self.layout.column(role)
-        return None if column is None else cell_at(row.cells, column)
+        """The cell in the column of a role, or the joined texts of several; None if the role has no column."""
+        return joined_cells(row, self.layout.columns.get(role, ()))
 
     def text(self, row: Row, role: str) -> str:
         """The cell as stripped text."""
@@ -90,16 +117,33 @@ class OpenTable:
 
         Args:
             row: a row of this table.
-            seen: id -> its address; the row's id is added.
+            seen: id -> its address; the row's id is added. If duplicates are kept, a repeated one gets `#2`, `#3` ...
             defects: a duplicate id is added as a defect.
         """
         own = self.text(row, "id")
         name = own or self.prefix + self.table.row_id(row.number)
         here = self.location(row, "id" if own else "")
+        if self.keeps_duplicates and name in seen:
+            name = next(copy for no in count(2) if (copy := f"{name}#{no}") not in seen)
         before = seen.setdefault(name, here)
         if before != here:
             defects.append(self.defect("duplicate id", row, "id", f"the same id as {before}: {name[:40]!r}"))
         return name
+
+
+def joined_cells(row: Row, columns: Sequence[Column]) -> Any:
+    r"""The cell in a column; the texts in several, in their order with blank lines between, blank cells skipped.
+
+    A list or an object cannot be joined, so it is returned alone: the reader of the role accepts or refuses it.
+
+    >>> joined_cells(Row(2, ["It rains.", "", "Why?"]), (0, 1, 2)), joined_cells(Row(2, ["a"]), ())
+    ('It rains.\n\nWhy?', None)
+    """
+    if len(columns) < 2:
+        return cell_at(row.cells, columns[0]) if columns else None
+    cells = [cell_at(row.cells, column) for column in columns]
+    structure = next((cell for cell in cells if isinstance(cell, list | dict) and cell), None)
+    return "\n\n".join(filter(None, map(render, cells))) if structure is None else structure
 
 
 def long_row(table: Table, layout: ColumnLayout, row: Row) -> Defect | None:
@@ -134,13 +178,31 @@ def open_tables(files: SampleFiles, roles: Sequence[Role]) -> tuple[tuple[OpenTa
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    return tuple(map(_opened, tables, repeat(roles), repeat(files), id_prefixes(files, tables))), notes
+    unused = UnusedColumns()
+    opened = tuple(
+        open_table(table, find_layout(table, roles, files), prefix, (files, unused))
+        for table, prefix in zip(tables, id_prefixes(files, tables), strict=True)
+    )
+    return opened, (*notes, *(note for table in opened for note in _on_rivals(table, roles, files)))
 
 
-def _opened(table: Table, roles: Sequence[Role], files: SampleFiles, prefix: str) -> OpenTable:
-    layout = find_layout(table, roles, files)
-    used = [column for columns in layout.columns.values() for column in columns]
-    return OpenTable(table.refined(used), layout, prefix)
+def _on_rivals(opened: OpenTable, roles: Sequence[Role], files: SampleFiles) -> Iterator[str]:
+    """A note for each second column that may have a required role."""
+    layout = opened.layout
+    for role, columns in rivals(layout.headers, layout.columns, roles, files.columns).items():
+        used = layout.column(role)
+        if used is not None:
+            yield rival_note(opened.table.title, role, layout.headers[used], layout.headers[columns[0]])
+
+
+def open_table(
+    table: Table, layout: ColumnLayout, prefix: str, dataset: tuple[SampleFiles, UnusedColumns]
+) -> OpenTable:
+    """Bind a table to its layout; its cells are then read as their sheet shows them."""
+    files, unused = dataset
+    refined = with_unread(table, layout, (), files.unread_kinds)
+    unused.unread.extend(notes_on_unread(refined, files.unread_kinds))
+    return OpenTable(refined, layout, prefix, unused.of(table, layout), files.duplicates == "keep")
 
 
 def sound_samples(files: SampleFiles, samples: Sequence[Sample], defects: Sequence[Defect]) -> tuple[Sample, ...]:
@@ -168,13 +230,15 @@ class RowDataset:
             all files, including rows that are left out.
         defects: of the rows that are left out; empty unless `skip_bad`.
         mapping: role -> column of the first table, as shown to people.
-        notes: rows left out, hidden sheets, an unusual encoding, fewer samples than requested.
+        notes: rows left out, hidden sheets, an unusual encoding, columns without a role, fewer samples than requested.
+        columns: keys of the samples' metadata that are columns without a role.
     """
 
     samples: tuple[Sample, ...]
     defects: tuple[Defect, ...]
     mapping: Mapping[str, str]
     notes: tuple[str, ...]
+    columns: tuple[str, ...] = ()
 
 
 SampleOf = Callable[[OpenTable, Row, int, tuple[dict[str, str], list[Defect]]], Sample | None]
@@ -197,15 +261,53 @@ def read_rows(files: SampleFiles, roles: Sequence[Role], sample_of: SampleOf) ->
     valid: list[Sample] = []
     for table in tables:
         for row, position in zip(table.rows(), positions, strict=False):
+            if table.leaves_out(row):
+                continue
+            table.unused.see(row)
             if faults := table.faults(row):
                 defects.extend(faults)
             elif (sample := sample_of(table, row, position, collected)) is not None:
-                origin = table.table.origin
-                valid.append(replace(sample, metadata={**sample.metadata, **origin}) if origin else sample)
+                valid.append(
+                    replace(sample, metadata={**table.unused.values(row), **sample.metadata, **table.table.origin})
+                )
             refuse_many(defects)
-    samples = sound_samples(files, valid, defects)
-    about = (*notes, *about_selection(files, len(samples), len(defects)))
-    return RowDataset(samples, tuple(defects), tables[0].layout.describe(), about)
+    return row_dataset(files, tables, notes, (valid, defects))
+
+
+def row_dataset(
+    files: SampleFiles,
+    tables: Sequence[OpenTable],
+    notes: Sequence[str],
+    read: tuple[Sequence[Sample], Sequence[Defect]],
+) -> RowDataset:
+    """The dataset of what was read: the selected samples, each with a value for every unused column.
+
+    Args:
+        files: which rows were read.
+        tables: the tables.
+        notes: on the files.
+        read: the valid samples and the defects.
+
+    Raises:
+        DataError: rows have defects and `skip_bad` is off, or no valid row is left.
+    """
+    valid, defects = read
+    unused = tables[0].unused.dataset
+    # A column that only later rows fill is blank in the earlier ones.
+    blank = dict.fromkeys(unused.names, "")
+    samples = tuple(
+        sample if blank.keys() <= sample.metadata.keys() else replace(sample, metadata={**blank, **sample.metadata})
+        for sample in sound_samples(files, valid, defects)
+    )
+    about = (*notes, *notes_on_columns(tables), *about_selection(files, len(samples), len(defects)))
+    return RowDataset(samples, tuple(defects), tables[0].layout.describe(), about, tuple(unused.names))
+
+
+def notes_on_columns(tables: Sequence[OpenTable]) -> Iterator[str]:
+    """Notes on columns that were passed over, on those without a role, and on cells that hold more than text."""
+    for table in tables:
+        yield from table.layout.notes
+    yield from tables[0].unused.dataset.notes()
 
 
 def about_selection(files: SampleFiles, chosen: int, left_out: int) -> Iterator[str]:

@@ -6,13 +6,14 @@ import random as randomness
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from steelyard.data.hugging_face import dataset_table
 from steelyard.data.mappings import keyed_table, refuse_doubles
 from steelyard.data.paths import base_name, is_folder
-from steelyard.data.table import Table
-from steelyard.errors import ConfigError, DataError
+from steelyard.data.table import Table, UnreadKind
+from steelyard.errors import ConfigError, DataError, did_you_mean
+from steelyard.registry import NEW_KEY
 
 _KINDS: Final = "a pandas, polars or pyarrow frame, a dataset of `datasets`, or a list of mappings"
 
@@ -99,6 +100,11 @@ class SampleFiles:
         random: only so many samples, drawn without replacement and kept in the order of the dataset.
         seed: for `random`.
         skip_bad: leave out rows with a defect, and count them, instead of rejecting the dataset.
+        duplicates: `refuse` makes a repeated question of an exam, and a repeated id, a defect. `keep` keeps them, so
+            that a published number of questions is met: copies of a question are one cluster, and a repeated id gets
+            `#2`, `#3` ... in the order of the rows.
+        skip_rows_with: leave out and count rows of a spreadsheet with something that is not read: `pictures` over or in
+            their cells, `equations` (formula objects), or `dates` among their options that were fractions or ranges.
         frame: rows in memory; see `of`.
 
     Raises:
@@ -119,6 +125,8 @@ class SampleFiles:
     random: int | None = None
     seed: int = 0
     skip_bad: bool = False
+    duplicates: Literal["refuse", "keep"] = field(default="refuse", metadata={NEW_KEY: True})
+    skip_rows_with: UnreadKind | tuple[UnreadKind, ...] = ()
     frame: HeldFrame | None = None
 
     def __post_init__(self) -> None:
@@ -130,8 +138,21 @@ class SampleFiles:
         for name, value in set_limits.items():
             if value < 1:
                 raise ConfigError(f"samples: {name} is {value}; expected a number of samples, 1 or more")
+        if self.duplicates not in {"refuse", "keep"}:
+            raise ConfigError(f"samples: duplicates is {self.duplicates!r}; expected refuse or keep")
+        for kind in self.unread_kinds:
+            if kind not in get_args(UnreadKind):
+                raise ConfigError(
+                    f"samples: skip_rows_with: there is no {kind!r}{did_you_mean(kind, get_args(UnreadKind))}"
+                )
         if not isinstance(self.header, str) and self.header < 1:
             raise ConfigError(f"samples: header is {self.header}; rows count from 1")
+
+    @property
+    def unread_kinds(self) -> tuple[UnreadKind, ...]:
+        """The kinds in `skip_rows_with`, which may be a text or a list."""
+        kinds = self.skip_rows_with
+        return (kinds,) if isinstance(kinds, str) else tuple(kinds)
 
     def _refuse_sources(self) -> None:
         sources = [name for name, source in (("dataset", self.dataset), ("frame", self.frame)) if source]

@@ -48,6 +48,42 @@ class Merge:
     last_column: int
 
 
+UnreadKind = Literal["pictures", "equations", "dates"]
+"""What a cell may hold beside text, as named under `skip_rows_with`."""
+MAX_UNREAD: Final = 100_000
+"""Maximum number of pictures and other cells that hold more than text in one sheet."""
+
+
+class UnreadCells:
+    """Cells of a sheet with something that is no text, by its kind.
+
+    Attributes:
+        cells: kind -> row number -> 0-based columns: `pictures`, `equations`, `dates`, and `raised` for raised or
+            lowered characters that Unicode lacks. Row 0 is of pictures that are tied to no cell.
+    """
+
+    def __init__(self) -> None:
+        self.cells: dict[str, dict[int, list[int]]] = {}
+        self._count = 0
+
+    def add(self, kind: str, row: int, column: int) -> None:
+        """Add a cell.
+
+        Raises:
+            DataError: there are more than `MAX_UNREAD`.
+        """
+        self._count += 1
+        if self._count > MAX_UNREAD:
+            raise DataError(f"a sheet has more than {MAX_UNREAD:,} {kind}, which is too many for a dataset")
+        columns = self.cells.setdefault(kind, {}).setdefault(row, [])
+        if not row or column not in columns[-MAX_NAMED:]:
+            columns.append(column)
+
+
+MAX_NAMED: Final = 10
+"""Cells that a note names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A sheet, or a file of a format without sheets.
@@ -64,6 +100,8 @@ class Table:
             them. Called through `refined`.
         faults: row number -> column -> what is wrong with the cell (an error value, a formula that was never
             computed). Such a cell is empty in the rows, but does not count as blank. Known only for refined columns.
+        unread: cells with something that is no text, such as a picture. Known only after `refined`.
+        left_out: numbers of rows that are no samples, because of such a cell.
         origin: metadata for each sample that name its file (`source`) and sheet (`sheet`), if the dataset has several.
     """
 
@@ -76,6 +114,8 @@ class Table:
     notes: tuple[str, ...] = ()
     refine: Callable[[frozenset[int]], Table] | None = None
     faults: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+    unread: Mapping[str, Mapping[int, Sequence[int]]] = field(default_factory=dict)
+    left_out: frozenset[int] = frozenset()
     origin: Mapping[str, str] = field(default_factory=dict)
 
     def refined(self, columns: Collection[Column]) -> Table:
@@ -90,7 +130,7 @@ class Table:
         if self.refine is None:
             return self
         in_grid = frozenset(column for column in columns if isinstance(column, int))
-        return replace(self.refine(in_grid), name=self.name, origin=self.origin)
+        return replace(self.refine(in_grid), name=self.name, origin=self.origin, refine=self.refine)
 
     def __iter__(self) -> Iterator[Row]:
         return self.source()
@@ -213,6 +253,17 @@ def list_in(cell: str) -> list[Any] | None:
         except (ValueError, SyntaxError):  # for example an unknown escape
             return None
     return value if isinstance(value, list) else None
+
+
+def is_blank_cell(cell: Any) -> bool:
+    """Whether a cell holds nothing: no value, white space, an empty list or object.
+
+    >>> is_blank_cell(" "), is_blank_cell([]), is_blank_cell(0)
+    (True, True, False)
+    """
+    if isinstance(cell, str):
+        return not cell or cell.isspace()
+    return cell is None or (isinstance(cell, list | dict) and not cell)
 
 
 def is_blank(row: Row) -> bool:

@@ -30,6 +30,7 @@ MAX_SHEETS: Final = 1_000
 _ZIP = b"PK\x03\x04"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _SHOWN_SHEETS: Final = 10
+_TIMES: Final = frozenset({dt.time, dt.timedelta, dt.datetime})
 
 
 def read_workbook(path: Path, sheets: Sequence[str] = ()) -> tuple[tuple[Table, ...], tuple[str, ...]]:
@@ -155,30 +156,18 @@ def _merges(ranges: Sequence[tuple[tuple[int, int], tuple[int, int]]], last_row:
 
 
 def _with_shown_cells(path: Path, table: Table, columns: frozenset[int]) -> Table:
-    """The table with these columns as the sheet shows them; the file is opened only if one is not all text.
+    """The table with these columns as the sheet shows them, and the raised characters of all columns.
 
     Raises:
         DataError: a part of the file is damaged.
     """
-    if not _is_needed(table, columns):
-        return table
     cells = _sheet_cells(path, table.sheet, columns)
-    rows = list(_shown_rows(table, columns, cells.shown))
-    return replace(table, source=lambda: iter(rows), faults=cells.faults, refine=None)
-
-
-def _is_needed(table: Table, columns: frozenset[int]) -> bool:
-    rows: list[Any] = [row.cells for row in table]
-    return any(_is_mixed(rows, column) for column in columns)
-
-
-def _is_mixed(rows: Sequence[Any], column: int) -> bool:
-    """Whether a column has a cell that is not a text, or is empty; sets of types are faster than a loop over cells."""
-    try:
-        cells = [row[column] for row in rows]
-    except IndexError:
-        return True
-    return "" in cells or bool(set(map(type, cells)) - {str})
+    refined = replace(table, faults=cells.faults, unread=cells.unread.cells, refine=None)
+    kinds = {type(cell) for row in table for cell in row.cells}
+    if not (cells.shown or cells.texts or kinds & _TIMES):
+        return refined
+    rows = list(_shown_rows(table, columns, cells))
+    return replace(refined, source=lambda: iter(rows))
 
 
 def _sheet_cells(path: Path, sheet: str, columns: frozenset[int]) -> SheetCells:
@@ -195,15 +184,16 @@ def _sheet_cells(path: Path, sheet: str, columns: frozenset[int]) -> SheetCells:
         raise DataError(f"{path.name} is damaged or cut off: {error}") from error
 
 
-def _shown_rows(table: Table, columns: frozenset[int], shown: Mapping[int, Mapping[int, str]]) -> Iterator[Row]:
+def _shown_rows(table: Table, columns: frozenset[int], sheet_cells: SheetCells) -> Iterator[Row]:
     for row in table:
-        texts = dict(shown.get(row.number, ()))
+        texts = dict(sheet_cells.shown.get(row.number, ()))
         for column in columns:
             cell = cell_at(row.cells, column)
             if isinstance(cell, str):
                 texts.pop(column, None)
             elif isinstance(cell, dt.time | dt.timedelta | dt.datetime):
                 texts[column] = _time(cell)
+        texts |= sheet_cells.texts.get(row.number, {})
         yield Row(row.number, _with(row.cells, texts)) if texts else row
 
 

@@ -7,21 +7,24 @@ reader gets the stream in a new container. The limits are those of `data.archive
 
 Sources: [MS-CFB] sections 2.2 to 2.6; [MS-XLS] 2.4.28 (BoundSheet8), 2.4.90 (Dimensions), 2.4.126 (Format), 2.4.353
 (XF), 2.4.24 (BoolErr), 2.4.127 (Formula, 2.5.133 FormulaValue), 2.4.180 (Number), 2.4.220 (RK), 2.4.175 (MulRk),
-2.4.265 (SST), 2.5.217 (RkNumber), 2.5.10 (Bes).
+2.4.265 (SST), 2.5.217 (RkNumber), 2.5.10 (Bes), 2.4.122 (Font), 2.5.293 (XLUnicodeRichExtendedString), 2.5.129
+(FormatRun), 2.4.181 (Obj), 2.5.193 (OfficeArtClientAnchorSheet).
 """
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from steelyard.data.archive import MAX_TEXT_BYTES, Extent
+from steelyard.data.raised_text import Position, RaisedText, TextRun, raised_text
 from steelyard.data.sheet_format import BUILT_IN, is_plain, shown_as
-from steelyard.data.workbook_xlsx import SheetCells, error_value
+from steelyard.data.workbook_xlsx import MAX_RAISED, SheetCells, error_value
 from steelyard.errors import DataError
 
 MAX_OLD_BYTES: Final = 100_000_000
@@ -36,6 +39,13 @@ _CONTINUED: Final = 0x003C
 _NAMES_TEXT: Final = 0x00FD
 _DIMENSIONS: Final = 0x0200
 _END: Final = 0x000A
+_FONT: Final = 0x0031
+_DRAWING: Final = 0x00EC
+_OBJECT: Final = 0x005D
+_POSITIONS: Final[Mapping[int, Position]] = MappingProxyType({1: "super", 2: "sub"})
+_CLIENT_ANCHOR: Final = re.compile(rb"\x10\xf0\x12\0\0\0(.{18})", re.DOTALL)
+_DRAWN: Final = frozenset({0, 2, 3, 4, 5, 6, 8, 9, 30})
+"""Kinds of objects that are pictures, shapes, charts and groups; others are comments, lists and buttons."""
 
 _SMALL: Final = 4096
 _ENTRY: Final = 128
@@ -80,7 +90,7 @@ def _examine_records(name: str, stream: bytes) -> None:
             raise ValueError("it claims more texts than it can hold")
     if len(offsets) > MAX_OLD_SHEETS:
         raise ValueError(f"{len(offsets)} sheets")
-    lengths, total = list(_lengths(texts)), 0
+    lengths, total = [text.length for text in _shared_texts(texts)], 0
     for offset in offsets:
         _extent(stream, offset).refuse_if_too_large(name)
         total += sum(lengths[number] for number in _named(stream, offset) if number < len(lengths))
@@ -93,8 +103,16 @@ def _named(stream: bytes, offset: int) -> Iterator[int]:
     return (struct.unpack_from("<I", body, 6)[0] for kind, body in records_of(stream, offset) if kind == _NAMES_TEXT)
 
 
-def _lengths(pieces: Sequence[bytes]) -> Iterator[int]:
-    """The length of each shared text in characters; a text continues in the next piece after a new byte of flags."""
+class _SharedText(NamedTuple):
+    """The length of a shared text in UTF-16 units, and of a rich one its text and runs: (first unit, font)."""
+
+    length: int
+    text: bytes = b""
+    runs: bytes = b""
+
+
+def _shared_texts(pieces: Sequence[bytes]) -> Iterator[_SharedText]:
+    """The shared texts; a text continues in the next piece after a new byte of flags."""
     piece, offset = 0, 8
     while piece < len(pieces):
         if offset + 3 > len(pieces[piece]):
@@ -104,17 +122,67 @@ def _lengths(pieces: Sequence[bytes]) -> Iterator[int]:
         runs = struct.unpack_from("<H", pieces[piece], offset + 3)[0] if flags & 8 else 0
         more = struct.unpack_from("<I", pieces[piece], offset + 3 + 2 * bool(flags & 8))[0] if flags & 4 else 0
         offset += 3 + 2 * bool(flags & 8) + 4 * bool(flags & 4)
-        yield count
-        remaining, wide = count, flags & 1
+        remaining, wide, text = count, flags & 1, b""
         while piece < len(pieces) and remaining > (room := (len(pieces[piece]) - offset) >> wide):
+            text += _units(pieces[piece][offset:], wide) if runs else b""
             piece, offset, remaining = piece + 1, 1, remaining - room
             wide = pieces[piece][0] & 1 if piece < len(pieces) and pieces[piece] else 0
+        if runs and piece < len(pieces):
+            text += _units(pieces[piece][offset : offset + (remaining << wide)], wide)
         offset += remaining << wide
-        extra_bytes = 4 * runs + more
+        extra, extra_bytes = b"", 4 * runs + more
         while piece < len(pieces) and offset + extra_bytes > len(pieces[piece]):
+            extra += pieces[piece][offset:] if len(extra) < 4 * runs else b""
             extra_bytes -= max(0, len(pieces[piece]) - offset)
             piece, offset = piece + 1, 0
+        if len(extra) < 4 * runs and piece < len(pieces):
+            extra += pieces[piece][offset : offset + extra_bytes]
         offset += extra_bytes
+        yield _SharedText(count, text, extra[: 4 * runs])
+
+
+def _units(data: bytes, wide: int) -> bytes:
+    """UTF-16 of a piece of text, which has one or two bytes per character."""
+    return data[: len(data) // 2 * 2] if wide else data.decode("latin-1").encode("utf-16-le")
+
+
+def _raised(texts: Iterable[_SharedText], positions: Sequence[Position]) -> dict[int, RaisedText]:
+    """Number of a shared text -> the text, if some of its characters are raised or lowered."""
+    found: dict[int, RaisedText] = {}
+    for number, (_, text, packed) in enumerate(texts):
+        formats = [struct.unpack_from("<HH", packed, at) for at in range(0, len(packed) - 3, 4)]
+        starts = [0, *(first for first, _ in formats), len(text) // 2]
+        fonts: list[Position] = ["", *(_position(font, positions) for _, font in formats)]
+        if any(fonts):
+            runs = [
+                TextRun(position, text[2 * start : 2 * end].decode("utf-16-le", "replace"))
+                for position, start, end in zip(fonts, starts[:-1], starts[1:], strict=True)
+            ]
+            if (raised := raised_text(runs)) is not None:
+                found[number] = raised
+                if len(found) > MAX_RAISED:
+                    raise ValueError(f"more than {MAX_RAISED:,} texts with raised characters")
+    return found
+
+
+def _position(font: int, positions: Sequence[Position]) -> Position:
+    """The position of a font by its number; there is no font 4."""
+    place = font - (font > 4)
+    return positions[place] if place < len(positions) else ""
+
+
+def _pictures(cells: SheetCells, stream: bytes, offset: int) -> None:
+    """Add the corners of the pictures and embedded objects of a sheet; comments and controls are drawn as well."""
+    corner = (0, 0)
+    for kind, body in records_of(stream, offset):
+        if kind == _DRAWING:
+            for match in _CLIENT_ANCHOR.finditer(body):
+                column, _, row = struct.unpack_from("<HHH", match[1], 2)
+                corner = (row + 1, column)
+        elif kind == _OBJECT and len(body) >= 6 and body[:2] == b"\x15\0":
+            if struct.unpack_from("<H", body, 4)[0] in _DRAWN and corner[0]:
+                cells.unread.add("pictures", *corner)
+            corner = (0, 0)
 
 
 def _extent(stream: bytes, offset: int) -> Extent:
@@ -236,8 +304,10 @@ def _entries(directory: bytes) -> dict[str, tuple[int, int]]:
 def read_xls_cells(path: Path, sheet: str, columns: Container[int]) -> SheetCells:
     """Find numbers as they are shown, and error values, in some columns of a sheet.
 
+    Also raised characters and pictures, in all columns.
+
     Raises:
-        DataError: a record is damaged.
+        DataError: a record is damaged, or there are too many pictures.
     """
     cells = SheetCells()
     try:
@@ -245,11 +315,31 @@ def read_xls_cells(path: Path, sheet: str, columns: Container[int]) -> SheetCell
         offset, formats = _book(stream, sheet)
         if offset is None:
             return cells
+        raised = _raised_texts(stream)
         for kind, body in records_of(stream, offset):
+            if kind == _NAMES_TEXT and raised:
+                row, column, _, number = struct.unpack_from("<HHHI", body)
+                if number in raised:
+                    cells.add_raised(row + 1, column, raised[number])
             _note(cells, kind, body, (columns, formats))
+        _pictures(cells, stream, offset)
     except (struct.error, LookupError, ValueError) as error:
         raise DataError(f"{path.name} cannot be read as a workbook: {error}") from error
     return cells
+
+
+def _raised_texts(stream: bytes) -> dict[int, RaisedText]:
+    """The shared texts with raised or lowered characters; they are looked at only if a font is raised or lowered."""
+    positions: list[Position] = []
+    texts: list[bytes] = []
+    before = 0
+    for kind, body in records_of(stream, 0):
+        if kind == _FONT:
+            positions.append(_POSITIONS.get(struct.unpack_from("<H", body, 8)[0], ""))
+        elif kind == _TEXTS or (kind == _CONTINUED and texts and before in {_TEXTS, _CONTINUED}):
+            texts.append(body)
+        before = kind
+    return _raised(_shared_texts(texts), positions) if any(positions) else {}
 
 
 def _book(stream: bytes, sheet: str) -> tuple[int | None, dict[int, str]]:

@@ -23,7 +23,7 @@ from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.store import Run, Store
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite
-from steelyard.suite.survey import changed_keys, manifests, survey
+from steelyard.suite.survey import changed_keys, manifests, survey_of
 from steelyard.types import Sample
 
 KIND: Final = "generate"
@@ -197,7 +197,7 @@ def newest_run(suite: Suite, store: str | Path | None) -> Run | None:
     except ConfigError:  # there is no store yet
         return None
     with opened:
-        plan = dict(manifests(suite, survey(suite.samples), draw="", config=None))[_TARGET]
+        plan = dict(manifests(suite, survey_of(suite), draw="", config=None))[_TARGET]
         for run in opened.runs():
             if run.kind == KIND and not changed_keys(run.manifest, plan):
                 return run

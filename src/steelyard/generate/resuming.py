@@ -10,7 +10,7 @@ from typing import Protocol
 from steelyard.store import Run, Store
 from steelyard.suite.evaluate import RunConfig
 from steelyard.suite.objects import Suite
-from steelyard.suite.survey import changed_keys, manifests, survey
+from steelyard.suite.survey import changed_keys, manifests, survey_of
 
 
 class Evaluate(Protocol):
@@ -39,7 +39,7 @@ def run_step(suite: Suite, where: str | Path | None, how: RunConfig, evaluate: E
 
 def _same(suite: Suite, where: str | Path | None) -> Run | None:
     (name,) = suite.targets
-    plan = dict(manifests(suite, survey(suite.samples), draw="", config=None))[name]
+    plan = dict(manifests(suite, survey_of(suite), draw="", config=None))[name]
     with Store(where) as store:
         for run in store.runs():
             if run.kind == suite.kind and run.target == name and not changed_keys(run.manifest, plan):

@@ -32,6 +32,10 @@ _FINISHES: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Finish reasons of ZhipuAI (`sensitive`), Anthropic and TGI, which gateways pass on unchanged -> OpenAI's."""
+KEPT: Final = "kept"
+"""Key of a reply's metadata, in the journal alone: digest of the mapping, status and body, see `session.readings`."""
+READ_AGAIN: Final = "read_again"
+"""Key of a reply's metadata: it was read from a kept body under another response mapping than at first."""
 WITHOUT_TEXT: Final = frozenset({"content_filter", "length", "refusal", "tool_calls"})
 """A reply that ended with one of these may have no text; another attempt would cost money and end the same way."""
 
@@ -53,6 +57,8 @@ class Request:
         idle_s: limit between two chunks of a body that is watched, in seconds; 0 is none.
         proxy: of the model, see `models.connection`; like `ca_file`, not part of the digest.
         ca_file: path of certificates that are trusted as well; "" for none.
+        reading: digest of how the answer will be read, where the user configures that; "" where it is fixed. Not part
+            of `digest`.
     """
 
     endpoint: str
@@ -67,6 +73,7 @@ class Request:
     idle_s: float = 0.0
     proxy: str = ""
     ca_file: str = ""
+    reading: str = ""
 
     @property
     def digest(self) -> bytes:
@@ -105,8 +112,8 @@ class Fault(Exception):
         ends_run: whether every other call to this endpoint must fail the same way.
 
     Attributes:
-        refusal: "", or `NAMED` or `UNPROVEN`: the condition under which the same refusal of another sample ends the
-            run, see `models.refusals`.
+        refusal: "", or `NAMED` or `MISMATCH`: the condition under which the same answer to another sample ends the
+            run, see `models.refusals` and `models.mismatches`.
         likeness: the text by which two refusals are the same; the message unless it contains values of the sample.
     """
 

@@ -79,7 +79,7 @@ class Completions:
         if (filtered := filtered_reply(answer)) is not None:
             return filtered
         completion = parse_json(answer)
-        choice = first_choice(completion, answer)
+        choice = first_choice(completion, answer, "text")
         data = mapping_or_empty(completion)
         text = choice.get("text")
         if not isinstance(text, str):

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.errors import ConfigError, ModelError, expect_number
 from steelyard.models.base import Answer, Fault, Request, Wire, usage_of
-from steelyard.models.faults import error_body, fault_in_body, filtered_reply, is_error, parse_json, quoted
+from steelyard.models.faults import fault_of_error, filtered_reply, is_error, parse_json, quoted
+from steelyard.models.mismatches import keys_named, mismatch
 from steelyard.models.openai_compatible import check_endpoint, mapping_or_empty, post
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Asks, Message, Reply, Usage, estimate_tokens
@@ -213,8 +214,9 @@ def _without_vectors(data: Mapping[str, Any], answer: Answer) -> Reply:
         Fault: any other error, or no error and no vectors.
     """
     if not is_error(data):
-        raise _malformed("no embeddings", answer)
-    fault = fault_in_body(error_body(data), answer)
+        nothing = _malformed(f"no embeddings; {keys_named((data,))}", answer)
+        raise nothing if "data" in data else mismatch(nothing, answer)
+    fault = fault_of_error(data, answer)
     if fault is None:
         return Reply("", "", "content_filter", metadata={"message": quoted(answer.body)})
     raise fault

@@ -4,14 +4,15 @@
 |---|---|---|
 | 429 | rate_limit | yes, after what Retry-After says |
 | 5xx but 501, 408, 409, 425 | server | yes |
-| 2xx with HTML or broken JSON | malformed | yes |
+| 2xx with HTML (2) or broken JSON | malformed | yes |
+| 2xx with JSON that has nothing at the mapped place (2) | empty | yes |
 | any other 4xx with a code of a passing fault, such as `overloaded_error` | rate_limit or server | yes |
 | 401, 407, or a code that says the key is wrong | auth | no, the run ends (1) |
 | 402, or a code that says the account is out of money or quota (also under 429) | quota | no, the run ends (1) |
 | a code that says there is no such model | unknown_model | no, the run ends (1) |
 | 4xx or 500 whose text or code names the reason (`models.refusals`) | auth, unknown_model, quota | no; a second \
 ends the run |
-| 404, 405 that name no reason | bad_request | no; a second ends the run before the endpoint's first good reply |
+| 404, 405, 410 that name no reason (2) | bad_request | no |
 | 1xx, 3xx: a redirect would carry the key elsewhere | bad_request | no; a second ends the run |
 | any other 4xx, 501 (not implemented) | bad_request | no; the next sample may fare better |
 | 4xx because of a content filter | no fault | it is an outcome of the sample |
@@ -19,6 +20,8 @@ ends the run |
 code as 500 |
 
 (1) After the endpoint's first good reply only if a second sample is refused in the same words: see `models.limits`.
+(2) Until the first readable reply of the model an equal answer to a second sample ends the run: see
+`models.mismatches`.
 """
 
 from __future__ import annotations
@@ -36,8 +39,9 @@ from typing import Any, Final, NamedTuple
 from steelyard.models.base import Answer, Fault
 from steelyard.models.error_codes import PASSING, kind_of, status_of
 from steelyard.models.json_bodies import parse_body
+from steelyard.models.mismatches import is_page, mismatch, without_mapped_form
 from steelyard.models.references import without_query
-from steelyard.models.refusals import ENDING, NAMED, UNPROVEN, concerns_sample, refusal_kind
+from steelyard.models.refusals import ENDING, MISMATCH, NAMED, concerns_sample, is_passing, refusal_kind
 from steelyard.types import Json, Reply
 
 _QUOTED: Final = 200
@@ -56,7 +60,7 @@ _KIND_OF_STATUS: Final[Mapping[int, str]] = MappingProxyType(
         _NOT_IMPLEMENTED: "bad_request",
     }
 )
-_NOTHING_THERE: Final = frozenset({404, 405})
+_NOTHING_THERE: Final = frozenset({404, 405, 410})
 """Answers of a wrong address to every call; at a correct address they concern a single call."""
 _RETRIED: Final = frozenset({"rate_limit", "server"})
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -127,7 +131,8 @@ def filtered_reply(answer: Answer) -> Reply | None:
 def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
     if (refusal := _refusal(answer, error, kind)) is not None:
         named_kind, basis = refusal
-        return _refused(named_kind or "bad_request", _message(answer, error), basis)
+        fault = _refused(named_kind or "bad_request", _message(answer, error), basis)
+        return mismatch(fault, answer) if basis == MISMATCH else fault
     if answer.status < 400:
         fault = _refused(kind, _message(answer, error), NAMED)
         fault.likeness = f"status {answer.status}"  # the address of a redirect may contain values of the sample
@@ -168,6 +173,19 @@ def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
         billed=kind == "server",
         ends_run=kind in ENDING,
     )
+
+
+def fault_of_error(value: Mapping[str, Any], answer: Answer) -> Fault | None:
+    """The fault for a JSON value that `is_error`; None where a content filter stopped the call.
+
+    One that has only a `message`, `msg` or `detail` and no sign that it passes is what other services answer.
+    """
+    error = error_body(value)
+    fault = fault_in_body(error, answer)
+    is_named = value.get("error") or names_error(value) or error.codes
+    if fault is not None and fault.retry and not is_named and not is_passing(error.text):
+        mismatch(fault, answer)
+    return fault
 
 
 def is_error(value: Mapping[str, Any]) -> bool:
@@ -216,7 +234,7 @@ def _refusal(answer: Answer, error: ErrorBody, kind: str) -> tuple[str, str] | N
         named_kind = refusal_kind(text, passing=status == _SERVER_ERROR)
     if named_kind:
         return named_kind, NAMED
-    return ("", UNPROVEN) if status in _NOTHING_THERE else None
+    return ("", MISMATCH) if status in _NOTHING_THERE else None
 
 
 def _refused(kind: str, message: str, basis: str) -> Fault:
@@ -243,7 +261,12 @@ def parse_json(answer: Answer) -> Any:
         return parse_body(answer.body)
     except (ValueError, RecursionError) as error:
         content = quoted(answer.body) or "an empty body"
-        raise Fault("malformed", f"status {answer.status}, but no JSON: {content}", billed=True) from error
+        fault = Fault("malformed", f"status {answer.status}, but {_form(answer)}: {content}", billed=True)
+        raise without_mapped_form(fault, answer) from error
+
+
+def _form(answer: Answer) -> str:
+    return "an HTML page" if is_page(answer) else "no JSON"
 
 
 def retry_after_s(headers: Mapping[str, str], *, now: float | None = None) -> float | None:

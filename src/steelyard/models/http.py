@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from urllib.parse import quote, urlsplit
 
 from steelyard.errors import ConfigError, did_you_mean, expect_number
-from steelyard.models.base import Answer, Request, Wire, as_messages, endpoint_of
+from steelyard.models.base import KEPT, Answer, Request, Wire, as_messages, endpoint_of
 from steelyard.models.connection import check_connection
 from steelyard.models.faults import filtered_reply
 from steelyard.models.openai_compatible import most_tokens
@@ -35,6 +35,8 @@ _CHATCHAT_ERROR: Final = "error || (code && code != `200` && (msg || message || 
 PresetName = Literal["", "chatchat-0.2", "chatchat-0.3", "zhipu", "openai"]
 MESSAGE_NAMES: Final = ("prompt", "system", "history", "messages")
 """Placeholders that the messages of a call fill in the body."""
+_MOST_KEPT: Final = 1 << 20
+"""Characters of a body that is kept. Of a longer one only the reply is: under another mapping it is asked again."""
 _SENT_ALWAYS: Final = (("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream"))
 
 
@@ -157,6 +159,7 @@ class HttpModel:
             output_tokens=most_tokens(body) if isinstance(body, Mapping) else 0,
             proxy=self.proxy,
             ca_file=str(self.ca_file or ""),
+            reading=self.response.digest(tuple(self.accept_status)),
         )
 
     async def send(self, request: Request, wire: Wire) -> Answer:
@@ -175,6 +178,13 @@ class HttpModel:
         if answer.status not in self.accept_status and (filtered := filtered_reply(answer)) is not None:
             return filtered
         return reply_in(answer, self.response)
+
+    def with_body(self, reply: Reply, request: Request, answer: Answer) -> Reply:
+        """The reply with its answer's body, from which the journal reads it again under another mapping."""
+        # A body that could be read is UTF-8; that of a filtered reply may hold anything.
+        body = answer.body.decode("utf-8", "replace")
+        kept = [request.reading, answer.status, body if len(body) <= _MOST_KEPT else None]
+        return replace(reply, metadata={**reply.metadata, KEPT: kept})
 
 
 def _expanded(model: HttpModel, preset: Preset) -> dict[str, Any]:

@@ -27,6 +27,10 @@ _BUILDS: Final = frozenset(
 )
 
 
+class TooMuchWork(ValueError):
+    """An expression takes more work on a value than is allowed."""
+
+
 class PathSearch:
     """Searches values with one expression; what it may do is counted over all of them.
 
@@ -112,7 +116,7 @@ def _interpreter_class() -> Any:
         def _take(self, work: int) -> None:
             self._left -= work
             if self._left < 0:
-                raise ValueError("it takes too much work on this reply")
+                raise TooMuchWork("it takes too much work on this reply")
 
     return CountingInterpreter
 

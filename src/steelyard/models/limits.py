@@ -4,7 +4,7 @@ The gate is shared by all workers. A 429 closes it for as long as the endpoint s
 may be in flight (to 0.7 of it, once per round); every answer raises it again by 1/limit: additive increase,
 multiplicative decrease, as in D. Chiu and R. Jain, "Analysis of the increase and decrease algorithms", 1989. Until the
 first good reply at most 4 calls are in flight: a wrong key or an unknown model then costs no more than that, and a
-healthy endpoint one round trip.
+healthy endpoint one round trip. The same holds for each model at an endpoint, whose path or mapping may be wrong.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final, Protocol
 
 from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
 from steelyard.models.base import Fault, Model, Request, Wire
 from steelyard.models.budget import UNPROVEN, MeteredCall, Metering, Quota
-from steelyard.models.refusals import NAMED, Refusals
+from steelyard.models.mismatches import locate
+from steelyard.models.refusals import MISMATCH, Refusals
 from steelyard.types import Reply, Usage
 
 MARGIN_S: Final = 0.03
@@ -31,6 +32,12 @@ shortest time limit of an attempt."""
 _MOST_DOUBLINGS: Final = 60
 """The most doublings of a back-off: any cap is reached by then, and a float does not overflow."""
 _WAITS_TOO_LONG: Final = "told to wait longer than a call may take"
+_ALL: Final = 1 << 30
+"""The limit of a model's own gate once a reply could be read: the gate of its endpoint decides."""
+_MOST_MISMATCHES: Final = 8
+"""Answers that are not what was configured which end a run even if no two are equal."""
+_MOST_PER_SAMPLE: Final = 2
+"""How often one sample is sent that gets such an answer; another sample decides whether all are answered alike."""
 _UNREACHED_ATTEMPTS: Final = 5
 """Failed connections after which an endpoint that has never answered counts as unreachable."""
 
@@ -209,6 +216,45 @@ class Gate:
         self._let_in()
 
 
+class FirstReplies:
+    """The answers of one model at one address until its first readable reply; see `models.mismatches`.
+
+    Args:
+        name: names model, address and mapping, alike in each process.
+        gate: limits its calls in flight until then.
+
+    Attributes:
+        readable: whether a reply could be read.
+    """
+
+    __slots__ = ("_mismatches", "_samples", "gate", "name", "readable")
+
+    def __init__(self, name: str, gate: Gate) -> None:
+        self.name = name
+        self.gate = gate
+        self.readable = False
+        self._mismatches = 0
+        self._samples: dict[str, str] = {}
+
+    def note_readable(self) -> None:
+        """Note a readable reply: from now on nothing is counted, and all calls are let through."""
+        if not self.readable:
+            self.readable = True
+            self.gate.increase_concurrency()
+
+    def ends_run(self, likeness: str, sample: str) -> bool:
+        """Note an answer that is not what was configured; whether no other call needs to be tried.
+
+        Args:
+            likeness: equal for equal answers.
+            sample: the id of the sample.
+        """
+        self.gate.hold_back()
+        self._mismatches += 1
+        equal_came_for = self._samples.setdefault(likeness, sample)
+        return equal_came_for != sample or self._mismatches >= _MOST_MISMATCHES
+
+
 def _finish(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
@@ -249,8 +295,30 @@ class CallProgress:
     model: str
     started: float
     metered: MeteredCall | None
+    first: FirstReplies
+    mismatches: int = 0
     attempts: list[Attempt] = field(default_factory=list)
     wait_s: float = 0.0
+
+
+class SharedFirstReplies(Protocol):
+    """What the processes of an evaluation tell each other of the first replies of a model."""
+
+    async def turn(self, first: FirstReplies) -> None:
+        """Wait until this process may send a call of a model without a readable reply, or one has come elsewhere.
+
+        Raises:
+            ModelError: another process has found that the endpoint is not what was configured.
+        """
+
+    def give_up(self, first: FirstReplies, *, mismatched: bool) -> None:
+        """Let another process send, as a call of this one has failed for good; or none, as all would be mismatched."""
+
+    def note_readable(self, first: FirstReplies) -> None:
+        """Tell all of a readable reply."""
+
+    def came_elsewhere(self, first: FirstReplies, likeness: str) -> bool:
+        """Tell all of an answer that is not what was configured; whether an equal one came to another process."""
 
 
 class Limits:
@@ -267,6 +335,8 @@ class Limits:
     Attributes:
         retries: kind of fault -> attempts that failed so far and were sent again.
         gates: by endpoint.
+        first_replies: of each model, by class, address, name and mapping.
+        shared: what processes tell each other of them; None where there is one process.
         on_put_off: called with an endpoint that put a call off, the time of that call by the loop's clock, and the
             seconds for which nothing may be sent.
     """
@@ -290,6 +360,8 @@ class Limits:
         self._refusal = refusal
         self.gates: dict[str, Gate] = {}
         self.on_put_off: Callable[[str, float, float], None] = lambda _endpoint, _sent_at, _wait_s: None
+        self.first_replies: dict[tuple[Any, ...], FirstReplies] = {}
+        self.shared: SharedFirstReplies | None = None
         self._metering = None if quota.free else Metering(quota, self.pauses.sleep)
         self._random = random.Random(seed)  # noqa: S311  # jitter, not a secret
 
@@ -300,6 +372,22 @@ class Limits:
             quota = self._quota
             gate = self.gates[endpoint] = Gate(self._concurrency, self.pauses, quota.unproven, quota.processes)
         return gate
+
+    def _first_replies(self, model: Model, request: Request) -> FirstReplies:
+        """The answers so far of one model with one address and mapping."""
+        address = getattr(model, "base_url", None) or getattr(model, "url", None)
+        key = (
+            type(model).__qualname__,
+            request.endpoint,
+            str(address),
+            str(getattr(model, "name", "")),
+            request.reading,
+        )
+        first = self.first_replies.get(key)
+        if first is None:
+            gate = Gate(_ALL, self.pauses, self._quota.unproven)
+            first = self.first_replies[key] = FirstReplies("\n".join(map(str, key)), gate)
+        return first
 
     def change_concurrency(self, most: int) -> None:
         """Change how many calls may be in flight at one endpoint; calls in flight go on."""
@@ -323,12 +411,15 @@ class Limits:
         """
         clock = asyncio.get_running_loop().time
         gate = self.gates.get(request.endpoint) or self.gate(request.endpoint)
+        first = self._first_replies(model, request)
         progress: CallProgress | None = None
         metered = None if self._metering is None else self._metering.of(model, request)
         expect_reply = getattr(model, "expect_reply", None)
+        with_body = getattr(model, "with_body", None)
         while True:
-            if not gate.enter_now():
-                await gate.enter()
+            unread = None if first.readable else first
+            if unread is not None or not gate.enter_now():
+                await self._enter(gate, unread)
             try:
                 if (ended := self.pauses.ended or self._refusal()) is not None:
                     raise ended
@@ -340,18 +431,19 @@ class Limits:
                 if expect_reply is not None:  # the journal keeps the reply for good
                     expect_reply(reply, request)
                 seconds = clock() - sent_at
+                if with_body is not None:
+                    reply = with_body(reply, request, answer)
                 gate.increase_concurrency()
+                self._note_readable(first)
                 return _finished(reply if metered is None else metered.answered(reply), key, request, progress, seconds)
             except Fault as fault:
+                locate(fault, model, request)
                 fault.redact(wire.redact)
-                progress = progress or CallProgress(sample, str(getattr(model, "name", "")), sent_at, metered)
-                if self._puts_off(fault):
-                    gate.reduce_concurrency(sent_at, fault.retry_after_s)
-                    wait_asked_s = fault.retry_after_s
-                    self.on_put_off(request.endpoint, sent_at, 0.0 if wait_asked_s is None else wait_asked_s + MARGIN_S)
+                progress = progress or CallProgress(sample, str(getattr(model, "name", "")), sent_at, metered, first)
+                self._heed(fault, gate, request.endpoint, sent_at)
                 self._record_failure(fault, gate, progress, sent_at)
             finally:
-                gate.leave()
+                _leave(gate, unread)
             await self.pauses.sleep(progress.wait_s)
 
     def _cut(self, request: Request, progress: CallProgress | None, sent_at: float) -> Request:
@@ -365,6 +457,33 @@ class Limits:
         # A booked call is sent even where another call has just ended the run: the budget has paid for it.
         if (error := self._refusal()) is not None:
             raise error
+
+    async def _enter(self, gate: Gate, unread: FirstReplies | None) -> None:
+        """Wait for a place at an endpoint, and before it for one among the first calls of a model without a reply."""
+        if unread is None:
+            await gate.enter()
+            return
+        await unread.gate.enter()
+        try:
+            if self.shared is not None:
+                await self.shared.turn(unread)
+            await gate.enter()
+        except BaseException:
+            unread.gate.leave()
+            raise
+
+    def _note_readable(self, first: FirstReplies) -> None:
+        if not first.readable:
+            first.note_readable()
+            if self.shared is not None:
+                self.shared.note_readable(first)
+
+    def _heed(self, fault: Fault, gate: Gate, endpoint: str, sent_at: float) -> None:
+        """Send fewer calls, and none for as long as the endpoint says, where the fault puts calls off."""
+        if self._puts_off(fault):
+            gate.reduce_concurrency(sent_at, fault.retry_after_s)
+            wait_asked_s = fault.retry_after_s
+            self.on_put_off(endpoint, sent_at, 0.0 if wait_asked_s is None else wait_asked_s + MARGIN_S)
 
     def _puts_off(self, fault: Fault) -> bool:
         """Whether the endpoint asks for fewer calls, with a wait that is within the time limit of a call."""
@@ -388,14 +507,18 @@ class Limits:
         if (
             fault.retry
             and not unreached
+            and not refused
+            and (progress.first.readable or progress.mismatches < _MOST_PER_SAMPLE)
             and len(progress.attempts) < self._retry.attempts
             and progress.wait_s < seconds_left
         ):
             self.retries[fault.kind] += 1
             self._retried(progress.model, fault.kind)
             return
+        if self.shared is not None and not progress.first.readable:
+            self.shared.give_up(progress.first, mismatched=refused and fault.refusal == MISMATCH)
         raise ModelError(
-            self._final_message(fault, progress, unreached=unreached),
+            self._final_message(fault, progress, refused=refused, unreached=unreached),
             kind=fault.kind,
             attempts=progress.attempts,
             ends_run=refused or unreached,
@@ -408,14 +531,20 @@ class Limits:
         text decides, and where the endpoint names a wait that is longer than any call may take, another sample must
         have been refused alike before: a gateway may refuse single samples.
         """
+        if fault.refusal == MISMATCH:
+            if progress.first.readable:
+                return False
+            gate.hold_back()
+            progress.mismatches += 1
+            ends_run = progress.first.ends_run(fault.likeness, progress.sample)
+            return ends_run or (self.shared is not None and self.shared.came_elsewhere(progress.first, fault.likeness))
         certain = fault.ends_run and not (gate.proven and progress.sample)
         waits_too_long = fault.retry_after_s is not None and fault.retry_after_s > self._retry.total_s
         if certain or not (fault.refusal or fault.ends_run or waits_too_long):
             return certain
         gate.hold_back()
         likeness = _WAITS_TOO_LONG if waits_too_long else fault.likeness
-        repeats = gate.refusals.repeats(progress.model, likeness, progress.sample)
-        return repeats and (fault.refusal == NAMED or fault.ends_run or waits_too_long or not gate.proven)
+        return gate.refusals.repeats(progress.model, likeness, progress.sample)
 
     def _back_off(self, n: int, fault: Fault) -> float:
         """Exponential with full jitter, or the wait that the endpoint asked for, whichever is longer."""
@@ -424,15 +553,23 @@ class Limits:
         back_off_s = max(_FLOOR_S, self._random.uniform(0.0, bound_s))
         return back_off_s if fault.retry_after_s is None else max(back_off_s, fault.retry_after_s + MARGIN_S)
 
-    def _final_message(self, fault: Fault, progress: CallProgress, *, unreached: bool) -> str:
+    def _final_message(self, fault: Fault, progress: CallProgress, *, refused: bool, unreached: bool) -> str:
         if unreached:
             return f"cannot be reached: {fault.message}"
+        if fault.refusal == MISMATCH and refused:
+            return f"{fault.message}; no reply could be read so far, and another sample is answered alike"
         if not fault.retry:
             return fault.message
         attempts, wait_asked_s = len(progress.attempts), fault.retry_after_s
         if wait_asked_s is not None and wait_asked_s > self._retry.total_s:
             return f"{fault.message} (told to wait {wait_asked_s:g} s; retry.total_s allows {self._retry.total_s:g} s)"
         return f"{fault.message} (after {attempts} attempt{'s' if attempts > 1 else ''})"
+
+
+def _leave(gate: Gate, unread: FirstReplies | None) -> None:
+    gate.leave()
+    if unread is not None:
+        unread.gate.leave()
 
 
 def _finished(reply: Reply, key: str, request: Request, progress: CallProgress | None, seconds: float) -> Reply:

@@ -28,20 +28,22 @@ from steelyard.models.base import (
 from steelyard.models.connection import check_connection
 from steelyard.models.faults import (
     check_finish,
-    error_body,
-    fault_in_body,
+    fault_of_error,
     filtered_reply,
     is_error,
     parse_json,
     quoted,
 )
 from steelyard.models.json_bodies import encode_body
+from steelyard.models.mismatches import keys_named, mismatch
 from steelyard.models.references import check_key, check_secrets, check_sent, masked
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 _KEY: Final = ("Authorization", "Bearer ")
 _AZURE_KEY: Final = ("api-key", "")
+_OTHER_PART: Final = {"message": "text", "text": "message"}
+"""Where chat completions and completions have what was said; an address of one kind may be given for the other."""
 
 
 class Endpoint(Protocol):
@@ -271,8 +273,13 @@ def reply_of(data: Any, answer: Answer) -> Reply:
     return Reply("", text, finish, _usage(data, text), metadata=metadata)
 
 
-def first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
+def first_choice(data: Any, answer: Answer, part: str = "message") -> Mapping[str, Any]:
     """The first choice of a completion; an empty one where a content filter stopped the call.
+
+    Args:
+        data: the completion.
+        answer: the answer that held it.
+        part: the key of a choice that holds what was said.
 
     Raises:
         Fault: it is not a completion, has no choice, is an error, or was broken off by one.
@@ -280,17 +287,26 @@ def first_choice(data: Any, answer: Answer) -> Mapping[str, Any]:
     if isinstance(data, list) and len(data) == 1:
         data = data[0]  # as Gemini's OpenAI-compatible endpoint writes an error
     if not isinstance(data, Mapping):
-        raise Fault("malformed", f"not a completion: {quoted(answer.body)}", billed=True)
+        raise mismatch(Fault("malformed", f"not a completion: {quoted(answer.body)}", billed=True), answer)
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
     if is_error(data) or choice.get("error"):
-        if (fault := fault_in_body(error_body(data if is_error(data) else choice), answer)) is None:
+        if (fault := fault_of_error(data if is_error(data) else choice, answer)) is None:
             return {"message": {"content": ""}, "text": "", "finish_reason": "content_filter"}
         raise fault
     if not choice:
-        raise Fault("empty", f"the reply has no choices: {quoted(answer.body)}", billed=True)
+        raise _without("choices", data, answer)
     check_finish(choice.get("finish_reason"), answer)
+    if part not in choice and _OTHER_PART[part] in choice:
+        raise _without(f"choices[0].{part}", data, answer)
     return choice
+
+
+def _without(path: str, data: Mapping[str, Any], answer: Answer) -> Fault:
+    """The fault of a completion without a part; a list of choices that is there and empty passes."""
+    message = f"the reply has no {path}; {keys_named((data,))}: {quoted(answer.body)}"
+    fault = Fault("empty", message, billed=True)
+    return fault if "choices" in data and path == "choices" else mismatch(fault, answer)
 
 
 def _finish(choice: Mapping[str, Any]) -> str:

@@ -21,8 +21,8 @@ from typing import Final
 
 NAMED: Final = "named"
 """A refusal whose text names key, model, quota or permission: the second one stops the run."""
-UNPROVEN: Final = "unproven"
-"""A refusal that names no reason, such as the 404 of a wrong address: the same, until the first good reply."""
+MISMATCH: Final = "mismatch"
+"""A complete answer that is not what was configured, such as the 404 of a wrong address: see `models.mismatches`."""
 ENDING: Final = frozenset({"auth", "quota", "unknown_model"})
 """Kinds of refusals that every call with the same key and model meets."""
 _MOST_READ: Final = 2000
@@ -258,6 +258,16 @@ def alike(text: str) -> str:
     'no quota (request #, #:#:#)'
     """
     return " ".join(_CHANGING.sub("#", text[:_MOST_READ].casefold()).split())
+
+
+def is_passing(text: str) -> bool:
+    """Whether the text of an error is that of a fault that passes.
+
+    >>> is_passing("The model is loading, try again later"), is_passing("Welcome")
+    (True, False)
+    """
+    _, _, brief = _patterns()
+    return brief.search(text[:_MOST_READ].casefold()) is not None
 
 
 @dataclass(slots=True)

@@ -6,12 +6,16 @@ import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, Final, Literal
 
 from steelyard.models.base import WITHOUT_TEXT, Answer, Fault, Watch, finish_named, usage_of
 from steelyard.models.faults import ErrorBody, check_finish, error_body, fault_in_body, names_error, quoted
-from steelyard.models.json_paths import PathSearch, check_path
+from steelyard.models.json_paths import PathSearch, TooMuchWork, check_path
+from steelyard.models.mismatches import keys_named, mismatch
+from steelyard.models.refusals import MISMATCH
 from steelyard.models.streaming import DONE, Framing, first_of, opened, values_in
 from steelyard.registry import NEW_KEY
 from steelyard.types import Json, Reply, Usage
@@ -56,6 +60,14 @@ class ResponseMap:
     complete: str = ""
     messages: str = field(default="", metadata={NEW_KEY: True})
 
+    def digest(self, accept_status: tuple[int, ...] = ()) -> str:
+        """12 hexadecimal digits that are equal for equal mappings, by which kept bodies are read again.
+
+        Args:
+            accept_status: statuses besides 2xx whose body is read.
+        """
+        return _digest(self, accept_status)
+
     def check(self) -> None:
         """Validate the expressions.
 
@@ -64,6 +76,13 @@ class ResponseMap:
         """
         for name in ("text", "contexts", "sources", "error", "usage", "complete", "messages"):
             check_path(getattr(self, name) or "@", f"response.{name}")
+
+
+@lru_cache(maxsize=256)
+def _digest(wanted: ResponseMap, accept_status: tuple[int, ...]) -> str:
+    # Without empty keys, so that a key of a later version changes the digest of those mappings only that use it.
+    keys = {mapped.name: value for mapped in fields(wanted) if (value := getattr(wanted, mapped.name))}
+    return blake2b(json.dumps([keys, *accept_status], sort_keys=True).encode(), digest_size=6).hexdigest()
 
 
 def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
@@ -82,8 +101,7 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     contexts, missed = _contexts(values, wanted)
     messages = _messages(values, wanted.messages)
     if not texts and not contexts and not messages and finish not in WITHOUT_TEXT:
-        content = quoted(answer.body) or "an empty body"
-        raise Fault("empty", f"there is nothing at {wanted.text!r} in the reply: {content}", billed=True)
+        raise _nothing_at(wanted.text or "text", values, answer)
     text = (texts[-1] if texts else "") if wanted.join == "last" else "".join(texts)
     metadata: dict[str, Any] = {
         "model": _last(values, "model"),
@@ -100,6 +118,43 @@ def reply_in(answer: Answer, wanted: ResponseMap) -> Reply:
     elif sources := _sources(values, wanted):
         metadata["sources"] = sources
     return Reply("", text, finish, _usage(values, wanted.usage or "usage", text), metadata=metadata)
+
+
+def _nothing_at(expression: str, values: Sequence[Json], answer: Answer) -> Fault:
+    """The fault of a reply without a text; a mismatch unless the place is there and holds null or an empty list."""
+    content = quoted(answer.body) or "an empty body"
+    keys = f"; {keys_named(values)}" if values else ""
+    message = f"response.text: there is nothing at {expression!r} in the reply{keys}: {content}"
+    fault = Fault("empty", message, billed=True)
+    return mismatch(fault, answer) if values and not _could_hold(values, expression) else fault
+
+
+class _Anything:
+    """In place of null or an empty list: has every key, so that an expression finds something if the place is there."""
+
+    def get(self, _name: str) -> _Anything:
+        return self
+
+
+def _could_hold(values: Sequence[Json], expression: str) -> bool:
+    """Whether the place of an expression exists in a value, so that another reply may have something there."""
+    search = PathSearch(expression)
+    for value in values:
+        if not isinstance(value, Mapping | list):
+            continue
+        with contextlib.suppress(ValueError, TypeError):
+            if search(_filled(value, at_top=True)) is not None:
+                return True
+    return False
+
+
+def _filled(value: Json, *, at_top: bool = False) -> Any:
+    """A value with something in place of each null, empty list and empty mapping inside it."""
+    if isinstance(value, Mapping):
+        return {key: _filled(inner) for key, inner in value.items()} if value or at_top else _Anything()
+    if isinstance(value, list):
+        return [_filled(inner) for inner in value] if value or at_top else [_Anything()]
+    return _Anything() if value is None else value
 
 
 def watch_for(expression: str) -> Watch:
@@ -138,7 +193,10 @@ def _searched(search: PathSearch, value: Json) -> Any:
     except ValueError as error:
         cause = " ".join(str(error).split())[:300]
         message = f"{search.expression!r} cannot be read from the reply: {cause}"
-        raise Fault("malformed", message, retry=False, billed=True) from error
+        fault = Fault("malformed", message, retry=False, billed=True)
+        if not isinstance(error, TooMuchWork):
+            fault.refusal, fault.likeness = MISMATCH, search.expression  # a function that does not suit what is there
+        raise fault from error
 
 
 def _stopped_by_error(values: Sequence[Json], expression: str, answer: Answer) -> str:

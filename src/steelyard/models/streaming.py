@@ -25,7 +25,8 @@ from typing import Any, Final, Literal
 
 from steelyard.models.base import Answer, Fault, Request, Watch, Wire
 from steelyard.models.error_codes import kind_of
-from steelyard.models.faults import error_body, error_of, fault_in_body, is_error, quoted
+from steelyard.models.faults import error_of, fault_of_error, is_error, quoted
+from steelyard.models.mismatches import complete_values, is_page, keys_named, mismatch, without_mapped_form
 from steelyard.models.refusals import refusal_kind
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Json
@@ -66,11 +67,17 @@ def values_in(answer: Answer, framing: Framing = "auto") -> tuple[Json, ...]:
     """
     try:
         text = answer.body.decode("utf-8-sig")
-        return tuple(opened(value) for value in _READERS[framing](text))
-    except (ValueError, RecursionError) as error:
-        content = quoted(answer.body) or "an empty body"
-        message = f"status {answer.status}, but the body is not a complete {_WORDS[framing]}: {content}"
-        raise Fault("malformed", message, billed=True) from error
+        values = tuple(opened(value) for value in _READERS[framing](text))
+        if values or framing != "sse" or not text.strip() or is_event_stream(text):
+            return values
+        error: Exception | None = None
+    except (ValueError, RecursionError) as cause:
+        error = cause
+    content = quoted(answer.body) or "an empty body"
+    form = "is an HTML page, not" if is_page(answer) else "is not a complete"
+    advice = "" if framing == "auto" or is_page(answer) else " (response.framing: auto detects the form)"
+    message = f"status {answer.status}, but the body {form} {_WORDS[framing]}{advice}: {content}"
+    raise without_mapped_form(Fault("malformed", message, billed=True), answer) from error
 
 
 def opened(value: Json) -> Json:
@@ -271,12 +278,14 @@ def completion_in(text: str, answer: Answer) -> Mapping[str, Any]:
     joined = _Joined()
     for chunk in _chunks(text, joined, answer):
         if is_error(chunk):
-            fault = fault_in_body(error_body(chunk), answer)
-            if fault is not None:
+            if (fault := fault_of_error(chunk, answer)) is not None:
                 raise fault
             joined.finish = "content_filter"
             break
         joined.add(chunk)
+    if joined.chunks and not joined.has_choices:
+        keys = keys_named(complete_values(answer))
+        raise mismatch(Fault("empty", f"the stream has no choices; {keys}: {quoted(text)}", billed=True), answer)
     if not joined.finished and not joined.finish:
         tail = quoted(text[-_TAIL:]) or "nothing came"
         raise Fault("malformed", f"the stream ended before the reply did: {tail}", billed=True)
@@ -313,8 +322,12 @@ class _Joined:
     finish: Any = None
     error: Any = None
     finished: bool = False
+    chunks: int = 0
+    has_choices: bool = False
 
     def add(self, chunk: Mapping[str, Any]) -> None:
+        self.chunks += 1
+        self.has_choices = self.has_choices or "choices" in chunk
         for name in ("model", "system_fingerprint", "usage"):
             if chunk.get(name):
                 self.head[name] = chunk[name]

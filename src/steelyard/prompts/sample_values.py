@@ -14,17 +14,19 @@ from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.prompts.conversation import question_of, transcript_of
 from steelyard.prompts.language import Language, language_of
+from steelyard.prompts.passages import PASSAGE, own_question, passage_of
 from steelyard.prompts.template import bare, check_names, placeholders
+from steelyard.replies.answer_key import alternatives
 from steelyard.types import Sample
 
 SAMPLE_NAMES: Final = (
-    *("question", "transcript", "options", "choices", "letters", "contexts", "id", "group", "metadata"),
+    *("question", "passage", "transcript", "options", "choices", "letters", "contexts", "id", "group", "metadata"),
 )
 """The names of `sample_values`; the reference is not among them, so that no prompt can reveal the answer."""
 EXAMPLES: Final = "examples"
 """The placeholder for solved examples, which a suite draws; without a suite there are none."""
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_SUITE_KEYS: Final = frozenset({"schema", "db_id", "evidence", "dialect", "position", "document", "sources"})
+_SUITE_KEYS: Final = frozenset({"schema", "db_id", "evidence", "dialect", "position", "document", "sources", PASSAGE})
 """Metadata that suites add to samples; none of it is the question."""
 Form = Literal["letters", "choice", "choice_reasoned", "choices", "text"]
 """How an example's answer is written: as letters, as a JSON reply of that schema, or as the text of the option."""
@@ -81,6 +83,15 @@ def shows_metadata(key: str, *texts: str) -> bool:
     return any(name in {"metadata", f"metadata.{key}"} for text in texts for name, _ in placeholders(text))
 
 
+def shows_passage(*texts: str) -> bool:
+    """Whether one of the texts has a place for the passage, so that the question is shown without it.
+
+    >>> shows_passage("{{question}}"), shows_passage("{{passage}} {{question}}"), shows_passage("{{metadata.passage}}")
+    (False, True, True)
+    """
+    return any(name in {PASSAGE, f"metadata.{PASSAGE}"} for text in texts for name, _ in placeholders(text))
+
+
 def wants_examples(template: str) -> bool:
     """Whether a template has a placeholder for examples.
 
@@ -90,28 +101,36 @@ def wants_examples(template: str) -> bool:
     return any(name == EXAMPLES for name, _ in placeholders(template))
 
 
-def sample_values(sample: Sample, template: str = "") -> dict[str, Any]:
+def sample_values(sample: Sample, template: str = "", *, passage_apart: bool | None = None) -> dict[str, Any]:
     r"""The values of a sample that a template can use.
 
     `question` is the input (for messages, the text of the user's last one; any other JSON value as JSON), `transcript`
-    the input with every turn of a conversation, `options` one line per option as "A. text", `choices` their texts,
-    `letters` the options' letters in words, `contexts` the passages separated by blank lines; `id`, `group` and
-    `metadata` are those of the sample.
+    the input with every turn of a conversation, `passage` what the question is about ("" if it has none), `options` one
+    line per option as "A. text", `choices` their texts, `letters` the options' letters in words, `contexts` the
+    passages separated by blank lines; `id`, `group` and `metadata` are those of the sample.
 
     Args:
         sample: the sample.
         template: the template, whose language is used for `letters`; without words of its own, the question's language.
+        passage_apart: whether the prompt has a place for the passage, so that `question` and `transcript` come without
+            it; by default, whether `template` has one.
 
     >>> sample_values(Sample("1", "乾?", choices=("天", "地")))["options"]
     'A. 天\nB. 地'
     """
     question = question_of(sample.input)
+    transcript = question if isinstance(sample.input, str) else transcript_of(sample.input)
+    passage = passage_of(sample) if PASSAGE in sample.metadata else ""
+    if passage and (shows_passage(template) if passage_apart is None else passage_apart):
+        whole, question = question, own_question(sample)
+        transcript = transcript.replace(whole, question, 1)
     letters = ""
     if sample.choices:  # only then is the language needed; detecting it takes longer than everything else here
         letters = letters_text(len(sample.choices), template_language(template) or language_of(question))
     return {
         "question": question,
-        "transcript": question if isinstance(sample.input, str) else transcript_of(sample.input),
+        "passage": passage,
+        "transcript": transcript,
         "options": options_text(sample.choices),
         "choices": list(sample.choices),
         "letters": letters,
@@ -122,7 +141,9 @@ def sample_values(sample: Sample, template: str = "") -> dict[str, Any]:
     }
 
 
-def values_with_examples(sample: Sample, template: str, draw: Draw | None, form: Form = "letters") -> dict[str, object]:
+def values_with_examples(
+    sample: Sample, template: str, draw: Draw | None, form: Form = "letters", *, passage_apart: bool | None = None
+) -> dict[str, object]:
     """The values of `sample_values`, and `examples`; None without a `draw`.
 
     Args:
@@ -130,8 +151,9 @@ def values_with_examples(sample: Sample, template: str, draw: Draw | None, form:
         template: the examples are written in its language.
         draw: returns the examples.
         form: of the examples' answers.
+        passage_apart: as in `sample_values`.
     """
-    values = sample_values(sample, template)
+    values = sample_values(sample, template, passage_apart=passage_apart)
     values[EXAMPLES] = None
     if draw is not None:
         language = template_language(template) or language_of(values["question"])
@@ -198,7 +220,7 @@ def examples_text(examples: Sequence[Example], language: Language, form: Form = 
 
 def _text(example: Example, language: Language, form: Form) -> str:
     question, options, answer = _WORDS[language]
-    sample, letters = example.sample, str(example.sample.reference)
+    sample, letters = example.sample, alternatives(str(example.sample.reference))[0]
     lines = [f"{question}{transcript_of(sample.input)}"]
     if form != "text":
         lines += [options, options_text(sample.choices)]
@@ -210,7 +232,7 @@ def _text(example: Example, language: Language, form: Form) -> str:
 
 
 def _json(example: Example, form: Form) -> str:
-    letters = str(example.sample.reference)
+    letters = alternatives(str(example.sample.reference))[0]
     answer: dict[str, object] = {"answers": list(letters)} if form == "choices" else {"answer": letters}
     reasoning = {"reasoning": example.rationale} if form == "choice_reasoned" else {}
     return json.dumps({**reasoning, **answer}, ensure_ascii=False)

@@ -39,7 +39,8 @@ _LONGEST_NAME: Final = 255
 _MOST_BYTES: Final = 5_000_000
 _MOST_WORDS: Final = 3
 """Maximum words of a file name with spaces: a longer text that ends in `.txt` may be a sentence without a full stop."""
-_NAME: Final = r"[ \t]*+(?P<{}>\w[\w.\- \t]*+)"
+_NAME: Final = r"[ \t]*+(?P<{}>metadata\.[^{{}}\n]++|\w[\w.\- \t]*+)"
+"""A key of metadata may be the header of any column: `{{metadata.备注（可选）}}`."""
 _PLACEHOLDER: Final = re.compile(
     r"\{\{\{\{" + _NAME.format("literal") + r"\}\}\}\}|\{\{" + _NAME.format("name") + r"\}\}"
 )
@@ -283,6 +284,11 @@ def names_in(value: Json) -> Iterator[str]:
             yield from names_in(item)
 
 
+def names_of(*texts: str) -> frozenset[str]:
+    """The names of all placeholders in some templates."""
+    return frozenset(name for text in texts for name, _ in placeholders(text))
+
+
 def check_names(value: Json, known: Collection[str]) -> None:
     """Reject a template with a placeholder that will have no value.
 
@@ -307,13 +313,25 @@ def value_at(name: str, values: Mapping[str, Any]) -> Any:
     if name in values:
         return values[name]
     value: Any = values
-    prefix = ""
-    for part in name.split("."):
-        if not isinstance(value, Mapping) or part not in value:
+    prefix, rest = "", name
+    while True:
+        key = _key_at(value, rest)
+        if key is None:
             raise _unknown(name, [prefix + str(key) for key in value] if isinstance(value, Mapping) else list(values))
-        value = value[part]
-        prefix += f"{part}."
-    return value
+        value = value[key]
+        if key == rest:
+            return value
+        prefix, rest = f"{prefix}{key}.", rest[len(key) + 1 :]
+
+
+def _key_at(value: Any, rest: str) -> str | None:
+    """The key of a mapping that a dotted name begins with; a key may have dots of its own, as the header "No. 1"."""
+    if not isinstance(value, Mapping):
+        return None
+    first = rest.partition(".")[0]
+    if rest in value or first in value:
+        return rest if rest in value else first
+    return next((key for key in value if isinstance(key, str) and rest.startswith(f"{key}.")), None)
 
 
 def _as_text(name: str, values: Mapping[str, Any]) -> str:

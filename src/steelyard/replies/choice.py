@@ -8,11 +8,13 @@ worse than none, and nothing is ever guessed.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, Literal
 
 from steelyard.replies.choice_letters import (
+    asks_for_wrong,
     declared_letters,
     final_sentence,
     is_elsewhere,
@@ -24,15 +26,26 @@ from steelyard.replies.clean import clean, fold
 from steelyard.replies.evidence import DECLARES, REJECTED, SAYS, Candidate, Strength, decide, is_against, phrases
 from steelyard.replies.grammar import FLAGS, expanded, pattern, words
 from steelyard.replies.jsonlike import JsonValue, json_objects, plain_key
-from steelyard.replies.options import SHORT, ChoicePage, ChoiceReading, Quote, Status, condense, is_distinct, quotes
+from steelyard.replies.options import (
+    SHORT,
+    ChoicePage,
+    ChoiceReading,
+    Quote,
+    Status,
+    condense,
+    is_distinct,
+    labelled_lines,
+    quotes,
+)
 
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
 _FINAL_KEYS: Final = frozenset(map(plain_key, words("final_key")))
 _ANSWER_KEYS: Final = frozenset(map(plain_key, words("answer_key")))
 _JSON_LETTERS: Final = re.compile(
-    r"\W{0,4}(?:options?|choices?|answers?|选项)?[\s(:]{0,3}"
-    r"(?P<letters>[A-Z](?:\s?(?:,|、|;|/|&|and|和)?\s?(?:option\s)?[A-Z]){0,25}|[a-z](?=[).:、\s]|\Z))"
+    r"\W{0,4}(?i:options?|choices?|answers?|选项)?[\s(:]{0,3}"
+    r"(?P<letters>[A-Z](?:\s?(?:,|、|;|/|&|and|和)?\s?(?:option\s)?[A-Z]){0,25}"
+    r"|[a-z](?:\s?(?:,|、|;|/|&|and|和)\s?[a-z]){1,25}|[a-z](?=[).:、\s]|\Z))"
     r"(?=\Z|[).:、,\]}]|\s[^a-z])"
 )
 _LONGEST_NUMBER: Final = 2
@@ -42,6 +55,9 @@ _REASONS: Final = {
     "unparsed": "its JSON names no option",
 }
 _OPENING_SIGNS: Final = 2
+_LEAST_FIGURES: Final = 2
+_ENDS_WITHIN: Final = 200
+"""Characters at the end of a reply that hold what it comes to."""
 _MOST_QUOTES: Final = 12
 """Quotations that are looked at from the beginning and from the end: bounds the time for a reply full of them."""
 _MOST_EXAMINED: Final = 24
@@ -53,7 +69,11 @@ _TEXT_CLOSED: Final = re.compile(
 """Behind a common word that is said by itself: `It's good.`, and not `a good question`."""
 _ENDS: Final = re.compile(r"[\"')\]$]{0,3}\s{0,2}[.!。]?\s*\Z")
 _IS_BEFORE: Final = re.compile(rf"(?:{expanded('<be>', 'en')}|[=≈:是为]|\\approx)\s{{0,3}}[$\\(\"']{{0,3}}\Z", FLAGS)
-_SIGNS_ALONE: Final = re.compile(r"[^\w]{1,16}")
+_BETWEEN_TEXTS: Final = re.compile(
+    r"[^\w]{0,8}(?:\b(?:and|or|as well as)\b|和|与|以及|及|或者?)[^\w]{0,8}|[^\w]{1,16}(?:\d[.)、]\s{0,3})?"
+)
+_BETWEEN_WITHIN: Final = 32
+_ENTRY_MARK: Final = re.compile(r"\W{0,2}1[.)、]\s{0,3}")
 _SHOWN_LABEL: Final = re.compile(r"(?:\A|\n|[.!?:]\s{1,3})[ \t]{0,4}[\"'(\[]{0,2}(?P<letter>[A-Z])[).:\]]{1,2}\s{1,3}")
 _SHOWN_CLOSED: Final = re.compile(r"[\"')\]]{0,2}\s{0,2}(?:[.!]\s{0,3})?(?:\Z|\n)|[\"')\]]{0,2}[.!]\s{1,3}(?=[A-Z\"])")
 _FIGURE: Final = re.compile(r"[-−]?\d[\d,]*(?:\.\d+)?")
@@ -189,8 +209,10 @@ def _json_value(page: ChoicePage, key: str, value: Any) -> tuple[str, ...]:
     if condensed and forms.count(condensed) == 1:
         return (page.labels[forms.index(condensed)],)
     if (match := _JSON_LETTERS.match(text)) is not None:
-        letters = tuple(dict.fromkeys(re.findall("[A-Z]", match["letters"].upper())))
+        letters = tuple(dict.fromkeys(map(str.upper, re.findall(r"(?<![a-z])[a-z](?![a-z])|[A-Z]", match["letters"]))))
         return letters if set(letters) <= set(page.labels) else ()
+    if pattern("choice", "all").fullmatch(text):
+        return page.labels
     if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER:
         number = int(text)  # counted from 0 or from 1: only the last number and a key that says so are sure
         sure = number == len(page.labels) or (key.endswith("number") and 0 < number <= len(page.labels))
@@ -212,6 +234,16 @@ def _none_of_them(page: ChoicePage) -> Candidate | None:
     return None
 
 
+def _all_of_them(page: ChoicePage) -> Candidate | None:
+    """The reply says that all options are right: `全选`, `All of the above`, where no option says so itself."""
+    for match in phrases("choice", "all", page.text):
+        if page.is_listed(match.start()) or is_against(page.text, match.start()) or asks_for_wrong(page):
+            continue
+        if not page.names_options(0):
+            return Candidate(page.labels, *match.span(), Strength.MENTIONED, "all_of_them")
+    return None
+
+
 def _refused(page: ChoicePage) -> Candidate | None:
     """The model declines, and nothing in the reply gives an option after all."""
     match = next(phrases("choice", "refusal", page.text), None)
@@ -230,22 +262,26 @@ def _text_candidates(page: ChoicePage) -> Iterator[Candidate]:
     """The texts of options that a phrase gives as the answer, or with which the reply opens."""
     line = len(page.text.split("\n", 1)[0])
     for quote in (*page.quotes[:_MOST_QUOTES], *page.quotes[_MOST_QUOTES:][-_MOST_QUOTES:]):
-        letters, span = (page.labels[quote.option],), (quote.start, quote.end)
         if REJECTED.match(page.text, quote.end):
             continue
-        if quote.start <= _OPENING_SIGNS and (quote.end >= line - 2 or page.text[quote.end] in ",.;:!。"):
-            yield Candidate(*_texts_from(page, quote), Strength.ANNOUNCED, "leading_text")
+        texts = _texts_from(page, quote)
+        end = texts[-1]
+        opens = quote.start <= _OPENING_SIGNS or _ENTRY_MARK.fullmatch(page.text, 0, quote.start)
+        if opens and (end >= line - 2 or page.text[end] in ",.;:!。"):
+            yield Candidate(*texts, Strength.ANNOUNCED, "leading_text")
         elif DECLARES.before(page.text, quote.start):
-            yield Candidate(letters, *span, Strength.DECLARED, "declared_text")
+            yield Candidate(*texts, Strength.DECLARED, "declared_text")
         elif _TEXT_CLOSED.match(page.text, quote.end) and SAYS.before(page.text, quote.start):
-            yield Candidate(letters, *span, Strength.ANNOUNCED, "declared_text")
+            yield Candidate(*texts, Strength.ANNOUNCED, "declared_text")
 
 
 def _texts_from(page: ChoicePage, first: Quote) -> tuple[tuple[str, ...], int, int]:
-    """The options whose texts follow each other from `first` on with signs alone between them, and their range."""
+    """The options whose texts follow each other from `first` on as a list, and their range: `iron, tin and lead`."""
     numbers, end = {first.option}, first.end
     for quote in page.quotes:
-        if quote.start >= end and _SIGNS_ALONE.fullmatch(page.text, end, quote.start):
+        if quote.start > end + _BETWEEN_WITHIN:
+            break
+        if quote.start >= end and _BETWEEN_TEXTS.fullmatch(page.text, end, quote.start):
             numbers.add(quote.option)
             end = quote.end
     return tuple(page.labels[number] for number in sorted(numbers)), first.start, end
@@ -300,8 +336,32 @@ def _final_text(page: ChoicePage) -> Candidate | None:
     return Candidate((page.labels[quote.option],), quote.start, quote.end, Strength.CONCLUDED, "final_text")
 
 
+def _final_values(page: ChoicePage) -> Candidate | None:
+    """The option of which the reply ends with all figures: `Solving both gives a = 4.1 and b = 3.5`.
+
+    Figures that most options share (exponents of units) do not count; of the others an option has two or more.
+    """
+    all_figures = [set(map(_value, _FIGURE.findall(fold(option)))) for option in page.options]
+    shared = {value for value, count in Counter(chain(*all_figures)).items() if 2 * count > len(all_figures)}
+    options = [values - shared for values in all_figures]
+    if min(map(len, options)) < _LEAST_FIGURES:
+        return None
+    begin = max(0, len(page.text) - _ENDS_WITHIN)
+    figures = [(_value(match.group()), match.span()) for match in _FIGURE.finditer(page.text, begin)]
+    given = {value for value, _ in figures}
+    held = [number for number, values in enumerate(options) if values <= given]
+    if len(held) != 1 or options[held[0]] <= set(map(_value, _FIGURE.findall(fold(page.question)))):
+        return None
+    spans = [span for value, span in figures if value in options[held[0]]]
+    if page.is_listed(spans[-1][0]) or is_against(page.text, spans[0][0]):
+        return None
+    return Candidate((page.labels[held[0]],), spans[0][0], spans[-1][1], Strength.CONCLUDED, "final_values")
+
+
 def _only_text(page: ChoicePage) -> Candidate | None:
     """The one option whose text is quoted, where it says enough not to be there by chance."""
+    if page.several and len({label for label, _, _ in labelled_lines(page, 0)}) > 1:
+        return None
     quoted = quotes(page.text, page.options, page.question)
     if len(quoted) > 2 * _MOST_EXAMINED and len({quote.option for quote in quoted}) > 1:
         return None
@@ -333,11 +393,13 @@ RULES: Final[tuple[Callable[[ChoicePage], Candidate | None], ...]] = (
     _shown,
     numbered,
     _none_of_them,
+    _all_of_them,
     _final_text,
-    _refused,
     final_sentence,
     judged,
+    _refused,
     only_letter,
     _only_text,
+    _final_values,
 )
 """The rules, in the order in which they are tried."""

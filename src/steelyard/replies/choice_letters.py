@@ -26,8 +26,8 @@ from steelyard.replies.evidence import (
     opens_with,
     phrases,
 )
-from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern
-from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, listed_after, restated
+from steelyard.replies.grammar import FLAGS, any_of, expanded, pattern, source, words
+from steelyard.replies.options import SENTENCE_END, SHORT, ChoicePage, labelled_lines, listed_after, restated
 
 _MOST_MENTIONS: Final = 40
 """Limit of letters that are examined: it bounds the time for a reply that is full of them."""
@@ -38,22 +38,32 @@ _MENTIONED_WITHIN: Final = 3_000
 _MOST_LINES: Final = 30
 _MOST_STOPS: Final = 2
 """Limit of follow-up questions that the model adds itself; an answer is looked for before each of them."""
-_LETTER: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9]))"
-_LINK: Final = (
-    r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus|o|ou|oder|et|und)\b"
-    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|;|,|和|或者|或|与|以及|及)"
+_ALONE: Final = r"(?-i:[A-Z](?![A-Za-z0-9]))"
+_LETTER: Final = rf"(?<![A-Za-z0-9]){_ALONE}"
+_JOINED: Final = (
+    r"(?:,?\s?\b(?:and/or|and|or|as well as|along with|together with|plus|o|ou|oder|et|und|(?-i:e))\b"
+    r"(?:\s(?:also|even|possibly|perhaps|maybe)\b)?|、|/|&|\+|和|或者|或|与|以及|及|와|과|및|또는|(?<=[)\]}】])(?=[(\[{【])|(?<=\|))"
 )
-_TAIL: Final = r"[)\]}】\"'>$|]{0,4}"
-_HEAD: Final = r"(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}"
-_NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|are\b|was\b|选项|项|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
+"""Between letters of one group, whatever is said of them behind the last: `A、C选项正确`."""
+_LINK: Final = rf"(?:{_JOINED}|;|,)"
+_TAIL: Final = r"(?:\s?(?:选项|项))?[)\]}】\"'>$|]{0,4}"
+_HEAD: Final = r"[\"']?(?:选项|options?|choices?)?[\s(\[{\"'<$]{0,4}"
+_NOT_A_SUBJECT: Final = r"(?!\s{0,2}(?:is\b|was\b|[:.)]\s{0,2}[^\s,.)]|错|不|的|中|虽|则|表))"
+_NOT_SPOKEN_OF: Final = r"(?!\s{0,2}(?:are\b|选项|项))"
+_CAPITALS: Final = r"(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
 _GROUP: Final = re.compile(
-    rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}{_NOT_A_SUBJECT}){{0,25}}"
-    r"|(?-i:(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9]))"
-    r"|(?-i:(?<![A-Za-z0-9])[a-z](?=\s{0,2}(?:[).:\]},\"'<]|\n|$)|\s(?:because|since|due\sto)\b))",
+    rf"(?<![A-Za-z0-9])(?:(?-i:[A-Z](?:\.[A-Z]){{1,9}}(?![A-Za-z0-9]))"
+    rf"|{_ALONE}(?:{_TAIL}\s{{0,2}}(?:{_JOINED}\s{{0,2}}{_HEAD}{_LETTER}"
+    rf"|{_LINK}\s{{0,2}}{_HEAD}{_LETTER}{_NOT_SPOKEN_OF}){_NOT_A_SUBJECT}){{0,25}}"
+    r"|(?-i:[A-Z]{2,10}(?![A-Za-z0-9]))"
+    r"|(?-i:[a-z](?![A-Za-z0-9])(?:\)?\s{0,2}(?:,|、|;|/|&|and\b|和|与)\s{0,2}\(?[a-z](?![A-Za-z0-9])){0,9})"
+    r"(?=\s{0,2}(?:[).:\]},\"'<。]|\n|$)|\s(?:because|since|due\sto)\b))",
     re.IGNORECASE,
 )
-"""One answer's letters: `B`, `A, C and D`, `ABD`, `b)`."""
-_JOINT: Final = re.compile(rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}){{0,25}}", re.IGNORECASE)
+"""One answer's letters: `B`, `A, C and D`, `ABD`, `A.B.D`, `b)`, `a, c`."""
+_JOINT: Final = re.compile(
+    rf"{_LETTER}(?:{_TAIL}\s{{0,2}}{_LINK}\s{{0,2}}{_HEAD}{_LETTER}){{0,25}}|{_CAPITALS}", re.IGNORECASE
+)
 """The letters of which one thing is said: `A, B and C are`."""
 _NEXT: Final = re.compile(rf"{_TAIL}[\s.,;]{{0,3}}{_LINK}\s{{0,2}}{_HEAD}(?P<letter>{_LETTER})", re.IGNORECASE)
 _LONE: Final = re.compile(rf"(?P<lone>{_LETTER})")
@@ -66,20 +76,24 @@ _NAMED: Final = re.compile(
 _BRACKET: Final = re.compile(r"\s?\([^)\n]{1,80}\)")
 _BOX_BEFORE: Final = re.compile(r"\\(?:boxed|fbox)[\s{$(]{0,12}\Z")
 _BETWEEN_BOXES: Final = re.compile(r"[}$)\s]{0,8}(?:,|、|;|and|和)?[\s$(]{0,8}\\(?:boxed|fbox)[\s{$(]{0,12}")
-_TEXT_BEGINS: Final = re.compile(r"\W*[A-Z](?:[ \t]\w|-?[一-鿿])")
+_TEXT_BEGINS: Final = re.compile(r"\W*[A-Z](?:\.?[ \t]\w|-?[一-鿿])")
 
 _FORMULA_BEHIND: Final = re.compile(
     r"\s?[=^×≈{]|\$?\s?\\(?!\))|\s?\+\s?[\w(]|_|['’](?:s|m|d|ll|ve|re)\b|-[a-z]{2}|[+#]|\.(?:[A-Za-z]\b\.?|\d)"
-    r"|\(\w{1,2}\)|°|&\w|(?<=[CDJLMNST])'[a-zà-ÿœ]|(?<=D)\.\s?h\."
+    r"|\(\w{1,2}\)|°|&\w|(?<=[CDJLMNST])'[a-zà-ÿœ]|\.\s?[a-z]\.(?=\s|$)|-\d|\.\s?[A-Z]\.\s?[A-Z][a-z]"
+    rf"|{source('choice', 'names_behind')}"
 )
 _FORMULA_BEFORE: Final = re.compile(
-    r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|[a-zA-Z0-9_]\()\s?$|-$|(?<![A-Za-z])z\.\s?$"
+    r"(?:(?<![A-Za-z])[A-Za-z]\s?=|[\^×+\d_\\°]|\w['’]|[a-zA-Z0-9_]\()\s?$|-$|(?<![A-Za-z])(?:z\.\s?|[A-Z]\.)$"
 )
+_NAMES_BEFORE: Final = words("name_before")
+_NAMES_WITHIN: Final = 16
+_YEAR_BEHIND: Final = re.compile(r"(?<=[A-Z]{2})\s?\d")
 _ARTICLE_BEFORE: Final = re.compile(r"\b(?:rather|but|just|also|simply|merely|of|with|as|like)\s\Z", re.IGNORECASE)
 """Behind it, an `a` that ends the reply is the article of a noun that did not come."""
 _RUNS_ON: Final = re.compile(r"[ \t]+[a-z]")
 _GOES_ON: Final = re.compile(
-    r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|o|ou|oder|et|und|is|was|are|which|with|for|due|in|according|based|from|given"
+    r"\s*(?:['\"]?\s+)?(?:because|since|as|and|or|o|ou|oder|et|und|e|is|was|are|which|with|for|due|in|according|based|from|given"
     r"|would|that|this|seems|appears|fits|matches|describes|represents|must|most|more|best|only|instead|being"
     r"|where|while|if|but|the|option|to|of|on|not|rather|correct|by|has|states|says|may|can|should|,)\b"
 )
@@ -87,7 +101,7 @@ _GOES_ON: Final = re.compile(
 _PRONOUN: Final = re.compile(
     r"'(?=[a-z])|[ \t]+(?!(?:is|because|since|as|and|or|was)\b)[a-z]|,\s(?!(?:since|because)\b)"
 )
-_CALLED_OPTION: Final = re.compile(r"\b(?:options?|choices?|letter)\s\(?$", re.IGNORECASE)
+_CALLED_OPTION: Final = re.compile(rf"{source('choice', 'option_noun')}\s\(?$", re.IGNORECASE)
 _RANGE: Final = re.compile(r"[)\]]?\s?(?:[-–—]|to|through)\s?[(\[]?[A-Z](?![A-Za-z])")
 _RANGE_BEFORE: Final = re.compile(r"(?<![A-Za-z])[A-Z][)\]]?\s?(?:[-–—]|to|through)\s?[(\[]?$")
 
@@ -100,14 +114,14 @@ _STILL_WRONG: Final = re.compile(
 )
 """Behind the closest option: it is not the answer after all."""
 _CLOSED: Final = re.compile(
-    r"[ \t]{0,3}(?:[)\]】.:,。;!>}\"'|\\]|、|\n|<|[-–—]\s|\()|\s*\Z|(?:选项|项)(?:[。.;!]|\n|\Z)"
+    r"[ \t]{0,3}(?:[)\]】.:,。;!>}\"'|\\]|、|\n|<|[-–—]\s|\()|\s*\Z|(?:[两三四五]个?)?(?:选项|项)(?:[。.;!]|\n|\Z)"
     r"|[ \t]+(?:because|since|as|due to|is (?:the |my |most )+(?:correct|right|best|most|likely|answer))\b"
     r"|[ \t]*(?:因|根据|理由|解析|由于|首先)"
 )
 _LEADING: Final = re.compile(
-    r"[\s(\[{\"'<$|>\-:.,!?。、]{0,8}"
-    r"(?:(?-i:A)\s?:\s+(?=[(\[\"']{0,2}(?-i:[A-Z])(?:[).]|\s*\Z)))?"
-    r"(?:(?:the |my )?(?:options?|choices?|answers?|letters?|选项|选择|选|答)[\s:(\"'\[]{0,4})?"
+    r"(?:\s{0,3}json\s{1,3})?[\s(\[{\"'<$|>\-:.,!?。、]{0,8}"
+    r"(?:(?-i:A)\s?:\s+(?=[(\[\"']{0,2}(?-i:[A-Z])(?:[).]|\s*\Z)))?(?:1[.)、]\s{0,2}(?=[(\[]?(?-i:[A-Z])\W))?(?:both\s)?"
+    rf"(?:(?:the |my )?(?:{source('choice', 'option_noun')}|answers?|letters|选项|选择|选|答)[\s:(\"'\[]{{0,4}})?"
     rf"(?P<group>{_GROUP.pattern})",
     re.IGNORECASE,
 )
@@ -116,6 +130,7 @@ _NEXT_SENTENCE: Final = re.compile(
 )
 _NEW_SENTENCE: Final = re.compile(r"[ \t]{1,3}[A-Z0-9\"“$]")
 _WHOLE: Final = re.compile(r"[\s).:\]}\"'<>。,;!$|]{0,12}(?:$|\n)")
+_LOWER_CASE: Final = re.compile(r"\W{0,8}(?P<group>[a-z]{2,10})\W{0,8}")
 _INITIALS: Final = re.compile(r"\.[ ]?[A-Z]\.")
 _JUDGED: Final = re.compile(
     r"[)\]]?(?:,?\s?(?:and|or|和|及|与)?\s?\b(?-i:[A-Z])\b){0,3}[)\]\"']{0,2}"
@@ -140,8 +155,18 @@ _TAKEN: Final = re.compile(
 _CONCLUDES: Final = re.compile(rf"\s*{any_of(expanded('<conclusion>', language) for language in ('en', 'zh'))}", FLAGS)
 _NUMBER: Final = re.compile(r"[1-9](?!\d|\s?[%°a-zA-Z]|[.,/:]\d)|[①-⑨]|[甲乙丙丁](?=\s*(?:[。.,;:)、\n<]|选项|项|$))")
 _NUMBER_ROWS: Final = ("123456789", "①②③④⑤⑥⑦⑧⑨", "甲乙丙丁")
-_NEXT_NUMBER: Final = re.compile(r"\s?(?:[、,;]|和|与|及|and\b)?\s?(?P<number>[①-⑨])")
-_TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(?![①-⑨])(\w+)")
+_COUNTER: Final = rf"\s?{source('choice', 'counter')}"
+"""Behind a number that means an option: `4번`."""
+_NUMBERS_JOINED: Final = r"(?:[、,;]|和|与|及|와|과|및|또는|and\b)"
+_NEXT_NUMBER: Final = re.compile(
+    rf"(?:{_COUNTER})?\s?{_NUMBERS_JOINED}?\s?(?P<number>[①-⑨])"
+    rf"|(?:{_COUNTER})?\s?{_NUMBERS_JOINED}\s?(?P<digit>[1-9])(?![\d.%])"
+)
+_COUNTED: Final = re.compile(_COUNTER)
+_NUMBER_LABEL: Final = re.compile(rf"^[ \t]{{0,4}}(?P<number>[1-9]){_COUNTER}[ \t]{{0,2}}[:.\n–-]", re.MULTILINE)
+"""A counted number at the beginning of a line: `3번: ...`."""
+_NUMBER_ALONE: Final = re.compile(rf"(?:{_COUNTER})?[ ).。、\n]*\Z")
+_TEXT_BEHIND_NUMBER: Final = re.compile(r"\s?[.、)][ \t]{0,2}(?![①-⑨]|[1-9]\s*(?:[、,;。.]|\Z|\n))(\w+)")
 
 
 def declared_letters(page: ChoicePage) -> Candidate | None:
@@ -250,8 +275,11 @@ def _is_in_option(page: ChoicePage, start: int) -> bool:
 def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str, ...], int]:
     """The letters at `start`..`end`, with those joined to them behind a text: `B (carbon) or C (neon)`."""
     letters = _letters(page.text[start:end])
-    if not letters or _is_word(page.text, start, end):
-        return (), end
+    if len(letters) > 1 and not page.several and page.text[start:end] in page.options:
+        return (), end  # `AB` among blood groups is the text of one option
+    if not letters or _is_word(page.text, start, end) or (len(letters) > 1 and page.text[start + 1] == "."):
+        # Letters with full stops between them (`A.B.D`) are an answer only where several may be right.
+        return (letters if letters and page.several and page.text[start + 1 : start + 2] == "." else ()), end
     if page.behind(letters[0], start + 1) > start + 1:
         letters, end = letters[:1], start + 1  # of `C, I and II only` the C alone, where that is the text of C
     while len(letters) < len(page.labels) and letters[-1] in page.labels:
@@ -271,6 +299,8 @@ def _group(page: ChoicePage, start: int, end: int, stop: int) -> tuple[tuple[str
 def _letters(group: str) -> tuple[str, ...]:
     if len(group) == 1:
         return (group.upper(),)
+    if group[0].islower():
+        return tuple(sorted({letter.upper() for letter in re.findall(r"(?<![a-z])[a-z](?![a-z])", group)}))
     parts = re.findall(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])|(?<![A-Za-z0-9])[A-Z]{2,10}(?![A-Za-z0-9])", group)
     joined = "".join(parts)
     if len(parts) == 1 and list(joined) != sorted(set(joined)):
@@ -280,16 +310,19 @@ def _letters(group: str) -> tuple[str, ...]:
 
 def _is_word(text: str, start: int, end: int) -> bool:
     """An article, a pronoun, a variable, an initial: judged by the characters around it."""
-    if _FORMULA_BEHIND.match(text, end) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
+    called = _CALLED_OPTION.search(text, max(0, start - 10), start) is not None
+    if (not called and _FORMULA_BEHIND.match(text, end)) or _FORMULA_BEFORE.search(text, max(0, start - 8), start):
         return True
     letters = text[start:end]
+    if letters.isupper() and text[max(0, start - _NAMES_WITHIN) : start].rstrip().lower().endswith(_NAMES_BEFORE):
+        return True
     if letters == "a" and not text[end:].strip() and _ARTICLE_BEFORE.search(text, max(0, start - 20), start):
         return True
-    if letters == "I":
-        return _PRONOUN.match(text, end) is not None
+    if letters == "I" or len(letters) > 1:
+        return (_PRONOUN if letters == "I" else _YEAR_BEHIND).match(text, end) is not None
     if letters != "A" or not _RUNS_ON.match(text, end):
         return False
-    return not _CALLED_OPTION.search(text, max(0, start - 10), start) and not _GOES_ON.match(text, end)
+    return not called and not _GOES_ON.match(text, end)
 
 
 def _none_declared(page: ChoicePage, stop: int) -> Iterator[Candidate]:
@@ -308,7 +341,7 @@ def _leading(page: ChoicePage, stop: int) -> Candidate | None:
     """The letters that the reply begins with, as in `B`, `(C) because ...`, `选项D。`."""
     match = _LEADING.match(page.text, 0, stop)
     if not match:
-        return None
+        return _lower_case(page) if page.several else None
     start = match.start("group")
     letters, end = _group(page, start, match.end("group"), stop)
     if not letters or not set(letters) <= set(page.labels) or _is_in_option(page, start):
@@ -318,6 +351,15 @@ def _leading(page: ChoicePage, stop: int) -> Candidate | None:
     if not _closes(page, letters, start, end):
         return None
     return Candidate(letters, start, end, Strength.DECLARED, "leading")
+
+
+def _lower_case(page: ChoicePage) -> Candidate | None:
+    """`acd`, where that is the whole reply."""
+    match = _LOWER_CASE.fullmatch(page.text)
+    letters = tuple(match["group"].upper()) if match else ()
+    if match is None or list(letters) != sorted(set(letters)) or not set(letters) <= set(page.labels):
+        return None
+    return Candidate(letters, *match.span("group"), Strength.DECLARED, "leading")
 
 
 def _closes(page: ChoicePage, letters: tuple[str, ...], start: int, end: int) -> bool:
@@ -359,29 +401,63 @@ def _is_listed(page: ChoicePage, letters: tuple[str, ...], start: int, end: int)
 
 
 def numbered(page: ChoicePage) -> Candidate | None:
-    """`答案：③`, `①③`, `the answer is 2`, where numbers mean nothing else in this question."""
-    question_text = page.question + "".join(page.options)
-    for match in islice(_NUMBER.finditer(page.text), _MOST_MENTIONS):
-        row = next(row for row in _NUMBER_ROWS if match.group() in row)
-        number = row.index(match.group())
-        if number >= len(page.options) or any(sign in question_text for sign in row):
-            continue
-        other = _TEXT_BEHIND_NUMBER.match(page.text, match.end())
-        restates = restated(page.text, match.end(), page.options[number]) > match.end()
-        if other and not restates and other[1] != page.labels[number]:
-            continue
-        letters, end = _numbers_from(page, match, row)
-        alone = not page.text[: match.start()].strip(" (\n") and not page.text[end:].strip(" ).。、\n")
-        if letters and (alone or DECLARES.before(page.text, match.start())):
-            return Candidate(letters, match.start(), end, Strength.DECLARED, "numbered")
-    return None
+    """`答案：③`, `①③`, `the answer is 2`, `정답은 4번`, where numbers mean nothing else in this question."""
+    matches = list(_NUMBER.finditer(page.text))
+    ends = (
+        matches
+        if len(matches) <= _MOST_MENTIONS
+        else [*matches[: _MOST_MENTIONS // 2], *matches[-_MOST_MENTIONS // 2 :]]
+    )
+    return decide([candidate for match in ends if (candidate := _number_given(page, match))], page.text)
+
+
+def _number_given(page: ChoicePage, match: re.Match[str]) -> Candidate | None:
+    row = next(row for row in _NUMBER_ROWS if match.group() in row)
+    number = row.index(match.group())
+    counted = _COUNTED.match(page.text, match.end())
+    if number >= len(page.options) or (not counted and any(sign in page.asked for sign in row)):
+        return None
+    other = _TEXT_BEHIND_NUMBER.match(page.text, match.end())
+    restates = restated(page.text, match.end(), page.options[number]) > match.end()
+    if other and not restates and other[1] != page.labels[number]:
+        return None
+    letters, end = _numbers_from(page, match, row)
+    strength = _number_strength(page, match, letters, end)
+    if not letters or strength is None or REJECTED.match(page.text, end):
+        return None
+    return Candidate(letters, match.start(), end, strength, "numbered")
+
+
+def _number_strength(page: ChoicePage, match: re.Match[str], letters: tuple[str, ...], end: int) -> Strength | None:
+    """How plainly the numbers up to `end` are given; None where they only occur."""
+    opens = not page.text[: match.start()].strip(" (\n")
+    if (opens and _NUMBER_ALONE.match(page.text, end)) or DECLARES.before(page.text, match.start()):
+        return Strength.DECLARED
+    if _COUNTED.match(page.text, match.end()) is None:
+        return Strength.DECLARED if opens and len(letters) > 1 and CONFIRMED.match(page.text, end) else None
+    if CONFIRMED.match(page.text, end) or any(lead.before(page.text, match.start()) for lead in LEADS):
+        return Strength.ANNOUNCED
+    return Strength.ANNOUNCED if opens and _opens_alone(page, match, end) else None
+
+
+def _opens_alone(page: ChoicePage, match: re.Match[str], end: int) -> bool:
+    """Whether a counted number opens the reply as its answer, and not as the first of those that are gone through."""
+    labels = {label["number"] for label in _NUMBER_LABEL.finditer(page.text)}
+    behind = _NUMBER_LABEL.match(page.text, match.start())
+    if behind is None or labels != {match.group()}:
+        return False
+    text = page.behind(page.labels[int(match.group()) - 1], behind.end()) if match.group().isascii() else end
+    return match.group() != "1" or text > behind.end() or "\n" in behind.group()
 
 
 def _numbers_from(page: ChoicePage, first: re.Match[str], row: str) -> tuple[tuple[str, ...], int]:
     """The options whose numbers stand together from `first` on, as in `①③` and `①、③`; () where one is no option's."""
     numbers, end = [row.index(first.group())], first.end()
-    while (following := _NEXT_NUMBER.match(page.text, end)) is not None and following["number"] in row:
-        numbers.append(row.index(following["number"]))
+    while (following := _NEXT_NUMBER.match(page.text, end)) is not None:
+        number = following[following.lastgroup or 0]
+        if number not in row:
+            break
+        numbers.append(row.index(number))
         end = following.end()
     if max(numbers) >= len(page.labels):
         return (), end
@@ -393,13 +469,20 @@ def judged(page: ChoicePage) -> Candidate | None:
     right, wrong = _verdicts(page)
     if right.keys() & wrong.keys():
         return None
-    asked_for_wrong = pattern("choice", "asks_for_wrong").search(fold(page.question)) is not None
-    all_others = len(wrong) == 1 and len(right) == len(page.labels) - 1
-    chosen = wrong if len(wrong) == 1 and (asked_for_wrong or all_others) else right
+    asked_for_wrong = asks_for_wrong(page)
+    all_others = len(wrong) == 1 and len(right) == len(page.labels) - 1 and not page.several
+    chosen = wrong if (len(wrong) == 1 or page.several) and (asked_for_wrong or all_others) else right
+    if page.several and not {label for label, _, _ in labelled_lines(page, 0)} <= right.keys() | wrong.keys():
+        return None  # of some that are gone through nothing was read
     if not chosen or (asked_for_wrong and chosen is right):
         return None
     spans = sorted(chosen.values())
     return Candidate(tuple(sorted(chosen)), spans[0][0], spans[-1][1], Strength.CONCLUDED, "judged")
+
+
+def asks_for_wrong(page: ChoicePage) -> bool:
+    """Whether the question asks for the wrong statement."""
+    return pattern("choice", "asks_for_wrong").search(fold(page.question)) is not None
 
 
 _Spans = dict[str, tuple[int, int]]

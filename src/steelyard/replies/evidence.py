@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cache
 from typing import Any, Final
 
-from steelyard.replies.grammar import FLAGS, any_of, expanded, hints, pattern, source
+from steelyard.replies.grammar import FLAGS, any_of, expanded, hints, languages_in, pattern, source
 
 _OPENS_WITHIN: Final = 80
 """Characters: an answer that begins here opens the reply, and what follows explains it."""
-_SIGNS: Final = r"[\s:=–—>\"'「《(\[{}【<$|~_/\\-]{0,12}"
+_SIGNS: Final = r"[\s:=–—>\"'「《(\[\]{}【<$|~_/\\-]{0,12}"
 """Signs between a phrase and the answer."""
 _BETWEEN: Final = (
     rf"{_SIGNS}(?:{expanded('<filler>', 'en')}[\s,:]{{1,4}}){{0,6}}{_SIGNS}"
@@ -122,15 +122,9 @@ class Lead:
     reach: int
     kinds: tuple[str, ...]
 
-    @cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """A phrase with the text that may be between it and the answer; compiled when the first reply is read."""
-        phrases = any_of(source("choice", kind) for kind in self.kinds)
-        return re.compile(rf"{_NOT_WITHIN_A_WORD}{phrases}{_BETWEEN}\Z", FLAGS)
-
     def before(self, text: str, start: int) -> re.Match[str] | None:
         """The phrase that ends where an answer begins at `start`; None where there is none, or where it is denied."""
-        match = self.pattern.search(text, max(0, start - self.reach), start)
+        match = _lead(self.kinds, languages_in(text)).search(text, max(0, start - self.reach), start)
         if match is None:
             return None
         begin, phrase = match.start(), match.group()
@@ -140,6 +134,13 @@ class Lead:
             return None
         negated = _NEGATED.search(phrase) or (self.strength == Strength.ANNOUNCED and _NOT.search(phrase))
         return None if negated and not _TURNED.search(phrase, negated.end()) else match
+
+
+@cache
+def _lead(kinds: tuple[str, ...], languages: tuple[str, ...]) -> re.Pattern[str]:
+    """A phrase with the text that may be between it and the answer; compiled when the first such reply is read."""
+    phrases = any_of(source("choice", kind, languages) for kind in kinds)
+    return re.compile(rf"{_NOT_WITHIN_A_WORD}{phrases}{_BETWEEN}\Z", FLAGS)
 
 
 DECLARES: Final = Lead(Strength.DECLARED, 200, ("declared",))

@@ -1,7 +1,7 @@
 """Turns word lists and templates into patterns, so that each word of a language is written once.
 
-The lists are in `lexicon/en.toml`, `zh.toml` and `markup.toml`. In a template `<name>` is any entry of the list of
-that name, `<name?>` the same or nothing, a blank one to three blanks (bold words leave some), and `~60` at most 60
+The lists are in `lexicon`: a file for each language, and `markup.toml`. In a template `<name>` is any entry of the list
+of that name, `<name?>` the same or nothing, a blank one to three blanks (bold words leave some), and `~60` at most 60
 characters within a clause. Everything else is a regular expression. A reader asks for a kind of phrase, as
 `pattern("choice", "declared")`, and gets the templates of all languages as one pattern, compiled once.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,8 +21,20 @@ _BLANK: Final = re.compile(r"\\.|\[(?:\\.|[^\]])*\]|(?P<optional> \?)|(?P<blank>
 _BLANKS: Final = {"optional": r"[ \t]{0,3}", "blank": r"[ \t]{1,3}"}
 _GAP: Final = re.compile(r"~(\d+)")
 _FOLDER: Final = Path(__file__).parent / "lexicon"
-_LANGUAGES: Final = ("en", "zh", "markup")
+_LANGUAGES: Final = ("en", "zh", "ko", "pt", "markup")
 FLAGS: Final = re.IGNORECASE | re.MULTILINE
+
+
+@lru_cache(maxsize=4)
+def languages_in(text: str) -> tuple[str, ...]:
+    """The languages that a text may hold: those without signs of their own, and those of which a sign is in it.
+
+    >>> languages_in("The answer is B"), languages_in("정답은 B")
+    (('en', 'zh', 'markup'), ('en', 'zh', 'ko', 'markup'))
+    """
+    lowered = text.lower()
+    signs = ((language, lexicon(language).get("signs")) for language in _LANGUAGES)
+    return tuple(language for language, words in signs if words is None or any(word in lowered for word in words))
 
 
 @cache
@@ -65,9 +77,9 @@ def hints(section: str, kind: str) -> tuple[str, ...]:
 
 
 @cache
-def source(section: str, kind: str) -> str:
+def source(section: str, kind: str, languages: tuple[str, ...] = _LANGUAGES) -> str:
     """The phrases of one kind as the text of a regular expression, for use in a larger one."""
-    return _phrases(section, kind, _LANGUAGES)
+    return _phrases(section, kind, languages)
 
 
 def _phrases(section: str, kind: str, languages: Iterable[str]) -> str:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from typing import Final, Literal
 
 from steelyard.replies.clean import CleanedReply, fold
 from steelyard.replies.evidence import DECLARES, REJECTED
-from steelyard.replies.grammar import pattern
+from steelyard.replies.grammar import FLAGS, pattern, source
 
 Status = Literal["answered", "several", "none_of_these", "refused", "unparsed", "empty"]
 SHORT: Final = 160
@@ -44,6 +44,7 @@ _IDEOGRAM_WEIGHT: Final = 3.5
 _LABEL: Final = re.compile(
     r"(?:(?<=\n)|(?<=^)|(?<=[;。?:\])】是\s]))[ \t]{0,8}+(?:[-•·][ \t]{0,8}+)?[(\[]?([A-Z])\s?[.:)、\]]"
 )
+_SMALL_LABEL: Final = re.compile(r"\n[ \t]{0,8}(?:[-•·][ \t]{0,8})?[(\[]?([a-z])[.:)、\]]")
 _LED_TO: Final = re.compile(
     r"\b(?:is|be|are|was|choose|select|pick|option|answer|with|leaves|only|not|or|and)\s{1,3}[(\[]?$", re.IGNORECASE
 )
@@ -51,18 +52,27 @@ _LETTER_WITHIN: Final = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
 _LETTERS_ALONE: Final = re.compile(
     r"(?<![A-Za-z0-9])(?!A\s(?!and\b|or\b|is\b|are\b)[a-z])(?!I\s)[A-Z]{1,26}(?![A-Za-z0-9])"
 )
-_LABELLED: Final = re.compile(r"[^\w]{0,16}(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])(?:\s?[.:)、\]]{1,2}|(?=\s))")
+_LABELLED: Final = re.compile(
+    r"[^\w]{0,16}(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])(?:\s?[.:)、\]]{1,2}|(?=[\s一-鿿《\"]))"
+)
 """The next option of a list, with a label before its text."""
 _LONE: Final = re.compile(
-    r"[)\]]?(?:\s?[.:、。,;]?\s{1,3}|[.。])(?:[-•·*\]]\s{0,3})?[(\[]?(?P<letter>[A-Z])(?![A-Za-z0-9])"
-    r"(?!\s?(?![A-Z](?![A-Za-z0-9]))[A-Za-z0-9一-鿿])"
+    r"[)\]]?(?:\s?[.:、。,;]?\s{1,3}|[.。])(?:[-•·*\]]\s{0,3}|\d[.)、]\s{0,3})?[(\[]?(?P<letter>[A-Z])(?![A-Za-z0-9])"
+    r"(?!\s?(?!选项|项|[A-Z](?![A-Za-z0-9]))[A-Za-z0-9一-鿿])"
 )
 """The next letter of a list that holds letters alone."""
 _LINE: Final = re.compile(
     r"\n\s{0,20}(?:[-•·*\]]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?(?P<letter>[A-Z])\s?[.:)、\]]{1,2}"
 )
-_LINE_ENDS: Final = re.compile(r"[)\]]?\s?[.。,;]?[ \t]*(?:\n|<|\Z)")
-_ENDS_ENTRY: Final = re.compile(r"[^\w\n<]{0,8}(?:\n|<|\Z)|[^\w\n]{1,8}(?:选项|[Oo]ption\s)?(?=[A-Z]\s?[.:)、\]])")
+_FIRST_LINE: Final = re.compile(_LINE.pattern.removeprefix(r"\n"))
+_LABEL_ALONE: Final = re.compile(r"\s*(?:[-•·*\]]\s{0,3})?(?:选项|[Oo]ption\s)?[(\[]?[A-Z]")
+_CALLED_WRONG: Final = re.compile(
+    rf"{source('choice', 'rejected')}|错误|不正确|有误|\b(?:incorrect|wrong|false)\b", FLAGS
+)
+_LINE_ENDS: Final = re.compile(r"[)\]]?(?:\s?(?:选项|项))?\s?[.。,;]?[ \t]*(?:\n|<|\Z)")
+_ENDS_ENTRY: Final = re.compile(
+    r"[^\w\n<]{0,8}(?:\n|<|\Z)|[^\w\n]{1,8}(?:选项|[Oo]ption\s)?(?=[A-Z]\s?[.:)、\]])|(?<=[一-鿿])(?=[A-Z]\s?[.:)、\]])"
+)
 _MOST_LINES: Final = 60
 _LABEL_WITHIN: Final = 40
 _LEAST_TEXT: Final = 4
@@ -289,6 +299,18 @@ class ChoiceReading:
     reason: str = ""
 
 
+def _with_capital_labels(text: str, options: Mapping[str, str]) -> str:
+    """The text with capitals in place of small letters before the options' own texts: `a) iron` becomes `A) iron`."""
+
+    def raised(match: re.Match[str]) -> str:
+        letter = match[1].upper()
+        owns = letter in options and restated(lines, match.end(), options[letter]) > match.end()
+        return match.group().replace(match[1], letter, 1) if owns else match.group()
+
+    lines = "\n" + text
+    return _SMALL_LABEL.sub(raised, lines)[1:]
+
+
 class ChoicePage:
     """One reply with its question; offsets count from the beginning of the cleaned text.
 
@@ -303,7 +325,7 @@ class ChoicePage:
         self, cleaned: CleanedReply, options: Mapping[str, str], question: str = "", *, several: bool = False
     ) -> None:
         self.cleaned = cleaned
-        self.text = cleaned.text
+        self.text = _with_capital_labels(cleaned.text, options)
         self.by_letter = options
         self.labels = tuple(options)
         self.options = tuple(options.values())
@@ -312,7 +334,7 @@ class ChoicePage:
         folded = zip(self.labels, map(fold, self.options), strict=True)
         # Those that hold a letter behind their first character (`维生素B`): a reply that quotes one names no option.
         self.with_letters = [(label, text.lower()) for label, text in folded if _LETTER_WITHIN.search(text, 1)]
-        self._listed = option_list(cleaned.text, self.options)
+        self._listed = option_list(self.text, self.options)
         if several and self._listed and self._is_answer(self._listed[0][0], self._listed[-1][1]):
             self._listed = ()
 
@@ -320,13 +342,22 @@ class ChoicePage:
         """Whether a list of (nearly) all options is the answer itself: led to, and none is named apart from it."""
         heading = self.text[:start].strip()
         led_to = not heading or DECLARES.before(self.text, start) is not None
-        named = (match.group() for match in _LETTERS_ALONE.finditer(self.text, end))
-        return led_to and not any(set(letters) <= set(self.labels) for letters in named)
+        return led_to and not self.names_options(end)
+
+    def names_options(self, start: int) -> bool:
+        """Whether letters of options stand by themselves behind `start`."""
+        named = (match.group() for match in _LETTERS_ALONE.finditer(self.text, start))
+        return any(set(letters) <= set(self.labels) for letters in named)
 
     @cached_property
     def quotes(self) -> tuple[Quote, ...]:
         """Where the texts of options are quoted, but for a list of all of them."""
         return tuple(quote for quote in quotes(self.text, self.options) if not self.is_listed(quote.start))
+
+    @cached_property
+    def asked(self) -> str:
+        """The text of the question with its options."""
+        return self.question + "".join(self.options)
 
     @cached_property
     def lowered(self) -> str:
@@ -374,23 +405,35 @@ def listed_after(page: ChoicePage, letter: str, end: int, stop: int) -> tuple[tu
     """
     behind = _entry_end(page, letter, end)
     letters, last = _follow(page, letter, behind, stop, with_texts=behind > end)
-    if not letters and page.several and page.behind(letter, end) > end:
+    if letters or not page.several:
+        return letters, last
+    begins_line = _LABEL_ALONE.fullmatch(page.text, page.text.rfind("\n", 0, end) + 1, end) is not None
+    if begins_line or page.behind(letter, end) > end:
         return _explained(page, letter, end, stop)
-    return letters, last
+    return (), end
 
 
 def _explained(page: ChoicePage, letter: str, end: int, stop: int) -> tuple[tuple[str, ...], int]:
-    """Options with their own texts at the beginning of later lines, each explained and none called wrong."""
-    letters, last = [letter], end
-    for match in islice(_LINE.finditer(page.text, end, stop), _MOST_LINES):
-        behind = page.behind(match["letter"], match.end())
-        if behind == match.end():
-            continue
-        if match["letter"] <= letters[-1] or page.is_rejected((match["letter"],), match.end()):
+    """Options at the beginning of later lines, in their own words or others, each explained and none called wrong."""
+    letters, last, begin = [letter], end, end
+    for following, start, behind in labelled_lines(page, end, stop):
+        if following <= letters[-1] or _CALLED_WRONG.search(page.text, begin, start):
             return (), end
-        letters.append(match["letter"])
-        last = behind
-    return (tuple(letters[1:]), last) if len(letters) < len(page.labels) else ((), end)
+        letters.append(following)
+        line_end = page.text.find("\n", behind, stop)
+        last, begin = line_end if line_end >= 0 else stop, behind
+    if _CALLED_WRONG.search(page.text, begin, stop):
+        return (), end
+    return tuple(letters[1:]), last
+
+
+def labelled_lines(page: ChoicePage, start: int, stop: int | None = None) -> Iterator[tuple[str, int, int]]:
+    """The lines behind `start` that begin with an option's letter: the letter, and where its label begins and ends."""
+    end = len(page.text) if stop is None else stop
+    first = [match] if start == 0 and (match := _FIRST_LINE.match(page.text)) else []
+    for match in chain(first, islice(_LINE.finditer(page.text, start, end), _MOST_LINES)):
+        if match["letter"] in page.labels:
+            yield match["letter"], match.start(), match.end()
 
 
 def _follow(page: ChoicePage, letter: str, end: int, stop: int, *, with_texts: bool) -> tuple[tuple[str, ...], int]:
@@ -398,14 +441,13 @@ def _follow(page: ChoicePage, letter: str, end: int, stop: int, *, with_texts: b
     position = end
     while (match := (_LABELLED if with_texts else _LONE).match(page.text, position, stop)) is not None:
         following = match["letter"]
-        if following not in page.labels or following <= (letters[-1] if letters else letter):
+        rises = following in page.labels and following > (letters[-1] if letters else letter)
+        behind = _entry_end(page, following, match.end()) if rises and with_texts else match.end()
+        if not rises or (with_texts and behind == match.end()):
+            if with_texts and match.group()[-1] == following:
+                break  # a sentence that begins with a capital by itself
             return (), end
-        position = match.end()
-        if with_texts:
-            behind = _entry_end(page, following, position)
-            if behind == position:
-                return (), end
-            position = behind
+        position = behind
         letters.append(following)
     if not letters or not (_ENDS_ENTRY if with_texts else _LINE_ENDS).match(page.text, position):
         return (), end

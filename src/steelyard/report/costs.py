@@ -55,6 +55,15 @@ def cached_sentence(summaries: Sequence[RunSummary], replies: Sequence[int]) -> 
     return f"{sum(counts)} of {sum(replies)} replies were cached{by_run}"
 
 
+def read_again_sentence(summaries: Sequence[RunSummary]) -> str:
+    """How many kept replies were read again under another response mapping; "" where none were."""
+    stages = [stage for summary in summaries for stage in summary.stages if stage.read_again]
+    if not stages:
+        return ""
+    count, calls = sum(stage.read_again for stage in stages), sum(stage.calls for stage in stages)
+    return f"{count} of {calls} replies were kept and read again under the present mapping"
+
+
 def saved_calls(summaries: Sequence[RunSummary]) -> str:
     """About how many calls were saved as a rule ended the runs; "" where none was saved."""
     saved = [(summary.target, summary.calls_saved) for summary in summaries if summary.calls_saved]

@@ -35,6 +35,8 @@ _OTHER_RULES: Final = {
     "last_letter": "last letter of the reply",
     "first_option": "first option named",
 }
+_BUILT_IN: Final = "built_in_rule"
+"""The score by the built-in rule alone, where a pattern of the suite's own decides."""
 _MOST_ON_TERMINAL: Final = 2
 """Runs whose intervals fit 80 characters side by side; more are on the page."""
 _NO_FIGURE: Final = TableCell("")
@@ -122,6 +124,14 @@ def _macro(summary: RunSummary, exam: Exam) -> TableCell:
     return _mean_cell(score.macro) if score and score.macro else _NO_FIGURE
 
 
+def _built_in(summary: RunSummary, exam: Exam) -> TableCell:
+    score = summary.score(_BUILT_IN)
+    if score is None:
+        return _NO_FIGURE
+    n = exam.queue.get("rules_differ", 0)
+    return _mean_cell(score.headline, f"{count_text(n, 'reply')} read differently" if n else "")
+
+
 def _answered(summary: RunSummary, exam: Exam) -> TableCell:
     score = _score(summary, exam)
     if score is None or score.answered.n == score.headline.n:
@@ -174,7 +184,7 @@ def _repeated_majority(_: RunSummary, exam: Exam) -> TableCell:
 
 
 def _queue(_: RunSummary, exam: Exam) -> TableCell:
-    kinds = ", ".join(f"{n:,} {kind}" for kind, n in exam.queue.items())
+    kinds = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in exam.queue.items())
     return TableCell(count_text(sum(exam.queue.values()), "reply"), kinds) if exam.queue else _NO_FIGURE
 
 
@@ -184,6 +194,7 @@ def _voted(mean: Mean, tied: int) -> TableCell:
 
 _FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]] = (
     ("micro average, over questions", _micro),
+    ("by the built-in rule alone", _built_in),
     ("macro average, over groups", _macro),
     ("accuracy (answered)", _answered),
     ("bounds by unparsed", _bounds),
@@ -253,7 +264,7 @@ the letter matters.
 
 def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str], media: frozenset[Medium]) -> Section:
     """The same replies scored by the suite's own rule and by those of other tools; empty where the suite names none."""
-    other_rules = dict.fromkeys(name for summary in summaries for name in summary.also_scored)
+    other_rules = dict.fromkeys(name for summary in summaries for name in summary.also_scored if name != _BUILT_IN)
     scored = [name for name in other_rules if any(summary.score(name) for summary in summaries)]
     own = _exam_score(summaries) or next((summary.primary for summary in summaries if summary.primary), "")
     rows = [

@@ -11,7 +11,7 @@ from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.agreement import agreement_section
 from steelyard.report.conclusion import conclusion_section
-from steelyard.report.costs import cached_sentence, costs_section, saved_calls
+from steelyard.report.costs import cached_sentence, costs_section, read_again_sentence, saved_calls
 from steelyard.report.exam import exam_section
 from steelyard.report.gate import gate_section
 from steelyard.report.judge_agreement import held_to_people_section
@@ -267,4 +267,5 @@ def _remarks(content: ReportContent, scored: Sequence[int]) -> list[Sentence]:
         )
     ]
     cached = cached_sentence(content.summaries, [run.replies for run in content.runs])
-    return [*remarks, *sentences([cached, saved_calls(content.summaries)], media=TERMINAL)]
+    spared = sentences([cached, saved_calls(content.summaries)], media=TERMINAL)
+    return [*remarks, *spared, *sentences([read_again_sentence(content.summaries)])]

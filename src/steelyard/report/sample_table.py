@@ -27,6 +27,8 @@ from steelyard.analysis.score_columns import RowOutcome
 from steelyard.analysis.score_infos import score_infos
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
+from steelyard.prompts.passages import without_passage
+from steelyard.replies.answer_key import alternatives
 from steelyard.replies.clean import fold
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.page_data import packed_data, plain_data
@@ -202,7 +204,8 @@ def key_of(sample: Sample) -> list[int]:
     """
     if not sample.choices or not isinstance(sample.reference, str):
         return []
-    letters = {character for character in fold(sample.reference).upper() if character not in _SEPARATORS}
+    parts = map(fold, alternatives(sample.reference))
+    letters = {character for part in parts for character in part.upper() if character not in _SEPARATORS}
     options = sorted(ord(character) - _LETTER_A for character in letters)
     return options if all(0 <= option < len(sample.choices) for option in options) else []
 
@@ -248,7 +251,9 @@ class _Samples:
             "key": [key_of(sample) for sample in samples],
             "reference": words.indices(cell_text(sample.reference) for sample in samples),
             "contexts": [words.indices(sample.contexts) for sample in samples],
-            "metadata": words.indices(_json_text(without_sources(sample.metadata)) for sample in samples),
+            "metadata": words.indices(
+                _json_text(without_sources(without_passage(sample.metadata, sample.input))) for sample in samples
+            ),
             **({"sources": sources} if any(sources) else {}),
         }
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
-from steelyard.registry import accepts_former_keys
+from steelyard.registry import NEW_KEY, accepts_former_keys
+from steelyard.replies.answer_key import OR
+from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
 from steelyard.replies.choice import ChoiceReading, read_choice
 from steelyard.replies.clean import fold
 from steelyard.replies.other_tools import RULES
@@ -22,11 +24,16 @@ from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, S
 
 _NAME: Final = "solve_rate"
 _CREDIT: Final = "partial_credit"
+_BUILT_IN: Final = "built_in_rule"
 _MIN_OPTIONS: Final = 2
 _MAX_OPTIONS: Final = 26
+RULES_DIFFER: Final = "rules_differ"
+"""`Score.detail["kind"]` of a verdict by a pattern where the rule alone reads the reply in another way."""
 _SEPARATORS: Final = frozenset(" ,、;/&|+.()")
 
 
+Key = tuple[str, ...]
+"""Alternatives, any of which is right; each is sorted letters that are wanted together."""
 Rule = Literal["steelyard", "strict_only_letter", "last_letter", "first_option"]
 OtherRule = Literal["strict_only_letter", "last_letter", "first_option"]
 Credit = Literal["", "jaccard", "subset"]
@@ -37,6 +44,10 @@ Credit = Literal["", "jaccard", "subset"]
 class Choice:
     """Share of questions whose reply gives exactly the reference's letters.
 
+    Where a sample's metadata has `several: True`, more than one option may be right, and a reply that gives one or more
+    is an answer; a suite's samples have it where their exam says so. Without it, questions whose reference has one
+    letter want one.
+
     Args:
         rule: how replies are read: `steelyard`, or a rule of other tools by which published figures were made
             (`strict_only_letter`, `last_letter`, `first_option`).
@@ -44,6 +55,8 @@ class Choice:
         credit: adds the score `partial_credit` for questions with several right options: `jaccard` is the share of the
             letters read or expected that are both; `subset` the share of the expected that were read, 0 if any is
             wrong.
+        pattern: a regular expression (RE2) of your own with a group `answer`. Its last match decides, and `rule` where
+            it matches nowhere; the rate by `rule` alone is shown next to it, as the score `built_in_rule`.
 
     >>> sample = Sample("1", "Capital of France?", "B", choices=("Rome", "Paris"))
     >>> Choice()(sample, Output("I would choose option B.")).value
@@ -58,24 +71,22 @@ class Choice:
     rule: Rule = "steelyard"
     also_scored: tuple[OtherRule, ...] = ()
     credit: Credit = ""
+    pattern: str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
         """`solve_rate`, then partial credit and the rules of other tools where they are configured."""
         solved = ScoreInfo(_NAME, (0.0, 1.0), threshold=1.0, denominator="all", exam=True)
         partial = (ScoreInfo(_CREDIT, (0.0, 1.0), denominator="all"),) if self.credit else ()
-        others = (replace(solved, name=rule, exam=False, also_scored=True) for rule in self.also_scored)
+        names = (*((_BUILT_IN,) if self.pattern else ()), *self.also_scored)
+        others = (replace(solved, name=name, exam=False, also_scored=True) for name in names)
         return (solved, *partial, *others)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (_NAME, *((_CREDIT,) if self.credit else ()), *self.also_scored)
 
     def check(self) -> None:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown rule or credit, or a repeated rule.
+            ConfigError: an unknown rule or credit, a repeated rule, or a pattern that cannot be used.
         """
         for key, value, allowed in (
             ("rule", self.rule, get_args(Rule)),
@@ -86,25 +97,34 @@ class Choice:
                 raise ConfigError(f"{key}: there is no {value!r}{did_you_mean(str(value), allowed)}")
         if len(set(self.also_scored)) < len(self.also_scored):
             raise ConfigError("also_scored: a rule is named twice")
+        if self.pattern:
+            compile_answer_pattern(self.pattern)
 
     def __call__(self, sample: Sample, output: Output) -> Score | list[Score]:
-        """Read the reply and compare it with `sample.reference`, a text of letters such as "B" or "AC"."""
-        names = self._names
-        expected, problem = _reference(sample)
+        """Read the reply and compare it with `sample.reference`: "B", "AC" (a set), "A or C" (any of them)."""
+        expected, problem = _key(sample)
         if problem:
-            scores = [Score(name, None, outcome="not_applicable", reason=problem) for name in names]
-            return scores if len(names) > 1 else scores[0]
+            infos = self.score_infos
+            scores = [Score(info.name, None, outcome="not_applicable", reason=problem) for info in infos]
+            return scores if len(scores) > 1 else scores[0]
         text, finish = _text(output.value), str(output.metadata.get("finish", ""))
+        question, several = question_of(sample.input), _may_be_several(sample, expected)
         if self.rule == "steelyard":
-            question, several = question_of(sample.input), len(expected) > 1
-            reading = read_choice(text, sample.choices, question=question, several=several, finish=finish)
+            by_rule = read_choice(text, sample.choices, question=question, several=several, finish=finish)
         else:
-            reading = _by_rule(self.rule, text, len(sample.choices))
+            by_rule = _by_rule(self.rule, text, len(sample.choices))
+        reading = by_rule
+        if self.pattern:
+            found = read_by_pattern(text, self.pattern, sample.choices, question=question, several=several)
+            reading = found or by_rule
         solved = _score(reading, sample, expected, finish)
-        if len(names) == 1:
-            return solved
-        partial = [_partial(solved, reading, expected, self.credit)] if self.credit else []
-        return [solved, *partial, *(_score_by_rule(name, sample, text, expected) for name in self.also_scored)]
+        others = [_partial(solved, reading, expected, self.credit)] if self.credit else []
+        if self.pattern:
+            if (reading.status, reading.letters) != (by_rule.status, by_rule.letters) and solved.outcome == "scored":
+                solved = replace(solved, detail={**solved.detail, "kind": RULES_DIFFER})
+            others.append(_score(by_rule, sample, expected, finish, name=_BUILT_IN))
+        others += [_score_by_rule(name, sample, text, expected) for name in self.also_scored]
+        return [solved, *others] if others else solved
 
 
 def _by_rule(rule: str, text: str, count: int) -> ChoiceReading:
@@ -115,33 +135,36 @@ def _by_rule(rule: str, text: str, count: int) -> ChoiceReading:
     return ChoiceReading((), status, rule, reason="this rule reads no letter; its tool counts the reply as wrong")
 
 
-def _score_by_rule(rule: str, sample: Sample, text: str, expected: tuple[str, ...]) -> Score:
+def _score_by_rule(rule: str, sample: Sample, text: str, expected: Key) -> Score:
     reading = _by_rule(rule, text, len(sample.choices))
     return _score(reading, sample, expected, "", name=rule)
 
 
-def _partial(solved: Score, reading: ChoiceReading, expected: tuple[str, ...], credit: str) -> Score:
+def _partial(solved: Score, reading: ChoiceReading, expected: Key, credit: str) -> Score:
     if solved.value is None:
         return replace(solved, name=_CREDIT)
-    letters, expected_letters = set(reading.letters), set(expected)
+    values = [_credit(set(reading.letters), set(letters), credit) for letters in expected]
+    value, reason = max(values, key=lambda pair: pair[0])
+    return Score(_CREDIT, value, reason=reason)
+
+
+def _credit(letters: set[str], expected_letters: set[str], credit: str) -> tuple[float, str]:
     if credit == "jaccard":
         value = len(letters & expected_letters) / len(letters | expected_letters)
     else:
         value = len(letters) / len(expected_letters) if letters <= expected_letters else 0.0
     right, wrong = len(letters & expected_letters), len(letters - expected_letters)
-    return Score(_CREDIT, value, reason=f"{right} of {len(expected_letters)} right, {wrong} wrong")
+    return value, f"{right} of {len(expected_letters)} right, {wrong} wrong"
 
 
-def _score(
-    reading: ChoiceReading, sample: Sample, expected: tuple[str, ...], finish: str, *, name: str = _NAME
-) -> Score:
+def _score(reading: ChoiceReading, sample: Sample, expected: Key, finish: str, *, name: str = _NAME) -> Score:
     detail = _detail(reading, sample, expected)
     if reading.status == "refused" or (reading.status == "empty" and finish in STOPPED):
         reason = reading.reason if reading.status == "refused" else "a content filter stopped the reply"
         return Score(name, None, outcome="refused", reason=reason, detail=detail)
     if reading.status in {"answered", "none_of_these"}:
-        solved = reading.letters == expected
-        reason = _verdict(reading, expected)
+        solved = "".join(reading.letters) in expected
+        reason = _verdict(reading, expected, solved=solved)
         return Score(name, float(solved), passed=solved, reason=reason, detail=detail)
     truncated = finish == "length" and reading.status != "several"
     kind = "truncated" if truncated else reading.status
@@ -149,7 +172,7 @@ def _score(
     return Score(name, None, outcome="unparsed", reason=reason, detail={**detail, "kind": kind})
 
 
-def _detail(reading: ChoiceReading, sample: Sample, expected: tuple[str, ...]) -> dict[str, Any]:
+def _detail(reading: ChoiceReading, sample: Sample, expected: Key) -> dict[str, Any]:
     letters = "".join(reading.letters)
     detail = {
         "letters": letters,
@@ -157,7 +180,7 @@ def _detail(reading: ChoiceReading, sample: Sample, expected: tuple[str, ...]) -
         "rule": reading.rule,
         "span": list(reading.span) if reading.span else None,
         "confidence": reading.confidence,
-        "wanted": "".join(expected),
+        "wanted": OR.join(expected),
         "options": len(sample.choices),
     }
     order = sample.metadata.get("order")
@@ -166,27 +189,35 @@ def _detail(reading: ChoiceReading, sample: Sample, expected: tuple[str, ...]) -
     return detail
 
 
-def _verdict(reading: ChoiceReading, expected: tuple[str, ...]) -> str:
+def _verdict(reading: ChoiceReading, expected: Key, *, solved: bool) -> str:
+    right = OR.join(expected)
     if reading.status == "none_of_these":
-        return f"says that no option fits, {''.join(expected)} is right"
+        return f"says that no option fits, {right} is right"
     how = "" if reading.confidence == "explicit" else " (inferred)"
     letters = "".join(reading.letters)
-    return (
-        f"{letters}{how} is right" if reading.letters == expected else f"{letters}{how}, {''.join(expected)} is right"
-    )
+    return f"{letters}{how} is right" if solved else f"{letters}{how}, {right} is right"
 
 
-def _reference(sample: Sample) -> tuple[tuple[str, ...], str]:
-    """The reference's letters in order, or why there is nothing to compare with."""
+def _may_be_several(sample: Sample, expected: Key) -> bool:
+    """What the exam says of the question; samples that do not say are read as their reference is."""
+    several = sample.metadata.get("several")
+    return several if isinstance(several, bool) else any(len(letters) > 1 for letters in expected)
+
+
+def _key(sample: Sample) -> tuple[Key, str]:
+    """The reference as a key, or why there is nothing to compare with."""
     if not _MIN_OPTIONS <= len(sample.choices) <= _MAX_OPTIONS:
         return (), f"a multiple-choice question has 2 to 26 options, this one has {len(sample.choices)}"
     if sample.reference is None or not str(sample.reference).strip():
         return (), "the sample has no reference"
-    letters = {character for character in fold(str(sample.reference)).upper() if character not in _SEPARATORS}
     last = chr(ord("A") + len(sample.choices) - 1)
-    if not letters or not all("A" <= letter <= last for letter in letters):
-        return (), f"the reference {str(sample.reference)[:40]!r} is not a letter from A to {last}"
-    return tuple(sorted(letters)), ""
+    readings = []
+    for part in str(sample.reference).split(OR):
+        letters = {character for character in fold(part).upper() if character not in _SEPARATORS}
+        if not letters or not all("A" <= letter <= last for letter in letters):
+            return (), f"the reference {str(sample.reference)[:40]!r} is not a letter from A to {last}"
+        readings.append("".join(sorted(letters)))
+    return tuple(sorted(set(readings))), ""
 
 
 def _text(value: Any) -> str:
@@ -234,7 +265,7 @@ class LikelihoodAccuracy:
         if not isinstance(likelihood, Mapping):
             return _all("not_applicable", "the output holds no likelihoods; they come from a likelihood target")
         letters = [option_label(no) for no in range(len(sample.choices))]
-        if sample.reference not in letters:
+        if not set(str(sample.reference).split(OR)) <= set(letters):
             return _all("not_applicable", f"the reference {str(sample.reference)[:40]!r} is not one option's letter")
         logprobs = likelihood.get("logprobs")
         if not isinstance(logprobs, Mapping) or not logprobs:
@@ -256,7 +287,7 @@ def _likelihood_score(name: str, sample: Sample, likelihood: Mapping[str, Any], 
     values = {letter: value / lengths[letter] for letter, value in logprobs.items()}
     highest = max(values.values())
     best = [letter for letter, value in values.items() if value == highest]
-    solved = best[0] == sample.reference
+    solved = best[0] in str(sample.reference).split(OR)
     reason = f"{best[0]} is the most probable" + ("" if solved else f", {sample.reference} is right")
     if len(best) > 1:
         reason += f"; equal: {', '.join(best)}"

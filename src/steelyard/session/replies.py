@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import orjson
 
 from steelyard.errors import Attempt
+from steelyard.models.base import KEPT
 from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
 from steelyard.types import STOPPED, Output, Reply, Usage
@@ -47,9 +49,23 @@ def _pack_any(reply: Reply) -> bytes:
 def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:
     """Decode a reply; it is marked as cached unless whoever reads it knows that it was sent."""
     text, finish, (input_tokens, output_tokens, estimated), latency, several, metadata = from_json(body)
+    metadata.pop(KEPT, None)
     attempts = tuple(Attempt(*attempt) for attempt in several) if several else (Attempt("", latency),)
     usage = Usage(input_tokens, output_tokens, bool(estimated))
     return Reply(key, text, finish, usage, latency, attempts, cached=cached, metadata=metadata)
+
+
+def unpack_kept(body: bytes) -> Sequence[Any] | None:
+    """What is kept of the answer of a stored reply; None where nothing is."""
+    kept: Sequence[Any] | None = from_json(body)[5].get(KEPT)
+    return kept
+
+
+def without_kept(reply: Reply) -> Reply:
+    """The reply as it will be when it is read from the journal."""
+    if KEPT not in reply.metadata:
+        return reply
+    return replace(reply, metadata={name: value for name, value in reply.metadata.items() if name != KEPT})
 
 
 def pack_output(output: Output) -> bytes:

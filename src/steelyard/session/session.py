@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -15,7 +15,7 @@ from steelyard.models.base import Model, ModelInfo, Request
 from steelyard.models.budget import Ledger, Quota
 from steelyard.models.limits import Limits, Retry
 from steelyard.session.deadlines import Deadlines
-from steelyard.session.replies import pack_output, pack_reply, unpack_output, unpack_reply
+from steelyard.session.replies import pack_output, pack_reply, unpack_output, unpack_reply, without_kept
 from steelyard.session.reply_schemas import ReplySchemas, schema_digest
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
@@ -37,6 +37,9 @@ class Journal(Ledger, Protocol):
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
         """Store `body`; returns the stored body once it is on disk, which is the first one of that key."""
+
+    async def manifests(self) -> Sequence[Mapping[str, Any]]:
+        """The manifests of all runs, as they were when the runs were made."""
 
     def retried(self, model: str, fault: str) -> None:
         """Count an attempt that failed and is sent again, without waiting.
@@ -131,6 +134,7 @@ class Session:
         self.schemas = ReplySchemas(journal.find, journal.commit, secrets.redact_text)
         # A future only where another call waits for the same reply.
         self._in_flight: dict[bytes, asyncio.Future[Reply | None] | None] = {}
+        self._readings: dict[str, frozenset[str]] = {}
         self._stopped = False
 
     async def __aenter__(self) -> Self:
@@ -185,11 +189,12 @@ class Session:
             StoreError: the journal failed.
         """
         in_flight = self._in_flight
-        while key in in_flight:
-            shared = await self._shared(key)
+        flight = key + request.reading.encode()  # two mappings of one answer are two replies
+        while flight in in_flight:
+            shared = await self._shared(flight)
             if shared is not None:
                 return replace(shared, cached=True)
-        in_flight[key] = None
+        in_flight[flight] = None
         try:
             stored = await self.journal.find(key)
             if stored is None and for_all:
@@ -199,14 +204,47 @@ class Session:
                 reply = self._redacted(await self.limits.call(model, request, self._wire, sample, key.hex()))
                 body = pack_reply(reply)
                 stored = await self.journal.commit(key, body)
+                reply = without_kept(reply)
             if stored is not body:  # it was there before, or another process committed its own first
-                reply = unpack_reply(key.hex(), stored)
+                reply = await self._stored_reply(model, request, key, stored, sample)
         except BaseException as error:
-            _pass_on(in_flight.pop(key), error)
+            _pass_on(in_flight.pop(flight), error)
             raise
-        if (waiting := in_flight.pop(key)) is not None:
+        if (waiting := in_flight.pop(flight)) is not None:
             waiting.set_result(reply)
         return reply
+
+    async def _stored_reply(self, model: Model, request: Request, key: bytes, stored: bytes, sample: str) -> Reply:
+        """A stored reply; of an endpoint with a mapping, read again from its body if it was read under another."""
+        reply = unpack_reply(key.hex(), stored)
+        if not request.reading:
+            return reply
+        from steelyard.session.readings import Kept, asked_again_key, read_again, read_again_key
+
+        kept = Kept.of(stored)
+        if kept is None:
+            read_alike = await self._was_read_alike(request, model)
+            return reply if read_alike else await self.reply(model, request, asked_again_key(key), sample)
+        if kept.reading == request.reading:
+            return reply
+        again = read_again_key(key, request.reading)
+        if kept.body is None:
+            return await self.reply(model, request, again, sample)
+        packed = await self.journal.find(again)
+        if packed is None:
+            reply = self._redacted(read_again(model, request, again, reply, kept))
+            packed = await self.journal.commit(again, pack_reply(reply))
+        return unpack_reply(again.hex(), packed)
+
+    async def _was_read_alike(self, request: Request, model: Model) -> bool:
+        """Whether runs of this store read an endpoint under the present mapping only, by their manifests."""
+        from steelyard.session.readings import readings_in
+
+        address = ModelInfo.of(model).address
+        readings = self._readings.get(address)
+        if readings is None:
+            readings = self._readings[address] = readings_in(await self.journal.manifests(), address)
+        return readings <= {request.reading}
 
     async def _shared(self, key: bytes) -> Reply | None:
         """The reply of the equal call in flight; None if it was cancelled, so that this call is to be sent itself."""

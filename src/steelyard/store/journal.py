@@ -6,7 +6,7 @@ A reply is committed before anything uses it, so that a process that is killed h
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -14,6 +14,7 @@ from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
 from steelyard.models.budget import Budget
 from steelyard.models.prices import billionths
+from steelyard.plain_json import from_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.backend import Lock
@@ -69,6 +70,27 @@ def _bodies(batch: Batch, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         with contextlib.suppress(StoreError):
             bodies[key] = batch.unpacker.unpack(bytes(body))
     return bodies
+
+
+@dataclass(frozen=True, slots=True)
+class ReadManifests:
+    """Read the manifests of all runs."""
+
+    rank: ClassVar[int] = 0
+    writes: ClassVar[bool] = False
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    ticket: Ticket | None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[ReadManifests]) -> Sequence[Sequence[Mapping[str, Any]]]:
+        """One query for all."""
+        texts = list(batch.connection.execute("SELECT manifest FROM run").scalars())
+        manifests = []
+        for text in texts:
+            with contextlib.suppress(ValueError):  # damaged: `verify` says so
+                manifests.append(from_json(text))
+        return [manifests] * len(operations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +286,13 @@ class StoreJournal:
         stored: bytes = await ticket
         return stored
 
+    async def manifests(self) -> Sequence[Mapping[str, Any]]:
+        """The manifests of all runs, as they were when the runs were made."""
+        ticket = _ticket()
+        self._writer.submit(ReadManifests(ticket))
+        manifests: Sequence[Mapping[str, Any]] = await ticket
+        return manifests
+
     async def book(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to what the evaluation has spent; returns once it is on disk."""
         ticket = _ticket()
@@ -347,9 +376,19 @@ def find_reply(store: OpenStore, key: bytes) -> Reply | None:
     Raises:
         StoreError: it is damaged.
     """
+    body = find_body(store, key)
+    return None if body is None else unpack_reply(key.hex(), body)
+
+
+def find_body(store: OpenStore, key: bytes) -> bytes | None:
+    """The stored body of `key` as JSON, or None; for callers without a writer.
+
+    Raises:
+        StoreError: it is damaged.
+    """
     with store.reading() as connection:
         body = connection.execute("SELECT body FROM reply WHERE key = :key", {"key": key}).scalar()
-        return None if body is None else unpack_reply(key.hex(), unpacker_of(connection).unpack(bytes(body)))
+        return None if body is None else unpacker_of(connection).unpack(bytes(body))
 
 
 class RunWriter:

@@ -29,6 +29,7 @@ from steelyard.analysis.score_infos import range_of, rated_thing
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import LabelEffect, RunSummary
 from steelyard.errors import StoreError
+from steelyard.replies.answer_key import solves
 from steelyard.store.connection import portions
 from steelyard.store.labels import MODEL
 from steelyard.store.raters import RaterFindings
@@ -85,7 +86,7 @@ class PeopleVerdicts:
             return row, answered
         original = None if answered.original is None else self.own_letters(row.sample, letters)
         labelled = answered._replace(letters=letters, original=original, inferred=False, kind="")
-        return row._replace(outcome="scored", value=float(letters == answered.wanted)), labelled
+        return row._replace(outcome="scored", value=float(solves(letters, answered.wanted))), labelled
 
     def columns(self, columns: ScoreColumns, exams: Sequence[str]) -> ScoreColumns:
         """The columns of exam scores with the people's verdicts."""
@@ -121,7 +122,7 @@ class PeopleVerdicts:
         right_letters = score.detail.get("wanted")
         if letters is None or not right_letters or score.outcome == "not_applicable":
             return score
-        solved = letters == right_letters
+        solved = solves(letters, str(right_letters))
         authors = self.authors[record.sample.id, record.repeat]
         labelled = {"letters": letters, "status": "answered" if letters else "none_of_these", "rule": "label"}
         detail = {**score.detail, **labelled, "confidence": "explicit", "span": None}

@@ -471,6 +471,27 @@ class ClaimKey:
 
 
 @dataclass(frozen=True, slots=True)
+class ReleaseKey:
+    """Give up what this worker has claimed."""
+
+    rank: ClassVar[int] = 6
+    writes: ClassVar[bool] = True
+    urgent: ClassVar[bool] = True
+    outlives: ClassVar[bool] = False
+    key: bytes
+    owner: str
+    ticket: Ticket | None = None
+
+    @classmethod
+    def apply(cls, batch: Batch, operations: Sequence[ReleaseKey]) -> Sequence[None]:
+        """One after the other, in order of the keys."""
+        for release in sorted(operations, key=lambda release: release.key):
+            row = {"key": release.key, "owner": release.owner}
+            batch.connection.execute("DELETE FROM claim WHERE key = :key AND owner = :owner", row)
+        return [None] * len(operations)
+
+
+@dataclass(frozen=True, slots=True)
 class SeeWorker:
     """Report that a worker is alive, and its work since the last report."""
 

@@ -40,7 +40,7 @@ ADDED_TABLES: Final = (
     *LATER_TABLES, schema.label_form, schema.mark, schema.running_score, schema.retry, schema.queue, schema.queue_item,
     schema.reservation, schema.dataset_event,
     schema.coding, schema.coding_item, schema.coding_event, schema.stage_cache,
-    schema.computed,
+    schema.computed, schema.stage_read_again,
 )  # fmt: skip
 """Tables that a store of an older version may lack: it is read as if they were empty."""
 
@@ -128,6 +128,12 @@ MIGRATIONS: Final = (
         _create_missing(schema.stage_cache),
     ),
     Migration(11, "additive", "create the table with what was computed of runs", _create_missing(schema.computed)),
+    Migration(
+        12,
+        "additive",
+        "create the table with replies that were read again under another response mapping",
+        _create_missing(schema.stage_read_again),
+    ),
 )
 
 

@@ -1,6 +1,8 @@
 """Calls that the endpoints of an evaluation put off (429), so that all its workers wait and send fewer at once.
 
-An endpoint is named by a hash: its address may hold what is not to be stored. Times are the database's.
+An endpoint is named by a hash: its address may hold what is not to be stored. Times are the database's. A row also
+says that a model had a readable reply, or an answer that is not what was configured (`models.limits.FirstReplies`): by
+a hash of that, and until the evaluation ends.
 """
 
 from __future__ import annotations

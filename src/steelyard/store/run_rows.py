@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final, Protocol
 
 from steelyard.analysis.stopping import Stopped, Stopping, Used
 from steelyard.errors import StoreError
+from steelyard.models.base import READ_AGAIN
 from steelyard.models.prices import billionths
 from steelyard.plain_json import to_json
 from steelyard.session.replies import unpack_reply
@@ -48,7 +49,15 @@ from steelyard.store.records import (
     unpack_record,
     word_numbers,
 )
-from steelyard.store.usage import OF_FRAMEWORK, OF_RUN, OF_STAGE, OF_STAGE_CACHE, OF_STAGE_MONEY, reported_counts
+from steelyard.store.usage import (
+    OF_FRAMEWORK,
+    OF_RUN,
+    OF_STAGE,
+    OF_STAGE_CACHE,
+    OF_STAGE_MONEY,
+    OF_STAGE_READ_AGAIN,
+    reported_counts,
+)
 from steelyard.store.writer import Batch, Ticket
 from steelyard.types import Output, Record, Reply, Score
 
@@ -409,10 +418,12 @@ def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced:
 def _count_stages(batch: Batch, run: int, stages: Sequence[str], moves: _Moves) -> None:
     priced = {stage: counters for stage, counters in moves.items() if counters["priced"] or counters["money"]}
     cached = {stage: counters for stage, counters in moves.items() if counters["cached_tokens"]}
+    read_again = {stage: counters for stage, counters in moves.items() if counters["read_again"]}
     of_tables = (
         (schema.stage, OF_STAGE, moves),
         (schema.stage_money, OF_STAGE_MONEY, priced),
         (schema.stage_cache, OF_STAGE_CACHE, cached),
+        (schema.stage_read_again, OF_STAGE_READ_AGAIN, read_again),
     )
     for table, names, by_stage in of_tables:
         rows = [
@@ -432,6 +443,7 @@ def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
     counters["input_tokens"] += reply.usage.input_tokens
     counters["output_tokens"] += reply.usage.output_tokens
     counters["estimated"] += reply.usage.estimated
+    counters["read_again"] += READ_AGAIN in reply.metadata
     if type(from_cache := reply.metadata.get("cached_tokens")) is int:
         # No endpoint can have had more in its cache than it was sent.
         counters["cached_tokens"] += min(from_cache, reply.usage.input_tokens)

@@ -200,6 +200,16 @@ stage_cache = StoredTable(
 """Input tokens of a stage that endpoints had in their caches; moved like `stage`, and came after it. A stage without
 such tokens has no row."""
 
+stage_read_again = StoredTable(
+    "stage_read_again",
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("stage", "integer", key=True),
+    StoredColumn("read_again", "integer"),
+    without_rowid=True,
+)
+"""Replies of a stage that were read from kept bodies under another response mapping than at first; moved like `stage`,
+and came after it. A stage without such replies has no row."""
+
 spending = StoredTable(
     "spending",
     StoredColumn("evaluation", "integer", key=True),
@@ -490,7 +500,7 @@ TABLES: Final = (
     about, evaluation, run, stage, stage_money, spending, stopping, layer, sample, record, score, word, reply,
     dictionary, note, label, label_form, checksum, framework_usage, mark,
     running_score, retry, queue, queue_item, reservation, dataset_event,
-    coding, coding_item, coding_event, stage_cache, computed,
+    coding, coding_item, coding_event, stage_cache, computed, stage_read_again,
 )  # fmt: skip
 """In the order in which they are created."""
 RUN_TABLES: Final = tuple(table for table in TABLES if "run" in table.names)

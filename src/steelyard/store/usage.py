@@ -41,6 +41,8 @@ OF_STAGE_MONEY: Final = ("priced", "money")
 """How many replies of a stage have a cost, and their sum."""
 OF_STAGE_CACHE: Final = ("cached_tokens",)
 """Input tokens of a stage that endpoints had in their caches."""
+OF_STAGE_READ_AGAIN: Final = ("read_again",)
+"""Replies of a stage that were read again under another response mapping."""
 OF_FRAMEWORK: Final = ("records", "in_part", "input_tokens", "output_tokens")
 """Counters of the table `framework_usage`."""
 _ASKS_ITSELF: Final = frozenset({"function", "langchain", "llama_index"})
@@ -118,9 +120,13 @@ def stage_costs(connection: Connection, run: int, stages: Sequence[str]) -> tupl
         return ()
     money = _stage_money(connection, run)
     currency = read_spending(connection, run_row.evaluation)[2] if money else ""
-    cached = _stage_cache(connection, run)
+    cached = _of_stages(connection, run, schema.stage_cache, *OF_STAGE_CACHE)
+    read_again = _of_stages(connection, run, schema.stage_read_again, *OF_STAGE_READ_AGAIN)
     costs = (_stage_cost(row, stages[row.stage], money.get(row.stage, (0, 0)), currency) for row in rows)
-    return tuple(replace(cost, cached_tokens=cached.get(row.stage, 0)) for row, cost in zip(rows, costs, strict=True))
+    return tuple(
+        replace(cost, cached_tokens=cached.get(row.stage, 0), read_again=read_again.get(row.stage, 0))
+        for row, cost in zip(rows, costs, strict=True)
+    )
 
 
 def _stage_money(connection: Connection, run: int) -> dict[int, tuple[int, int]]:
@@ -131,12 +137,12 @@ def _stage_money(connection: Connection, run: int) -> dict[int, tuple[int, int]]
     return {row.stage: (row.priced, row.money) for row in rows}
 
 
-def _stage_cache(connection: Connection, run: int) -> dict[int, int]:
-    """Stage's number -> input tokens that endpoints had in their caches."""
-    if not connection.has_table(schema.stage_cache.name):
+def _of_stages(connection: Connection, run: int, table: schema.StoredTable, name: str) -> dict[int, int]:
+    """Stage's number -> the counter `name` of a table that came after `stage`, where it is not 0."""
+    if not connection.has_table(table.name):
         return {}
-    rows = connection.execute("SELECT * FROM stage_cache WHERE run = :run", {"run": run})
-    return {row.stage: row.cached_tokens for row in rows}
+    rows = connection.execute(f"SELECT * FROM {table.name} WHERE run = :run", {"run": run})
+    return {row.stage: getattr(row, name) for row in rows}
 
 
 def _stage_cost(row: Any, name: str, cost: tuple[int, int], currency: str) -> StageCost:

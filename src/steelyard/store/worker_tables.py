@@ -33,9 +33,18 @@ def create_worker_tables(store: OpenStore) -> None:
 
 
 def forget_workers(store: OpenStore, evaluation: int) -> None:
-    """Delete what is noted of the workers of an earlier execution that died without an end: records, starts, times."""
-    forget = "DELETE FROM worker WHERE evaluation = :evaluation"
-    store.writer.change(lambda batch: batch.connection.execute(forget, {"evaluation": evaluation}))
+    """Delete what is noted of the workers of an earlier execution that died without an end.
+
+    These are records, starts and times, and what endpoints answered them.
+    """
+
+    def forget(batch: Batch) -> None:
+        for table in (worker, put_off):
+            batch.connection.execute(
+                f"DELETE FROM {table.name} WHERE evaluation = :evaluation", {"evaluation": evaluation}
+            )
+
+    store.writer.change(forget)
 
 
 def forget_plan(store: OpenStore, evaluation: int, runs: Collection[int]) -> None:

@@ -25,9 +25,11 @@ from steelyard.store.list_figures import remember_figures
 from steelyard.store.progress import running_scores
 from steelyard.store.store import new_id
 from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle, is_executor
+from steelyard.suite.kept_replies import check_kept_replies
 from steelyard.suite.objects import Options, Suite, build_targets
 from steelyard.suite.progress_line import shown
 from steelyard.suite.running import Running, run_all
+from steelyard.suite.sample_columns import with_checked_names
 from steelyard.suite.sides import check_stored, side_store, with_samples
 from steelyard.suite.stopping import hypotheses_of
 from steelyard.suite.survey import (
@@ -39,7 +41,7 @@ from steelyard.suite.survey import (
     prepare,
     prices_of,
     quota_of,
-    survey,
+    survey_of,
 )
 from steelyard.types import Sample, Scorer, Target
 
@@ -194,6 +196,7 @@ async def aevaluate_suite(
 async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[Run, ...]:
     suite = with_samples(suite, how.store)
     check_suite(suite)
+    suite = with_checked_names(suite)
     build_targets(suite)
     if how.executor is not None:
         if not is_executor(how.executor):
@@ -201,7 +204,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
         how.executor.check(suite, how.store)
     prices = prices_of(suite)
     await load_models(suite)
-    overview = survey(suite.samples)
+    overview = survey_of(suite)
     names = references(describe(suite.parts))
     secrets = Secrets(names, how.environment)
     with (
@@ -219,6 +222,7 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
         planned = overview.n * suite.options.repeats
         sides = locks.enter_context(side_store(suite, store))
         check_stored(suite, sides)
+        check_kept_replies(suite, store, _draws(store, suite, how))
         evaluation, writers = _open_runs(store, suite, plan, planned, how, locks)
         options, journal = suite.options, store.journal(evaluation)
         quota = quota_of(options, prices, store, evaluation)
@@ -317,6 +321,14 @@ def _open_runs(
         writers.append(store.reopen_run(run, manifest=manifest, planned=planned, beside_workers=beside_workers))
         locks.callback(writers[-1].abandon)
     return evaluation, writers
+
+
+def _draws(store: Store, suite: Suite, how: RunConfig) -> dict[str, str]:
+    """Target -> draw of its run, for all that may find replies in the journal."""
+    if how.resume:
+        runs = store.runs_of(store.run(how.resume).evaluation)
+        return {run.target: run.manifest["draw"] for run in runs if run.state != "finished"}
+    return {} if how.fresh else dict.fromkeys(suite.targets, "")
 
 
 def _refuse_changes(runs: Sequence[Run], plan: Mapping[str, Any], *, allow: bool) -> None:

@@ -188,6 +188,8 @@ class Suite:
         scorers_of: the scorers of single targets, in place of `scorers`.
         jury: how the verdicts of several judges on one thing become one when they are read: `vote`, and the `margin`
             within which a judge is called not worse than another; for the manifest.
+        columns: keys of the samples' metadata that are columns of the dataset without a role: where nothing reads them,
+            they may change while a run is resumed.
     """
 
     name: str
@@ -205,6 +207,7 @@ class Suite:
     breakdowns: tuple[str, ...] = ()
     scorers_of: Mapping[str, tuple[Scorer, ...]] = field(default_factory=dict)
     jury: Mapping[str, Any] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
 
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
         """The scorers of one target, bound to it if they depend on what it was shown."""

@@ -11,17 +11,19 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 from steelyard.analysis.score_columns import JudgedRow
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
-from steelyard.models.base import Model
+from steelyard.models.base import Model, Request
 from steelyard.runner import Step, distinct
+from steelyard.session.readings import stored_reading
 from steelyard.session.reply_schemas import marked, schema_digest
 from steelyard.session.session import Keys
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
-from steelyard.store.journal import find_reply
+from steelyard.store.journal import find_body, find_reply
 from steelyard.store.list_figures import remember_figures
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import DAMAGED
@@ -109,8 +111,9 @@ def rescore(
     task = ScoringTask(run.id, stages, unsafe_sql)
     scored = ScoredRecords()
     if elsewhere is None:
-        with RecordScorer(store, run, task) as scorer:
-            scored.add(scorer.score(run.numbered_records()))
+        records = run.numbered_records()
+        with RecordScorer(store, run, task) as scorer, contextlib.closing(records):  # type: ignore[type-var]
+            scored.add(scorer.score(records))
     else:
         with store.reading(run.id) as connection:
             end = end_of_samples(connection, run.num)
@@ -160,21 +163,26 @@ def _read_by(row: JudgedRow) -> str:
     return str(kind or row.detail.get("rule") or row.detail.get("form") or row.outcome)
 
 
-def with_rule(scorers: Sequence[Scorer], rule: str) -> tuple[Scorer, ...]:
-    """Return the scorers, with another reading rule for those of multiple-choice replies.
+def with_reading(scorers: Sequence[Scorer], **changed: str) -> tuple[Scorer, ...]:
+    """Return the scorers, with another rule or pattern for those of multiple-choice replies.
+
+    Args:
+        scorers: of a run.
+        changed: fields of `Choice`, such as `rule` or `pattern`.
 
     Raises:
-        ConfigError: there is no such rule, or none of the scorers reads multiple-choice replies.
+        ConfigError: there is no such rule, a pattern cannot be used, or no scorer reads multiple-choice replies.
     """
     from steelyard.scorers.choice import Choice
 
     if not any(isinstance(scorer, Choice) for scorer in scorers):
-        raise ConfigError("--rule: the run has no scorer of multiple-choice replies, so no rule to read them by")
-    changed = tuple(replace(scorer, rule=rule) if isinstance(scorer, Choice) else scorer for scorer in scorers)  # type: ignore[arg-type]  # checked below
-    for scorer in changed:
+        options = " and ".join(f"--{name}" for name in changed)
+        raise ConfigError(f"{options}: the run has no scorer of multiple-choice replies")
+    read_anew = tuple(replace(scorer, **changed) if isinstance(scorer, Choice) else scorer for scorer in scorers)  # type: ignore[arg-type]  # checked below
+    for scorer in read_anew:
         if isinstance(scorer, Choice):
             scorer.check()
-    return changed
+    return read_anew
 
 
 _NOT_ASKED: Final = "not_asked"
@@ -266,7 +274,8 @@ class JournalAsk:
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """The stored reply; see `steelyard.types.Asks`."""
-        return self._reply(self._keys.next(model.request(messages, parameters).digest), messages)
+        request = model.request(messages, parameters)
+        return self._reply(model, request, self._keys.next(request.digest), messages)
 
     async def held(
         self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
@@ -285,10 +294,16 @@ class JournalAsk:
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """The stored reply that serves all samples."""
-        return self._reply(self._keys.once(model.request(messages, parameters).digest), messages)
+        request = model.request(messages, parameters)
+        return self._reply(model, request, self._keys.once(request.digest), messages)
 
-    def _reply(self, key: bytes, messages: Any) -> Reply:
-        reply = self._replies.get(key.hex()) or find_reply(self._store, key)
+    def _reply(self, model: Model, request: Request, key: bytes, messages: Any) -> Reply:
+        # Where a mapping says how replies are read, the record's own may have been read under another.
+        reply = None if request.reading else self._replies.get(key.hex())
+        try:
+            reply = reply or stored_reading(partial(find_body, self._store), model, request, key)
+        except ModelError as error:  # its mapping does not fit
+            raise ConfigError(f"{self._stage}: {error}") from error
         if reply is not None:
             self.sent[reply.key] = messages
             return reply

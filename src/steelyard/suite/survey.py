@@ -12,7 +12,7 @@ import platform
 import sys
 from array import array
 from collections import Counter
-from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
@@ -20,7 +20,7 @@ from typing import Any, Final
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.models.budget import Budget, BudgetMeter, Quota
 from steelyard.models.prices import PriceTable, priced_names
-from steelyard.plain_json import check_plain
+from steelyard.plain_json import check_plain, to_json
 from steelyard.registry import describe
 from steelyard.runner import Step
 from steelyard.session.session import Session
@@ -28,6 +28,7 @@ from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Store
 from steelyard.store.records import pack_sample
 from steelyard.suite.objects import Options, Suite, check_parts, constant_prompts, error_share, price_table
+from steelyard.suite.sample_columns import columns_read
 from steelyard.suite.scorer_infos import (
     announced,
     check_infos,
@@ -43,32 +44,56 @@ from steelyard.types import Sample, Scorer
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """The result of one pass over the samples: their number and a digest of all of them in order."""
+    """The result of one pass over the samples.
+
+    Args:
+        n: their number.
+        digest: of all of them in order, without columns of the dataset that have no role.
+        columns: digest of those columns that parts of the suite read; "" where they read none.
+    """
 
     n: int
     digest: str
+    columns: str = ""
 
 
-def survey(samples: Iterable[Sample]) -> Survey:
+def survey(samples: Iterable[Sample], *, unused: Collection[str] = (), read: Collection[str] = ()) -> Survey:
     """Read and check every sample once.
+
+    Args:
+        samples: the samples.
+        unused: keys of their metadata that are columns without a role.
+        read: those of them that a target or scorer may read.
 
     Raises:
         DataError: an id occurs twice, an entry is not a Sample, or there are no samples.
     """
     ids = _IdHashes()
-    digest = blake2b(digest_size=16)
+    digest, columns = blake2b(digest_size=16), blake2b(digest_size=16)
     n = 0
     for n, sample in enumerate(samples, start=1):
         with boundary("data", f"sample {n}"):
             _check_sample(sample)
-            packed = pack_sample(sample)[0]
+            packed = pack_sample(_without(sample, unused) if unused else sample)[0]
+            if read:
+                columns.update(to_json([sample.metadata.get(name) for name in read]) + b"\0")
         ids.add(sample.id)
         digest.update(packed.to_bytes(8, "big", signed=True))
     if twice := ids.twice():
         raise DataError("ids of samples must be unique", list(_repeated(samples, twice)))
     if not n:
         raise DataError("there are no samples to run")
-    return Survey(n, digest.hexdigest())
+    return Survey(n, digest.hexdigest(), columns.hexdigest() if read else "")
+
+
+def survey_of(suite: Suite) -> Survey:
+    """The survey of a suite's samples: what nothing reads may change while a run is resumed."""
+    return survey(suite.samples, unused=frozenset(suite.columns), read=columns_read(suite))
+
+
+def _without(sample: Sample, keys: Collection[str]) -> Sample:
+    metadata = {key: value for key, value in sample.metadata.items() if key not in keys}
+    return dataclasses.replace(sample, metadata=metadata)
 
 
 class _IdHashes:
@@ -241,7 +266,12 @@ def manifests(
             {
                 "steelyard": sys.modules["steelyard"].__version__,
                 "python": platform.python_version(),
-                "samples": {"n": overview.n, "digest": overview.digest, "source": describe(suite.source)},
+                "samples": {
+                    "n": overview.n,
+                    "digest": overview.digest,
+                    **({"columns": overview.columns} if overview.columns else {}),
+                    "source": describe(suite.source),
+                },
                 "target": describe(target),
                 **scoring_manifest(stages),
                 "options": {**describe(suite.options), "max_errors": error_share(target, suite.options)},
@@ -258,7 +288,15 @@ def manifests(
 
 
 _DECIDES: Final = (
-    *("samples.digest", "target", "scorers", "options.seed", "options.repeats", "options.stop_when_decided"),
+    *(
+        "samples.digest",
+        "samples.columns",
+        "target",
+        "scorers",
+        "options.seed",
+        "options.repeats",
+        "options.stop_when_decided",
+    ),
 )
 """Manifest keys that must be unchanged for a run to be resumed; concurrency, budgets and limits may change."""
 _ROUTE_KEYS: Final = frozenset({"proxy", "ca_file"})
@@ -283,6 +321,8 @@ def _differs(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> b
         return False
     if key in before and key in after:
         return bool(before[key] != after[key])
+    if key == "samples.columns" and key in after:
+        return False  # of a run by a version that did not read these columns
     if ".prompts." in key and key in after:
         return (
             False  # of a question that the older version did not know; settings that bring a prompt differ themselves

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.prompts.conversation import is_messages, search_text
 from steelyard.prompts.message_parts import shown_content
+from steelyard.replies.answer_key import alternatives
 from steelyard.retrieval.chunk import CHUNK_TOKENS
 from steelyard.sql.schema import Schema, parse_schema
 from steelyard.targets.baseline_readers import Solver, open_solver
@@ -178,6 +179,8 @@ def _reference_of(sample: Sample) -> Output:
         raise ValueError(f"sample {sample.id!r} has no reference to answer with")
     if isinstance(value, list | tuple) and value and all(isinstance(text, str) for text in value):
         value = value[0]
+    if sample.choices and isinstance(value, str):
+        value = alternatives(value)[0]
     sources = sample.metadata.get("sources")
     if not isinstance(sources, list) or not all(isinstance(source, Mapping) for source in sources):
         return Output(value, sample.contexts)

@@ -18,9 +18,10 @@ from steelyard.prompts.sample_values import (
     has_transcript,
     sample_values,
     shows_metadata,
+    shows_passage,
     values_with_examples,
 )
-from steelyard.prompts.template import load_template, names_in, render
+from steelyard.prompts.template import load_template, names_in, names_of, render
 from steelyard.types import Asks, Message, Output, Sample
 
 _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
@@ -30,9 +31,10 @@ _CHINESE: Final = re.compile(r"[\u3400-\u9fff]")
 class HttpEndpoint(HttpModel):
     """An endpoint that is itself the system under test; its keys are those of the `http` model and one more.
 
-    The body may also use what a template may: `{{question}}`, `{{transcript}}`, `{{options}}`, `{{choices}}`,
-    `{{letters}}`, `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}`; a template `{{examples}}` too. A
-    conversation needs a place for its earlier turns in the body: `{{history}}`, `{{messages}}` or `{{transcript}}`.
+    The body may also use what a template may: `{{question}}`, `{{passage}}`, `{{transcript}}`, `{{options}}`,
+    `{{choices}}`, `{{letters}}`, `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}`; a template
+    `{{examples}}` too. A conversation needs a place for its earlier turns in the body: `{{history}}`, `{{messages}}` or
+    `{{transcript}}`.
 
     Args:
         template: what becomes `{{prompt}}`: a packaged prompt (`zh/four_options`), a file, or the text itself. Where
@@ -79,11 +81,26 @@ class HttpEndpoint(HttpModel):
 
     def shows(self, key: str) -> bool:
         """Whether the endpoint is shown a key of the samples' metadata."""
-        return shows_metadata(key, *self._own_places, *([load_template(self.template)] if self.template else []))
+        return shows_metadata(key, *self._texts)
+
+    @property
+    def filled_names(self) -> frozenset[str]:
+        """The placeholders in what is sent; messages without a template of their own are the question."""
+        own = names_of(*self._own_places)
+        if self.template:
+            return own | names_of(load_template(self.template))
+        return own | {"question"} if shows_messages([self.url, self.body]) else own
+
+    @property
+    def _texts(self) -> list[str]:
+        """The placeholders of the address and the body, and the template."""
+        return [*self._own_places, *([load_template(self.template)] if self.template else [])]
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the endpoint once; the output has the passages that it retrieved, and the messages of an agent."""
-        reply = await ask(self, self.messages(sample), **sample_values(sample))
+        reply = await ask(
+            self, self.messages(sample), **sample_values(sample, passage_apart=shows_passage(*self._texts))
+        )
         metadata: dict[str, Any] = {} if reply.finish == "stop" else {"finish": reply.finish}
         metadata |= {key: reply.metadata[key] for key in ("kb_miss", "sources") if reply.metadata.get(key)}
         if MESSAGES in reply.metadata:
@@ -95,12 +112,13 @@ class HttpEndpoint(HttpModel):
         template = self.template or default_template(sample)
         if template:
             text = load_template(template)
-            filled = render(text, values_with_examples(sample, text, self.examples))
+            apart = shows_passage(*self._texts)
+            filled = render(text, values_with_examples(sample, text, self.examples, passage_apart=apart))
             conversation = conversation_asked(sample.input, filled, has_transcript=has_transcript(text))
             return filled if len(conversation) == 1 and conversation[0]["content"] == filled else conversation
         if is_messages(sample.input):
             return list(sample.input)
-        question: str = sample_values(sample)["question"]
+        question: str = sample_values(sample, passage_apart=shows_passage(*self._texts))["question"]
         return question
 
 

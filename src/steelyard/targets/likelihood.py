@@ -28,11 +28,12 @@ from steelyard.prompts.sample_values import (
     has_transcript,
     option_label,
     shows_metadata,
+    shows_passage,
     template_language,
     values_with_examples,
     wants_examples,
 )
-from steelyard.prompts.template import load_template, load_words, placeholders, render, words_of_file
+from steelyard.prompts.template import load_template, load_words, names_of, placeholders, render, words_of_file
 from steelyard.session.session import proving
 from steelyard.targets.option_probabilities import TextLikelihood, letter_probabilities, text_likelihood
 from steelyard.types import Asks, Message, Output, Reply, Sample
@@ -134,6 +135,11 @@ class Likelihood:
         return shows_metadata(key, *self._texts)
 
     @property
+    def filled_names(self) -> frozenset[str]:
+        """The placeholders in what is sent."""
+        return names_of(*self._texts)
+
+    @property
     def _texts(self) -> tuple[str, str]:
         """The words of the template and of the system message."""
         template = load_template(self.template) if self.template else "{{question}}{{options}}"
@@ -180,12 +186,15 @@ class Likelihood:
         """What is sent for a sample; options in the place of texts come behind it."""
         form: Form = "text" if self.by == "texts" else "letters"
         template = self._template(sample)
-        prompt = render(template, values_with_examples(sample, template, self.examples, form))
+        apart = shows_passage(*self._texts)
+        values = values_with_examples(sample, template, self.examples, form, passage_apart=apart)
+        prompt = render(template, values)
         conversation = conversation_asked(sample.input, prompt, has_transcript=has_transcript(*self._texts))
         if not self.system:
             return conversation
         words = load_words(self.system, "system")
-        return with_system(render(words, values_with_examples(sample, words, self.examples, form)), conversation)
+        values = values_with_examples(sample, words, self.examples, form, passage_apart=apart)
+        return with_system(render(words, values), conversation)
 
     @property
     def shows_examples(self) -> bool:

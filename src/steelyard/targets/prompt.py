@@ -21,9 +21,10 @@ from steelyard.prompts.sample_values import (
     has_transcript,
     option_label,
     shows_metadata,
+    shows_passage,
     values_with_examples,
 )
-from steelyard.prompts.template import load_template, load_words, render, words_of_file
+from steelyard.prompts.template import load_template, load_words, names_of, render, words_of_file
 from steelyard.types import Asks, Message, Output, Sample
 
 
@@ -35,7 +36,8 @@ class Prompt:
         model: what answers.
         template: a packaged prompt (`zh/choice`), a file, or the text itself; `{{question}}`, `{{options}}`,
             `{{letters}}`, `{{contexts}}`, `{{id}}`, `{{group}}` and `{{metadata.NAME}}` are filled from the sample,
-            `{{examples}}` from the solved questions that the suite draws. Of a conversation it is put in the place of
+            `{{examples}}` from the solved questions that the suite draws. `{{question}}` begins with the question's
+            passage, unless the prompt has a place for `{{passage}}`. Of a conversation it is put in the place of
             the user's last message, whose question `{{question}}` is, and the other messages are sent around it; a
             template with `{{transcript}}` shows all turns itself and is sent alone.
         system: a system message as a text or a file, or none; filled likewise. It is put before one that a
@@ -86,6 +88,11 @@ class Prompt:
         """Whether the model is shown a key of the samples' metadata."""
         return shows_metadata(key, *self._texts)
 
+    @property
+    def filled_names(self) -> frozenset[str]:
+        """The placeholders in what is sent."""
+        return names_of(*self._texts)
+
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Ask the model once."""
         letters = [option_label(no) for no in range(len(sample.choices))]
@@ -123,7 +130,8 @@ class Prompt:
         return load_template(self.template), load_words(self.system, "system")
 
     def _filled(self, template: str, sample: Sample) -> str:
-        return render(template, values_with_examples(sample, template, self.examples, self._form))
+        apart = shows_passage(*self._texts)
+        return render(template, values_with_examples(sample, template, self.examples, self._form, passage_apart=apart))
 
     @property
     def _form(self) -> Form:

@@ -25,8 +25,17 @@ from steelyard.prompts.sample_values import (
     has_transcript,
     sample_values,
     shows_metadata,
+    shows_passage,
 )
-from steelyard.prompts.template import check_names, load_template, load_words, placeholders, render, words_of_file
+from steelyard.prompts.template import (
+    check_names,
+    load_template,
+    load_words,
+    names_of,
+    placeholders,
+    render,
+    words_of_file,
+)
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.retrieval.stored import Hit
 from steelyard.retrieval.vectors import VectorIndex, keep_vectors, kept_vectors, unit_rows, vectors_path
@@ -139,6 +148,11 @@ class QueryEngine:
         """Whether the model is shown a key of the samples' metadata."""
         return shows_metadata(key, *self._texts)
 
+    @property
+    def filled_names(self) -> frozenset[str]:
+        """The placeholders in what is sent."""
+        return names_of(*self._texts)
+
     def manifest(self) -> dict[str, Any]:
         """Digests of the documents and the words that are sent; where indexes are kept is left out."""
         names = [self.template] if self.template else [f"{language}/answer_from_contexts" for language in ("en", "zh")]
@@ -160,7 +174,7 @@ class QueryEngine:
 
     def messages(self, sample: Sample, contexts: Sequence[str]) -> list[Message]:
         """What is sent for a sample with these passages."""
-        values = sample_values(sample)
+        values = sample_values(sample, passage_apart=shows_passage(*self._texts))
         language = language_of(values["question"], *sample.choices)
         mark = mark_for({str(no): text for no, text in enumerate(contexts, start=1)})
         passages = [fence(f"passage {no}", text, mark) for no, text in enumerate(contexts, start=1)]

@@ -34,7 +34,7 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import LanguageSetting, check_language, prompt_language
 from steelyard.prompts.message_parts import shown_content
 from steelyard.prompts.sample_values import check_placeholders, sample_values
-from steelyard.prompts.template import refuse_file_names, render
+from steelyard.prompts.template import names_of, refuse_file_names, render
 from steelyard.replies.user_turn import UserTurn, read_user_turn
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.session.session import ask_of_stage
@@ -134,6 +134,11 @@ class SimulatedUser:
     def without_question(self) -> str:
         """Why every sample would be sent the same, as reported by the target that is talked to."""
         return str(getattr(self.target, "without_question", ""))
+
+    @property
+    def filled_names(self) -> frozenset[str]:
+        """The placeholders in what is sent, by the target that is talked to as well."""
+        return names_of(self.goal, self.persona) | getattr(self.target, "filled_names", frozenset())
 
     async def __call__(self, sample: Sample, ask: Asks, call_target: Any) -> Output:
         """Hold one conversation.

@@ -20,6 +20,7 @@ from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.prompts.conversation import input_text, is_messages
 from steelyard.prompts.message_parts import without_files
+from steelyard.prompts.passages import without_passage
 from steelyard.prompts.trajectory import TURNS
 from steelyard.report.judge_reasons import named_verdict, preference_reason
 from steelyard.report.numbers import kind_text, record_value_text
@@ -201,7 +202,7 @@ def read_sample(run: Run, records: Sequence[Record]) -> dict[str, Any]:
         "expected": [(source_label(source), _source_text(source)) for source in sources_in(sample.metadata)],
         "about": [
             (name, cell_text(value))
-            for name, value in without_sources(sample.metadata).items()
+            for name, value in without_sources(without_passage(sample.metadata, sample.input)).items()
             if value not in (None, "")
         ],
         "records": [_shown(record, sides, run) for record in records],

@@ -239,7 +239,9 @@ class _Worker:
         seen = asyncio.create_task(self._be_seen())
         heir = asyncio.create_task(self._inherit())
         running = self._running
-        gates = asyncio.create_task(SharedGates(running.store, running.evaluation, running.session.limits).keep())
+        gates = asyncio.create_task(
+            SharedGates(running.store, running.evaluation, running.session.limits, self._task.owner).keep()
+        )
         try:
             runs = [self._running.store.run(name) for name in self._task.runs]
             for run in runs:  # so that nobody else writes them, should whoever leads die

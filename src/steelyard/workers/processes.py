@@ -40,6 +40,7 @@ from steelyard.suite.objects import error_share
 from steelyard.suite.running import RESUMABLE, EndedRun, finish_together, state_of
 from steelyard.workers.finishing import last_error, too_many_errors, void_leases
 from steelyard.workers.local_process import StartedWorker, StartsWorkers
+from steelyard.workers.shared_gates import ELSEWHERE
 from steelyard.workers.stopping_lead import STEP_S, StoppingLead
 from steelyard.workers.task import STORE_FAILED, WorkerTask, most_workers, packed, without_samples
 
@@ -311,7 +312,8 @@ class Leader:
                 self.news.set()
         elif "stopped" in message:
             error = ModelError(message["stopped"], kind=message["kind"], ends_run=True)
-            self.stopped.setdefault(message["run"], error)
+            earlier = self.stopped.get(message["run"], error)
+            self.stopped[message["run"]] = error if earlier.kind == ELSEWHERE else earlier
             if error.kind in RESUMABLE and self.fatal is None:
                 self.fatal = error
                 self._tell_all(f"stop {' '.join(str(error).split())}")

@@ -6,12 +6,22 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
-from steelyard.models.limits import Gate, Limits
+from steelyard.errors import ModelError
+from steelyard.models.limits import FirstReplies, Gate, Limits
 from steelyard.store import Store
+from steelyard.store.leases import ClaimKey, ReleaseKey
 from steelyard.store.put_off import NotePutOff, PutOff, ReadPutOff, endpoint_key
 
 _LOOK_S: Final = 0.2
 """How often a worker looks what others were told: so long it may still send."""
+_ALWAYS_S: Final = 3e8
+"""Ten years: what is said of first replies holds until the end of the evaluation, when it is deleted."""
+
+
+_MISMATCHED: Final = "\nmismatched"
+_FOUND_ELSEWHERE: Final = "another worker found that the endpoint or its mapping is not right"
+ELSEWHERE: Final = "found elsewhere"
+"""Kind of an error whose reason another worker has."""
 
 
 class SharedGates:
@@ -21,13 +31,18 @@ class SharedGates:
         store: a PostgreSQL store.
         evaluation: its number.
         limits: of this worker's session.
+        owner: this worker.
     """
 
-    def __init__(self, store: Store, evaluation: int, limits: Limits) -> None:
+    def __init__(self, store: Store, evaluation: int, limits: Limits, owner: str) -> None:
         self._writer = store.writer
         self._evaluation = evaluation
         self._limits = limits
+        self._owner = owner
+        self._said: Mapping[bytes, PutOff] = {}
+        self._mine: set[bytes] = set()
         limits.on_put_off = self._tell
+        limits.shared = self
 
     async def keep(self) -> None:
         """Close the gates that another worker was told to close, and cut what may be in flight, for ever."""
@@ -39,10 +54,59 @@ class SharedGates:
         """Take over what the others were told so far."""
         ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._writer.submit(ReadPutOff(self._evaluation, ticket))
-        said: Mapping[bytes, PutOff] = await ticket
+        self._said = said = await ticket
+        for first in self._limits.first_replies.values() if said else ():
+            if endpoint_key(first.name) in said:
+                first.note_readable()
         for endpoint, gate in self._limits.gates.items() if said else ():
             if (told := said.get(endpoint_key(endpoint))) is not None:
                 _take_over(gate, told)
+
+    async def turn(self, first: FirstReplies) -> None:
+        """Wait until this worker may send a call of a model without a readable reply, or another has had one.
+
+        One worker at a time sends such calls, so that a wrong address costs no more calls than in one process.
+
+        Raises:
+            ModelError: another worker has found that the endpoint is not what was configured.
+        """
+        while not first.readable:
+            if endpoint_key(f"{first.name}{_MISMATCHED}") in self._said:
+                raise ModelError(_FOUND_ELSEWHERE, kind=ELSEWHERE, ends_run=True)
+            ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            self._writer.submit(ClaimKey(self._evaluation, self._key(first), self._owner, ticket))
+            if not await ticket:
+                await self._limits.pauses.sleep(_LOOK_S)
+                continue
+            await self.look()
+            if endpoint_key(f"{first.name}{_MISMATCHED}") not in self._said:
+                return
+
+    def give_up(self, first: FirstReplies, *, mismatched: bool) -> None:
+        """Let another worker send, as a call of this one has failed for good; or none, as all would be mismatched."""
+        if mismatched:
+            self._say(endpoint_key(f"{first.name}{_MISMATCHED}"))
+        self._writer.submit(ReleaseKey(self._key(first), self._owner))
+
+    def note_readable(self, first: FirstReplies) -> None:
+        """Tell all workers of a readable reply."""
+        self._say(endpoint_key(first.name))
+
+    def came_elsewhere(self, first: FirstReplies, likeness: str) -> bool:
+        """Tell all of an answer that is not what was configured; whether another worker had an equal one before."""
+        answer = endpoint_key(f"{first.name}\n{likeness}")
+        came = answer in self._said and answer not in self._mine
+        if answer not in self._mine:
+            self._mine.add(answer)
+            self._say(answer)
+        return came
+
+    def _key(self, first: FirstReplies) -> bytes:
+        """Of the claim, whose keys are those of all evaluations."""
+        return endpoint_key(f"first replies {self._evaluation}\n{first.name}")
+
+    def _say(self, key: bytes) -> None:
+        self._writer.submit(NotePutOff(self._evaluation, key, PutOff(_ALWAYS_S, 0.0)))
 
     def _tell(self, endpoint: str, sent_at: float, wait_s: float) -> None:
         ago_s = asyncio.get_running_loop().time() - sent_at

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError
 from steelyard.models.base import ModelInfo
-from steelyard.prompts.conversation import question_of
+from steelyard.prompts.passages import own_question
 from steelyard.prompts.sample_values import wants_examples
 from steelyard.prompts.template import load_template, load_words, placeholders
+from steelyard.replies.answer_key import wants_several
 from steelyard.suites.choice.few_shot import ExamplesForTarget, FewShotExamples, groups_short_of
 from steelyard.suites.choice.orders import has_own_order
 from steelyard.suites.choice.rows import ChoiceData
@@ -56,7 +57,7 @@ class Overview:
 
 def counted(data: ChoiceData) -> Overview:
     """The overview of a dataset without examples or reordered options, from counts that were made while reading."""
-    return Overview(data.n, sum(count for key, count in data.key_histogram.items() if len(key) > 1))
+    return Overview(data.n, sum(count for key, count in data.key_histogram.items() if wants_several(key)))
 
 
 def overview_of(samples: Iterable[Sample], examples: FewShotExamples | None) -> Overview:
@@ -64,9 +65,9 @@ def overview_of(samples: Iterable[Sample], examples: FewShotExamples | None) -> 
     overview = Overview()
     for sample in samples:
         overview.n += 1
-        overview.several += len(str(sample.reference)) > 1
+        overview.several += wants_several(str(sample.reference))
         overview.groups[sample.group] += 1
-        if has_own_order(question_of(sample.input), sample.choices):
+        if has_own_order(own_question(sample), sample.choices):
             overview.n_fixed_order += 1
             overview.fixed_order += [sample.id] if overview.n_fixed_order <= _SHOWN else []
         overview.in_examples += examples is not None and examples.has(sample)

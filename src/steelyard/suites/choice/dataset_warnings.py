@@ -172,7 +172,7 @@ def _same_key(match: SimilarPlaces, questions: Sequence[QuestionText], keys: Seq
     """Whether the same texts are right, whatever their letters."""
 
     def right(no: int) -> set[str]:
-        return {bare(questions[no][1][LETTERS.index(letter)]) for letter in keys[no]}
+        return {bare(questions[no][1][LETTERS.index(letter)]) for letter in keys[no] if letter in LETTERS}
 
     return right(match.place) == right(match.earlier)
 

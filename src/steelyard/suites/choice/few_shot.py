@@ -233,7 +233,7 @@ def _of_file(few_shot: FewShot) -> Iterator[Example]:
 def _rationale(table: Table, few_shot: FewShot, files: SampleFiles) -> Column | None:
     if _RATIONALE not in few_shot.columns:
         return None
-    roles = (Role("question"), Role(_RATIONALE, by_position=False))
+    roles = (Role("question", joins=True), Role(_RATIONALE, by_position=False))
     columns = {role: few_shot.columns[role] for role in ("question", _RATIONALE) if role in few_shot.columns}
     return find_layout(table, roles, replace(files, columns=columns)).column(_RATIONALE)
 

@@ -2,12 +2,13 @@
 
 Keys of several letters among keys of one. Several right options are intended where
 
-- the question itself says so: by its kind (多选题), its text ("select all that apply"), or a list as its key; or
+- the question itself says so: by its kind or group (多选题), its text ("select all that apply"), or a list as key; or
 - at least 2 rows and 5 % of the table's sound rows have a key of several letters; or
 - the suite says `several_answers: true`.
 
 Otherwise the key is a defect: no reply solves a question whose key has a second letter by mistake. The limits are those
-of blank options below.
+of blank options below. Where several are intended, all questions of the table may have several, but for those whose
+kind, group or text says that one is right (单选题): replies are read by what was asked, and not by the question's key.
 
 Keys that are numbers: do they count from 1, as people do, or from 0, as programs do?
 
@@ -15,10 +16,14 @@ They count from 1 unless the whole table says otherwise: every key is a number, 
 of options, and 0 occurs at least twice and in at least one row of twenty. A table that counts from 1 has a last option
 that is right somewhere, so the rule cannot shift its keys; where it does not hold, each 0 is a defect.
 
+What keys name their options by: a key that is one option's text and another's letter or number (`5`, or `B` of the
+blood groups) is read as the other keys of the table are, where all of these are texts, or all are numbers.
+
 Questions with fewer options than their sheet has columns. A row that fills only the first k of n option columns is a
 question of k options where
 
 - at least 2 rows and 5 % of the sheet's sound rows fill exactly the first k (true/false among four options), or
+- k is 3 or more, and this is so of two other numbers from 3 (questions of 4, 5 and 6 options), or
 - at most half of the other rows fill column k + 1 (an option that few questions have).
 
 Otherwise the blank cell is a defect: nearly all others fill it, so the text was lost, and a question that is asked with
@@ -27,27 +32,25 @@ an option missing would be another question.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from steelyard.data.headers import rival_note, rivals
 from steelyard.data.parquet import ClassName
-from steelyard.data.table import Defect, Row, cell_at, render
-from steelyard.suites.choice.keys import LETTERS
+from steelyard.data.sample_files import SampleFiles
+from steelyard.data.table import Column, Defect, Row, cell_at, render
+from steelyard.replies.answer_key import wants_several
+from steelyard.suites.choice.keys import LETTERS, KeyForm, key_readings, says_several
 from steelyard.suites.choice.options import options_of
-from steelyard.suites.choice.reading import ChoiceQuestion, ChoiceTable
+from steelyard.suites.choice.reading import ROLES, ChoiceQuestion, ChoiceTable, read_row, row_options
 
 _LEAST_ROWS: Final = 2
 _LEAST_SHARE: Final = 0.05
+_TRUE_OR_FALSE: Final = 2
 _SHOWN: Final = 3
-_SAID: Final = re.compile(
-    r"多选|多项选择|不定项|multiple[\s_-]*(?:answer|response|select)|multi[\s_-]*(?:answer|select)|"
-    r"(?:select|choose|mark|check|tick)\s+(?:all|two|three|any)|(?:all|any)\s+that\s+apply",
-    re.IGNORECASE,
-)
 
 
 class SeveralKeys:
@@ -60,16 +63,18 @@ class SeveralKeys:
 
     def __init__(self, reading: ChoiceTable, *, meant: bool) -> None:
         self._reading = reading
-        self._meant = meant or bool(_SAID.search(reading.table.title))
+        self._meant = meant or says_several(reading.table.title) is True
         self._total = 0
         self._declared = 0
+        self._listed = False
         self._rows = array("q")
 
     def add(self, row: Row, position: int, question: ChoiceQuestion) -> None:
         """Count a sound row; `position` is its place among all sound rows of the dataset."""
         self._total += 1
-        if len(question.key) > 1:
-            if self._is_declared(row, question):
+        if wants_several(question.key):
+            self._listed = self._listed or self._is_list(row)
+            if self._is_list(row) or self._reading.says_several(row, question):
                 self._declared += 1
             else:
                 self._rows.extend((row.number, position))
@@ -96,6 +101,10 @@ class SeveralKeys:
         more = " ..." if several > _SHOWN else ""
         return f"{several} of {self._total} keys have several letters: {places}{more}"
 
+    def are_meant(self) -> bool:
+        """Whether any question of the table may have several right options, unless it says that one is right."""
+        return bool(self._total) and (self._listed or self._is_meant())
+
     def _is_meant(self) -> bool:
         several = len(self._rows) // 2 + self._declared
         enough = several >= _LEAST_ROWS and several >= _LEAST_SHARE * self._total
@@ -104,11 +113,8 @@ class SeveralKeys:
     def _place(self, number: int) -> str:
         return self._reading.table.location(number, self._reading.answer)
 
-    def _is_declared(self, row: Row, question: ChoiceQuestion) -> bool:
-        reading = self._reading
-        kind = "" if reading.kind is None else render(cell_at(row.cells, reading.kind))
-        listed = isinstance(cell_at(row.cells, reading.answer), list)
-        return listed or bool(_SAID.search(kind) or _SAID.search(question.text))
+    def _is_list(self, row: Row) -> bool:
+        return isinstance(cell_at(row.cells, self._reading.answer), list)
 
 
 def counts_from_zero(reading: ChoiceTable) -> bool:
@@ -123,6 +129,62 @@ def counts_from_zero(reading: ChoiceTable) -> bool:
             return False
         rows, zeros = rows + 1, zeros + (int(key[:9]) == 0)
     return zeros >= _LEAST_ROWS and zeros >= _LEAST_SHARE * rows
+
+
+def form_of_keys(reading: ChoiceTable) -> KeyForm | None:
+    """What the keys of a table name their options by, where it is not letters; None where that is mixed or unknown.
+
+    One pass over its rows, which ends with the first key that can only be letters.
+    """
+    form: KeyForm | None = None
+    rows = 0
+    for row in reading.rows():
+        value = cell_at(row.cells, reading.answer)
+        key = "" if isinstance(value, list | Mapping) else render(value)
+        found = row_options(reading, row, []) if key else None
+        if found is None or not found.options:
+            continue
+        if isinstance(value, ClassName) or found.raw.labels:
+            return None
+        readings = key_readings(key, found.options, found.raw.texts, count_from=reading.count_from)
+        forms = {named_by for named_by, _ in readings}
+        if len(forms) == 1:
+            if forms == {"letters"} or (form and form not in forms):
+                return None
+            form, rows = forms.pop(), rows + 1
+    return form if rows >= _LEAST_ROWS else None
+
+
+def notes_on_rivals(reading: ChoiceTable, files: SampleFiles) -> Iterator[str]:
+    """Notes on second columns for the question, options or key; none on a key that is the same in every row."""
+    layout = reading.layout
+    for role, columns in rivals(layout.headers, layout.columns, ROLES, files.columns).items():
+        used, about = layout.column(role), ""
+        if role == "answer":
+            total, different, first = _compared_keys(reading, columns[0])
+            if not different:
+                continue
+            about = f" (another key, or none, in {different} of {total} rows, first {first})"
+        if used is not None:
+            yield rival_note(reading.table.title, role, layout.headers[used], layout.headers[columns[0]], about)
+
+
+def _compared_keys(reading: ChoiceTable, column: Column) -> tuple[int, int, str]:
+    """How many sound rows there are, in how many the other column has another key, and where the first is."""
+    total = different = 0
+    first = ""
+    other = replace(reading, answer=column, count_from=1, form=None)
+    other = replace(other, count_from=0) if counts_from_zero(other) else replace(other, form=form_of_keys(other))
+    for row in reading.rows():
+        question = read_row(reading, row, [])
+        if question is None:
+            continue
+        rival = read_row(other, row, [])
+        total += 1
+        if rival is None or rival.key != question.key:
+            different += 1
+            first = first or reading.table.location(row.number, column)
+    return total, different, first
 
 
 def _most(reading: ChoiceTable, row: Row) -> int:
@@ -187,6 +249,10 @@ class OptionCounts:
 
     def _is_meant(self, options: int) -> bool:
         total, rows = self._rows.total(), self._rows[options]
+        # Two common counts beside those of true or false: this sheet's questions have as many options as they need.
+        common = [count for count, times in self._rows.items() if times >= max(_LEAST_ROWS, _LEAST_SHARE * total)]
+        if options > _TRUE_OR_FALSE and sum(count > _TRUE_OR_FALSE for count in common) > 1:
+            return True
         if rows >= _LEAST_ROWS and rows >= _LEAST_SHARE * total:
             return True
         return 2 * self._longer(options) <= total - 1

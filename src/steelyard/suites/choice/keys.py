@@ -1,33 +1,76 @@
 """Reads options and keys as people write them into sheets, and refuses ambiguous ones.
 
-A sheet need not write the two options of true-or-false questions (判断题) if it marks them. It does so in a column
-of the question's kind: 题型 with 判断, 判断题, 是非题, `true/false` ... A key is then read by what it says: √, 对
-and T are the option that says yes, ×, 错 and F the other.
+A sheet need not write the two options of true-or-false questions (判断题): its kind (判断题, `true/false`) says that
+there are two, or its key does (√, 对, True). Such a key is read by what it says: √, 对 and T are the option that says
+yes, ×, 错 and F the other.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, Literal
 
 from steelyard.data.parquet import ClassName
 from steelyard.normal_form import nfkc
+from steelyard.replies.answer_key import key_of_alternatives
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MAX_OPTIONS: Final = len(LETTERS)
 
 _LABEL: Final = re.compile(r"\s*[(（]?\s*([A-Za-zＡ-Ｚａ-ｚ])\s*[)）.．:：、,，]\s*")
-_AROUND: Final = re.compile(r"[\s()\[\]{}<>【】《》〈〉「」.。:、,;/|&'\"`*]+")
+_AROUND: Final = re.compile(r"[\s()\[\]{}<>【】《》〈〉「」.。:、,;|&'\"`*]+")
+_LEAD: Final = re.compile(
+    r"\s*(?:(?:本题|此题)?(?:的)?(?:正确|标准|参考)?(?:答案|选项|答)(?:为|是|应为|应选|选)?|故?(?:本题|此题)?(?:应|可|正确)?选(?:择|项)?"
+    r"|(?:the\s+)?(?:correct\s+|right\s+)?(?:answers?|ans|keys?|options?|choices?)(?:\s+(?:is|are))?"
+    r"|(?:la\s+)?respuesta(?:\s+correcta)?(?:\s+es)?|rpta|réponse|antwort|정답|正解|正答|解答)"
+    r"(?:\s*[:=.。]\s*|\s+|(?<=[\u3040-\u9fff\uac00-\ud7a3])(?=\S))",
+    re.IGNORECASE,
+)
+"""Words in front of a key: 选D, 答案：A, `Answer: B`, `option c`."""
+_LEADS: Final = 3
+_TRAIL: Final = re.compile(r"(?:选项|项|番|번)?[\s.。]*\Z")
+_AND: Final = re.compile(r"(?<![A-Z])AND(?![A-Z])|[和与及]")
+_LINES: Final = re.compile(r"[\n;]")
+_OR: Final = re.compile(r"\s*(?:或者|或|/)\s*|[\s,]+or\s+", re.IGNORECASE)
+_WITH_TEXT: Final = re.compile(r"\s*[(\[{【〔]?\s*([A-Z])\s*(?:[)\]}】〕][.:、,]?|[.:、,\-–—]|\s)\s*(\S.*)", re.DOTALL)
 _NUMBER: Final = re.compile(r"[\s(\[【]*(\d{1,2})(?:\.0+)?[\s)\]】.、]*")
 _MOST_DIGITS: Final = 9
 """Digits of a number; Python refuses to convert more than 4,300."""
-_BETWEEN: Final = re.compile(r"[\s,、;/|]+")
+_BETWEEN: Final = re.compile(r"[\s,、;|]+")
+_SEVERAL: Final = re.compile(
+    r"多选|多项选择|不定项|X\s?型题|multiple[\s_-]*(?:answer|response|select)|multi[\s_-]*(?:answer|select)|"
+    r"(?:select|choose|mark|check|tick)\s+(?:all|two|three|any)|(?:all|any)\s+that\s+apply",
+    re.IGNORECASE,
+)
+_ONE: Final = re.compile(
+    r"单选|单项选择|[AB]\d?\s?型题|single[\s_-]*(?:choice|answer|select)|"
+    r"(?:select|choose|mark|check|tick)\s+(?:only\s+|exactly\s+)?one\s+(?:answer|option|choice)",
+    re.IGNORECASE,
+)
+
+KeyForm = Literal["letters", "numbers", "texts"]
+"""What a key names its options by."""
+
+
+class DoubtfulKeyError(ValueError):
+    """A key that names one option by its letter or number and another by its text."""
 
 
 def folded(text: str) -> str:
     """A text for comparison: without width, case and differences in blanks."""
     return " ".join(nfkc(text).casefold().split())
+
+
+def says_several(*texts: str) -> bool | None:
+    """Whether the kind, group or text of a question says that several options may be right; None where they do not say.
+
+    >>> says_several("多选题"), says_several("Select one answer."), says_several("law", "Which are prime?")
+    (True, False, None)
+    """
+    several, one = (any(pattern.search(text) for text in texts) for pattern in (_SEVERAL, _ONE))
+    return several if several != one else None
 
 
 def cut_labels(options: Sequence[str]) -> Sequence[str]:
@@ -44,43 +87,101 @@ def cut_labels(options: Sequence[str]) -> Sequence[str]:
     return [option[match.end() :] if (match := _LABEL.match(option)) else option for option in options]
 
 
-def read_key(text: str, options: Sequence[str], labelled: Sequence[str] = (), *, count_from: int = 1) -> str:
-    """Read a key as sorted letters.
+def read_key(
+    text: str,
+    options: Sequence[str],
+    labelled: Sequence[str] = (),
+    *,
+    count_from: int = 1,
+    form: KeyForm | None = None,
+) -> str:
+    """Read a key as sorted letters, or as alternatives: "A or C".
 
-    A single letter wins over everything else. A key that may be read in two ways (the number 2 where another option's
-    text is "2") is refused.
+    A key that may be read in two ways (the number 2 where another option's text is "2") is refused, unless `form` says
+    how the keys of its table are meant. Without it, a single letter is a letter.
 
     Args:
-        text: a letter in any width, case, brackets; several letters; numbers; or an option's text.
+        text: a letter in any width, case, brackets; several letters; numbers; an option's text; a letter and the text
+            of its option; or alternatives. Words such as "Answer:" may stand in front.
         options: the texts of the options, the first is A.
         labelled: the same with labels of their own ("A. 天"), where they had some.
         count_from: the number that means A: 1, or 0 in tables that are known to count so.
+        form: how the other keys of the table name their options, if all do so in one way.
 
     Raises:
-        ValueError: it names no option, or may name two; the message says which.
+        DoubtfulKeyError: it may name two options, and `form` does not decide; the message names them.
+        ValueError: it names no option.
 
     >>> options = ["乾", "坤", "震", "巽"]
-    >>> [read_key(text, options) for text in ("B", "（ｂ）", "2", "坤", "C、A", "ac")]
-    ['B', 'B', 'B', 'B', 'AC', 'AC']
+    >>> [read_key(text, options) for text in ("B", "（ｂ）", "2", "坤", "C、A", "ac", "选D", "B、坤", "A或C")]
+    ['B', 'B', 'B', 'B', 'AC', 'AC', 'D', 'B', 'A or C']
     """
     valid = LETTERS[: len(options)]
-    if len(text) == 1 and text in valid:
+    if len(text) == 1 and text in valid and form != "texts":
         return text
     if not text:
         raise ValueError("the key is blank")
-    wide = nfkc(text).upper()
-    letters = "".join(sorted(_AROUND.sub("", wide)))
-    as_letters = letters if letters and set(letters) <= set(valid) and len(set(letters)) == len(letters) else ""
-    if len(as_letters) == 1:
-        return as_letters
-    as_texts = _same_text(text, valid, (options, labelled))
-    readings = sorted({reading for reading in (as_letters, _numbers(wide, valid, count_from), *as_texts) if reading})
-    if len(readings) == 1:
-        return readings[0]
-    if readings:
-        raise ValueError(f"the key {text[:40]!r} may mean {' or '.join(readings)}; write the letter")
-    hint = "; numbers count from 1: write letters where they count from 0" if wide.strip() == "0" else ""
+    readings = key_readings(text, options, labelled, count_from=count_from)
+    alone = _AROUND.sub("", nfkc(text).upper())
+    if form != "texts" and len(alone) == 1 and ("letters", alone) in readings:
+        return alone
+    meant = {reading for named_by, reading in readings if named_by == form} or {reading for _, reading in readings}
+    if len(meant) == 1:
+        return meant.pop()
+    if meant:
+        raise DoubtfulKeyError(f"the key {text[:40]!r} may mean {' or '.join(sorted(meant))}; write the letter")
+    hint = "; numbers count from 1: write letters where they count from 0" if nfkc(text).strip() == "0" else ""
+    if (pair := _WITH_TEXT.fullmatch(_bare(text))) and pair[1] in valid:
+        hint = f"; what follows {pair[1]} is not the text of that option"
     raise ValueError(f"the key {text[:40]!r} is neither a letter {valid[0]} to {valid[-1]} nor an option's text{hint}")
+
+
+def key_readings(
+    text: str, options: Sequence[str], labelled: Sequence[str] = (), *, count_from: int = 1
+) -> set[tuple[KeyForm, str]]:
+    """All ways to read a key: by what it names its options, and which it names."""
+    valid, bare = LETTERS[: len(options)], _bare(text)
+    named: list[tuple[KeyForm, str]] = [("texts", letter) for letter in _same_text(text, valid, (options, labelled))]
+    named += [("letters", _letters(bare, valid) or _letters_with_texts(bare, options, labelled))]
+    named += [("numbers", _numbers(bare, valid, count_from))]
+    parts = [part for part in _OR.split(bare) if part]
+    if len(parts) > 1:
+        letters = [_letters(part, valid) or _letters_with_texts(part, options, labelled) for part in parts]
+        numbers = [_numbers(part, valid, count_from) for part in parts]
+        named += [("letters", key_of_alternatives(letters))] if all(letters) else []
+        named += [("numbers", key_of_alternatives(numbers))] if all(numbers) else []
+    return {pair for pair in named if pair[1]}
+
+
+def _bare(text: str) -> str:
+    """A key in capitals of normal width, without words in front of it and behind it."""
+    bare = nfkc(text).upper().strip()
+    for _ in range(_LEADS):
+        match = _LEAD.match(bare)
+        if not match or match.end() == len(bare):
+            break
+        bare = bare[match.end() :]
+    return _TRAIL.sub("", bare) or bare
+
+
+def _letters(bare: str, valid: str) -> str:
+    letters = "".join(sorted(_AROUND.sub("", _AND.sub(",", bare))))
+    return letters if letters and set(letters) <= set(valid) and len(set(letters)) == len(letters) else ""
+
+
+def _letters_with_texts(bare: str, options: Sequence[str], labelled: Sequence[str]) -> str:
+    """The letters of "B、坤", or of several such on lines of their own, if the texts are those of the options."""
+    read: set[str] = set()
+    for line in filter(None, map(str.strip, _LINES.split(bare))):
+        pair = _WITH_TEXT.fullmatch(line)
+        at = LETTERS.index(pair[1]) if pair else len(options)
+        if pair is None or at >= len(options):
+            return ""
+        texts = {folded(texts[at]).rstrip(" .。;") for texts in (options, labelled) if at < len(texts)}
+        if folded(pair[2]).rstrip(" .。;") not in texts:
+            return ""
+        read.add(pair[1])
+    return "".join(sorted(read))
 
 
 def _same_text(text: str, valid: str, texts: Sequence[Sequence[str]]) -> set[str]:
@@ -159,6 +260,19 @@ _NO: Final = frozenset(
 )
 
 
+_PAIRS: Final[Mapping[tuple[str, str], frozenset[str]]] = MappingProxyType(
+    {
+        ("正确", "错误"): frozenset({"正确", "错误", "不正确"}),
+        ("是", "否"): frozenset({"是", "否", "非"}),
+        ("对", "错"): frozenset({"对", "错", "不对"}),
+        ("Yes", "No"): frozenset({"yes", "no", "y", "n"}),
+        ("True", "False"): frozenset({"true", "false"}),
+        ("Right", "Wrong"): frozenset({"right", "wrong"}),
+        ("Correct", "Incorrect"): frozenset({"correct", "incorrect"}),
+    }
+)
+
+
 def judged_options(kind: str) -> tuple[str, ...]:
     """The two options that a question of this kind has where its row gives none; none for every other kind.
 
@@ -169,6 +283,38 @@ def judged_options(kind: str) -> tuple[str, ...]:
     if folded_kind in _CHINESE:
         return ("对", "错")
     return ("True", "False") if folded_kind in _ENGLISH else ()
+
+
+def options_of_judged(key: str, question: str, *, taken: str = "") -> tuple[str, ...]:
+    """The two options of a question without any, by its key; none for a key that does not say yes or no.
+
+    Args:
+        key: as it is written.
+        question: its text; a key that is only a mark (√, T) has options in its language.
+        taken: letters that are letters of options, so that `F` is not read as "false" where there are six.
+
+    >>> options_of_judged("√", "水是液体。"), options_of_judged("No", "Is it?"), options_of_judged("A", "Is it?")
+    (('对', '错'), ('Yes', 'No'), ())
+    """
+    plain = _plain(key)
+    if plain not in _YES | _NO or key.strip().upper() in taken:
+        return ()
+    for pair, words in _PAIRS.items():
+        if plain in words:
+            return pair
+    return ("对", "错") if any("\u4e00" <= character <= "\u9fff" for character in question) else ("True", "False")
+
+
+def says_yes(text: str) -> bool | None:
+    """Whether a mark beside an option says that it is right; None for a text that says neither yes nor no.
+
+    >>> says_yes("√"), says_yes("0"), says_yes("B")
+    (True, False, None)
+    """
+    plain = _plain(text)
+    if plain in _YES or plain == "1":
+        return True
+    return False if plain in _NO or plain == "0" else None
 
 
 def judged_key(key: str, options: Sequence[str]) -> str:

@@ -1,4 +1,7 @@
-"""Reads the options of a question where one cell holds them all: a list, an object, or an unambiguous text."""
+"""Reads the options of a question where one cell holds them all: a list, an object, or an unambiguous text.
+
+The cell may be the question's own, in which the options follow the question.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,24 @@ from steelyard.suites.choice.keys import LETTERS
 _TEXTS: Final = ("text", "texts", "choices", "options", "content", "value", "option")
 _LABELS: Final = ("label", "labels", "key", "letter", "id")
 _LABEL: Final = re.compile(
-    r"(?:(?<=[\s;；,，、|。.)）\u4e00-\u9fff])|^)[(（【\[]?([A-Za-zＡ-Ｚａ-ｚ])\s*[)）】\].．:：、]"
+    r"(?:(?<=[\s;；,，、|。.)）？?：:\u4e00-\u9fff])|^)[(（【\[]?([A-Za-zＡ-Ｚａ-ｚ])\s*[)）】\].．:：、]"
 )
+_CIRCLED: Final = re.compile(r"([\u2460-\u2473])[.．:：、]?")
+_ON_LINES: Final = (
+    re.compile(r"^[ \t\u3000]*[(（【\[]?([A-ZＡ-Ｚ])[ \t]*[)）】\].．:：、]", re.MULTILINE),
+    re.compile(r"^[ \t\u3000]*[(（【\[]?([a-zａ-ｚ])[ \t]*[)）】\].．:：、]", re.MULTILINE),
+    re.compile(r"^[ \t\u3000]*([A-ZＡ-Ｚ])(?=[ \t\u3000]+\S)", re.MULTILINE),
+    re.compile(r"^[ \t\u3000]*[(（【\[]?([0-9０-９]{1,2})[ \t]*(?:[)）】\]：、]|[.．:](?!\d))", re.MULTILINE),
+)
+"""Marks at the beginning of lines; the third, a letter without punctuation, needs three options."""
+_BARE_ON_LINES: Final = 2
+_DIGITS_ON_LINES: Final = 3
+_LEAST_BARE: Final = 3
+_HOLDS_KEY: Final = re.compile(
+    r"(?:正确|参考|标准)?答案\s*[:：】]|【解析】|解析\s*[:：]|\b(?:correct\s+)?answer\s*[:：]|\brespuesta(?:\s+correcta)?\s*:",
+    re.IGNORECASE,
+)
+_AROUND: Final = " \t\r\n\u3000;；,，、|"
 _FORMS: Final = (
     'a list of texts, an object from letters to texts, "A. ... B. ... C. ...", or one option a line or between |'
 )
@@ -114,14 +133,55 @@ def _object_in(text: str) -> Mapping[Any, Any]:
 
 
 def _labelled(text: str) -> list[str]:
-    """Texts after the letters A, B, C ..., each once and in order from the very start; empty where that is ambiguous.
+    """Texts after the marks A, B, C ... or ①, ② ..., each once and in order from the very start; else empty."""
+    stem, texts = cut_question(text)
+    return [] if stem else texts
 
-    A later letter that continues the sequence or repeats a part of it is ambiguous: "A. 维生素 B. 是什么".
+
+def cut_question(text: str) -> tuple[str, list[str]]:
+    r"""Cut a text into what stands before its options, and these; no options where that is ambiguous.
+
+    Marks at the beginning of lines are preferred to marks within them. They are in order, each once, from A or 1 to the
+    end: a later mark that repeats or continues the sequence is ambiguous ("A. 维生素 B. 是什么").
+
+    >>> cut_question("哪个是行星？\nA. 太阳\nB. 火星"), cut_question("Which? ①Sun ②Mars")
+    (('哪个是行星？', ['太阳', '火星']), ('Which?', ['Sun', 'Mars']))
     """
-    marks = [(nfkc(match[1]).upper(), match) for match in _LABEL.finditer(text)]
-    letters = "".join(letter for letter, _ in marks)
-    if len(marks) < 2 or marks[0][1].start() != 0 or letters != LETTERS[: len(letters)]:
-        return []
-    ends = [*(match.start() for _, match in marks[1:]), len(text)]
-    pieces = [text[match.end() : end] for (_, match), end in zip(marks, ends, strict=True)]
-    return [piece.strip(" \t\r\n\u3000;；,，、|") for piece in pieces]
+    for at, pattern in enumerate((*_ON_LINES, _LABEL, _CIRCLED)):
+        marks = _sequence(list(pattern.finditer(text)))
+        if len(marks) < (_LEAST_BARE if at == _BARE_ON_LINES else 2):
+            continue
+        ends = [*(match.start() for match in marks[1:]), len(text)]
+        texts = [text[match.end() : end].strip(_AROUND) for match, end in zip(marks, ends, strict=True)]
+        # A sequence within one of several lines is not all there is: "A. x B. y" and below "C. z D. w".
+        if all(texts) and not (at < _DIGITS_ON_LINES and _continues(texts)):
+            return text[: marks[0].start()].rstrip(), texts
+    return text, []
+
+
+def _sequence(marks: Sequence[re.Match[str]]) -> Sequence[re.Match[str]]:
+    """The marks from the last first one on, if they are in order to the end; else none."""
+    numbers = [_number(match[1]) for match in marks]
+    if 1 not in numbers:
+        return ()
+    start = len(numbers) - 1 - numbers[::-1].index(1)
+    return marks[start:] if numbers[start:] == list(range(1, len(numbers) - start + 1)) else ()
+
+
+def _number(mark: str) -> int:
+    plain = nfkc(mark).upper()
+    return int(plain) if plain.isdigit() else ord(plain) - ord("A") + 1
+
+
+def _continues(texts: Sequence[str]) -> bool:
+    """Whether the text of an option holds the letter that would follow the last one."""
+    return any(_number(match[1]) == len(texts) + 1 for option in texts for match in _LABEL.finditer(option))
+
+
+def holds_key(option: str) -> bool:
+    r"""Whether the text of an option also gives the answer: "月球 答案：B".
+
+    >>> holds_key("月球\n答案：B"), holds_key("the answer")
+    (True, False)
+    """
+    return _HOLDS_KEY.search(option) is not None

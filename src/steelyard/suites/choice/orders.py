@@ -24,6 +24,8 @@ from typing import Final, Literal
 
 from steelyard.normal_form import nfkc
 from steelyard.prompts.conversation import question_of
+from steelyard.prompts.passages import own_question
+from steelyard.replies.answer_key import alternatives, key_of_alternatives
 from steelyard.types import Sample
 
 Orders = Literal["as_given", "shuffled", "rotations"]
@@ -65,7 +67,7 @@ def shuffled(sample: Sample, seed: int) -> Sample:
     >>> reordered.choices, reordered.reference, reordered.metadata["order"]
     (('Bern', 'Rome', 'Oslo'), 'B', 'CAB')
     """
-    if has_own_order(question_of(sample.input), sample.choices):
+    if has_own_order(own_question(sample), sample.choices):
         return in_order(sample, range(len(sample.choices)))
     head = f"{seed}\0{question_of(sample.input)}\0".encode("utf-8", "surrogatepass")
 
@@ -80,7 +82,7 @@ def rotated(sample: Sample) -> Iterator[Sample]:
     # Rotations of one question are not new evidence: intervals count the cluster.
     cluster = sample.cluster or sample.id
     places = range(len(sample.choices))
-    starts = [0] if has_own_order(question_of(sample.input), sample.choices) else places
+    starts = [0] if has_own_order(own_question(sample), sample.choices) else places
     for start in starts:
         turned = in_order(sample, [*places[start:], *places[:start]])
         yield replace(turned, id=f"{sample.id}@{start + 1}", cluster=cluster)
@@ -95,7 +97,9 @@ def in_order(sample: Sample, arrangement: Sequence[int]) -> Sample:
     order = "".join(_LETTERS[option] for option in arrangement)
     reference = sample.reference
     if isinstance(reference, str):
-        reference = "".join(sorted(_LETTERS[order.index(letter)] for letter in reference))
+        reference = key_of_alternatives(
+            "".join(sorted(_LETTERS[order.index(letter)] for letter in letters)) for letters in alternatives(reference)
+        )
     return replace(
         sample,
         choices=tuple(sample.choices[option] for option in arrangement),

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import ColumnLayout
 from steelyard.data.headers import Role
 from steelyard.data.parquet import ClassName
-from steelyard.data.rows import cluster_of, long_row
+from steelyard.data.rows import cluster_of, joined_cells, long_row
+from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, Row, Table, cell_at, column_letter, faults_of, is_blank, render
+from steelyard.data.unread_cells import notes_on_unread, with_unread
+from steelyard.data.unused_columns import TableColumns, UnusedColumns
 from steelyard.prompts.conversation import flaw_in, messages_in, transcript_of
+from steelyard.prompts.passages import with_passage
 from steelyard.suites.choice.keys import (
     LETTERS,
     MAX_OPTIONS,
+    DoubtfulKeyError,
+    KeyForm,
     cut_labels,
     judged_key,
     judged_options,
     key_of_class,
     key_of_label,
+    options_of_judged,
     read_key,
+    says_several,
 )
-from steelyard.suites.choice.options import OptionTexts, options_of
+from steelyard.suites.choice.option_rows import OptionRows
+from steelyard.suites.choice.options import OptionTexts, cut_question, holds_key, options_of
 from steelyard.types import Message, Sample
 
 
@@ -34,9 +43,10 @@ def _key_likeness(text: str) -> float:
 
 
 ROLES: Final = (
-    Role("question"),
+    Role("question", joins=True),
     Role("options", several=True, unless="kind"),
     Role("answer", likeness=_key_likeness),
+    Role("passage", required=False, by_position=False, joins=True),
     Role("kind", required=False, by_position=False),
     Role("group", required=False),
     Role("cluster", required=False, by_position=False),
@@ -44,20 +54,41 @@ ROLES: Final = (
 )
 
 
+ROLES_WITHOUT_OPTIONS: Final = tuple(
+    replace(role, required=False, by_position=False) if role.name == "options" else role for role in ROLES
+)
+"""Roles of a table whose questions hold their options, or whose keys say true or false."""
+DOUBTFUL_KEY: Final = "doubtful key"
+"""Kind of the defect of a key that the other keys of its table may decide."""
+NO_OPTIONS: Final = "bad options"
+"""Kind of the defect of a row whose options cannot be found."""
 _NONE: Final = OptionTexts(())
 
 
-class ChoiceQuestion(NamedTuple):
-    """A question read from a row; `key` is sorted letters, `judged` marks a true-or-false question.
+class Copy(NamedTuple):
+    """What is special about a question that occurs more than once, or whose id does."""
 
-    `turns` are the messages of a conversation, whose transcript `text` is.
+    id: str = ""
+    cluster: str = ""
+
+
+NOT_COPIED: Final = Copy()
+
+
+class ChoiceQuestion(NamedTuple):
+    """A question read from a row; `key` is sorted letters or alternatives.
+
+    `apart` says that its options are not those of the columns: they are in its question, or true and false.
+
+    `turns` are the messages of a conversation, whose transcript `text` is; `passage` is what the question is about.
     """
 
     text: str
     options: tuple[str, ...]
     key: str
-    judged: bool = False
+    apart: bool = False
     turns: tuple[Message, ...] = ()
+    passage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +103,11 @@ class ChoiceTable:
         question: the column of each role; None where there is none. `options` is empty where only the kind of a
             question says which it has.
         count_from: the number that means A where keys are numbers.
+        copies: of kept duplicates, by the row's number, the id (empty: its own) and the cluster of the copy.
+        joined: whether the table gives one option a row, and these rows were joined.
+        form: how the keys name their options, where all do so in one way that is not letters.
+        unused: the columns without a role.
+        several: whether a question may have several right options where it does not say.
     """
 
     table: Table
@@ -85,27 +121,51 @@ class ChoiceTable:
     id: Column | None
     kind: Column | None = None
     count_from: int = 1
+    copies: Mapping[int, Copy] = field(default_factory=dict)
+    joined: bool = False
+    form: KeyForm | None = None
+    unused: TableColumns | None = None
+    several: bool = False
 
     def rows(self) -> Iterator[Row]:
-        """Rows below the header, blank ones included."""
-        return self.layout.rows(self.table)
+        """Rows below the header that are not left out, blank ones included."""
+        left_out = self.table.left_out
+        return (row for row in self.layout.rows(self.table) if row.number not in left_out)
 
     def own_id(self, row: Row) -> str:
         """The value of the id column; empty if there is none."""
         return "" if self.id is None else render(cell_at(row.cells, self.id))
 
+    def id_of(self, row: Row) -> str:
+        """The id of a row: its own, else one made from its place."""
+        return self.own_id(row) or self.prefix + self.table.row_id(row.number)
+
     def sample(self, row: Row, question: ChoiceQuestion) -> Sample:
         """The sample of a sound row."""
-        own_id, group = self.own_id(row), "" if self.group is None else render(cell_at(row.cells, self.group))
-        return Sample(
-            own_id or self.prefix + self.table.row_id(row.number),
+        copy = self.copies.get(row.number, NOT_COPIED)
+        extra = {} if self.unused is None else self.unused.values(row)
+        said = self.says_several(row, question)
+        # How a reply is read follows from the exam and not from this question's key, which would give it away.
+        several = {"several": True} if (self.several if said is None else said) else {}
+        sample = Sample(
+            copy.id or self.id_of(row),
             list(question.turns) or question.text,
             question.key,
             question.options,
-            group=group or self.groups.get(row.number, ""),
-            cluster=cluster_of(row, self.layout),
-            metadata=self.table.origin,
+            group=self._group_of(row),
+            cluster=cluster_of(row, self.layout) or copy.cluster,
+            metadata={**extra, **self.table.origin, **several},
         )
+        return with_passage(sample, question.passage) if question.passage else sample
+
+    def says_several(self, row: Row, question: ChoiceQuestion) -> bool | None:
+        """Whether the question, its kind or its group says that several options may be right; None if none says."""
+        kind = "" if self.kind is None else render(cell_at(row.cells, self.kind))
+        return says_several(kind, self._group_of(row), question.text, self.table.title)
+
+    def _group_of(self, row: Row) -> str:
+        own_group = "" if self.group is None else render(cell_at(row.cells, self.group))
+        return own_group or self.groups.get(row.number, "")
 
     def faults(self, row: Row) -> list[Defect]:
         """What the spreadsheet itself says is wrong with the cells that are read."""
@@ -117,26 +177,38 @@ class ChoiceTable:
         return Defect(kind, self.table.location(row.number, column), message)
 
 
-def open_reading(table: Table, layout: ColumnLayout, prefix: str) -> ChoiceTable:
+def open_reading(
+    table: Table, layout: ColumnLayout, prefix: str, dataset: tuple[SampleFiles, UnusedColumns]
+) -> ChoiceTable:
     """Bind a layout to its table, check the columns that it names, and find merged group cells.
 
     A table that says the kind of its questions and no group is grouped by kind.
     """
     columns = layout.columns
-    table = table.refined([column for several in columns.values() for column in several])
+    files, unused = dataset
+    options = columns.get("options", ())
+    table = with_unread(table, layout, options, files.unread_kinds)
+    unused.unread.extend(notes_on_unread(table, files.unread_kinds))
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
+    question, answer = columns["question"][0], columns["answer"][0]
+    groups = _merged_groups(table, group)
+    joined_table = table
+    if len(options) == 1:
+        joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(table)
     return ChoiceTable(
-        table,
+        joined_table,
         layout,
         prefix,
-        _merged_groups(table, group),
-        columns["question"][0],
-        columns.get("options", ()),
-        columns["answer"][0],
+        groups,
+        question,
+        options,
+        answer,
         group,
         layout.column("id"),
         kind,
+        joined=joined_table is not table,
+        unused=unused.of(table, layout),
     )
 
 
@@ -157,25 +229,68 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     if row.number in reading.table.faults and (faults := reading.faults(row)):
         defects.extend(faults)
         return None
-    cells = row.cells
-    turns = messages_in(cell_at(cells, reading.question)) or ()
-    text = transcript_of(turns) if turns else _text(cell_at(cells, reading.question))
+    asked = joined_cells(row, reading.layout.columns["question"])
+    turns = messages_in(asked) or ()
+    text = transcript_of(turns) if turns else _text(asked)
     if not text and is_blank(row):
         return None
-    kind = () if reading.kind is None else judged_options(render(cell_at(cells, reading.kind)))
-    # A true-or-false question without options of its own has the two of its kind.
-    has_options = not kind or any(_is_filled(cell_at(cells, column)) for column in reading.options)
-    if torn := _torn(reading, row, judged=bool(kind)):
+    if torn := _torn(reading, row):
         defects.append(torn)
         return None
     before = len(defects)
     if flaw := flaw_in(turns) if turns else "" if text else "the question is blank, or is not text":
         defects.append(reading.defect("blank question", row, reading.question, flaw))
-    options, raw = _options(reading, row, defects) if has_options else (kind, OptionTexts(kind))
-    key = _key(reading, row, (options, raw), defects) if options else ""
+    found = row_options(reading, row, defects)
+    key = _key(reading, row, (found.options, found.raw), defects) if found.options else ""
     if len(defects) > before:
         return None
-    return ChoiceQuestion(text, tuple(options), key, len(kind) == len(options), tuple(turns))
+    passage = _text(joined_cells(row, reading.layout.columns.get("passage", ())))
+    return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage)
+
+
+class RowOptions(NamedTuple):
+    """The options of a row.
+
+    Args:
+        options: their texts; empty where they have a defect.
+        raw: the same with their own letters or labels.
+        stem: the question without its options, where they were in its cell.
+        apart: whether they are not those of the columns, or are the two of a true-or-false question.
+    """
+
+    options: Sequence[str]
+    raw: OptionTexts
+    stem: str = ""
+    apart: bool = False
+
+
+def row_options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> RowOptions:
+    """The options of a row: those it writes, else those of its kind, in its question, or that its key implies."""
+    kind = () if reading.kind is None else judged_options(render(cell_at(row.cells, reading.kind)))
+    if _has_options(reading, row):
+        options, raw = _options(reading, row, defects)
+        return RowOptions(options, raw, apart=len(kind) == len(options))
+    question = _text(joined_cells(row, reading.layout.columns["question"]))
+    key = _text(cell_at(row.cells, reading.answer))
+    stem, texts = cut_question(question)
+    implied = kind or options_of_judged(key, question, taken=LETTERS[: len(reading.options)])
+    if implied and not (texts and judged_key(key, texts)):
+        return RowOptions(implied, OptionTexts(implied), apart=True)
+    if stem and texts:
+        raw = OptionTexts(texts)
+        if any(map(holds_key, texts)):
+            message = "the question's cell also gives the answer, so a model would be shown it"
+            defects.append(reading.defect("answer in question", row, reading.question, message))
+            return RowOptions((), _NONE)
+        flawed = len(defects)
+        _name_flaws(reading, row, texts, defects)
+        return RowOptions(() if len(defects) > flawed else texts, raw, stem, apart=True)
+    options, raw = _options(reading, row, defects)
+    return RowOptions(options, raw)
+
+
+def _has_options(reading: ChoiceTable, row: Row) -> bool:
+    return any(_is_filled(cell_at(row.cells, column)) for column in reading.options)
 
 
 def _is_filled(value: Any) -> bool:
@@ -188,17 +303,19 @@ def _text(value: Any) -> str:
     return "" if isinstance(value, list | dict) else render(value)
 
 
-def _torn(reading: ChoiceTable, row: Row, *, judged: bool) -> Defect | None:
+def _torn(reading: ChoiceTable, row: Row) -> Defect | None:
     """The defect of a row that ends before its key, or continues after the last column; None for other rows."""
     answer = reading.answer
     if isinstance(row.cells, Mapping):
         return None
     if overlong := long_row(reading.table, reading.layout, row):
         return overlong
-    second_option = answer if judged or len(reading.options) < 2 else reading.options[1]
+    second_option = answer if len(reading.options) < 2 else reading.options[1]
     needed = max(int(answer), int(second_option))
     if len(row.cells) > needed and row.cells[int(answer)] and row.cells[int(second_option)]:
         return None
+    if not _has_options(reading, row):  # they may be in its question, or implied by its key
+        needed = int(answer)
     last_filled = max((index for index, cell in enumerate(row.cells) if render(cell)), default=0)
     if last_filled >= needed:
         return None
@@ -212,7 +329,7 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
     try:
         raw = _raw_options(row, reading.options)
     except ValueError as error:
-        defects.append(reading.defect("bad options", row, columns[0], str(error)))
+        defects.append(reading.defect(NO_OPTIONS, row, columns[0], str(error)))
         return (), _NONE
     options = raw.texts if raw.labels else cut_labels(raw.texts)
     cell = columns if len(columns) > 1 else columns * len(options)
@@ -228,12 +345,7 @@ def _options(reading: ChoiceTable, row: Row, defects: list[Defect]) -> tuple[Seq
             for at, option in enumerate(options[:MAX_OPTIONS])
             if not option
         )
-    if filled < 2 or filled > MAX_OPTIONS:
-        message = f"{filled} option{'s' if filled != 1 else ''}; a question has 2 to {MAX_OPTIONS}"
-        kind = "too few options" if filled < 2 else "too many options"
-        defects.append(reading.defect(kind, row, columns[0], message))
-    elif len(set(options)) < filled:
-        _name_identical(reading, row, options, defects)
+    _name_flaws(reading, row, options, defects)
     if len(defects) > before:
         return (), _NONE
     return options, OptionTexts(raw.texts[:filled], raw.labels[:filled])
@@ -247,15 +359,24 @@ def _raw_options(row: Row, columns: Sequence[Column]) -> OptionTexts:
         except (IndexError, KeyError):
             return OptionTexts([_text(cell_at(cells, column)) for column in columns])
     if not columns:
-        raise ValueError("there is no column of options, and its kind is not that of a true-or-false question")
+        raise ValueError(
+            "there is no column of options, none are in the question's cell, and neither kind nor key is that of a "
+            "true-or-false question"
+        )
     value = cell_at(row.cells, columns[0])
     if value is None or value == "":
         return OptionTexts(())
     return options_of(value)
 
 
-def _name_identical(reading: ChoiceTable, row: Row, options: Sequence[str], defects: list[Defect]) -> None:
-    columns, first_at = reading.options, dict[str, int]()
+def _name_flaws(reading: ChoiceTable, row: Row, options: Sequence[str], defects: list[Defect]) -> None:
+    """Add the defects of options that are too few, too many, or the same."""
+    columns, first_at = reading.options or (reading.question,), dict[str, int]()
+    if not 2 <= len(options) <= MAX_OPTIONS:
+        message = f"{len(options)} option{'s' if len(options) != 1 else ''}; a question has 2 to {MAX_OPTIONS}"
+        kind = "too few options" if len(options) < 2 else "too many options"
+        defects.append(reading.defect(kind, row, columns[0], message))
+        return
     for at, option in enumerate(options):
         earlier = first_at.setdefault(option, at)
         if option and earlier != at:
@@ -271,7 +392,8 @@ def _key(reading: ChoiceTable, row: Row, options: tuple[Sequence[str], OptionTex
             return "".join(sorted({letter for part in value for letter in _letters(reading, part, *options)}))
         return _letters(reading, value, *options)
     except ValueError as error:
-        defects.append(reading.defect("bad key", row, reading.answer, str(error)))
+        kind = DOUBTFUL_KEY if isinstance(error, DoubtfulKeyError) else "bad key"
+        defects.append(reading.defect(kind, row, reading.answer, str(error)))
         return ""
 
 
@@ -286,6 +408,8 @@ def _letters(reading: ChoiceTable, value: Any, options: Sequence[str], raw: Opti
     text = _text(value)
     if raw.labels and "".join(raw.labels).upper() != LETTERS[: len(options)]:
         return key_of_label(text, options, raw.labels)
-    if reading.kind is not None and (letter := judged_key(text, options)):
+    # Without a kind, options that are letters (x, y) are what they are, and not "no" and "yes".
+    is_judged = reading.kind is not None or not any(len(option) == 1 and option.isascii() for option in options)
+    if is_judged and (letter := judged_key(text, options)):
         return letter
-    return read_key(text, options, raw.texts, count_from=reading.count_from)
+    return read_key(text, options, raw.texts, count_from=reading.count_from, form=reading.form)

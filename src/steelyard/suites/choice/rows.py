@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise, repeat
+from dataclasses import KW_ONLY, dataclass, replace
+from itertools import islice, pairwise, repeat
 from operator import itemgetter
 from sys import intern
+from typing import Final
 
-from steelyard.data.columns import find_layout
+from steelyard.data.columns import ColumnLayout, find_layout
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import about_selection
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, refuse, refuse_many
+from steelyard.data.table import MAX_DEFECTS, Column, Defect, Row, Table, is_blank, refuse, refuse_many
+from steelyard.data.unused_columns import UnusedColumns
 from steelyard.errors import ConfigError, DataError
-from steelyard.suites.choice.key_checks import OptionCounts, SeveralKeys, counts_from_zero
-from steelyard.suites.choice.keys import MAX_OPTIONS
-from steelyard.suites.choice.reading import ROLES, ChoiceQuestion, ChoiceTable, open_reading, read_row
+from steelyard.suites.choice.key_checks import (
+    OptionCounts,
+    SeveralKeys,
+    counts_from_zero,
+    form_of_keys,
+    notes_on_rivals,
+)
+from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS
+from steelyard.suites.choice.passages import without_repeated_question
+from steelyard.suites.choice.reading import (
+    DOUBTFUL_KEY,
+    NO_OPTIONS,
+    NOT_COPIED,
+    ROLES,
+    ROLES_WITHOUT_OPTIONS,
+    ChoiceQuestion,
+    ChoiceTable,
+    Copy,
+    open_reading,
+    read_row,
+    row_options,
+)
 from steelyard.types import Sample
+
+_NUMBERED: Final = re.compile(r"#\d+\Z")
+_HEAD: Final = 50
+"""Rows that tell whether questions hold their options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +100,7 @@ class ChoiceData:
         notes: hidden sheets left out, the header row used, an unusual encoding, questions with fewer options than
             columns, fewer samples than asked for.
         readings: each table with its layout; `reading.layout.describe()` is its mapping.
+        columns: keys of the samples' metadata that are columns without a role.
     """
 
     samples: ChoiceSamples
@@ -83,6 +110,7 @@ class ChoiceData:
     key_histogram: Mapping[str, int]
     notes: tuple[str, ...]
     readings: tuple[ChoiceTable, ...]
+    columns: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -123,10 +151,23 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables)))
-    check = _check(readings, several_answers=several_answers)
+    unused = UnusedColumns()
+    readings = tuple(map(_reading, tables, repeat(files), id_prefixes(files, tables), repeat(unused)))
+    keeps = files.duplicates == "keep"
+    check = _check(readings, several_answers=several_answers, keeps=keeps)
+    if check.doubtful:
+        # Only then the keys of the whole table are compared, which takes as long as reading it.
+        readings = tuple(
+            replace(reading, form=form_of_keys(reading)) if index in check.doubtful else reading
+            for index, reading in enumerate(readings)
+        )
+        check = _check(readings, several_answers=several_answers, keeps=keeps)
     if not check.keys and not check.defects:
         raise DataError(f"{readings[0].table.title}: there is no question below its header")
+    readings = tuple(
+        replace(reading, copies=copies, several=several)
+        for reading, copies, several in zip(readings, check.copies, check.several(), strict=True)
+    )
     selected = files.selected(len(check.keys))
     keys = [key for position, key in enumerate(check.keys) if position in selected]
     return ChoiceData(
@@ -138,56 +179,120 @@ def examine_choice(files: SampleFiles, *, several_answers: bool = False) -> Choi
         (
             *notes,
             *_notes_on_layouts(readings),
+            *(note for reading in readings for note in notes_on_rivals(reading, files)),
+            *unused.notes(),
             *check.notes(),
             *about_selection(files, len(keys), len(check.bad) if files.skip_bad else 0),
         ),
         readings,
+        tuple(unused.names),
     )
 
 
-def _reading(table: Table, files: SampleFiles, prefix: str) -> ChoiceTable:
-    layout = find_layout(table, ROLES, files)
+def _reading(table: Table, files: SampleFiles, prefix: str, unused: UnusedColumns) -> ChoiceTable:
+    try:
+        layout = find_layout(table, ROLES, files)
+    except ConfigError:
+        # Options may be in the question's cell, or implied by the keys of true-or-false questions.
+        try:
+            layout = find_layout(table, ROLES_WITHOUT_OPTIONS, files)
+        except ConfigError:
+            layout = ColumnLayout({})
+        has_header = layout.header_row is not None or table.keyed or files.columns
+        if not layout.columns or not has_header or not _has_questions(_tried(table, layout, files)):
+            raise
+    layout = without_repeated_question(table, layout, files)
     options = len(layout.columns.get("options", ()))
     if options > MAX_OPTIONS:
         raise ConfigError(f"columns: {table.title}: options have 1 to {MAX_OPTIONS} columns, not {options}")
-    reading = open_reading(table, layout, prefix)
+    reading = open_reading(table, layout, prefix, (files, unused))
     return replace(reading, count_from=0) if counts_from_zero(reading) else reading
+
+
+def _tried(table: Table, layout: ColumnLayout, files: SampleFiles) -> ChoiceTable:
+    return open_reading(table, layout, "", (files, UnusedColumns()))
+
+
+def _has_questions(reading: ChoiceTable) -> bool:
+    """Whether half of the first rows of a table without a column of options have options all the same."""
+    defects: list[Defect] = []
+    head = [row for row in islice(reading.rows(), _HEAD) if not is_blank(row)]
+    found = sum(bool(row_options(reading, row, defects).options) for row in head)
+    found += sum(defect.kind != NO_OPTIONS for defect in defects)
+    return 2 * found >= max(len(head), 1)
 
 
 def _notes_on_layouts(readings: Sequence[ChoiceTable]) -> Iterator[str]:
     for reading in readings:
+        yield from reading.layout.notes
         if reading.count_from == 0:
             yield f"{reading.table.title}: the numbers of the keys count from 0, so 0 is A"
+        if reading.joined:
+            yield f"{reading.table.title}: one option a row; the rows of each question are joined"
+        if not reading.options:
+            yield f"{reading.table.title}: no column of options; they are in the questions' cells, or true and false"
         if (reading.layout.header_row or 0) > 1:
             yield f"{reading.table.title}: the headers are in {reading.table.unit} {reading.layout.header_row}"
         elif not reading.layout.header_row and not reading.table.keyed:
             yield f"{reading.table.title}: no header row, columns by position or letter"
 
 
-def _check(readings: Sequence[ChoiceTable], *, several_answers: bool) -> _ChoiceCheck:
+def _check(readings: Sequence[ChoiceTable], *, several_answers: bool, keeps: bool) -> _ChoiceCheck:
     """Check all rows with 16 bytes of memory a row: what occurs twice is found by hashes of 8 bytes.
 
     Only where something does, a second pass finds the places; a mapping from hash to place would take 300 bytes a row.
     """
-    first_pass = _ChoiceCheck(readings, frozenset(), several_answers=several_answers)
+    first_pass = _ChoiceCheck(readings, _Duplicates(keeps=keeps), several_answers=several_answers)
     repeated = first_pass.repeated()
-    return _ChoiceCheck(readings, repeated, several_answers=several_answers) if repeated else first_pass
+    if not repeated:
+        return first_pass
+    duplicates = _Duplicates(repeated, first_pass.numbered, keeps=keeps)
+    return _ChoiceCheck(readings, duplicates, several_answers=several_answers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Duplicates:
+    """What occurs twice, and whether it is kept.
+
+    Args:
+        repeated: hashes of questions and ids; empty in the first pass, which finds them.
+        numbered: ids of rows that end in `#` and a number, as those of copies do.
+        keeps: whether they are kept.
+    """
+
+    repeated: frozenset[int] = frozenset()
+    numbered: frozenset[str] = frozenset()
+    _: KW_ONLY
+    keeps: bool = False
+
+
+def _names_another(question: ChoiceQuestion) -> bool:
+    """Whether the letter of the key is the text of another option: B of the blood groups."""
+    key, options = question.key, question.options
+    return len(key) == 1 and key in options and options[LETTERS.index(key)] != key
 
 
 class _ChoiceCheck:
     """One pass over all rows: what is bad, the keys of what is sound, and hashes of questions and ids."""
 
-    def __init__(self, readings: Sequence[ChoiceTable], repeated: frozenset[int], *, several_answers: bool) -> None:
+    def __init__(self, readings: Sequence[ChoiceTable], duplicates: _Duplicates, *, several_answers: bool) -> None:
         self.bad: set[tuple[int, int]] = set()
+        self.doubtful: set[int] = set()
         self.keys: list[str] = []
         self._marks = array("q")
-        self._repeated = repeated
+        self._duplicates = duplicates
         self._places: dict[int, str] = {}
+        self._firsts: dict[int, tuple[int, int, str]] = {}
+        self._times = Counter[str]()
+        self.numbered = frozenset[str]()
+        self.copies: list[dict[int, Copy]] = [{} for _ in readings]
         self._found: list[tuple[int, int, Defect]] = []
         self._counts = [OptionCounts(reading) for reading in readings]
         self._several = [SeveralKeys(reading, meant=several_answers) for reading in readings]
         for index, reading in enumerate(readings):
             for row in reading.rows():
+                if reading.unused is not None:
+                    reading.unused.see(row)
                 self._add(index, reading, row)
                 if len(self._found) > MAX_DEFECTS:
                     refuse_many([defect for *_, defect in self._found])
@@ -198,7 +303,44 @@ class _ChoiceCheck:
     def notes(self) -> list[str]:
         """Notes on the tables that are not defects."""
         notes = [*(count.note() for count in self._counts), *(keys.note() for keys in self._several)]
+        notes.append(self._note_on_copies())
         return [note for note in notes if note]
+
+    def several(self) -> Iterator[bool]:
+        """For each table, whether a question that does not say may have several right options."""
+        return (keys.are_meant() for keys in self._several)
+
+    def _note_on_copies(self) -> str:
+        renamed = sum(bool(copy.id) for copies in self.copies for copy in copies.values())
+        clusters = Counter(copy.cluster for copies in self.copies for copy in copies.values() if copy.cluster)
+        parts = []
+        if clusters:
+            copies = clusters.total() - len(clusters)
+            parts.append(
+                f"questions that occur more than once are kept: {len(clusters)}, with {copies} copies; a question and "
+                "its copies count as one in every interval"
+            )
+        if renamed:
+            parts.append(f"repeated ids that got a number, as in id#2: {renamed}")
+        return "; ".join(parts)
+
+    def _keep(self, index: int, reading: ChoiceTable, row: Row, mark: int) -> None:
+        """Note the id of a row whose id occurred before, and the cluster of a question that occurs more than once."""
+        own_id, copies = reading.own_id(row), self.copies[index]
+        copy = copies.get(row.number, NOT_COPIED)
+        if own_id and hash((own_id,)) in self._duplicates.repeated:
+            self._times[own_id] += 1
+            if self._times[own_id] > 1:
+                name = f"{own_id}#{self._times[own_id]}"
+                while name in self._duplicates.numbered:
+                    self._times[own_id] += 1
+                    name = f"{own_id}#{self._times[own_id]}"
+                copy = copy._replace(id=name)
+        if mark in self._duplicates.repeated:
+            first = self._firsts.setdefault(mark, (index, row.number, copy.id or reading.id_of(row)))
+            copy = copy._replace(cluster=first[2])
+        if copy != NOT_COPIED:
+            copies[row.number] = copy
 
     def _drop_lost(self) -> None:
         """Drop rows that only the whole table shows to be bad: an option was lost, or a key has a letter too many."""
@@ -223,31 +365,47 @@ class _ChoiceCheck:
         question = read_row(reading, row, defects)
         if question is None and not defects:
             return
-        if question:
-            # Options as a set: a repeated question in another order of options is still a repeated question.
-            mark = hash(("".join(question.text.split()), frozenset(question.options)))
-            if earlier := self._place_before(mark, reading, row, reading.question):
-                message = f"the same question as {earlier}"
-                defects.append(reading.defect("duplicate question", row, reading.question, message))
-        own_id = reading.own_id(row)
-        if own_id and (earlier := self._place_before(hash((own_id,)), reading, row, reading.id)):
-            defects.append(
-                reading.defect("duplicate id", row, reading.id, f"the same id as {earlier}: {own_id[:40]!r}")
-            )
+        mark = self._find_repeated(reading, row, question, defects)
         if question and not defects:
-            if not question.judged:
+            if _names_another(question):
+                self.doubtful.add(index)
+            if not question.apart:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))
             self._several[index].add(row, len(self.keys), question)
+            if self._duplicates.keeps:
+                self._keep(index, reading, row, mark)
             # Interned, as 100,000 questions have a few dozen different keys.
             self.keys.append(intern(question.key))
         else:
+            if any(defect.kind == DOUBTFUL_KEY for defect in defects):
+                self.doubtful.add(index)
             self._found.extend((index, row.number, defect) for defect in defects)
             self.bad.add((index, row.number))
+
+    def _find_repeated(
+        self, reading: ChoiceTable, row: Row, question: ChoiceQuestion | None, defects: list[Defect]
+    ) -> int:
+        """Add the defects of a repeated question and id, unless duplicates are kept; returns the question's hash."""
+        mark, found = 0, list[Defect]()
+        if question:
+            # Options as a set: a repeated question in another order of options is still a repeated question.
+            mark = hash(("".join(question.text.split()), question.passage, frozenset(question.options)))
+            if earlier := self._place_before(mark, reading, row, reading.question):
+                found.append(
+                    reading.defect("duplicate question", row, reading.question, f"the same question as {earlier}")
+                )
+        if own_id := reading.own_id(row):
+            self.numbered |= {own_id} if _NUMBERED.search(own_id) else set()
+            if earlier := self._place_before(hash((own_id,)), reading, row, reading.id):
+                message = f"the same id as {earlier}: {own_id[:40]!r}"
+                found.append(reading.defect("duplicate id", row, reading.id, message))
+        defects += [] if self._duplicates.keeps else found
+        return mark
 
     def _place_before(self, mark: int, reading: ChoiceTable, row: Row, column: Column | None) -> str:
         """Location of the first row with this hash; "" for that row itself, and during the whole first pass."""
         self._marks.append(mark)
-        if mark not in self._repeated:
+        if mark not in self._duplicates.repeated:
             return ""
         location = reading.table.location(row.number, column)
         before = self._places.setdefault(mark, location)

@@ -84,6 +84,7 @@ class ChoiceSuite:
         return Suite(
             name=self.name or self.samples.title,
             kind="choice",
+            columns=data.columns,
             samples=samples if self.orders == "as_given" else Ordered(samples, self.orders, self._seed),
             targets=targets,
             scorers=(self.scoring,),

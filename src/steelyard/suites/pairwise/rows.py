@@ -13,7 +13,7 @@ from steelyard.data.table import Defect, Row
 from steelyard.types import Sample
 
 ROLES: Final = (
-    Role("question", words="rag_question", by_position=False),
+    Role("question", words="rag_question", by_position=False, joins=True),
     Role("answer", required=False, words="rag_answer", by_position=False),
     Role("group", required=False, by_position=False),
     Role("cluster", required=False, by_position=False),

@@ -103,10 +103,11 @@ class PairwiseSuite:
         scorers = (*self._judging(judges), *(scorer for scorer in self.scorers if not _compares_pairs(scorer)))
         all_scorers = judges.given_to(scorers)
         judging = tuple(scorer for scorer in all_scorers if _compares_pairs(scorer))
-        samples, notes = self._samples()
+        samples, notes, columns = self._samples()
         return Suite(
             name=self.name or (self.samples.title if self.samples else names[0]),
             kind="pairwise",
+            columns=columns,
             samples=samples,
             # Pairs come last: a target that reads the answers of others runs after them.
             targets={
@@ -146,17 +147,18 @@ class PairwiseSuite:
                 raise ConfigError(f"runs: {run} is named twice")
         return {**{name: name for name in self.targets}, **self.runs}
 
-    def _samples(self) -> tuple[Iterable[Sample], tuple[str, ...]]:
+    def _samples(self) -> tuple[Iterable[Sample], tuple[str, ...], tuple[str, ...]]:
+        """The samples, notes on them, and their columns without a role."""
         if self.store and not self.runs:
             raise ConfigError("store: there are no stored runs to look for; name them under runs")
         if self.samples is not None:
             if self.store:
                 raise ConfigError("store: a suite with its own samples takes runs only from the store of its results")
             data = load_pairwise(self.samples)
-            return data.samples, data.notes
+            return data.samples, data.notes, data.columns
         if not self.runs:
             raise ConfigError("samples: the questions are missing; name a file")
-        return CommonSamples(tuple(self.runs.values()), self.store or None), ()
+        return CommonSamples(tuple(self.runs.values()), self.store or None), (), ()
 
     def _judging(self, judges: SuiteJudges) -> Sequence[Scorer]:
         """The scorers of every pair, before they are given the judges.

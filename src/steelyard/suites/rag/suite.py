@@ -89,6 +89,7 @@ class RagSuite:
         return Suite(
             name=self.name or self.samples.title,
             kind="rag",
+            columns=data.columns,
             samples=data.samples,
             targets=self.targets,
             scorers=scorers,

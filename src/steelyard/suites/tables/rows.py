@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from steelyard.data.headers import Role
-from steelyard.data.rows import OpenTable, RowDataset, about_selection, cluster_of, open_tables, sound_samples
+from steelyard.data.rows import OpenTable, RowDataset, cluster_of, open_tables, row_dataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Column, Defect, cell_at, refuse_many
 from steelyard.errors import ConfigError, did_you_mean
@@ -24,7 +24,7 @@ from steelyard.types import INLINE, Output, Sample, StageInfo
 ROLES: Final = (
     Role("target", by_position=False),
     Role("db_id", required=False, by_position=False),
-    Role("question", required=False, by_position=False),
+    Role("question", required=False, by_position=False, joins=True),
     Role("group", required=False, by_position=False),
     Role("cluster", required=False, by_position=False),
     Role("id", required=False, by_position=False),
@@ -53,10 +53,10 @@ def load_tables(
     reader = _TablesReader(task, ids, {}, [], count())
     samples: list[Sample] = []
     for table in tables:
-        samples.extend(reader.samples(table, {name: _column_of(table, name) for name in predictions}))
-    sound = sound_samples(files, samples, reader.defects)
-    about = (*notes, *about_selection(files, len(sound), len(reader.defects)))
-    return RowDataset(sound, tuple(reader.defects), tables[0].layout.describe(), about)
+        columns = {name: _column_of(table, name) for name in predictions}
+        table.unused.leave(columns.values())
+        samples.extend(reader.samples(table, columns))
+    return row_dataset(files, tables, notes, (samples, reader.defects))
 
 
 def _column_of(opened: OpenTable, name: str) -> Column:
@@ -82,6 +82,9 @@ class _TablesReader:
     def samples(self, table: OpenTable, predictions: Mapping[str, Column]) -> Iterator[Sample]:
         for row, position in zip(table.rows(), self.positions, strict=False):
             refuse_many(self.defects)
+            if table.leaves_out(row):
+                continue
+            table.unused.see(row)
             before = len(self.defects)
             self.defects.extend(table.faults(row))
             target = wanted(table.cell(row, "target"), self.task)
@@ -94,8 +97,8 @@ class _TablesReader:
             question = table.question(row, self.defects)
             name = table.id_of(row, self.seen, self.defects)
             if len(self.defects) == before:
-                metadata: dict[str, Any] = {"position": position} | ({"db_id": db_id} if db_id else {})
-                metadata |= table.table.origin
+                metadata: dict[str, Any] = table.unused.values(row) | {"position": position}
+                metadata |= {**({"db_id": db_id} if db_id else {}), **table.table.origin}
                 if predictions:
                     metadata[PREDICTIONS] = {name: cell_at(row.cells, column) for name, column in predictions.items()}
                 group, cluster = table.text(row, "group"), cluster_of(row, table.layout)

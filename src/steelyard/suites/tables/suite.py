@@ -67,6 +67,7 @@ class TablesSuite:
         return Suite(
             name=self.name or self.samples.title,
             kind="tables",
+            columns=data.columns,
             samples=data.samples,
             targets={**self.targets, **columns},
             scorers=(scoring,),

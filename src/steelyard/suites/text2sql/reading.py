@@ -14,9 +14,10 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.data.columns import HEAD_ROWS, find_layout
 from steelyard.data.headers import Role, all_names
-from steelyard.data.rows import OpenTable, cluster_of, long_row
+from steelyard.data.rows import OpenTable, cluster_of, long_row, open_table
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, Table, is_blank, render
+from steelyard.data.unused_columns import UnusedColumns
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import flaw_in, is_messages, messages_in, transcript_of
 from steelyard.types import Message
@@ -24,12 +25,12 @@ from steelyard.types import Message
 ROLES: Final = (
     # The SQL comes first: a column `query` holds it wherever there is a column `question` as well.
     Role("sql", by_position=False),
-    Role("question", words="sql_question", by_position=False),
-    Role("schema", required=False, by_position=False),
+    Role("question", words="sql_question", by_position=False, joins=True),
+    Role("schema", required=False, by_position=False, joins=True),
     Role("db_id", required=False, by_position=False),
     Role("group", required=False, words="sql_group", by_position=False),
     Role("cluster", required=False, by_position=False),
-    Role("evidence", required=False, by_position=False),
+    Role("evidence", required=False, by_position=False, joins=True),
     Role("id", required=False, by_position=False),
 )
 _LINES: Final = (".sql", ".txt")
@@ -71,7 +72,7 @@ def _is_lines(table: Table) -> bool:
     return table.keyed and table.name.lower().endswith(_LINES)
 
 
-def open_reading(table: Table, files: SampleFiles, prefix: str) -> OpenTable:
+def open_reading(table: Table, files: SampleFiles, prefix: str, unused: UnusedColumns) -> OpenTable:
     """Find the columns of a table.
 
     Raises:
@@ -79,9 +80,7 @@ def open_reading(table: Table, files: SampleFiles, prefix: str) -> OpenTable:
     """
     lines = _is_lines(table)
     roles = [replace(role, required=False) if lines and role.name == "question" else role for role in ROLES]
-    layout = find_layout(_texts_of(table, files), roles, files)
-    used = [column for columns in layout.columns.values() for column in columns]
-    return OpenTable(table.refined(used), layout, prefix)
+    return open_table(table, find_layout(_texts_of(table, files), roles, files), prefix, (files, unused))
 
 
 def check_places(reading: OpenTable) -> None:
@@ -100,7 +99,7 @@ def check_places(reading: OpenTable) -> None:
 
 
 def _texts_of(table: Table, files: SampleFiles) -> Table:
-    """The head of a table without keys that hold a structure: Spider's `sql` is the parsed query, its text is `query`.
+    """A table without keys that hold a structure in its head: Spider's `sql` is the parsed query, its text is `query`.
 
     Keys that the user named stay, and keys that hold a text in some row.
     """
@@ -110,8 +109,12 @@ def _texts_of(table: Table, files: SampleFiles) -> Table:
     head = list(islice(table, HEAD_ROWS))
     texts = {key for row in head for key, value in _items(row) if isinstance(value, str)}
     structures = {key for row in head for key, value in _items(row) if _is_structure(value)} - named_keys - texts
-    rows = [Row(row.number, {key: value for key, value in _items(row) if key not in structures}) for row in head]
-    return replace(table, source=lambda: iter(rows))
+    return replace(
+        table,
+        source=lambda: (
+            Row(row.number, {key: value for key, value in _items(row) if key not in structures}) for row in table
+        ),
+    )
 
 
 def _items(row: Row) -> Iterator[tuple[str, Any]]:

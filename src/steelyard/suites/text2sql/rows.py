@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from steelyard.data.load import id_prefixes, read_tables
-from steelyard.data.rows import OpenTable, about_selection
+from steelyard.data.rows import OpenTable, about_selection, notes_on_columns
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import Defect, Row, refuse, refuse_many
+from steelyard.data.unused_columns import UnusedColumns
 from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
 from steelyard.sql.sandbox import Sandbox
@@ -85,6 +86,7 @@ class Text2SqlSamples:
             group=question.group,
             cluster=question.cluster,
             metadata={
+                **reading.unused.values(row),
                 "schema": question.schema or self.schemas.get(question.db_id, ""),
                 "db_id": question.db_id,
                 "evidence": question.evidence,
@@ -145,7 +147,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
-    readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables)))
+    readings = tuple(map(open_reading, tables, repeat(files), id_prefixes(files, tables), repeat(UnusedColumns())))
     for reading in readings if by_name is not None else ():
         check_places(reading)
     check = _Text2SqlCheck(readings, by_name)
@@ -169,11 +171,12 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     comparable = any(row.has_data or (by_name and row.db_id in by_name) for row in chosen)
     notes = (
         *notes,
-        *about_selection(files, len(chosen), len(check.bad)),
+        *notes_on_columns(readings),
+        *about_selection(files, len(chosen), check.skipped),
         *_notes_on_databases(chosen, by_name, comparable=comparable),
     )
     described = readings[0].layout.describe()
-    return Text2SqlData(samples, len(check.bad), tuple(check.defects), described, counts, comparable, notes, readings)
+    return Text2SqlData(samples, check.skipped, tuple(check.defects), described, counts, comparable, notes, readings)
 
 
 def _databases_in(folder: Path) -> Mapping[str, Database]:
@@ -249,12 +252,17 @@ class _Text2SqlCheck:
 
     def __init__(self, readings: Sequence[OpenTable], by_name: Mapping[str, Database] | None) -> None:
         self.bad: set[tuple[int, int]] = set()
+        self.skipped = 0
         self.rows: list[_Sound] = []
         self.defects: list[Defect] = []
         self._known = by_name
         self._ids: dict[str, str] = {}
         for index, reading in enumerate(readings):
             for _, row in numbered_rows(reading):
+                if reading.leaves_out(row):
+                    self.bad.add((index, row.number))
+                    continue
+                reading.unused.see(row)
                 self._add(index, reading, row)
 
     def _add(self, index: int, reading: OpenTable, row: Row) -> None:
@@ -268,6 +276,7 @@ class _Text2SqlCheck:
                 message = f"the same id as {earlier}: {question.id[:40]!r}"
                 self.defects.append(reading.defect("duplicate id", row, "id", message))
         if question is None or len(self.defects) > before:
+            self.skipped += 1
             self.bad.add((index, row.number))
         else:
             has_data = _FILLS.search(question.schema) is not None

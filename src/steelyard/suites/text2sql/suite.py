@@ -69,6 +69,7 @@ class Text2SqlSuite:
         return Suite(
             name=self.name or self.samples.title,
             kind="text2sql",
+            columns=tuple(data.readings[0].unused.dataset.names),
             samples=data.samples,
             targets=self.targets,
             scorers=(scoring, *judges.given_to(self.scorers)),

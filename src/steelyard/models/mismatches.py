@@ -1,0 +1,125 @@
+"""Marks answers that are complete and not what the configuration describes: an HTML page, a 404, JSON of another form.
+
+A wrong address, path or response mapping gets one like it to every call. Two of them are equal if status, content type
+and the keys of their JSON are: texts, ids and times differ from call to call. Until the first readable reply equal ones
+to two samples end the run, see `limits.FirstReplies`; later such an answer may concern one sample, or pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from steelyard.models.base import Answer, Fault, Model, Request
+from steelyard.models.json_bodies import parse_body
+from steelyard.models.references import without_query
+from steelyard.models.refusals import MISMATCH, alike, is_html
+
+_MOST_KEYS: Final = 12
+"""Keys of a body that a message names."""
+_MOST_COMPARED: Final = 60
+_DEEPEST: Final = 4
+_OTHER_FIELDS: Final = (b":", b"event:", b"id:", b"retry:")
+"""Lines of server-sent events that hold no JSON."""
+
+
+def mismatch(fault: Fault, answer: Answer) -> Fault:
+    """`fault`, marked as one of an answer that is complete and not what was configured."""
+    content_type = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+    page = "html" if is_page(answer) else ""
+    keys = "" if page else alike(" ".join(sorted({*_paths(complete_values(answer), lists=False)})[:_MOST_COMPARED]))
+    fault.refusal = MISMATCH
+    fault.likeness = f"{answer.status} {content_type} {page or keys}"
+    return fault
+
+
+def is_page(answer: Answer) -> bool:
+    """Whether the body is an HTML page."""
+    start = answer.body[:1000].decode("utf-8", "replace").lstrip("\ufeff")
+    is_markup = start.lstrip().startswith("<")
+    return is_html(start) or (is_markup and "html" in answer.headers.get("content-type", "").lower())
+
+
+def without_mapped_form(fault: Fault, answer: Answer) -> Fault:
+    """`fault` of a body in the wrong form; marked if the body is an HTML page or is complete JSON in another form."""
+    return mismatch(fault, answer) if is_page(answer) or complete_values(answer) else fault
+
+
+def keys_named(values: Sequence[Any]) -> str:
+    """The keys of a body's JSON for a message, in the form of an expression that finds them.
+
+    >>> keys_named(({"text": "B", "data": {"ids": [{"n": 1}]}},))
+    'the body has the keys text, data.ids[0].n'
+    >>> keys_named(([],))
+    'the body has no keys'
+    """
+    paths = list(dict.fromkeys(_paths(values, lists=True)))
+    if not paths:
+        return "the body has no keys"
+    more = ", …" if len(paths) > _MOST_KEYS else ""
+    return f"the body has the key{'s' if len(paths) > 1 else ''} {', '.join(paths[:_MOST_KEYS])}{more}"
+
+
+def locate(fault: Fault, model: Model, request: Request) -> None:
+    """Add to the message of a mismatch or redirect what address gave it, and what to change."""
+    if fault.refusal != MISMATCH and not (fault.refusal and fault.kind == "bad_request"):
+        return  # the second is a redirect
+    address = without_query(request.url)
+    fault.message = f"{address}: {fault.message}{_advice(fault, model, address)}"
+    fault.args = (fault.message,)
+
+
+def _advice(fault: Fault, model: Model, address: str) -> str:
+    base_url = getattr(model, "base_url", None)
+    if fault.refusal != MISMATCH:
+        return ""
+    if not isinstance(base_url, str):
+        if fault.kind == "empty" or not hasattr(model, "url"):
+            return ""  # the message names the key of the mapping
+        return "; check url and method" if fault.likeness.startswith("405") else "; check url"
+    path = urlsplit(base_url).path.rstrip("/")
+    call = address.removeprefix(without_query(base_url).rstrip("/"))
+    if path.endswith(call) and call:
+        return f"; base_url ends before {call}"
+    has_version = any(part[:1] == "v" and part[1:2].isdigit() for part in path.split("/"))
+    return "; check base_url" if has_version else "; check base_url, which usually ends in /v1"
+
+
+def complete_values(answer: Answer) -> tuple[Any, ...]:
+    """The JSON values of a body in any form: one, one a line, or in server-sent events; none if it is not whole."""
+    try:
+        return (parse_body(answer.body),)
+    except (ValueError, RecursionError):
+        pass
+    lines = (line.strip() for line in answer.body.splitlines())
+    parts = [line.removeprefix(b"data:").strip() for line in lines if line and not line.startswith(_OTHER_FIELDS)]
+    try:
+        return tuple(parse_body(part) for part in parts if part != b"[DONE]")
+    except (ValueError, RecursionError):
+        return ()
+
+
+def _paths(values: Sequence[Any], *, lists: bool) -> Iterator[str]:
+    """Paths of the keys in JSON values.
+
+    Args:
+        values: of a body.
+        lists: with the keys inside lists, of the first element, and of the innermost keys alone. Otherwise every key
+            that is in no list: how many passages came must not make two answers differ.
+    """
+    for value in values:
+        yield from _paths_in(value, "", _DEEPEST, lists)
+
+
+def _paths_in(value: Any, prefix: str, depth: int, lists: bool) -> Iterator[str]:  # noqa: FBT001  # of `_paths`
+    if isinstance(value, list) and value and lists and depth:
+        yield from _paths_in(value[0], f"{prefix}[0]", depth - 1, lists)
+    elif isinstance(value, Mapping) and value and depth:
+        for key, inner in value.items():
+            path = f"{prefix}.{key}" if prefix else str(key)
+            if not lists:
+                yield path
+            yield from _paths_in(inner, path, depth - 1, lists)
+    elif lists and prefix:
+        yield prefix

@@ -1,0 +1,290 @@
+"""Bodies of replies are kept where the user says how they are read: a corrected mapping costs no call."""
+
+import contextlib
+import dataclasses
+import json
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from steelyard import ConfigError, ExactMatch, Options, Prompt, Sample, Store, Suite, evaluate
+from steelyard.models import http as http_models
+from steelyard.models.budget import Budget
+from steelyard.models.http import HttpModel
+from steelyard.models.openai_compatible import OpenAICompatible
+from steelyard.models.response import ResponseMap
+from steelyard.report.costs import read_again_sentence
+from steelyard.store.journal import find_body
+from steelyard.store.verify import verify
+from steelyard.suite import RunConfig, evaluate_suite
+from steelyard.suite.rescore import rescore
+from steelyard.targets.http import HttpEndpoint
+
+SAMPLES = [Sample(f"q{n}", f"question {n}?", "B") for n in range(12)]
+PASSAGES = [{"id": "d1", "text": "one"}, {"id": "d2", "text": "two"}]
+STEPS = [
+    {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}
+]
+
+
+def body_of(asked):
+    return {
+        "text": "B",
+        "message_id": "1",
+        "docs": PASSAGES,
+        "steps": STEPS,
+        "tokens": {"prompt_tokens": 7, "completion_tokens": 2},
+        "echo": asked["query"],
+    }
+
+
+@contextlib.contextmanager
+def server(answer=lambda asked: json.dumps(body_of(asked)).encode(), delay_s=0.0):
+    """The address of an endpoint, and the bodies that it was sent."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            received = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            received["key"] = self.headers.get("X-Key", "")
+            asked.append(received)
+            time.sleep(delay_s)
+            body = answer(received)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    peer = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=peer.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{peer.server_port}/chat", asked
+    finally:
+        peer.shutdown()
+        peer.server_close()
+
+
+def endpoint(url, text="text", **response):
+    return HttpEndpoint(url, body={"query": "{{prompt}}"}, response=ResponseMap(text=text, **response))
+
+
+def run_of(target, where, **more):
+    return evaluate(target, SAMPLES, [ExactMatch()], store=where, **more)
+
+
+def outputs(run):
+    return [record.output.value for record in run.records()]
+
+
+def test_a_corrected_mapping_costs_no_call_and_changes_no_earlier_run(where):
+    with server() as (url, asked):
+        wrong = run_of(endpoint(url, "message_id"), where)
+        right = run_of(endpoint(url, "text"), where)
+        third = run_of(endpoint(url, "text"), where)
+        back = run_of(endpoint(url, "message_id"), where)
+    assert len(asked) == 12
+    assert (set(outputs(right)), set(outputs(third)), set(outputs(back))) == ({"B"}, {"B"}, {"1"})
+    assert right.summary().scores[0].answered.value == 1
+    sentence = "12 of 12 replies were kept and read again under the present mapping"
+    assert [read_again_sentence([run.summary()]) for run in (wrong, right, third, back)] == ["", sentence, sentence, ""]
+    assert [run.summary().from_journal for run in (wrong, right, third, back)] == [0, 12, 12, 12]
+    with Store(where) as store:
+        assert set(outputs(store.run(wrong.id))) == {"1"}
+        assert verify(store).is_sound
+
+
+def test_a_mapping_that_fits_no_kept_reply_is_refused_before_a_run_begins(where):
+    with server() as (url, asked):
+        run_of(endpoint(url), where)
+        with pytest.raises(ConfigError, match=r"each of 12 kept replies .*'answer'.*the body has the keys text, messa"):
+            run_of(endpoint(url, "answer"), where)
+        prompt = Prompt(
+            HttpModel(url, body={"query": "{{prompt}}"}, response=ResponseMap(text="answer")), "{{question}}"
+        )
+        with pytest.raises(ConfigError, match="each of 12 kept replies"):
+            run_of(prompt, where)
+        assert len(asked) == 12
+        with Store(where) as store:
+            assert len(store.runs()) == 1
+
+
+def test_a_kept_reply_that_the_mapping_does_not_fit_is_an_error_of_its_sample_alone(where):
+    def answer(asked):
+        return json.dumps({"text": "B"} if "q" in asked["query"] and "3" in asked["query"] else body_of(asked)).encode()
+
+    with server(answer) as (url, asked):
+        run_of(endpoint(url), where)
+        run = run_of(endpoint(url, "message_id"), where, max_errors=0.5)
+    assert len(asked) == 12
+    failed = [record for record in run.records() if record.failure is not None]
+    assert [record.sample.id for record in failed] == ["q3"]
+    assert "--fresh" in failed[0].failure.message
+
+
+def test_every_part_of_a_mapping_is_read_again(where):
+    def answer(asked):
+        return json.dumps({**body_of(asked), "finish_reason": "length"}).encode()
+
+    with server(answer) as (url, asked):
+        run_of(endpoint(url), where)
+        mapping = {"contexts": "docs[*].text", "sources": "docs[*].id", "usage": "tokens", "messages": "steps"}
+        run = run_of(endpoint(url, "echo", **mapping), where)
+        assert len(asked) == 12
+        again = run_of(endpoint(url, "echo", **mapping), where, fresh=True)
+        assert len(asked) == 24
+    in_order = [sorted(each.records(), key=lambda record: record.sample.id) for each in (run, again)]
+    for kept, new in zip(*in_order, strict=True):
+        assert kept.output == new.output
+        assert kept.output.contexts == ("one", "two")
+        assert kept.output.metadata["finish"] == "length"
+        assert [reply.usage for reply in kept.replies["target"]] == [reply.usage for reply in new.replies["target"]]
+    assert run.summary().input_tokens == 12 * 7
+
+
+def test_a_stream_is_read_again(where):
+    def answer(_):
+        events = [{"piece": "A", "thought": "x"}, {"piece": "B", "thought": "y"}, {"end": True}]
+        return "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode()
+
+    with server(answer) as (url, asked):
+        first = run_of(endpoint(url, "thought", framing="sse"), where)
+        second = run_of(endpoint(url, "piece", framing="sse"), where)
+        third = run_of(endpoint(url, "piece", join="last"), where)
+    assert len(asked) == 12
+    assert [set(outputs(run)) for run in (first, second, third)] == [{"xy"}, {"AB"}, {"B"}]
+    [reply] = next(iter(second.records())).replies["target"]
+    assert reply.metadata["ttft"] > 0
+
+
+def test_replies_of_an_older_version_are_used_under_the_mapping_of_their_runs_alone(where, monkeypatch):
+    with server() as (url, asked):
+        with monkeypatch.context() as older:
+            older.setattr(HttpModel, "with_body", lambda _model, reply, *_: reply)
+            run_of(endpoint(url), where)
+        same = run_of(endpoint(url), where)
+        assert (len(asked), same.summary().from_journal) == (12, 12)
+        other = run_of(endpoint(url, "message_id"), where)
+        assert (len(asked), set(outputs(other))) == (24, {"1"})
+        back = run_of(endpoint(url), where)
+        assert (len(asked), set(outputs(back))) == (24, {"B"})
+        assert set(outputs(run_of(endpoint(url, "message_id"), where))) == {"1"}
+        with pytest.raises(ConfigError, match="each of 12 kept replies"):
+            run_of(endpoint(url, "answer"), where)
+    assert len(asked) == 24
+
+
+def test_a_body_that_is_too_long_to_be_kept_is_asked_for_again_once(where, monkeypatch):
+    monkeypatch.setattr(http_models, "_MOST_KEPT", 20)
+    with server() as (url, asked):
+        for text, calls in (("text", 12), ("message_id", 24), ("message_id", 24), ("text", 24)):
+            run_of(endpoint(url, text), where)
+            assert len(asked) == calls
+
+
+def test_a_key_is_not_in_what_is_kept(where):
+    with server(lambda asked: json.dumps({"text": "B", "seen": asked["key"]}).encode()) as (url, asked):
+        target = HttpEndpoint(
+            url, headers={"X-Key": "${KB_KEY}"}, body={"query": "{{prompt}}"}, response=ResponseMap(text="text")
+        )
+        suite = Suite("s", "custom", SAMPLES, {"t": target}, (ExactMatch(),))
+        [run] = evaluate_suite(suite, how=RunConfig(store=where, environment={"KB_KEY": "sk-verysecret-77"}))
+    assert asked[0]["key"] == "sk-verysecret-77"
+    with Store(where) as store:
+        keys = [reply.key for record in run.records() for reply in record.replies["target"]]
+        bodies = b"".join(find_body(store, bytes.fromhex(key)) for key in keys)
+    assert b"KB_KEY" in bodies
+    assert b"verysecret" not in bodies
+
+
+def test_no_body_is_kept_where_the_mapping_is_fixed(where):
+    def answer(_):
+        return json.dumps({"choices": [{"message": {"content": "B"}}], "id": "chatcmpl-9"}).encode()
+
+    with server(answer) as (url, _):
+        run = run_of(Prompt(OpenAICompatible("m", url), "{{question}}"), where)
+    with Store(where) as store:
+        keys = [reply.key for record in run.records() for reply in record.replies["target"]]
+        assert b"chatcmpl-9" not in b"".join(find_body(store, bytes.fromhex(key)) for key in keys)
+
+
+class Judged:
+    """A judge behind an endpoint with a mapping."""
+
+    def __init__(self, url, text):
+        self.model = HttpModel(url, body={"query": "{{prompt}}"}, response=ResponseMap(text=text))
+
+    async def __call__(self, sample, output, ask):
+        return (await ask(self.model, f"Is {output.value} right?")).text == "B"
+
+
+def test_scoring_again_reads_a_judges_kept_replies_under_its_present_mapping(where):
+    with server() as (url, asked):
+        run = evaluate(lambda sample: "x", SAMPLES, [Judged(url, "message_id")], store=where)
+        assert run.summary().scores[0].answered.value == 0
+        calls = len(asked)
+        with Store(where) as store:
+            right, _ = rescore(store, store.run(run.id), [Judged(url, "text")])
+            assert right.summary().scores[0].answered.value == 1
+            with pytest.raises(ConfigError, match="nothing at 'answer'"):
+                rescore(store, store.run(run.id), [Judged(url, "answer")])
+        assert len(asked) == calls
+
+
+def test_a_resume_refuses_another_mapping_unless_that_is_allowed(where):
+    suite = Suite("s", "custom", SAMPLES, {"t": None}, (ExactMatch(),), Options(concurrency=2))
+
+    def with_text(text, url):
+        return dataclasses.replace(suite, targets={"t": endpoint(url, text)})
+
+    with server() as (url, asked):
+        limited = {"options": Options(concurrency=2, budget=Budget(calls=5))}
+        [cut] = evaluate_suite(dataclasses.replace(with_text("message_id", url), **limited), store=where)
+        assert cut.state == "interrupted"
+        with pytest.raises(ConfigError, match=r"changed since it was started: target\.http\.response\.text"):
+            evaluate_suite(with_text("text", url), how=RunConfig(store=where, resume=cut.id))
+        [run] = evaluate_suite(with_text("text", url), how=RunConfig(store=where, resume=cut.id, allow_changed=True))
+    assert len(asked) == 12
+    assert sorted(outputs(run)) == ["1"] * 5 + ["B"] * 7
+
+
+@pytest.mark.slow
+def test_what_a_killed_run_was_answered_is_read_again(where, tmp_path):
+    (tmp_path / "exam.csv").write_text(
+        "id,question,A,B,answer\n" + "".join(f"q{n},Question {n}?,one,two,B\n" for n in range(60)), encoding="utf-8"
+    )
+    with server(delay_s=0.05) as (url, asked):
+        for text in ("message_id", "text"):
+            target = {"http": {"url": url, "body": {"query": "{{prompt}}"}, "response": {"text": text}}}
+            config = {"suite": "choice", "samples": {"file": "exam.csv"}, "targets": {"kb": target}}
+            config["options"] = {"concurrency": 4}
+            (tmp_path / f"{text}.json").write_text(json.dumps(config), encoding="utf-8")
+        command = [
+            sys.executable,
+            "-c",
+            "from steelyard.cli import main; main()",
+            "run",
+            "--quiet",
+            "--store",
+            str(where),
+        ]
+        process = subprocess.Popen([*command, "message_id.json"], cwd=tmp_path)
+        deadline = time.monotonic() + 60
+        while len(asked) < 20 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+        process.wait()
+        time.sleep(0.2)
+        subprocess.run([*command, "text.json"], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert 60 <= len(asked) <= 64
+    with Store(where) as store:
+        assert set(outputs(store.run("latest"))) == {"B"}
+        assert store.run("latest").summary().from_journal >= 16
