@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, get_args
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.replies.sql import Wanted
 from steelyard.scorers.open_references import (
     OpenReference,
     about_results,
@@ -24,10 +25,11 @@ from steelyard.scorers.open_references import (
     judge_open,
     open_references,
 )
+from steelyard.scorers.sql_replies import check_form, sql_reply
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, databases_manifest
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
-from steelyard.sql.results import Database, SqlFailure, SqlLimits
+from steelyard.sql.results import Database, EngineName, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.verdict import judge, verdict_of_failure
 from steelyard.tables.evaluator import check_task
@@ -36,7 +38,6 @@ from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Verdict
 from steelyard.tables.native import shape_problem
 from steelyard.tables.reading import (
     TableText,
-    blocks_of,
     is_missing,
     looks_like_table,
     read_notation,
@@ -51,6 +52,8 @@ _SAME: Final = frozenset({"same", "columns permuted"})
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _ORDER: Final = "tuple_order"
 _TOO_LARGE: Final = "too_large"
+_FORMAT_INCORRECT: Final = "format_incorrect"
+_NO_DATABASE: Final = "there are no databases to run the SQL on: no folder is named, and the sample has no schema"
 _BRACKETS_PER_CELL: Final = 4
 """Brackets and commas per cell up to which a text is parsed as a table."""
 _LARGE: Final = 10_000
@@ -67,7 +70,11 @@ class TableMetrics:
     Args:
         task: `QA` (the output is a table) or `SP` (it is SQL).
         rules: whose rules; `steelyard` by default, see docs/reference/tables.md.
-        databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); None: no SQL is run.
+        databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb). Of samples without one, SQL
+            runs on the database that `metadata["schema"]` builds.
+        form: of the SQL in a reply, as of the scorer `sql`; the suite `text2sql` gives its own.
+        key: likewise.
+        engine: of databases that are built from a schema.
         metrics: which; empty is all.
         limits: of each query, and of the tables that are compared.
         equality: which cells are equal without being identical, by the rules `steelyard`; see
@@ -85,6 +92,9 @@ class TableMetrics:
     task: Literal["QA", "SP"] = "QA"
     rules: RuleName = "steelyard"
     databases: Path | None = None
+    form: Wanted = "auto"
+    key: str = ""
+    engine: EngineName = "sqlite"
     metrics: tuple[str, ...] = ()
     limits: SqlLimits = SqlLimits()
     equality: CellEquality = CellEquality()
@@ -119,9 +129,12 @@ class TableMetrics:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown task, rule set or metric, or a limit out of its range.
+            ConfigError: an unknown task, form, engine, rule set or metric, or a limit out of its range.
         """
         check_task(self.task)
+        check_form(self.form, self.key)
+        if self.engine not in get_args(EngineName):
+            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(EngineName))}")
         rule_set(self.rules)
         metric_names(self._names)
         if len(set(self._names)) < len(self._names):
@@ -133,12 +146,12 @@ class TableMetrics:
         """Check that the folder of databases and all needed engines are there.
 
         Raises:
-            ConfigError: there is no such folder, no database in it, SQL is to be run without one, or an engine is
-                not installed or cannot be confined here.
+            ConfigError: there is no such folder, no database in it, or an engine is not installed or cannot be confined
+                here.
         """
         if self.databases is None:
             if self.task == "SP":
-                raise ConfigError("task SP runs SQL: name the folder of its databases (databases: ...)")
+                sandbox.check(self.engine)
             return
         check_folder(self.databases)
         if not database_ids(self.databases):
@@ -191,9 +204,7 @@ class TableMetrics:
         if isinstance(reference, str) and not looks_like_table(reference):
             database = self._database(sample)
             if database is None:
-                return self._same_outcome(
-                    "not_applicable", "the reference is SQL, and there are no databases to run it on"
-                )
+                return self._same_outcome("not_applicable", f"the reference is SQL: {_NO_DATABASE}")
             expected = await self._run(bench, database, reference)
             ordered: bool | None = self._rules.ordered(reference, database.engine)
         else:
@@ -252,19 +263,25 @@ class TableMetrics:
     async def _measure_queries(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         if not isinstance(sample.reference, str):
             return self._same_outcome("not_applicable", "task SP compares with SQL, and the reference is not SQL")
-        query, problem = _query(output.value)
-        if problem:
-            return self._unparsed(TableText(None, problem, "the output holds no SQL"), output)
+        reply = sql_reply(output, self.form, self.key)
+        if reply.reading.status == "empty" or reply.reading.several or reply.refused:
+            kind = "several" if reply.reading.several else "empty"
+            return self._unparsed(TableText(None, kind, f"no SQL could be read: {reply.problem}"), output)
+        # Rules that take equal texts for equal compare texts that are no SQL as well.
+        query = reply.reading.query or str(output.value).strip()
         database = self._database(sample)
         if database is None:
-            return self._same_outcome("not_applicable", "there are no databases to run the SQL on")
+            return self._same_outcome("not_applicable", _NO_DATABASE)
         columns = {"columns": {"sql": query}}
         if self._rules.equal_texts(sample.reference, query):
             equal = compare_equal_queries(sample.reference, self._rules, self._names, database.engine)
             return self._scores(equal, columns)
         bench = Bench.of(sandbox, self.limits, self.equality)
         expected = await self._run(bench, database, sample.reference)
-        predicted = await self._run(bench, database, query)
+        if reply.problem:
+            predicted = TableSide(failure=reply.problem, kind=_FORMAT_INCORRECT, problem="cannot be read")
+        else:
+            predicted = await self._run(bench, database, query)
         ordered = self._rules.ordered(sample.reference, database.engine)
         detail = {**columns, "kind": predicted.kind} if predicted.failure and not expected.failure else columns
         verdict, about = await self._verdict(bench, (database, sample.reference), (expected, predicted))
@@ -272,7 +289,10 @@ class TableMetrics:
         return self._scores(measures, detail, about)
 
     def _database(self, sample: Sample) -> Database | None:
-        return None if self.databases is None else find_database(self.databases, sample.metadata.get("db_id"))
+        name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
+        if isinstance(schema, str) and schema.strip() and (self.databases is None or not name):
+            return Database(self.engine, script=schema)
+        return None if self.databases is None else find_database(self.databases, name)
 
     async def _run(self, bench: Bench, database: Database, query: str) -> TableSide:
         return TableSide.of(await bench.run(database, self._rules.sent(query)), self._rules)
@@ -395,23 +415,9 @@ def _label(measure: Measure, detail: Mapping[str, Any]) -> str:
     if detail.get("kind") == _TOO_LARGE and "columns" not in detail:
         return "too large"
     if "kind" in detail:
-        return f"SQL failed: {detail['kind']}"
+        return "format incorrect" if detail["kind"] == _FORMAT_INCORRECT else f"SQL failed: {detail['kind']}"
     if measure.label:
         return measure.label
     if measure.flags:
         return ", ".join(measure.flags).replace("_", " ")
     return "equal" if measure.value == 1 else "different"
-
-
-def _query(value: Any) -> tuple[str, str]:
-    """(the SQL of an output, what is wrong): a text, its only fenced block, or what an object has under `sql`."""
-    text = value.get("sql", value.get("query")) if isinstance(value, Mapping) else value
-    if is_missing(text):
-        return "", "empty"
-    if not isinstance(text, str):
-        return "", "no_sql"
-    blocks = {block.strip() for block in blocks_of(text)}
-    if len(blocks) > 1:
-        return "", "several"
-    query = (blocks.pop() if blocks else text).strip()
-    return query, "" if query else "empty"
