@@ -233,9 +233,42 @@ def test_equal_emptiness_of_an_empty_database_says_nothing(sandbox, schema):
     assert "has no rows" in found["result"].reason
 
 
-def test_a_row_in_any_table_makes_results_comparable(sandbox):
-    schema = 'CREATE TABLE t (a); CREATE TABLE "we ""ird" AS SELECT 1 AS a;'
-    assert values(scores(sandbox, "SELECT a FROM t", sample("SELECT a FROM t", schema=schema))) == [1, 1, 1]
+FILLED = """CREATE TABLE t (a); CREATE TABLE "we ""ird" AS SELECT 1 AS a;
+CREATE VIEW over_t AS SELECT count(*) AS n FROM t; CREATE VIEW over_both AS SELECT * FROM t, "we ""ird";"""
+
+
+@pytest.mark.parametrize(
+    ("reference", "result"),
+    [
+        ("SELECT a FROM t", None),
+        ("SELECT count(*) FROM over_t", None),
+        ("WITH u AS (SELECT * FROM main.T) SELECT count(*) FROM u", None),
+        ('SELECT a FROM "we ""ird" WHERE a IN (SELECT a FROM t)', 1),
+        ("SELECT * FROM over_both", 1),
+        ("SELECT count(*) FROM t, json_each('[1]')", 1),
+        ("SELECT 1", 1),
+    ],
+)
+def test_a_reference_over_empty_tables_alone_says_nothing(sandbox, tmp_path, reference, result):
+    (tmp_path / "dbs").mkdir()
+    with sqlite3.connect(tmp_path / "dbs/shop.sqlite") as opened:
+        opened.executescript(FILLED)
+    opened.close()
+    for asked in (sample(reference, schema=FILLED), sample(reference, schema="", db_id="shop")):
+        found = scores(sandbox, reference, asked, databases=tmp_path / "dbs")
+        assert values(found, "execution", "result", *PUBLISHED) == [1] + [result] * 5
+        if result is None:
+            assert found["result"].reason.startswith("every table that the reference reads is empty (t)")
+
+
+def test_a_database_file_without_rows_says_nothing(sandbox, tmp_path):
+    with sqlite3.connect(tmp_path / "atlas.sqlite") as opened:
+        opened.execute("CREATE TABLE river (name TEXT, km INT)")
+    opened.close()
+    for reference in ("SELECT count(*) FROM river", "SELECT 1"):
+        found = scores(sandbox, "SELECT 0", sample(reference, schema="", db_id="atlas"), databases=tmp_path)
+        assert values(found, "execution", "result", *PUBLISHED) == [1, *[None] * 5]
+        assert "the sample's database has no rows" in found["result"].reason
 
 
 def test_equal_results_without_rows_are_right_and_flagged_by_their_label(sandbox):

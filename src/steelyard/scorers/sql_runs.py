@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError
@@ -24,6 +23,16 @@ from steelyard.sql.order import ordering_of
 from steelyard.sql.results import Database, EngineName, Execution, ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.statements import split
+from steelyard.sql.tables_read import (
+    CATALOG,
+    TablesRead,
+    all_tables,
+    any_row,
+    any_row_of_tables,
+    plain_name,
+    tables_behind,
+    tables_read,
+)
 from steelyard.sql.verdict import ResultVerdict, judge
 from steelyard.tables.locate import database_ids, find_database
 from steelyard.types import Sample
@@ -35,19 +44,13 @@ _MAY_NOT: Final = re.compile(
     r"\b(?:delete|drop|truncate|trigger|replace|conflict|begin|start|rollback)\b", re.IGNORECASE
 )
 _NAME: Final = r"""(?:\w+|"[^"]*"|`[^`]*`|\[[^\]]*\])"""
-_FILLS: Final = re.compile(rf"insert\s+into\s+{_NAME}(?:\.{_NAME})?\s*(?:\([^()']*\)\s*)?values\s*\(", re.IGNORECASE)
+_FILLS: Final = re.compile(
+    rf"insert\s+into\s+(?:{_NAME}\.)?(?P<table>{_NAME})\s*(?:\([^()']*\)\s*)?values\s*\(", re.IGNORECASE
+)
 _MOST_SPLIT: Final = 100_000
 """Limit of characters of a script that is read as text; for a longer one the engine is queried."""
 _MANY_CELLS: Final = 20_000
-_TABLES: Final[Mapping[EngineName, str]] = MappingProxyType(
-    {
-        "sqlite": """SELECT replace(name, '"', '""') FROM sqlite_master
-            WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'""",
-        "duckdb": """SELECT replace(schema_name, '"', '""') || '"."' || replace(table_name, '"', '""')
-            FROM duckdb_tables() WHERE NOT internal""",
-    }
-)
-"""The tables of a scratch database, each as it is written between double quotes."""
+_NO_ROWS: Final = "the sample's database has no rows, so that equal results would not mean anything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,21 +105,36 @@ class Bench:
         if execution.failure is not None:
             _expect_size(execution.failure)
             return dataset_failure_reason(execution.failure)
-        if sample_database.database.file is None and not await self.holds_rows(sample_database.database):
-            return "the sample's database has no rows, so that equal results would not mean anything"
-        return execution
+        return await self.emptiness(sample_database.database, sample.reference) or execution
 
-    async def holds_rows(self, database: Database) -> bool:
-        """Whether any table of a scratch database holds a row."""
-        if not _MAY_FILL.search(database.script):
-            return False
-        if _surely_fills(database.script):
-            return True
-        tables = await self.table(database, _TABLES[database.engine])
-        names = [str(row[0]) for row in tables.rows] if tables else []
-        for name in names:
-            first_row = await self.table(database, f'SELECT 1 FROM "{name}" LIMIT 1')  # noqa: S608  # read-only, sandboxed
-            if first_row is not None and first_row.rows:
+    async def emptiness(self, database: Database, query: str) -> str:
+        """Why equal results would say nothing: all tables that the query reads are empty; "" where one holds a row."""
+        read = tables_read(query, database.engine)
+        if database.file is None and not _MAY_FILL.search(database.script):
+            return _NO_ROWS
+        if _surely_fills(database.script, read.names) or await self._holds_row(database, read):
+            return ""
+        catalog = await self.table(database, CATALOG[database.engine])
+        if catalog is None:
+            return ""
+        if not await self._any_row(database, all_tables(catalog)):
+            return _NO_ROWS
+        behind = tables_behind(read, catalog, database.engine)
+        if not behind or await self._any_row(database, behind):
+            return ""
+        names = ", ".join(map(plain_name, behind))
+        return f"every table that the reference reads is empty ({names}), so that equal results would not mean anything"
+
+    async def _holds_row(self, database: Database, read: TablesRead) -> bool:
+        """Whether a table that a query names holds a row: one query, which decides for nearly every sample."""
+        rows = await self.table(database, any_row_of_tables(read, database.engine)) if read.names else None
+        return rows is not None and bool(rows.rows)
+
+    async def _any_row(self, database: Database, names: Sequence[str]) -> bool:
+        """Whether any of the tables holds a row, as far as they can be read."""
+        for query in any_row(names):
+            rows = await self.table(database, query)
+            if rows is not None and rows.rows:
                 return True
         return False
 
@@ -192,11 +210,13 @@ class Bench:
         return await asyncio.to_thread(timed) if sum(sizes) > _MANY_CELLS else timed()
 
 
-def _surely_fills(script: str) -> bool:
-    """Whether a script certainly inserts a row, read from its text: this saves a query per sample."""
-    if len(script) > _MOST_SPLIT or _MAY_NOT.search(script):
+def _surely_fills(script: str, names: Sequence[str]) -> bool:
+    """Whether a script certainly inserts a row into one of the tables, read from its text: this saves a query."""
+    if not script or len(script) > _MOST_SPLIT or _MAY_NOT.search(script):
         return False
-    return any(_FILLS.match(statement.text) for statement in split(script))
+    wanted = set(map(plain_name, names))
+    fills = (_FILLS.match(statement.text) for statement in split(script))
+    return any(match["table"].strip('"`[]').casefold() in wanted for match in fills if match)
 
 
 def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> bool:
