@@ -69,25 +69,25 @@ async def decided_parts(
 
 
 async def judge_open(
-    bench: Bench, database: Database, query: str, results: tuple[ResultTable, ResultTable]
+    bench: Bench, database: Database, queries: tuple[str, str], results: tuple[ResultTable, ResultTable]
 ) -> tuple[ResultVerdict, tuple[str, ...]]:
     """Judge two results; also return the parts of the reference that leave its result open, as texts.
 
     Args:
         bench: runs the queries that the verdict needs.
         database: the sample's.
-        query: the reference.
-        results: the reference's and the prediction's.
+        queries: the reference and the prediction; "" for a prediction that is a table.
+        results: of both.
 
     Raises:
         ComparisonStop: comparing them took too long.
     """
     reference, predicted = results
-    verdict = await bench.verdict(database, query, reference, predicted)
-    parts = await decided_parts(bench, database, query, reference.columns)
+    verdict = await bench.verdict(database, queries, reference, predicted)
+    parts = await decided_parts(bench, database, queries[0], reference.columns)
     if not verdict.right:
         for part, tables in parts:
-            other = None if part.random else await _as_other_choice(bench, (database, query), (part, tables), results)
+            other = None if part.random else await _as_other_choice(bench, (database, queries), (part, tables), results)
             if other is not None:
                 verdict = other
                 break
@@ -97,12 +97,12 @@ async def judge_open(
 
 async def _as_other_choice(
     bench: Bench,
-    reference_query: tuple[Database, str],
+    source: tuple[Database, tuple[str, str]],
     choice: tuple[OpenPart, Sequence[ResultTable]],
     results: tuple[ResultTable, ResultTable],
 ) -> ResultVerdict | None:
     """The verdict on a prediction that is another possible result of the reference; None where it is not."""
-    database, query = reference_query
+    database, queries = source
     part, tables = choice
     reference, predicted = results
     rows = await bench.table(database, part.unlimited) if part.unlimited else None
@@ -110,7 +110,7 @@ async def _as_other_choice(
         comparison = partial(judge, reference, predicted, unlimited=rows, limits=bench.limits, equality=bench.equality)
         verdicts = [await bench.compare(reference, predicted, comparison)]
     else:
-        verdicts = [await bench.verdict(database, query, table, predicted) for table in tables]
+        verdicts = [await bench.verdict(database, queries, table, predicted) for table in tables]
     for verdict in verdicts:
         if verdict.right:
             reason = f"another result that the reference may return ({part.text}); {verdict.reason}"

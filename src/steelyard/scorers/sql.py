@@ -220,10 +220,10 @@ class SqlResult:
             about = about_results((reference.table, None), verdict, texts, self.equality)
             return [_result_score(verdict, about), *failed]
         results = (reference.table, predicted.table)
-        verdict, parts = await judge_open(bench, sample_database.database, sample.reference, results)
+        queries = (sample.reference, reading.query)
+        verdict, parts = await judge_open(bench, sample_database.database, queries, results)
         scores = [_result_score(verdict, about_results(results, verdict, parts, self.equality))]
         if self.published:
-            queries = (sample.reference, reading.query)
             try:
                 accuracies = await bench.published(sample_database.database, queries, reference.table, predicted.table)
                 scores += [Score(name, float(correct), passed=correct) for name, correct in accuracies.items()]

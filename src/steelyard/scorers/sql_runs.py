@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from steelyard.errors import ConfigError
 from steelyard.replies.sql import SqlReading
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
+from steelyard.sql.declared_types import DECLARED, declared_columns, judge_declared, rules_in_question
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.order import ordering_of
@@ -139,24 +140,56 @@ class Bench:
         return False
 
     async def verdict(
-        self, database: Database, query: str, reference: ResultTable, predicted: ResultTable
+        self, database: Database, queries: tuple[str, str], reference: ResultTable, predicted: ResultTable
     ) -> ResultVerdict:
-        """Judge two results; keys of the order and rows behind a LIMIT are fetched only where they may matter.
+        """Judge two results; what else the verdict may depend on is fetched only where it may matter.
+
+        Args:
+            database: of the sample.
+            queries: the reference and the prediction; "" for one that is not known.
+            reference: the reference's result.
+            predicted: the prediction's.
 
         Raises:
             ComparisonStop: comparing them took too long.
         """
-        ordering = ordering_of(query, engine=database.engine, columns=reference.columns)
-        comparison = partial(judge, reference, predicted, ordering=ordering, limits=self.limits, equality=self.equality)
-        verdict = await self.compare(reference, predicted, comparison)
-        if ordering is None or verdict.right:
+        ordering = ordering_of(queries[0], engine=database.engine, columns=reference.columns)
+        comparison = partial(judge, reference, ordering=ordering, limits=self.limits, equality=self.equality)
+        verdict = await self.compare(reference, predicted, partial(comparison, predicted))
+        if verdict.right:
             return verdict
-        keyed = await self.table(database, ordering.keyed_query)
-        is_limited = ordering.may_cut(len(reference.rows))
-        unlimited = await self.table(database, ordering.unlimited_query) if is_limited else None
-        if keyed is None and unlimited is None:
+        if ordering is not None:
+            keyed = await self.table(database, ordering.keyed_query)
+            is_limited = ordering.may_cut(len(reference.rows))
+            unlimited = await self.table(database, ordering.unlimited_query) if is_limited else None
+            if keyed is not None or unlimited is not None:
+                comparison = partial(comparison, keyed=keyed, unlimited=unlimited)
+                verdict = await self.compare(reference, predicted, partial(comparison, predicted))
+        if verdict.right:
             return verdict
-        return await self.compare(reference, predicted, partial(comparison, keyed=keyed, unlimited=unlimited))
+        return await self._by_declared_types(database, queries, (reference, predicted), comparison) or verdict
+
+    async def _by_declared_types(
+        self,
+        database: Database,
+        queries: tuple[str, str],
+        results: tuple[ResultTable, ResultTable],
+        comparison: Callable[[ResultTable], ResultVerdict],
+    ) -> ResultVerdict | None:
+        """The verdict by rules on what columns are declared as; None where the results do not agree by one."""
+        for rule in rules_in_question(database.engine, *results):
+            if not getattr(self.equality, rule):
+                continue
+            listed = await self.table(database, DECLARED[rule, database.engine])
+            names = {str(name) for (name,) in listed.rows} if listed is not None else set()
+            first, second = (
+                declared_columns(rule, query, database.engine, result, names)
+                for query, result in zip(queries, results, strict=True)
+            )
+            by_rule = partial(judge_declared, rule, results, (first, second), comparison)
+            if (verdict := await self.compare(*results, by_rule)) is not None:
+                return verdict
+        return None
 
     async def published(
         self, database: Database, queries: tuple[str, str], reference: ResultTable, predicted: ResultTable

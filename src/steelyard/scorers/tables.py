@@ -215,7 +215,7 @@ class TableMetrics:
             else self._bounded(TableSide.given(table_text.rows, self._rules))
         )
         expected = self._bounded(expected)
-        source = None if database is None else (database, reference)
+        source = None if database is None else (database, (reference, ""))
         verdict, about = await self._verdict(bench, source, (expected, predicted))
         measures = await self._measure(bench, (expected, predicted), ordered=ordered, verdict=verdict)
         return self._scores(measures, {"kind": predicted.kind} if predicted.kind else {}, about)
@@ -284,7 +284,8 @@ class TableMetrics:
             predicted = await self._run(bench, database, query)
         ordered = self._rules.ordered(sample.reference, database.engine)
         detail = {**columns, "kind": predicted.kind} if predicted.failure and not expected.failure else columns
-        verdict, about = await self._verdict(bench, (database, sample.reference), (expected, predicted))
+        queries = (sample.reference, query)
+        verdict, about = await self._verdict(bench, (database, queries), (expected, predicted))
         measures = await self._measure(bench, (expected, predicted), ordered=ordered, verdict=verdict)
         return self._scores(measures, detail, about)
 
@@ -298,13 +299,14 @@ class TableMetrics:
         return TableSide.of(await bench.run(database, self._rules.sent(query)), self._rules)
 
     async def _verdict(
-        self, bench: Bench, source: tuple[Database, str] | None, sides: tuple[TableSide, TableSide]
+        self, bench: Bench, source: tuple[Database, tuple[str, str]] | None, sides: tuple[TableSide, TableSide]
     ) -> tuple[Verdict | None, dict[str, Any]]:
         """The verdict of the suite `text2sql`, for rules that take it, and the score's detail of the two results.
 
         Args:
             bench: compares, and runs the queries that the verdict needs.
-            source: the database and the query that returned the expected table; None where it was given.
+            source: the database and the queries that returned the tables, "" for a predicted table that was given;
+                None where the expected one was.
             sides: what is expected and predicted.
         """
         expected, predicted = sides
@@ -312,7 +314,7 @@ class TableMetrics:
             return None, {}
         reference = expected.result(0)
         if not _is_table(predicted):
-            parts = [] if source is None else await decided_parts(bench, *source, reference.columns)
+            parts = [] if source is None else await decided_parts(bench, source[0], source[1][0], reference.columns)
             failed = verdict_of_failure(SqlFailure("error", predicted.failure))
             return None, about_results((reference, None), failed, [part.text for part, _ in parts], self.equality)
         results = reference, predicted.result(len(reference.columns))

@@ -71,10 +71,12 @@ class ResultTable:
         columns: the names that the engine gives.
         rows: each as wide as `columns`. Cells are None, bool, int, float (NaN and infinity included), str, bytes,
             Decimal, date, time, datetime, timedelta or UUID; of nested types a list or dict of these.
+        types: the engine's names of the columns' types; () where it tells none, as SQLite.
     """
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
