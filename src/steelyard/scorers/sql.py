@@ -26,6 +26,7 @@ from steelyard.scorers.open_references import (
 )
 from steelyard.scorers.sql_replies import SqlReply, check_form, sql_reply
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, databases_manifest, dataset_failure_reason
+from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
 from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
@@ -67,6 +68,8 @@ class SqlResult:
         published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well; these compare
             cells exactly.
         equality: which cells of two results are equal without being identical; see docs/explanation/verdicts.md.
+        now: what functions of the current time return in references and replies, such as 2024-03-31T12:00:00 (UTC);
+            empty is the system's clock.
     """
 
     form: Wanted = "auto"
@@ -76,6 +79,7 @@ class SqlResult:
     limits: SqlLimits = SqlLimits()
     published: bool = True
     equality: CellEquality = CellEquality()
+    now: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -107,6 +111,7 @@ class SqlResult:
             raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(EngineName))}")
         self.limits.check()
         self.equality.check()
+        check_now(self.now)
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Check that the folder of databases and all needed engines are there.
@@ -133,7 +138,7 @@ class SqlResult:
         Raises:
             ConfigError: an engine is not installed or cannot be confined here.
         """
-        located = ((place, sample, database_of(sample, self.databases, self.engine)) for place, sample in samples)
+        located = ((place, sample, self._database(sample)) for place, sample in samples)
         return asyncio.run(open_references(located, self.limits, self.equality))
 
     def manifest(self) -> dict[str, Any]:
@@ -148,7 +153,7 @@ class SqlResult:
         reading, problem = reply.reading, reply.problem
         bench, sample_database = (
             Bench.of(sandbox, self.limits, self.equality),
-            database_of(sample, self.databases, self.engine),
+            self._database(sample),
         )
         predicted = None if problem else await self._run(bench, sample_database, reading)
         try:
@@ -158,6 +163,9 @@ class SqlResult:
         except ComparisonStop as stop:
             results = _not_compared(self._names[2:], stop)
         return [_format_score(reply), _execution_score(predicted, problem), *results]
+
+    def _database(self, sample: Sample) -> SampleDatabase:
+        return database_of(sample, self.databases, self.engine, check_now(self.now))
 
     async def _run(self, bench: Bench, sample_database: SampleDatabase, reading: SqlReading) -> Execution | str:
         """Run the reply's SQL; a text is the reason where the dataset prevents it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -88,7 +88,8 @@ class Bench:
         """Run the SQL of a reply: on the sample's database, or with its own CREATE on an empty one."""
         if not reading.create:
             return await self.run(sample_database.database, reading.query)
-        return await self.run(Database(sample_database.database.engine), reading.query, reading.create)
+        database = sample_database.database
+        return await self.run(Database(database.engine, now=database.now), reading.query, reading.create)
 
     async def reference(self, sample_database: SampleDatabase, sample: Sample) -> Execution | str:
         """Run the reference; a text says why the stage of results does not apply to the sample.
@@ -259,15 +260,22 @@ def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> boo
     return spider(reference, prediction, order_matters=order_matters)
 
 
-def database_of(sample: Sample, databases: Path | None, engine: EngineName) -> SampleDatabase:
-    """Where a sample's SQL runs: the file that its `db_id` names, else a scratch database of its `schema`."""
+def database_of(sample: Sample, databases: Path | None, engine: EngineName, now: str = "") -> SampleDatabase:
+    """Where a sample's SQL runs: the file that its `db_id` names, else a scratch database of its `schema`.
+
+    Args:
+        sample: whose.
+        databases: folder of the files.
+        engine: of a scratch database.
+        now: see `Database`.
+    """
     name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
     if databases is not None and name:
         try:
-            return SampleDatabase(find_database(databases, name))
+            return SampleDatabase(replace(find_database(databases, name), now=now))
         except ConfigError as error:
             return SampleDatabase(Database(engine), str(error))
-    return SampleDatabase(Database(engine, script=schema if isinstance(schema, str) else ""))
+    return SampleDatabase(Database(engine, script=schema if isinstance(schema, str) else "", now=now))
 
 
 def dataset_failure_reason(failure: SqlFailure) -> str:

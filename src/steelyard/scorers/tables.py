@@ -27,6 +27,7 @@ from steelyard.scorers.open_references import (
 )
 from steelyard.scorers.sql_replies import check_form, sql_reply
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, databases_manifest
+from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.results import Database, EngineName, SqlFailure, SqlLimits
@@ -79,6 +80,7 @@ class TableMetrics:
         limits: of each query, and of the tables that are compared.
         equality: which cells are equal without being identical, by the rules `steelyard`; see
             docs/explanation/verdicts.md.
+        now: what functions of the current time return, as of the scorer `sql`.
 
     >>> import asyncio
     >>> score = TableMetrics(metrics=("cell_recall",))
@@ -98,6 +100,7 @@ class TableMetrics:
     metrics: tuple[str, ...] = ()
     limits: SqlLimits = SqlLimits()
     equality: CellEquality = CellEquality()
+    now: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -141,6 +144,7 @@ class TableMetrics:
             raise ConfigError(f"metrics names a metric twice: {', '.join(self._names)}")
         self.limits.check()
         self.equality.check()
+        check_now(self.now)
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Check that the folder of databases and all needed engines are there.
@@ -292,8 +296,8 @@ class TableMetrics:
     def _database(self, sample: Sample) -> Database | None:
         name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
         if isinstance(schema, str) and schema.strip() and (self.databases is None or not name):
-            return Database(self.engine, script=schema)
-        return None if self.databases is None else find_database(self.databases, name)
+            return Database(self.engine, script=schema, now=check_now(self.now))
+        return None if self.databases is None else replace(find_database(self.databases, name), now=check_now(self.now))
 
     async def _run(self, bench: Bench, database: Database, query: str) -> TableSide:
         return TableSide.of(await bench.run(database, self._rules.sent(query)), self._rules)

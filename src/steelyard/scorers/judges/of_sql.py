@@ -80,7 +80,7 @@ def reading_as(scorer: Scorer, scoring: SqlResult) -> Scorer:
     if isinstance(scorer, Relevance):
         return replace(scorer, **_lacking(scorer, scoring, "form", "key"))
     if isinstance(scorer, TableMetrics):
-        lacking = _lacking(scorer, scoring, "form", "key", "databases", "engine", "limits", "equality")
+        lacking = _lacking(scorer, scoring, "form", "key", "databases", "engine", "limits", "equality", "now")
         return replace(scorer, task="SP", **lacking)
     asks_judge = getattr(scorer, "judge", None) is not None and not isinstance(scorer, OfSql)
     return OfSql(scorer, scoring.form, scoring.key) if asks_judge else scorer

@@ -335,7 +335,7 @@ def _long(frame: tuple[bytes, bytes], size: int) -> bytes:
 def _request(work: EngineQuery) -> bytes:
     limits = work.limits
     numbers = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
-    return wire.dump([work.engine, work.file, work.script, work.create, work.query, numbers])
+    return wire.dump([work.engine, work.file, work.script, work.create, work.query, numbers, work.now])
 
 
 def _is_texts(value: Any) -> bool:

@@ -100,8 +100,8 @@ def _send_table(sock: socket.socket, table: ResultTable, seconds: float, *, keep
 
 
 def _work_of(request: Any) -> EngineQuery:
-    engine, file, script, create, query, limits = request
-    return EngineQuery(engine, file, script, create, query, SqlLimits(*limits))
+    engine, file, script, create, query, limits, now = request
+    return EngineQuery(engine, file, script, create, query, SqlLimits(*limits), now)
 
 
 def _prepare(request: Any) -> str:
