@@ -6,47 +6,22 @@ allows are computed, and a prediction that returns one of them is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from steelyard.scorers.sql_runs import Bench, SampleDatabase
+from steelyard.scorers.sql_runs import Bench
 from steelyard.sql.equality import CellEquality
-from steelyard.sql.results import Database, ResultTable, SqlLimits
-from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.results import Database, ResultTable
 from steelyard.sql.shown_rows import shown_results
 from steelyard.sql.uniqueness import OpenPart, differ, open_parts
 from steelyard.sql.verdict import TITLES, ResultVerdict, judge
-from steelyard.types import Sample
 
 NOT_UNIQUE: Final = "reference_not_unique"
 """The flag of a verdict on a reference whose result is not unique."""
 NOT_UNIQUE_DETAIL: Final = "not unique"
 """The value of `Score.detail["reference"]` for such a reference; summaries count it."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenReference:
-    """A reference query whose result is not unique.
-
-    Args:
-        sample: its sample's id.
-        place: the sample's location in its dataset; "" where that is not known.
-        parts: the parts of the query that leave its result open.
-    """
-
-    sample: str
-    place: str
-    parts: tuple[str, ...]
-
-    def __str__(self) -> str:
-        where = f" ({self.place})" if self.place and self.place != self.sample else ""
-        return f"{self.sample}{where}: {'; '.join(self.parts)}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, every field by its name."""
-        return {"sample": self.sample, "place": self.place, "parts": list(self.parts)}
 
 
 async def decided_parts(
@@ -134,45 +109,3 @@ def about_results(
     """
     shown = shown_results(*results, verdict.alignment, equality)
     return {"results": shown, **({"reference": NOT_UNIQUE_DETAIL, "open_parts": list(parts)} if parts else {})}
-
-
-async def open_references(
-    samples: Iterable[tuple[str, Sample, SampleDatabase]], limits: SqlLimits, equality: CellEquality
-) -> list[OpenReference]:
-    """List the samples whose reference has no unique result; a query that occurs again is run once.
-
-    Args:
-        samples: place, sample and database of each.
-        limits: of each query.
-        equality: which cells are equal.
-
-    Raises:
-        ConfigError: an engine is not installed or cannot be confined here.
-    """
-    known: dict[tuple[Database, str], tuple[str, ...]] = {}
-    listed = []
-    with Sandbox() as sandbox:
-        for place, sample, source in _with_queries(samples):
-            key = (source.database, sample.reference)
-            if key not in known:
-                known[key] = await _parts_of(Bench.of(sandbox, limits, equality), *key)
-            if known[key]:
-                listed.append(OpenReference(sample.id, place, known[key]))
-    return listed
-
-
-def _with_queries(
-    samples: Iterable[tuple[str, Sample, SampleDatabase]],
-) -> Iterator[tuple[str, Sample, SampleDatabase]]:
-    for place, sample, source in samples:
-        query = sample.reference
-        if isinstance(query, str) and not source.problem and open_parts(query, source.database.engine):
-            yield place, sample, source
-
-
-async def _parts_of(bench: Bench, database: Database, query: str) -> tuple[str, ...]:
-    reference = await bench.table(database, query)
-    if reference is None:
-        return ()
-    parts = await decided_parts(bench, database, query, reference.columns)
-    return tuple(part.text for part, _ in parts)

@@ -18,12 +18,12 @@ from typing import Any, Final, Literal, get_args
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.replies.sql import SqlReading, Wanted
 from steelyard.scorers.open_references import (
-    OpenReference,
     about_results,
     decided_parts,
     judge_open,
-    open_references,
 )
+from steelyard.scorers.reference_checks import ReferenceFinding, check_references
+from steelyard.scorers.reference_memory import ReferenceMemory
 from steelyard.scorers.sql_replies import SqlReply, check_form, sql_reply
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, databases_manifest, dataset_failure_reason
 from steelyard.sql.clock import check_now
@@ -129,17 +129,20 @@ class SqlResult:
         for engine in sorted(engines):
             sandbox.check(engine)
 
-    def open_references(self, samples: Iterable[tuple[str, Sample]]) -> list[OpenReference]:
-        """List the samples whose reference has no unique result on its data; runs queries and calls no model.
+    def check_references(
+        self, samples: Iterable[tuple[str, Sample]], memory: ReferenceMemory | None = None
+    ) -> list[ReferenceFinding]:
+        """Run every reference, and list what is wrong or doubtful about it; calls no model.
 
         Args:
             samples: each with its place in the dataset, "" where that is not known.
+            memory: of earlier checks.
 
         Raises:
             ConfigError: an engine is not installed or cannot be confined here.
         """
         located = ((place, sample, self._database(sample)) for place, sample in samples)
-        return asyncio.run(open_references(located, self.limits, self.equality))
+        return asyncio.run(check_references(located, self.limits, self.equality, memory))
 
     def manifest(self) -> dict[str, Any]:
         """A digest of the databases: a run cannot be resumed with others."""

@@ -310,10 +310,15 @@ def digest_of_databases(folder: Path) -> str:
     for name in database_ids(folder):
         file = find_database(folder, name).file
         if file is not None:
-            stat = file.stat()
             digest.update(f"{name}\0{file.name}\0".encode("utf-8", "surrogatepass"))
-            digest.update(_digest(file, stat.st_size, stat.st_mtime_ns))
+            digest.update(digest_of_file(file))
     return digest.hexdigest()
+
+
+def digest_of_file(file: Path) -> bytes:
+    """16 bytes over the content of a database file, as `digest_of_databases` reads it."""
+    stat = file.stat()
+    return _digest(file, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=1024)
