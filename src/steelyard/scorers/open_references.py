@@ -7,7 +7,7 @@ allows are computed, and a prediction that returns one of them is right.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from steelyard.scorers.sql_runs import Bench
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.results import Database, ResultTable
 from steelyard.sql.shown_rows import shown_results
-from steelyard.sql.uniqueness import OpenPart, differ, open_parts
+from steelyard.sql.uniqueness import OpenPart, differ, may_have_bare_columns, open_parts, with_parts_as
 from steelyard.sql.verdict import TITLES, ResultVerdict, judge
 
 NOT_UNIQUE: Final = "reference_not_unique"
@@ -24,23 +24,53 @@ NOT_UNIQUE_DETAIL: Final = "not unique"
 """The value of `Score.detail["reference"]` for such a reference; summaries count it."""
 
 
-async def decided_parts(
-    bench: Bench, database: Database, query: str, columns: Sequence[str]
-) -> list[tuple[OpenPart, Sequence[ResultTable]]]:
-    """Find the parts of a reference query that leave its result open on its data, each with two results it allows.
+@dataclass(frozen=True, slots=True)
+class DecidedPart:
+    """A part of a reference that leaves its result open on the data, and what is known of the other results.
 
     Args:
-        bench: runs the queries; two for each part that may be open, none for most queries.
+        text: what it is and where, for a person.
+        part: as `open_parts` found it; None for columns outside GROUP BY.
+        results: other results of the reference.
+        choices: for each row of the reference's result the rows that may stand in its place.
+    """
+
+    text: str
+    part: OpenPart | None = None
+    results: Sequence[ResultTable] = ()
+    choices: Sequence[Sequence[tuple[Any, ...]]] = ()
+
+
+async def decided_parts(bench: Bench, database: Database, query: str, reference: ResultTable) -> list[DecidedPart]:
+    """Find the parts of a reference query that leave its result open on its data; one that draws is always open.
+
+    Args:
+        bench: runs the queries; one or two for each part that may be open, none for most queries.
         database: the sample's.
         query: the reference.
-        columns: of its result.
+        reference: its result.
     """
-    parts: list[tuple[OpenPart, Sequence[ResultTable]]] = []
-    for part in open_parts(query, database.engine, columns):
+    found: list[DecidedPart] = []
+    for part in open_parts(query, database.engine, reference.columns):
+        if part.random:
+            return [DecidedPart(part.text, part)]
         tables = [table for variant in part.variants if (table := await bench.table(database, variant)) is not None]
         if len(tables) == len(part.variants) and await bench.compare(tables[0], tables[1], partial(differ, *tables)):
-            parts.append((part, tables))
-    return parts
+            found.append(DecidedPart(part.text, part, () if part.probes else tables))
+    if may_have_bare_columns(query, database.engine):
+        from steelyard.sql.bare_columns import bare_columns, inner_probes  # sqlglot, for grouped queries alone
+
+        bare = bare_columns(query, database.engine, reference.columns)
+        candidates = await bench.table(database, bare.query) if bare is not None else None
+        if bare is not None and candidates is not None:
+            choices = await bench.compare(reference, candidates, partial(bare.choices, reference, candidates))
+            if choices is not None and any(len(rows) > 1 for rows in choices):
+                found.append(DecidedPart(bare.text, choices=choices))
+        probes = inner_probes(query, database.engine)
+        tables = [table for probe in probes or () if (table := await bench.table(database, probe)) is not None]
+        if len(tables) == 2 and await bench.compare(tables[0], tables[1], partial(differ, *tables)):
+            found.append(DecidedPart("any row of its group in a subquery: a column outside GROUP BY"))
+    return found
 
 
 async def judge_open(
@@ -59,38 +89,59 @@ async def judge_open(
     """
     reference, predicted = results
     verdict = await bench.verdict(database, queries, reference, predicted)
-    parts = await decided_parts(bench, database, queries[0], reference.columns)
+    parts = await decided_parts(bench, database, queries[0], reference)
     if not verdict.right:
-        for part, tables in parts:
-            other = None if part.random else await _as_other_choice(bench, (database, queries), (part, tables), results)
+        for part in parts:
+            other = await _as_other_choice(bench, (database, queries), part, results, verdict)
             if other is not None:
                 verdict = other
                 break
-    texts = tuple(part.text for part, _ in parts)
+    texts = tuple(part.text for part in parts)
     return (replace(verdict, flags=(*verdict.flags, NOT_UNIQUE)) if texts else verdict), texts
 
 
 async def _as_other_choice(
     bench: Bench,
     source: tuple[Database, tuple[str, str]],
-    choice: tuple[OpenPart, Sequence[ResultTable]],
+    decided: DecidedPart,
     results: tuple[ResultTable, ResultTable],
+    before: ResultVerdict,
 ) -> ResultVerdict | None:
     """The verdict on a prediction that is another possible result of the reference; None where it is not."""
     database, queries = source
-    part, tables = choice
+    part = decided.part
     reference, predicted = results
-    rows = await bench.table(database, part.unlimited) if part.unlimited else None
+    rows = await bench.table(database, part.unlimited) if part is not None and part.unlimited else None
     if rows is not None:
         comparison = partial(judge, reference, predicted, unlimited=rows, limits=bench.limits, equality=bench.equality)
         verdicts = [await bench.compare(reference, predicted, comparison)]
     else:
-        verdicts = [await bench.verdict(database, queries, table, predicted) for table in tables]
+        pairs = [(table, predicted) for table in decided.results]
+        if decided.choices:
+            pairs.append((_chosen(decided.choices, results, before), predicted))
+        if part is not None and part.gathered is not None:
+            pairs.append((reference, with_parts_as(reference, predicted, *part.gathered)))
+        verdicts = [await bench.verdict(database, queries, *pair) for pair in pairs]
     for verdict in verdicts:
         if verdict.right:
-            reason = f"another result that the reference may return ({part.text}); {verdict.reason}"
+            reason = f"another result that the reference may return ({decided.text}); {verdict.reason}"
             return replace(verdict, kind="same_up_to_ties", title=TITLES["same_up_to_ties"], reason=reason)
     return None
+
+
+def _chosen(
+    choices: Sequence[Sequence[tuple[Any, ...]]], results: tuple[ResultTable, ResultTable], before: ResultVerdict
+) -> ResultTable:
+    """The result that the reference may return which has most rows of the prediction."""
+    from steelyard.sql.bare_columns import nearest_choice
+
+    reference, predicted = results
+    rows: Sequence[tuple[Any, ...]] = predicted.rows
+    partners = before.differences.get("columns") or []
+    if len(partners) == len(reference.columns) and all(partners):
+        # The columns may be in another order.
+        rows = [tuple(row[partner - 1] for partner in partners) for row in rows]
+    return replace(reference, rows=nearest_choice(choices, rows))
 
 
 def about_results(

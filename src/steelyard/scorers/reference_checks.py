@@ -54,7 +54,7 @@ TITLES: Final[dict[FindingKind, str]] = {
 """Each kind of finding as a heading for people, errors first."""
 ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails"})
 
-_RULES: Final = 1
+_RULES: Final = 2
 """Number of the rules below; another one forgets what was remembered."""
 _NUMBER: Final = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*%?\s*")
 _AT_ONCE: Final = 64
@@ -194,8 +194,8 @@ async def _checked(bench: Bench, database: Database, query: str) -> Remembered:
         found.append(("empty_tables", emptiness.partition(", so that")[0]))
     elif not table.rows:
         found.append(("returns_nothing", ""))
-    parts = await decided_parts(bench, database, query, table.columns)
-    found += [("no_unique_result", "; ".join(part.text for part, _ in parts))] if parts else []
+    parts = await decided_parts(bench, database, query, table)
+    found += [("no_unique_result", "; ".join(part.text for part in parts))] if parts else []
     if not database.now and (asked := reads_clock(query, database.engine)):
         found.append(("depends_on_clock", _short(asked)))
     return [*found, *await _about_order(bench, database, query, table)]

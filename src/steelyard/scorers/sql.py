@@ -226,8 +226,8 @@ class SqlResult:
         if predicted.table is None:
             verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
             failed = [_zero(name, verdict.reason, {"kind": verdict.kind}, "") for name in names[1:]]
-            opened = await decided_parts(bench, sample_database.database, sample.reference, reference.table.columns)
-            texts = [part.text for part, _ in opened]
+            opened = await decided_parts(bench, sample_database.database, sample.reference, reference.table)
+            texts = [part.text for part in opened]
             about = about_results((reference.table, None), verdict, texts, self.equality)
             return [_result_score(verdict, about), *failed]
         results = (reference.table, predicted.table)

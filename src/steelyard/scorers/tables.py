@@ -321,9 +321,9 @@ class TableMetrics:
             return None, {}
         reference = expected.result(0)
         if not _is_table(predicted):
-            parts = [] if source is None else await decided_parts(bench, source[0], source[1][0], reference.columns)
+            parts = [] if source is None else await decided_parts(bench, source[0], source[1][0], reference)
             failed = verdict_of_failure(SqlFailure("error", predicted.failure))
-            return None, about_results((reference, None), failed, [part.text for part, _ in parts], self.equality)
+            return None, about_results((reference, None), failed, [part.text for part in parts], self.equality)
         results = reference, predicted.result(len(reference.columns))
         if source is None:
             compare = partial(judge, *results, limits=self.limits, equality=self.equality)
