@@ -93,3 +93,23 @@ def test_a_reference_whose_result_the_data_decide_is_not_flagged(sandbox, engine
     for engine in engines:
         score = result(sandbox, engine, reference, "SELECT 'nothing of the kind'")
         assert "open_parts" not in score.detail, (engine, score.detail["open_parts"])
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply", "flag"),
+    [
+        ("SELECT name FROM m ORDER BY mark DESC LIMIT 1", "SELECT 'Bo'", "text_as_number"),
+        ("SELECT mark FROM m ORDER BY mark", "SELECT mark FROM m ORDER BY CAST(mark AS INT)", "text_as_number"),
+        ("SELECT name FROM m ORDER BY height LIMIT 1", "SELECT 'Bo'", "null_in_limit"),
+        ("SELECT name FROM m ORDER BY height DESC LIMIT 1", "SELECT 'Cy'", ""),
+        ("SELECT name FROM m ORDER BY CAST(mark AS INT) LIMIT 1", "SELECT 'Bo'", ""),
+    ],
+)
+def test_a_wrong_verdict_by_a_doubtful_order_is_flagged(sandbox, reference, reply, flag):
+    schema = "CREATE TABLE m (name TEXT, mark TEXT, height REAL); "
+    schema += "INSERT INTO m VALUES ('Ann', '9', NULL), ('Bo', '10', 1.7), ('Cy', '8', 1.6)"
+    sample = Sample("1", "?", reference, metadata={"schema": schema, "db_id": ""})
+    scores = asyncio.run(SqlResult()(sample, Output(reply), sandbox))
+    score = next(score for score in scores if score.name == "result")
+    assert score.value == 0
+    assert {"text_as_number", "null_in_limit"} & set(score.detail["flags"]) == ({flag} if flag else set())

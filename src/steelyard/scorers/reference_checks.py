@@ -12,13 +12,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
+from functools import partial
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, Final, Literal
 
 from steelyard.scorers.open_references import decided_parts
@@ -26,7 +26,8 @@ from steelyard.scorers.reference_memory import ReferenceMemory, Remembered
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, digest_of_file
 from steelyard.sql.clock import reads_clock
 from steelyard.sql.equality import CellEquality
-from steelyard.sql.order import Ordering, ordering_of
+from steelyard.sql.order import ordering_of
+from steelyard.sql.order_doubts import order_doubts
 from steelyard.sql.results import Database, ResultTable, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Sample
@@ -56,7 +57,6 @@ ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails"}
 
 _RULES: Final = 2
 """Number of the rules below; another one forgets what was remembered."""
-_NUMBER: Final = re.compile(r"\s*[-+]?\d+(?:[.,]\d+)?\s*%?\s*")
 _AT_ONCE: Final = 64
 _SHOWN: Final = 60
 
@@ -209,39 +209,8 @@ async def _about_order(
     if ordering is None or not ordering.keys:
         return []
     whole = await bench.table(database, ordering.unlimited_query or ordering.keyed_query) or table
-    keys = list(zip(ordering.keys, _keys(ordering, whole, len(table.columns)), strict=True))
-    found: list[tuple[FindingKind, str]] = [
-        ("text_as_number", _short(key.expression))
-        for key, values in keys
-        if values is not None and not key.collation and _numbers_as_text(values)
-    ][:1]
-    values = keys[0][1]
-    if ordering.limited and ordering.unlimited_query and values is not None and len(whole.rows) > len(table.rows):
-        first = ordering.offset
-        kept = values[first : first + len(table.rows)]
-        left_out = values[:first] + values[first + len(table.rows) :]
-        if None in kept and any(value is not None for value in left_out):
-            found.append(("null_in_limit", _short(ordering.keys[0].expression)))
-    return found
-
-
-def _keys(ordering: Ordering, table: ResultTable, width: int) -> list[list[Any] | None]:
-    """The values of each key: hidden keys stand behind the columns of the result; None where they are not there."""
-    behind = iter(range(width, len(table.columns)))
-    places = [key.column if key.column is not None else next(behind, None) for key in ordering.keys]
-    return [
-        [row[place] for row in table.rows] if place is not None and place < len(table.columns) else None
-        for place in places
-    ]
-
-
-def _numbers_as_text(values: Sequence[Any]) -> bool:
-    """Whether values are texts that are numbers, and in another order as such."""
-    texts = {value for value in values if value is not None}
-    if len(texts) < 2 or not all(isinstance(text, str) and _NUMBER.fullmatch(text) for text in texts):
-        return False
-    numbers = [float(text.strip().rstrip("% ").replace(",", ".")) for text in sorted(texts)]
-    return any(first > second for first, second in pairwise(numbers))
+    doubts = await bench.compare(table, whole, partial(order_doubts, ordering, table, whole))
+    return [(kind, _short(key)) for kind, key in doubts.items()]
 
 
 def _short(text: str) -> str:

@@ -21,6 +21,7 @@ from steelyard.sql.declared_types import DECLARED, declared_columns, judge_decla
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.order import ordering_of
+from steelyard.sql.order_doubts import order_doubts
 from steelyard.sql.results import Database, EngineName, Execution, ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.statements import split
@@ -159,6 +160,7 @@ class Bench:
         verdict = await self.compare(reference, predicted, partial(comparison, predicted))
         if verdict.right:
             return verdict
+        doubts: tuple[str, ...] = ()
         if ordering is not None:
             keyed = await self.table(database, ordering.keyed_query)
             is_limited = ordering.may_cut(len(reference.rows))
@@ -166,9 +168,11 @@ class Bench:
             if keyed is not None or unlimited is not None:
                 comparison = partial(comparison, keyed=keyed, unlimited=unlimited)
                 verdict = await self.compare(reference, predicted, partial(comparison, predicted))
+            doubts = tuple(order_doubts(ordering, reference, unlimited or keyed or reference))
         if verdict.right:
             return verdict
-        return await self._by_declared_types(database, queries, (reference, predicted), comparison) or verdict
+        by_type = await self._by_declared_types(database, queries, (reference, predicted), comparison)
+        return by_type or replace(verdict, flags=(*verdict.flags, *doubts))
 
     async def _by_declared_types(
         self,
