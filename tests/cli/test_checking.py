@@ -1,6 +1,7 @@
 """`check` on datasets: every table, count and defect in one go, and the options that say how to read it."""
 
 import json
+import sqlite3
 import stat
 
 import openpyxl
@@ -333,3 +334,21 @@ def test_a_dataset_without_rows_does_not_warn_of_each_sample(steelyard, tmp_path
     rows = [{"question": str(n), "query": "SELECT a FROM t", "schema": "CREATE TABLE t (a INT)"} for n in range(3)]
     (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert _findings(steelyard, tmp_path / "dev.jsonl", code=0) == {}
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_references_of_tables_are_listed_with_their_line(steelyard, tmp_path, configured):
+    (tmp_path / "dbs").mkdir()
+    with sqlite3.connect(tmp_path / "dbs" / "shop.sqlite") as opened:
+        opened.executescript(STAFF)
+    opened.close()
+    rows = [{"id": name, "question": name, "query": REFERENCES[name], "db_id": "shop"} for name in ("ok", "column")]
+    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "dev.yaml").write_text(
+        "suite: tables\ntask: SP\nsamples: {file: dev.jsonl}\ndatabases: dbs\ntargets: {gold: {baseline: reference}}\n",
+        encoding="utf-8",
+    )
+    plain = ["check", tmp_path / "dev.jsonl", "--suite", "tables", "--databases", tmp_path / "dbs"]
+    shown = steelyard(*(["check", tmp_path / "dev.yaml"] if configured else plain), code=2).out
+    assert "error, 1 reference: cannot be run" in shown
+    assert "column (dev.jsonl line 2" in shown

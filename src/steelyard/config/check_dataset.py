@@ -304,7 +304,7 @@ def _tables(files: SampleFiles, databases: Path | None, *, references: bool = Tr
     counts = Counter(str(sample.metadata.get("db_id", "")) for sample in data.samples)
     checked = _checked(files, data, ("databases", counts), _groups(sample.group for sample in data.samples))
     scorer = TableMetrics(databases=databases)
-    found = _with_memory(scorer, (("", sample) for sample in data.samples)) if references else ()
+    found = _with_memory(scorer, data.located()) if references else ()
     return replace(checked, references=found)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count, repeat
 from typing import Any
 
@@ -169,12 +169,24 @@ class RowDataset:
         defects: of the rows that are left out; empty unless `skip_bad`.
         mapping: role -> column of the first table, as shown to people.
         notes: rows left out, hidden sheets, an unusual encoding, fewer samples than requested.
+        places: id -> the place of its row: file, sheet and line; empty where nobody asks for it.
     """
 
     samples: tuple[Sample, ...]
     defects: tuple[Defect, ...]
     mapping: Mapping[str, str]
     notes: tuple[str, ...]
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def located(self) -> Iterator[tuple[str, Sample]]:
+        """Yield each sample with the place of its row, "" where that is not known."""
+        return ((self.places.get(sample.id, ""), sample) for sample in self.samples)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.samples)
+
+    def __len__(self) -> int:
+        return len(self.samples)
 
 
 SampleOf = Callable[[OpenTable, Row, int, tuple[dict[str, str], list[Defect]]], Sample | None]

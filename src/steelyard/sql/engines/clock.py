@@ -41,6 +41,8 @@ def pin_sqlite(connection: sqlite3.Connection, now: str) -> sqlite3.Connection:
     """
     moment = datetime.fromisoformat(now).isoformat(" ")
     calendar = sqlite3.connect(":memory:", check_same_thread=False, cached_statements=64)
+    # A statement chooses the format that it computes here.
+    calendar.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, connection.getlimit(sqlite3.SQLITE_LIMIT_LENGTH))
     known = {str(name) for (name,) in calendar.execute("SELECT lower(name) FROM pragma_function_list")}
     for name in known & _SQLITE_FUNCTIONS.keys():
         at = _SQLITE_FUNCTIONS[name]

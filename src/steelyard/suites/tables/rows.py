@@ -56,7 +56,7 @@ def load_tables(
         samples.extend(reader.samples(table, {name: _column_of(table, name) for name in predictions}))
     sound = sound_samples(files, samples, reader.defects)
     about = (*notes, *about_selection(files, len(sound), len(reader.defects)))
-    return RowDataset(sound, tuple(reader.defects), tables[0].layout.describe(), about)
+    return RowDataset(sound, tuple(reader.defects), tables[0].layout.describe(), about, reader.seen)
 
 
 def _column_of(opened: OpenTable, name: str) -> Column:

@@ -67,7 +67,7 @@ class TablesSuite:
         return Suite(
             name=self.name or self.samples.title,
             kind="tables",
-            samples=data.samples,
+            samples=data,
             targets={**self.targets, **columns},
             scorers=(scoring,),
             options=self.options,
