@@ -113,3 +113,9 @@ def test_a_wrong_verdict_by_a_doubtful_order_is_flagged(sandbox, reference, repl
     score = next(score for score in scores if score.name == "result")
     assert score.value == 0
     assert {"text_as_number", "null_in_limit"} & set(score.detail["flags"]) == ({flag} if flag else set())
+
+
+def test_lists_and_maps_are_chosen_as_other_values_are(sandbox):
+    reference = "SELECT team, any_value([id]) AS l FROM p GROUP BY team"
+    assert result(sandbox, "duckdb", reference, "SELECT team, [max(id)] FROM p GROUP BY team").passed
+    assert not result(sandbox, "duckdb", reference, "SELECT team, [max(id) + 1] FROM p GROUP BY team").passed

@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
 
 from steelyard.sql.results import EngineName, ResultTable
 from steelyard.sql.syntax import syntax_of
 
 _ANY: Final = frozenset({"ANY_VALUE", "FIRST", "LAST", "ARBITRARY"})
+_UNFORESEEN: Final = (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError)
+"""What the parser's trees of hostile text lead to: they have shapes that it does not document."""
 _Row = tuple[Any, ...]
 
 
@@ -50,14 +53,15 @@ class BareColumns:
         """
         values: dict[_Row, list[_Row]] = defaultdict(list)
         for row in candidates.rows:
-            values[row[: self.keys]].append(row[self.keys :])
+            values[_hashable(row[: self.keys])].append(row[self.keys :])
         groups: dict[tuple[_Row, _Row], list[_Row]] = defaultdict(list)
         for key, rows in values.items():
             for row in rows:
-                groups[tuple(key[at] for _, at in self.shown_keys), row].append(key)
+                groups[tuple(key[at] for _, at in self.shown_keys), _hashable(row)].append(key)
         found = []
         for row in reference.rows:
-            seen = tuple(row[column] for column, _ in self.shown_keys), tuple(row[at] for at in self.columns)
+            shown = _hashable(tuple(row[column] for column, _ in self.shown_keys))
+            seen = shown, _hashable(tuple(row[at] for at in self.columns))
             if not groups[seen]:
                 return None
             # Of several groups that look alike the one with fewest choices: nothing is said without need.
@@ -76,13 +80,18 @@ def nearest_choice(choices: Sequence[Sequence[_Row]], predicted: Sequence[_Row])
     >>> nearest_choice([[(1, "a"), (1, "b")], [(2, "c")]], [(2, "c"), (1, "b")])
     [(1, 'b'), (2, 'c')]
     """
-    left = Counter(predicted)
+    left = Counter(map(_hashable, predicted))
     chosen = []
     for rows in choices:
-        row = next((row for row in rows if left[row] > 0), rows[0])
-        left[row] -= 1
+        row = next((row for row in rows if left[_hashable(row)] > 0), rows[0])
+        left[_hashable(row)] -= 1
         chosen.append(row)
     return chosen
+
+
+def _hashable(row: _Row) -> _Row:
+    """The row with the text of each list and map, which cannot be keys."""
+    return tuple(repr(cell) if isinstance(cell, list | dict) else cell for cell in row)
 
 
 def bare_columns(query: str, engine: EngineName, columns: Sequence[str] = ()) -> BareColumns | None:
@@ -106,7 +115,10 @@ def bare_columns(query: str, engine: EngineName, columns: Sequence[str] = ()) ->
     tree = syntax_of(query, engine)
     if not isinstance(tree, exp.Select) or tree.args.get("distinct"):
         return None
-    return _Grouped(tree, engine, columns).bare()
+    try:
+        return _Grouped(tree, engine, columns).bare()
+    except _UNFORESEEN:
+        return None
 
 
 def inner_probes(query: str, engine: EngineName) -> tuple[str, str] | None:
@@ -121,14 +133,12 @@ def inner_probes(query: str, engine: EngineName) -> tuple[str, str] | None:
     tree = syntax_of(query, engine)
     if engine != "sqlite" or tree is None or "GROUP" not in query.upper():
         return None
-    changed: dict[int, list[tuple[int, exp.Expr]]] = {}
-    for number, select in enumerate(tree.find_all(exp.Select)):
-        if select is tree:
-            continue
-        grouped = _Grouped(select, engine)
-        if bare := grouped.inner_bare():
-            changed[number] = bare
-    return None if not changed else (_with(tree, changed, exp.Min, engine), _with(tree, changed, exp.Max, engine))
+    try:
+        selects = ((number, select) for number, select in enumerate(tree.find_all(exp.Select)) if select is not tree)
+        changed = {number: bare for number, select in selects if (bare := _Grouped(select, engine).inner_bare())}
+        return None if not changed else (_with(tree, changed, exp.Min, engine), _with(tree, changed, exp.Max, engine))
+    except _UNFORESEEN:
+        return None
 
 
 def _with(
@@ -140,7 +150,7 @@ def _with(
             item = select.expressions[at]
             name = item.alias_or_name
             select.expressions[at].replace(exp.alias_(extreme(this=item.unalias().copy()), name, quoted=False))
-    return str(copy.sql(dialect=engine))
+    return str(copy.sql(dialect=engine, unsupported_level=ErrorLevel.IGNORE))
 
 
 class _Grouped:
@@ -267,4 +277,5 @@ class _Grouped:
             listed += [exp.alias_(value.copy(), "x"), exp.alias_(over, "m")]
             where = " WHERE x IS m"
         inner.set("expressions", listed)
-        return f"SELECT DISTINCT {', '.join(names)} FROM ({inner.sql(dialect=self._engine)}){where}"  # noqa: S608  # of the reference
+        source = inner.sql(dialect=self._engine, unsupported_level=ErrorLevel.IGNORE)
+        return f"SELECT DISTINCT {', '.join(names)} FROM ({source}){where}"  # noqa: S608  # of the reference

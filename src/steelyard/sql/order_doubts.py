@@ -57,8 +57,8 @@ def _values(ordering: Ordering, table: ResultTable, width: int) -> list[list[Any
 
 def _numbers_as_text(values: Sequence[Any]) -> bool:
     """Whether values are texts that are numbers, and in another order as such."""
-    texts = {value for value in values if value is not None}
-    if len(texts) < 2 or not all(isinstance(text, str) and _NUMBER.fullmatch(text) for text in texts):
+    if not all(value is None or (isinstance(value, str) and _NUMBER.fullmatch(value)) for value in values):
         return False
+    texts = {value for value in values if value is not None}
     numbers = [float(text.strip().rstrip("% ").replace(",", ".")) for text in sorted(texts)]
     return any(first > second for first, second in pairwise(numbers))

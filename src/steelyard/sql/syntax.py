@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _MOST_PARSED: Final = 50_000
 """Characters of a query that are parsed at most, in a second or two; what is longer is read by words alone."""
 _DEEPEST_PARSED: Final = 100
+_PARSED: Final = frozenset({"SELECT", "WITH", "FROM", "VALUES", "CREATE", "("})
 
 
 def syntax_of(query: str, engine: EngineName) -> exp.Expr | None:
@@ -27,6 +28,9 @@ def syntax_of(query: str, engine: EngineName) -> exp.Expr | None:
 def parsed(engine: EngineName, layout: QueryLayout) -> exp.Expr | None:
     """The one statement of a query; None where it cannot be parsed, or not cheaply."""
     if len(layout.text) > _MOST_PARSED or layout.deepest > _DEEPEST_PARSED:
+        return None
+    # Of anything else it makes one word, with a warning on standard error.
+    if not layout.body or layout.body[0].word not in _PARSED:
         return None
     # A comment between ORDER and BY is more than the parser takes.
     return _tree(engine, layout.bare)

@@ -334,11 +334,14 @@ class _QueryReader:
             columns = self._columns_of(level[at])
             if columns is None:
                 return []
-            keys += [f"{name}.rowid"] if columns == () else [f"{name}.{column}" for column in columns]
+            part = f"{name}." if name else ""
+            keys += [f"{part}rowid"] if columns == () else [f"{part}{column}" for column in columns]
         return keys
 
     def _group_keys(self, level: Sequence[QueryToken], at: int) -> list[str]:
         """The expressions of GROUP BY, as written; [] where they are numbers or names of output columns."""
+        if [token.word for token in level[at + 1 : at + 2]] != ["BY"]:
+            return []
         stop = next((end for end in range(at, len(level)) if level[end].word in _AFTER_GROUP), len(level))
         end = level[stop].start if stop < len(level) else self._end_of(level[at])
         commas = [token.start for token in level[at + 2 : stop] if token.text == ","]
@@ -482,7 +485,10 @@ def _sources(level: Sequence[QueryToken]) -> Iterator[tuple[int, str]]:
             expected = True
         elif expected:
             expected = False
-            yield at, _alias(level, at + 1 if token.text == "(" else at)
+            if token.text == "(" and at + 1 == len(level):
+                return
+            name = _alias(level, at + 1 if token.text == "(" else at)
+            yield at, "" if name == ")" else name
 
 
 def _alias(level: Sequence[QueryToken], at: int) -> str:
@@ -490,7 +496,7 @@ def _alias(level: Sequence[QueryToken], at: int) -> str:
     while at + 2 < len(level) and level[at + 1].text == ".":
         at += 2
     behind = level[at + 1 : at + 3]
-    if behind and behind[0].word == "AS":
+    if len(behind) > 1 and behind[0].word == "AS":
         return behind[1].text
     has_alias = behind and behind[0].kind in {"word", "quoted"} and behind[0].word not in _NO_ALIAS
     return behind[0].text if has_alias else level[at].text
