@@ -14,6 +14,7 @@ from steelyard.errors import ConfigError
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.scorers.sql import PUBLISHED, SqlResult
 from steelyard.suite import RunConfig, aevaluate_suite, evaluate_suite
+from steelyard.suite.dry_run import estimate
 from steelyard.suites.text2sql.suite import Text2SqlSuite
 from steelyard.targets.replay import Replay
 
@@ -241,3 +242,25 @@ def test_tables_runs_on_the_schemas_of_the_samples(tmp_path):
     [run] = evaluate_suite(load(tmp_path / "run.yaml", environ={}).suite, how=RunConfig(store=tmp_path / "s.db"))
     [record] = run.records()
     assert {score.name: score.value for score in record.scores}["cell_recall"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "scoring", ["{key: result.query}", "{form: sql_json}", "{form: create_select}", "{form: block}"]
+)
+def test_a_dry_run_counts_the_calls_of_judges_whatever_form_is_wanted(folder, tmp_path, scoring):
+    (tmp_path / "run.yaml").write_text(
+        f"""
+suite: text2sql
+samples: {{file: dev.json}}
+databases: dbs
+scoring: {scoring}
+judge: {{model: {{scripted: {{default: "5"}}}}}}
+targets: {{m: {{prompt: {{template: "{{{{question}}}}", model: {{scripted: {{default: x}}}}}}}}}}
+scorers:
+  - relevance
+  - g_eval: {{name: style, criteria: "Is the query short?", steps: ["Count its words."]}}
+""",
+        encoding="utf-8",
+    )
+    [planned] = asyncio.run(estimate(load(tmp_path / "run.yaml", environ={}).suite))
+    assert {stage.stage: stage.calls for stage in planned.stages} == {"target": 3, "relevance": 3, "style": 3}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.replies.sql import SqlReading, Wanted, read_sql
+from steelyard.replies.sql import KEYS, SqlReading, Wanted, read_sql
 from steelyard.types import STOPPED, Output
 
 
@@ -58,6 +58,18 @@ def sql_reply(output: Output, form: Wanted = "auto", key: str = "") -> SqlReply:
         return SqlReply(reading, f"{truncation}{reading.message}", finish in STOPPED)
     cut_off = finish == "length" and reading.broken_off
     return SqlReply(reading, "the reply was cut off inside its SQL" if cut_off else "", refused=False)
+
+
+def mock_sql(form: Wanted, key: str) -> str:
+    """A reply of the wanted form, which stands for a target's in a dry run.
+
+    >>> mock_sql("sql_json", ""), mock_sql("auto", "query")
+    ('{"sql": "SELECT 1"}', '{"query": "SELECT 1"}')
+    """
+    keys = (key,) if key else KEYS.get(form, ())
+    if keys:
+        return json.dumps(dict.fromkeys(keys, "SELECT 1"))
+    return "```sql\nSELECT 1\n```" if form == "block" else "SELECT 1"
 
 
 def check_form(form: str, key: str) -> None:

@@ -10,7 +10,7 @@ from steelyard.replies.sql import Wanted
 from steelyard.scorers.judges.judge import judged_by
 from steelyard.scorers.judges.relevance import Relevance
 from steelyard.scorers.sql import SqlResult
-from steelyard.scorers.sql_replies import sql_reply
+from steelyard.scorers.sql_replies import mock_sql, sql_reply
 from steelyard.scorers.tables import TableMetrics
 from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
 
@@ -59,7 +59,7 @@ class OfSql:
     def stage_info(self) -> StageInfo:
         """That of the scorer."""
         info: StageInfo = getattr(self.scorer, "stage_info", StageInfo())
-        return replace(info, mock_output="SELECT 1")
+        return replace(info, mock_output=mock_sql(self.form, self.key))
 
     async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
         """Score the SQL of one reply; `call_scorer` is as for `PerTurn`."""

@@ -58,7 +58,7 @@ from steelyard.scorers.judges.judge import (
 )
 from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
-from steelyard.scorers.sql_replies import check_form, sql_reply
+from steelyard.scorers.sql_replies import check_form, mock_sql, sql_reply
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.types import Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
@@ -102,8 +102,6 @@ class Relevance:
             `{{answer}}`, all fenced, and `{{mark}}`.
     """
 
-    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="5", mock_output="SELECT 1")
-
     judge: Judge = Judge()
     judged: Judged = "output"
     candidate: Candidate = "auto"
@@ -115,6 +113,11 @@ class Relevance:
     min_probability_mass: float = 0.5
     threshold: float | None = None
     template: Path | str = ""
+
+    @property
+    def stage_info(self) -> StageInfo:
+        """Named after its score; a dry run shows it a reply of the wanted form."""
+        return StageInfo(mock_reply="5", mock_output=mock_sql(self.form, self.key))
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
