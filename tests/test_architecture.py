@@ -27,12 +27,12 @@ TREE = {
 """The design's tree, as far as there is something in it; a file of it may have become a folder."""
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler"}
 READS_ENVIRONMENT = {
-    *("config/given.py", "models/litellm.py", "session/secrets.py"),
+    *("config/given.py", "config/check_dataset.py", "models/litellm.py", "session/secrets.py"),
     *("cli/app.py", "cli/diagnose_command.py", "cli/options.py", "cli/stored_configuration.py"),
 }
 """`session` resolves references; the command line hands `os.environ` to `config`, which takes it as an argument;
-`config.given` finds the folder of a person's notes; `models.litellm` sets the flags that keep its package off the
-network, and `cli.app` how many threads numpy starts."""
+`config.given` finds the folder of a person's notes, `config.check_dataset` that of a person's cache; `models.litellm`
+sets the flags that keep its package off the network, and `cli.app` how many threads numpy starts."""
 HEAVY = (
     "aiohttp", "numpy", "altair", "pydantic", "jinja2", "rich", "typer", "ruamel", "sqlglot", "duckdb",
     "regex", "jsonschema", "pypdfium2",

@@ -1,9 +1,13 @@
 """`check` on datasets: every table, count and defect in one go, and the options that say how to read it."""
 
 import json
+import sqlite3
+import stat
 
 import openpyxl
 import pytest
+
+from steelyard.sql.sandbox import Sandbox
 
 HEADER = ["题目", "A", "B", "C", "D", "答案", "类别"]
 OPTIONS = ["乾", "坤", "震", "巽"]
@@ -213,8 +217,138 @@ def test_references_without_a_unique_result_are_listed_with_their_place(steelyar
         ["check", tmp_path / "dev.yaml"] if configured else ["check", tmp_path / "dev.jsonl", "--suite", "text2sql"]
     )
     shown = steelyard(*command, code=0).out
-    assert "1 reference has no unique result" in shown
+    assert "warning, 1 reference: no unique result" in shown
     assert f"q0 (dev.jsonl line 1): ties at the LIMIT of: {queries[0]}" in shown
     assert "q1 (" not in shown
-    [reference] = steelyard(*command, "--json", code=0).json()["open_references"]
-    assert (reference["sample"], reference["place"]) == ("q0", "dev.jsonl line 1")
+    [finding] = steelyard(*command, "--json", code=0).json()["reference_findings"]
+    assert (finding["sample"], finding["place"]) == ("q0", "dev.jsonl line 1")
+    assert (finding["kind"], finding["error"]) == ("no_unique_result", False)
+
+
+REFERENCES = {
+    "ok": "SELECT name FROM staff",
+    "column": "SELECT nme FROM staff",
+    "writes": "DELETE FROM staff",
+    "nobody": "SELECT name FROM staff WHERE name = 'ada'",
+    "empty": "SELECT count(*) FROM log",
+    "tie": "SELECT name FROM staff ORDER BY age DESC LIMIT 1",
+    "clock": "SELECT name FROM staff WHERE date('now') > '2020-01-01'",
+    "text": "SELECT name FROM staff ORDER BY mark DESC",
+    "null": "SELECT name FROM staff ORDER BY height LIMIT 1",
+    "no null": "SELECT name FROM staff WHERE height > 0 ORDER BY height LIMIT 1",
+    "cast": "SELECT name FROM staff ORDER BY CAST(mark AS INT) DESC",
+}
+STAFF = """CREATE TABLE staff (name TEXT, age INT, mark TEXT, height REAL); CREATE TABLE log (at TEXT);
+INSERT INTO staff VALUES ('Ada', 36, '9', NULL), ('Bo', 41, '10', 1.7), ('Cy', 41, '8', 1.6);"""
+
+
+def _findings(steelyard, *arguments, code=2):
+    found = steelyard("check", *arguments, "--suite", "text2sql", "--json", code=code).json()["reference_findings"]
+    return {(finding["sample"], finding["kind"]): finding for finding in found}
+
+
+@pytest.fixture
+def references(tmp_path):
+    rows = [{"id": name, "question": name, "query": query, "schema": STAFF} for name, query in REFERENCES.items()]
+    rows.append({"id": "ddl", "question": "?", "query": "SELECT 1", "schema": "CREATE TABLE t (a INT) ENGINE=InnoDB"})
+    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return tmp_path / "dev.jsonl"
+
+
+def test_every_reference_is_run_and_what_is_wrong_with_it_is_listed(steelyard, references):
+    found = _findings(steelyard, references)
+    assert sorted(found) == [
+        ("clock", "depends_on_clock"),
+        ("column", "cannot_run"),
+        ("ddl", "schema_fails"),
+        ("empty", "empty_tables"),
+        ("nobody", "returns_nothing"),
+        ("null", "null_in_limit"),
+        ("text", "text_as_number"),
+        ("tie", "no_unique_result"),
+        ("writes", "cannot_run"),
+    ]
+    assert found["column", "cannot_run"]["message"] == "no such column: nme"
+    assert found["column", "cannot_run"]["place"] == "dev.jsonl line 2"
+    assert 'near "=": syntax error' in found["ddl", "schema_fails"]["message"]
+    assert {name for name, finding in found.items() if finding["error"]} == {
+        ("column", "cannot_run"),
+        ("writes", "cannot_run"),
+        ("ddl", "schema_fails"),
+    }
+    shown = steelyard("check", references, "--suite", "text2sql", code=2).out
+    assert "error, 2 references: cannot be run\n    column (dev.jsonl line 2): no such column: nme" in shown
+    assert "no defects" not in shown
+
+
+def test_references_are_not_run_where_that_is_said(steelyard, references):
+    assert _findings(steelyard, references, "--no-references", code=0) == {}
+    configuration = references.with_suffix(".yaml")
+    configuration.write_text(
+        "suite: text2sql\nsamples: {file: dev.jsonl}\ntargets: {gold: {baseline: reference}}\n", encoding="utf-8"
+    )
+    assert "error, 2 references: cannot be run" in steelyard("check", configuration, code=2).out
+    assert "error" not in steelyard("check", configuration, "--no-references", code=0).out
+
+
+def test_warnings_alone_are_no_mistake_and_a_pinned_clock_is_none(steelyard, references):
+    rows = [row for row in references.read_text().splitlines() if '"id": "clock"' in row]
+    references.write_text(rows[0], encoding="utf-8")
+    assert list(_findings(steelyard, references, code=0)) == [("clock", "depends_on_clock")]
+    configuration = references.with_suffix(".yaml")
+    configuration.write_text(
+        "suite: text2sql\nsamples: {file: dev.jsonl}\nscoring: {now: 2024-03-31}\n"
+        "targets: {gold: {baseline: reference}}\n",
+        encoding="utf-8",
+    )
+    assert "warning," not in steelyard("check", configuration, code=0).out
+
+
+def test_a_second_check_runs_only_what_changed(steelyard, references, monkeypatch, tmp_path):
+    """What was found is remembered by statement, data and settings, in a file of this person alone."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    ran = []
+    run = Sandbox.arun
+
+    async def counted(self, database, query, **options):
+        ran.append(query)
+        return await run(self, database, query, **options)
+
+    monkeypatch.setattr(Sandbox, "arun", counted)
+    first = _findings(steelyard, references)
+    assert ran.count(REFERENCES["column"]) == 1
+    ran.clear()
+    assert _findings(steelyard, references) == first
+    # The clock goes on, so that what asks for it is run again.
+    assert set(ran) >= {REFERENCES["clock"]}
+    assert not {REFERENCES["ok"], REFERENCES["column"], REFERENCES["tie"]} & set(ran)
+    references.write_text(references.read_text().replace("'Cy', 41", "'Cy', 40"), encoding="utf-8")
+    assert ("tie", "no_unique_result") not in _findings(steelyard, references)
+    file = tmp_path / "cache" / "steelyard" / "references.db"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (file, file.parent)] == [0o600, 0o700]
+    file.write_bytes(b"no database")
+    assert ("column", "cannot_run") in _findings(steelyard, references)
+
+
+def test_a_dataset_without_rows_does_not_warn_of_each_sample(steelyard, tmp_path):
+    rows = [{"question": str(n), "query": "SELECT a FROM t", "schema": "CREATE TABLE t (a INT)"} for n in range(3)]
+    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert _findings(steelyard, tmp_path / "dev.jsonl", code=0) == {}
+
+
+@pytest.mark.parametrize("configured", [True, False])
+def test_references_of_tables_are_listed_with_their_line(steelyard, tmp_path, configured):
+    (tmp_path / "dbs").mkdir()
+    with sqlite3.connect(tmp_path / "dbs" / "shop.sqlite") as opened:
+        opened.executescript(STAFF)
+    opened.close()
+    rows = [{"id": name, "question": name, "query": REFERENCES[name], "db_id": "shop"} for name in ("ok", "column")]
+    (tmp_path / "dev.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "dev.yaml").write_text(
+        "suite: tables\ntask: SP\nsamples: {file: dev.jsonl}\ndatabases: dbs\ntargets: {gold: {baseline: reference}}\n",
+        encoding="utf-8",
+    )
+    plain = ["check", tmp_path / "dev.jsonl", "--suite", "tables", "--databases", tmp_path / "dbs"]
+    shown = steelyard(*(["check", tmp_path / "dev.yaml"] if configured else plain), code=2).out
+    assert "error, 1 reference: cannot be run" in shown
+    assert "column (dev.jsonl line 2" in shown

@@ -12,6 +12,8 @@ from steelyard.replies.sql import KEYS, read_sql
 
 FORMS = ("auto", "create_select", "sql_json", "block")
 LEAST = {
+    "json with one key of SQL": 1.0,
+    "a query without select": 1.0,
     "usual shapes": 1.0,
     "explained": 1.0,
     "closed or explained": 1.0,

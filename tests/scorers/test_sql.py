@@ -233,9 +233,42 @@ def test_equal_emptiness_of_an_empty_database_says_nothing(sandbox, schema):
     assert "has no rows" in found["result"].reason
 
 
-def test_a_row_in_any_table_makes_results_comparable(sandbox):
-    schema = 'CREATE TABLE t (a); CREATE TABLE "we ""ird" AS SELECT 1 AS a;'
-    assert values(scores(sandbox, "SELECT a FROM t", sample("SELECT a FROM t", schema=schema))) == [1, 1, 1]
+FILLED = """CREATE TABLE t (a); CREATE TABLE "we ""ird" AS SELECT 1 AS a;
+CREATE VIEW over_t AS SELECT count(*) AS n FROM t; CREATE VIEW over_both AS SELECT * FROM t, "we ""ird";"""
+
+
+@pytest.mark.parametrize(
+    ("reference", "result"),
+    [
+        ("SELECT a FROM t", None),
+        ("SELECT count(*) FROM over_t", None),
+        ("WITH u AS (SELECT * FROM main.T) SELECT count(*) FROM u", None),
+        ('SELECT a FROM "we ""ird" WHERE a IN (SELECT a FROM t)', 1),
+        ("SELECT * FROM over_both", 1),
+        ("SELECT count(*) FROM t, json_each('[1]')", 1),
+        ("SELECT 1", 1),
+    ],
+)
+def test_a_reference_over_empty_tables_alone_says_nothing(sandbox, tmp_path, reference, result):
+    (tmp_path / "dbs").mkdir()
+    with sqlite3.connect(tmp_path / "dbs/shop.sqlite") as opened:
+        opened.executescript(FILLED)
+    opened.close()
+    for asked in (sample(reference, schema=FILLED), sample(reference, schema="", db_id="shop")):
+        found = scores(sandbox, reference, asked, databases=tmp_path / "dbs")
+        assert values(found, "execution", "result", *PUBLISHED) == [1] + [result] * 5
+        if result is None:
+            assert found["result"].reason.startswith("every table that the reference reads is empty (t)")
+
+
+def test_a_database_file_without_rows_says_nothing(sandbox, tmp_path):
+    with sqlite3.connect(tmp_path / "atlas.sqlite") as opened:
+        opened.execute("CREATE TABLE river (name TEXT, km INT)")
+    opened.close()
+    for reference in ("SELECT count(*) FROM river", "SELECT 1"):
+        found = scores(sandbox, "SELECT 0", sample(reference, schema="", db_id="atlas"), databases=tmp_path)
+        assert values(found, "execution", "result", *PUBLISHED) == [1, *[None] * 5]
+        assert "the sample's database has no rows" in found["result"].reason
 
 
 def test_equal_results_without_rows_are_right_and_flagged_by_their_label(sandbox):
@@ -401,3 +434,51 @@ def test_the_run_counts_what_a_rule_made_right_and_references_without_a_unique_r
     for text in (str(summary), html_report([run]), markdown_report([run])):
         assert "only within the tolerance of numbers" in text
         assert "have no unique result" in text
+
+
+ORDERS = """CREATE TABLE o (id INT, price DECIMAL(8,2), qty INT, w FLOAT);
+INSERT INTO o VALUES (1, 6.90, 2, 1.1), (2, 3.10, 1, 2.2), (3, 1.25, 4, 3.3)"""
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply", "right"),
+    [
+        ("SELECT 1.0 * sum(qty) / count(*) FROM o", "SELECT CAST(sum(qty) AS FLOAT) / count(*) FROM o", True),
+        ("SELECT w FROM o WHERE id = 1", "SELECT 1.1", True),
+        ("SELECT sum(price * qty) FROM o", "SELECT sum(price::REAL * qty) FROM o", True),
+        ("SELECT id, w FROM o", "SELECT w::DECIMAL(8,2), id FROM o ORDER BY id DESC", True),
+        ("SELECT w FROM o ORDER BY w", "SELECT w::DECIMAL(8,2) AS v FROM o ORDER BY v DESC", False),
+        ("SELECT w FROM o WHERE id = 1", "SELECT 1.10001", False),
+        ("SELECT 1.1::DOUBLE", "SELECT 1.1::DOUBLE + 1e-8", False),
+        ("SELECT w, 7.1::DECIMAL(12,9) FROM o WHERE id = 1", "SELECT 1.1, 7.1000001", False),
+    ],
+)
+def test_4_byte_floats_are_compared_at_single_precision(sandbox, reference, reply, right):
+    asked = sample(reference, schema=ORDERS)
+    found = scores(sandbox, reply, asked, engine="duckdb")["result"]
+    assert found.passed is right
+    assert ("single_precision" in found.detail["flags"], found.detail["label"] == "equal by type rule") == (
+        right,
+        right,
+    )
+    off = scores(sandbox, reply, asked, engine="duckdb", equality=CellEquality(single_precision=False))["result"]
+    assert off.passed is False
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply", "right"),
+    [
+        ("SELECT code FROM c", "SELECT trim(code) FROM c", True),
+        ("SELECT 'ab'", "SELECT code FROM c WHERE id = 1", True),
+        ("SELECT id, code FROM c", "SELECT rtrim(code), id FROM c", True),
+        ("SELECT note FROM c", "SELECT trim(note) FROM c", False),
+        ("SELECT code FROM c", "SELECT 'ab' UNION ALL SELECT ' x'", False),
+    ],
+)
+def test_a_char_of_fixed_length_equals_its_text_without_the_padding(sandbox, reference, reply, right):
+    schema = (
+        "CREATE TABLE c (id INT, code CHAR(5), note VARCHAR(9)); INSERT INTO c VALUES (1,'ab   ','q '),(2,'x    ','r ')"
+    )
+    found = scores(sandbox, reply, sample(reference, schema=schema))["result"]
+    assert found.passed is right
+    assert ("char_padding" in found.detail["flags"]) is right

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -280,7 +281,7 @@ def test_nothing_applies_where_the_reference_cannot_be_run(sandbox, folder):
         assert found["execution_accuracy"].detail["label"] == "not applicable"
 
 
-@pytest.mark.parametrize("value", [None, "", "```sql\n\n```"])
+@pytest.mark.parametrize("value", [None, ""])
 def test_output_without_sql_is_unparsed(sandbox, folder, value):
     assert score(sandbox, "SELECT 1", value, scorer=sp(folder))["cell_recall"].outcome == "unparsed"
 
@@ -288,6 +289,30 @@ def test_output_without_sql_is_unparsed(sandbox, folder, value):
 def test_two_different_queries_are_unparsed(sandbox, folder):
     found = score(sandbox, "SELECT 1", "```sql\nSELECT 1\n```\n```sql\nSELECT 2\n```", scorer=sp(folder))
     assert found["cell_recall"].detail["kind"] == "several"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["SELECT name FROM goods", '{"sql": "SELECT name FROM goods"}', "So:\n```sql\nSELECT name FROM goods\n```"],
+)
+def test_sql_is_read_of_every_form_that_a_prompt_may_ask_for(sandbox, folder, reply):
+    found = score(sandbox, "SELECT name, price FROM goods", reply, scorer=sp(folder))
+    assert (found["cell_precision"].value, found["cell_recall"].value) == (1.0, 0.5)
+
+
+def test_a_reply_that_holds_no_sql_is_wrong_and_not_run(sandbox, folder):
+    found = score(sandbox, "SELECT name FROM goods", "SELECT name FROM goods", scorer=sp(folder, form="sql_json"))
+    assert (found["cell_recall"].value, found["execution_accuracy"].detail["label"]) == (0.0, "format incorrect")
+    assert found["cell_recall"].reason.startswith("the prediction cannot be read: no JSON object in it")
+
+
+def test_sql_runs_on_the_schema_of_a_sample_without_a_folder_of_databases(sandbox):
+    script = "CREATE TABLE goods (name TEXT, price REAL); INSERT INTO goods VALUES ('tea', 2.5)"
+    sample = Sample("1", "", "SELECT name, price FROM goods", metadata={"schema": script, "db_id": ""})
+    scores = asyncio.run(TableMetrics(task="SP")(sample, Output("SELECT name FROM goods"), sandbox))
+    assert {one.name: one.value for one in scores}["cell_recall"] == 0.5
+    scores = asyncio.run(TableMetrics(task="SP")(replace(sample, metadata={}), Output("SELECT 1"), sandbox))
+    assert {one.outcome for one in scores} == {"not_applicable"}
 
 
 def test_compatible_rules_take_equal_texts_for_equal(sandbox, folder):
@@ -337,8 +362,7 @@ def test_options_that_cannot_be_meant_are_refused(options, message):
 def test_databases_are_looked_at_before_anything_is_asked(sandbox, folder, tmp_path):
     sp(folder).prepare(sandbox)
     TableMetrics().prepare(sandbox)
-    with pytest.raises(ConfigError, match="task SP runs SQL"):
-        TableMetrics(task="SP").prepare(sandbox)
+    TableMetrics(task="SP").prepare(sandbox)
     with pytest.raises(ConfigError, match="there is no folder"):
         sp(tmp_path / "nowhere").prepare(sandbox)
     with pytest.raises(ConfigError, match="holds no database"):

@@ -118,7 +118,7 @@ class TestFetching:
         def lie():
             with theirs:
                 theirs.recv(2**16)
-                wire.send(theirs, b"C", wire.dump(["a"] * 100))
+                wire.send(theirs, b"C", wire.dump([["a"] * 100, []]))
                 for kind, body in frames:
                     wire.send(theirs, kind, body)
 

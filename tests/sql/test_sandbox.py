@@ -144,7 +144,7 @@ class TestProcesses:
             own.run(SCRATCH, "SELECT 1")
             ((worker,),) = own._pool._idle.values()
             ours, theirs = socket.socketpair()
-            wire.send(theirs, b"C", b"[]")
+            wire.send(theirs, b"C", b"[[], []]")
             before, worker._sock = worker._sock, ours
             assert not worker.waits
             assert own.run(SCRATCH, "SELECT count(*) FROM t").table.rows == [(2,)]
@@ -547,12 +547,14 @@ class TestWire:
             [(b"F", b"{}")],
             [(b"F", b'{"kind":"joy","message":"","part":"query"}')],
             [(b"C", b"5")],
-            [(b"C", b"[1]")],
-            [(b"C", b'["a"]'), (b"R", b"[[1,2]]")],
-            [(b"C", b'["a"]'), (b"R", b"[[1],[2],[3],[4]]")],
-            [(b"C", b'["a"]'), (b"E", b'"x"')],
-            [(b"C", b'["a"]'), (b"R", b'[[{"B":5}]]'), (b"B", b"1")],
-            [(b"C", b'["a"]'), (b"C", b'["a"]')],
+            [(b"C", b"[[1], []]")],
+            [(b"C", b'[["a"], []]'), (b"R", b"[[1,2]]")],
+            [(b"C", b'[["a"], []]'), (b"R", b"[[1],[2],[3],[4]]")],
+            [(b"C", b'[["a"], []]'), (b"E", b'"x"')],
+            [(b"C", b'[["a"], []]'), (b"R", b'[[{"B":5}]]'), (b"B", b"1")],
+            [(b"C", b'[["a"], []]'), (b"C", b'[["a"], []]')],
+            [(b"C", b'[["a"], ["INT", "INT"]]')],
+            [(b"C", b'["a"]')],
         ],
     )
     def test_a_worker_that_lies_is_a_failure(self, sandbox, frames):

@@ -106,3 +106,19 @@ def test_rows_differ_by_value_and_number():
     one = ResultTable(("a",), [(1,), (1,), (2,)])
     assert not differ(one, ResultTable(("a",), [(2.0,), (1,), (1,)]))
     assert differ(one, ResultTable(("a",), [(1,), (2,), (2,)]))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT row_number() OVER (ORDER BY a) FROM (",
+        "SELECT row_number() OVER (ORDER BY a) FROM t GROUP",
+        "SELECT row_number() OVER (ORDER BY a) FROM t AS",
+        "SELECT group_concat(",
+        "SELECT sum(a) OVER w FROM t ROWS",
+        "WITH c AS (SELECT * FROM c) SELECT lag(a) OVER (ORDER BY a) FROM c",
+    ],
+)
+def test_half_a_query_is_no_error(query):
+    for engine in ("sqlite", "duckdb"):
+        assert len(open_parts(query, engine)) <= 1

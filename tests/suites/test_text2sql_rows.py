@@ -88,7 +88,9 @@ def test_spiders_parsed_query_is_not_taken_for_the_sql(tmp_path, folder):
     assert first.metadata["schema"] == "CREATE TABLE singer (name TEXT);"
     assert (first.id, second.id, second.metadata["position"]) == ("entry:1", "entry:2", 1)
     assert data.mapping["sql"] == "query"
-    assert (data.databases, data.comparable) == ({"concert": 2}, True)
+    assert (data.databases, data.comparable) == ({"concert": 2}, False)
+    database(folder / "concert/concert.sqlite", "INSERT INTO singer VALUES ('Ann')")
+    assert loaded(tmp_path / "dev.json", folder).comparable
 
 
 def test_birds_evidence_difficulty_and_id_are_kept(tmp_path, folder):

@@ -14,6 +14,7 @@ from steelyard.errors import ConfigError
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.scorers.sql import PUBLISHED, SqlResult
 from steelyard.suite import RunConfig, aevaluate_suite, evaluate_suite
+from steelyard.suite.dry_run import estimate
 from steelyard.suites.text2sql.suite import Text2SqlSuite
 from steelyard.targets.replay import Replay
 
@@ -183,3 +184,83 @@ scorers: [relevance]
         ("jury", 2.5, 18),
     ]
     assert [judge.with_jury.value for judge in panel.judges[:-1]] == pytest.approx([1 / 6, 5 / 6, 1.0])
+
+
+def test_every_scorer_uses_the_sql_that_format_reads(folder, tmp_path):
+    """A judge is asked of no record whose format is incorrect, and `tables` needs no settings of its own."""
+    (tmp_path / "replies.jsonl").write_text(
+        "\n".join(
+            json.dumps({"id": str(number), "output": reply})
+            for number, reply in (
+                (7, json.dumps({"wanted": "SELECT count(*) FROM item", "other": "SELECT 1"})),
+                (8, json.dumps({"wanted": "```sql\nSELECT name, price FROM item ORDER BY price\n```"})),
+                (9, "SELECT max(price) FROM item"),
+            )
+        ),
+        encoding="utf-8",
+    )
+    (tmp_path / "run.yaml").write_text(
+        """
+suite: text2sql
+samples: {file: dev.json}
+databases: dbs
+scoring: {key: wanted}
+judge: {model: {scripted: {default: "5"}}}
+targets: {stored: {replay: replies.jsonl}}
+scorers:
+  - tables
+  - relevance
+  - g_eval: {name: style, criteria: "Is the query short?", steps: ["Count its words."]}
+""",
+        encoding="utf-8",
+    )
+    [run] = evaluate_suite(load(tmp_path / "run.yaml", environ={}).suite, how=RunConfig(store=tmp_path / "s.db"))
+    scores = {record.sample.id: {score.name: score for score in record.scores} for record in run.records()}
+    assert [scores[name]["format"].value for name in "789"] == [1, 1, 0]
+    assert [scores[name]["execution_accuracy"].value for name in "789"] == [1, 0, 0]
+    assert scores["8"]["cell_recall"].value == 1
+    for judge in ("relevance", "style"):
+        assert [scores[name][judge].outcome for name in "789"] == ["scored", "scored", "not_applicable"]
+        assert "no key wanted" in scores["9"][judge].reason or "no JSON object" in scores["9"][judge].reason
+    summary = run.summary()
+    assert {stage.stage: stage.calls for stage in summary.stages if stage.calls} == {"relevance": 2, "style": 2}
+
+
+def test_tables_runs_on_the_schemas_of_the_samples(tmp_path):
+    row = {
+        "question": "Names?",
+        "answer": "SELECT name, m FROM boat",
+        "context": "CREATE TABLE boat (name TEXT, m INT); ",
+    }
+    row["context"] += "INSERT INTO boat VALUES ('Wren', 7)"
+    (tmp_path / "dev.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    (tmp_path / "replies.sql").write_text("SELECT name FROM boat\n", encoding="utf-8")
+    (tmp_path / "run.yaml").write_text(
+        "suite: text2sql\nsamples: {file: dev.jsonl}\ntargets: {stored: {replay: replies.sql}}\nscorers: [tables]\n",
+        encoding="utf-8",
+    )
+    [run] = evaluate_suite(load(tmp_path / "run.yaml", environ={}).suite, how=RunConfig(store=tmp_path / "s.db"))
+    [record] = run.records()
+    assert {score.name: score.value for score in record.scores}["cell_recall"] == 0.5
+
+
+@pytest.mark.parametrize(
+    "scoring", ["{key: result.query}", "{form: sql_json}", "{form: create_select}", "{form: block}"]
+)
+def test_a_dry_run_counts_the_calls_of_judges_whatever_form_is_wanted(folder, tmp_path, scoring):
+    (tmp_path / "run.yaml").write_text(
+        f"""
+suite: text2sql
+samples: {{file: dev.json}}
+databases: dbs
+scoring: {scoring}
+judge: {{model: {{scripted: {{default: "5"}}}}}}
+targets: {{m: {{prompt: {{template: "{{{{question}}}}", model: {{scripted: {{default: x}}}}}}}}}}
+scorers:
+  - relevance
+  - g_eval: {{name: style, criteria: "Is the query short?", steps: ["Count its words."]}}
+""",
+        encoding="utf-8",
+    )
+    [planned] = asyncio.run(estimate(load(tmp_path / "run.yaml", environ={}).suite))
+    assert {stage.stage: stage.calls for stage in planned.stages} == {"target": 3, "relevance": 3, "style": 3}

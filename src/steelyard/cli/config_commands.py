@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from steelyard.config.load import Loaded
-    from steelyard.scorers.open_references import OpenReference
+    from steelyard.scorers.reference_checks import ReferenceFinding
 
 _RENAMED: Final = {"gitignore": ".gitignore"}
 """Name in the package -> name that is written: a .gitignore in the package would hide files of it from git."""
@@ -118,6 +118,7 @@ def check(
         bool, typer.Option("--skip-bad", help="Skip rows with defects, as skip_bad: true does; exit code 0.")
     ] = False,
     databases: _DatabasesOption = None,
+    no_references: Annotated[bool, typer.Option("--no-references", help="Do not run SQL references.")] = False,
     as_json: JsonOption = False,
     no_env: NoEnvOption = False,
 ) -> int:
@@ -125,8 +126,8 @@ def check(
 
     A configuration is read with its datasets, prompts, documents and references. For a dataset, the detected columns,
     the counts of each key or database and of each group, near-duplicate questions, and the defects are shown (the first
-    200; --json has all). SQL references are run; those without a unique result (ties at a LIMIT, ...) are listed. Exit
-    code 2 if anything is wrong.
+    200; --json has all). Every SQL reference is run; those that fail are errors, and those that return nothing, have no
+    unique result, ask for the time or sort doubtfully are warnings. Exit code 2 if anything is wrong.
     """
     from steelyard.config.check_dataset import check_dataset, parse_columns
     from steelyard.config.given import note_given
@@ -139,8 +140,7 @@ def check(
     if paths and not suite and not dataset and all(map(is_configuration, paths)):
         if options_given:
             raise ConfigError(f"{options_given[0]} is for datasets; a configuration has it under samples")
-        _check_configurations(paths, no_env=no_env, as_json=as_json)
-        return 0
+        return _check_configurations(paths, references=not no_references, no_env=no_env, as_json=as_json)
     from steelyard.data.sample_files import SampleFiles
 
     if not paths and not dataset:
@@ -155,35 +155,38 @@ def check(
         header=_header(header),
         skip_bad=skip_bad,
     )
-    data = check_dataset(suite, samples, databases)
+    data = check_dataset(suite, samples, databases, references=not no_references)
     note_given(*paths)
     _show(data.to_json(), data.lines(", ".join(map(str, paths)) or dataset), as_json=as_json)
-    return USER_MISTAKE if (data.defects and not skip_bad) or not data.samples else 0
+    return USER_MISTAKE if data.is_wrong else 0
 
 
-def _check_configurations(paths: Sequence[Path], *, no_env: bool, as_json: bool) -> None:
+def _check_configurations(paths: Sequence[Path], *, references: bool, no_env: bool, as_json: bool) -> int:
     """Check all configurations, also after an invalid one: a commit hook passes all changed files."""
-    from steelyard.config.check_dataset import open_references_of
+    from steelyard.config.check_dataset import check_references
     from steelyard.report.terminal import print_json
 
     plain: list[dict[str, Any]] = []
     errors: list[SteelyardError] = []
+    broken = False
     for path in paths:
         try:
             loaded = load_config(path, no_env=no_env)
-            open_references = open_references_of(loaded.suite)
+            findings = check_references(loaded.suite) if references else []
         except SteelyardError as error:
             errors.append(error)
             continue
-        plain.append(_plain_configuration(loaded, open_references))
+        broken = broken or any(finding.is_error for finding in findings)
+        plain.append(_plain_configuration(loaded, findings))
         if not as_json:
-            _print_lines(_configuration_lines(loaded, open_references))
+            _print_lines(_configuration_lines(loaded, findings))
     if len(errors) == 1:
         raise errors[0]
     if errors:
         raise ConfigError("\n".join(map(str, errors)))
     if as_json:
         print_json(plain[0] if len(paths) == 1 else plain)
+    return USER_MISTAKE if broken else 0
 
 
 def _header(text: str) -> Literal["auto", "none"] | int:
@@ -221,7 +224,7 @@ def _print_lines(lines: Iterator[str]) -> None:
         typer.echo(visible(bounded(line)))
 
 
-def _plain_configuration(loaded: Loaded, open_references: Sequence[OpenReference]) -> dict[str, Any]:
+def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -> dict[str, Any]:
     from steelyard.registry import describe
 
     suite = loaded.suite
@@ -234,7 +237,7 @@ def _plain_configuration(loaded: Loaded, open_references: Sequence[OpenReference
         "tags": {name: dict(tags) for name, tags in suite.tags.items()},
         "references": sorted(loaded.environment),
         "notes": _notes(loaded),
-        "open_references": [reference.to_json() for reference in open_references],
+        "reference_findings": [finding.to_json() for finding in findings],
     }
 
 
@@ -248,9 +251,9 @@ def _count(samples: Any) -> int:
     return len(samples) if isinstance(samples, Sized) else sum(1 for _ in samples)
 
 
-def _configuration_lines(loaded: Loaded, open_references: Sequence[OpenReference]) -> Iterator[str]:
+def _configuration_lines(loaded: Loaded, findings: Sequence[ReferenceFinding]) -> Iterator[str]:
     from steelyard.analysis.numbers import count_text
-    from steelyard.config.check_dataset import open_reference_lines
+    from steelyard.config.check_dataset import reference_lines
 
     suite = loaded.suite
     yield f"{loaded.path} is valid: suite {suite.kind}, {count_text(_count(suite.samples), 'sample')}"
@@ -261,7 +264,7 @@ def _configuration_lines(loaded: Loaded, open_references: Sequence[OpenReference
         yield f"  references with a value: {', '.join(sorted(loaded.environment))}"
     for note in _notes(loaded):
         yield f"  note: {note}"
-    yield from open_reference_lines(open_references)
+    yield from reference_lines(findings)
 
 
 def convert(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,8 @@ from steelyard.data.table import Defect
 from steelyard.errors import ConfigError, bounded, did_you_mean
 
 if TYPE_CHECKING:
-    from steelyard.scorers.open_references import OpenReference
+    from steelyard.scorers.reference_checks import ReferenceFinding
+    from steelyard.scorers.reference_memory import ReferenceMemory
     from steelyard.suite.objects import Suite
     from steelyard.types import Sample
 
@@ -38,7 +40,7 @@ class CheckedData:
         groups: group -> samples; empty if no row has one.
         pairs: near-duplicate questions.
         skip_bad: whether rows with defects are left out.
-        open_references: reference queries whose result is not unique.
+        references: what is wrong with reference queries, or doubtful about them.
     """
 
     samples: int
@@ -51,7 +53,13 @@ class CheckedData:
     groups: Mapping[str, int] = field(default_factory=dict)
     pairs: Sequence[Mapping[str, Any]] = ()
     skip_bad: bool = False
-    open_references: Sequence[OpenReference] = ()
+    references: Sequence[ReferenceFinding] = ()
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether rows have to be corrected before a run: defects that are not left out, or references that fail."""
+        broken = any(finding.is_error for finding in self.references)
+        return (bool(self.defects) and not self.skip_bad) or broken or not self.samples
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -67,7 +75,7 @@ class CheckedData:
             ],
             "defect_kinds": dict(Counter(defect.kind for defect in self.defects)),
             "pairs": list(self.pairs),
-            "open_references": [reference.to_json() for reference in self.open_references],
+            "reference_findings": [finding.to_json() for finding in self.references],
             "notes": list(self.notes),
         }
 
@@ -80,7 +88,10 @@ class CheckedData:
             yield from packed("groups", self.groups)
         for note in self.notes:
             yield f"    {note[2:]}" if note.startswith("  ") else f"  note: {note}"
-        yield from open_reference_lines(self.open_references)
+        yield from reference_lines(self.references)
+        failing = any(finding.is_error for finding in self.references)
+        if failing and not self.defects:
+            return
         left_out = " (their rows are left out)" if self.defects and self.skip_bad else ""
         yield f"  {_counted(len(self.defects), 'defect')}{left_out}{':' if self.defects else ''}"
         if len(self.defects) > 1:
@@ -102,19 +113,24 @@ class CheckedData:
                 yield from (f"    {role}: {columns}" for role, columns in table["columns"].items())
 
 
-def open_reference_lines(references: Sequence[OpenReference]) -> Iterator[str]:
-    """List references whose result is not unique, each with its location."""
-    if not references:
+def reference_lines(findings: Sequence[ReferenceFinding]) -> Iterator[str]:
+    """List what is wrong with references, each with its location: errors first, then warnings."""
+    if not findings:
         return
-    have = "reference has" if len(references) == 1 else "references have"
-    yield f"  {len(references)} {have} no unique result, so that another right answer may differ from it:"
-    yield from (f"    {reference}" for reference in references[:_MOST_COUNTS])
-    if len(references) > _MOST_COUNTS:
-        yield f"    and {len(references) - _MOST_COUNTS} more: --json has all"
+    from steelyard.scorers.reference_checks import ERRORS, TITLES
+
+    for kind, title in TITLES.items():
+        of_kind = [finding for finding in findings if finding.kind == kind]
+        if of_kind:
+            level = "error" if kind in ERRORS else "warning"
+            yield f"  {level}, {_counted(len(of_kind), 'reference')}: {title}"
+            yield from (f"    {finding}" for finding in of_kind[:_MOST_COUNTS])
+        if len(of_kind) > _MOST_COUNTS:
+            yield f"    and {len(of_kind) - _MOST_COUNTS} more: --json has all"
 
 
-def open_references_of(suite: Suite) -> list[OpenReference]:
-    """Find the references of a suite whose result is not unique; a suite without SQL has none.
+def check_references(suite: Suite) -> list[ReferenceFinding]:
+    """Run the references of a suite and list what is wrong with them; a suite without SQL has none.
 
     Raises:
         ConfigError: an engine is not installed or cannot be confined on this machine.
@@ -123,8 +139,21 @@ def open_references_of(suite: Suite) -> list[OpenReference]:
     scorers: Iterable[Any] = suite.scorers
     for scorer in scorers:
         if isinstance(scorer, RunsReferences):
-            return scorer.open_references(located)
+            return _with_memory(scorer, located)
     return []
+
+
+def _with_memory(scorer: RunsReferences, located: Iterable[tuple[str, Sample]]) -> list[ReferenceFinding]:
+    """Check references with what this person's earlier checks found: `$XDG_CACHE_HOME/steelyard/references.db`."""
+    from steelyard.scorers.reference_memory import ReferenceMemory
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    try:
+        folder = cache if cache.is_absolute() else Path.home() / ".cache"
+    except RuntimeError:  # there is no home
+        return scorer.check_references(located)
+    with ReferenceMemory(folder / "steelyard" / "references.db") as memory:
+        return scorer.check_references(located, memory)
 
 
 @runtime_checkable
@@ -139,8 +168,10 @@ class LocatedSamples(Protocol):
 class RunsReferences(Protocol):
     """A scorer that runs reference queries."""
 
-    def open_references(self, samples: Iterable[tuple[str, Sample]]) -> list[OpenReference]:
-        """List the samples whose reference has no unique result."""
+    def check_references(
+        self, samples: Iterable[tuple[str, Sample]], memory: ReferenceMemory | None = None
+    ) -> list[ReferenceFinding]:
+        """Run every reference, and list what is wrong or doubtful about it."""
 
 
 def packed(label: str, counts: Mapping[str, int]) -> Iterator[str]:
@@ -194,13 +225,14 @@ def parse_columns(options: Iterable[str]) -> dict[str, str | list[str]]:
     return {role: names[0] if len(names) == 1 else names for role, names in columns.items()}
 
 
-def check_dataset(suite: str, files: SampleFiles, databases: Path | None) -> CheckedData:
+def check_dataset(suite: str, files: SampleFiles, databases: Path | None, *, references: bool = True) -> CheckedData:
     """Read a dataset as a suite would, collecting every defect instead of stopping at the first.
 
     Args:
         suite: name of the suite; "" is choice, and if no columns are found the error names the other suites.
         files: the dataset.
         databases: the folder of the databases that the rows refer to; None does not check them.
+        references: whether SQL references are run.
 
     Raises:
         ConfigError: there is no such suite, or it has no databases.
@@ -210,6 +242,8 @@ def check_dataset(suite: str, files: SampleFiles, databases: Path | None) -> Che
     if name not in _READERS:
         raise ConfigError(f"there is no suite {suite!r} that reads datasets{did_you_mean(suite, _READERS)}")
     try:
+        if name in _RUN_SQL:
+            return _READERS[name](files, databases, references=references)
         return _READERS[name](files, databases)
     except ConfigError as error:
         if suite or not any(words in str(error) for words in ("no column for", "there is no role")):
@@ -251,17 +285,18 @@ def _choice(files: SampleFiles, databases: Path | None) -> CheckedData:
     )
 
 
-def _text2sql(files: SampleFiles, databases: Path | None) -> CheckedData:
+def _text2sql(files: SampleFiles, databases: Path | None, *, references: bool = True) -> CheckedData:
     from steelyard.scorers.sql import SqlResult
     from steelyard.suites.text2sql.rows import load_text2sql
 
     data = load_text2sql(_lenient(files), databases=databases)
     groups = _groups(sample.group for sample in data.samples)
     checked = _checked(files, data, ("databases", data.databases), groups)
-    return replace(checked, open_references=SqlResult(databases=databases).open_references(data.samples.located()))
+    found = _with_memory(SqlResult(databases=databases), data.samples.located()) if references else ()
+    return replace(checked, references=found)
 
 
-def _tables(files: SampleFiles, databases: Path | None) -> CheckedData:
+def _tables(files: SampleFiles, databases: Path | None, *, references: bool = True) -> CheckedData:
     from steelyard.scorers.tables import TableMetrics
     from steelyard.suites.tables.rows import load_tables
 
@@ -269,7 +304,8 @@ def _tables(files: SampleFiles, databases: Path | None) -> CheckedData:
     counts = Counter(str(sample.metadata.get("db_id", "")) for sample in data.samples)
     checked = _checked(files, data, ("databases", counts), _groups(sample.group for sample in data.samples))
     scorer = TableMetrics(databases=databases)
-    return replace(checked, open_references=scorer.open_references(("", sample) for sample in data.samples))
+    found = _with_memory(scorer, data.located()) if references else ()
+    return replace(checked, references=found)
 
 
 def _rag(files: SampleFiles, databases: Path | None) -> CheckedData:
@@ -323,8 +359,9 @@ def _groups(names: Iterable[str]) -> Mapping[str, int]:
     return counts if any(counts) else {}
 
 
+_RUN_SQL: Final = frozenset({"tables", "text2sql"})
 _NO_DATABASES: Final = "--databases belongs to --suite text2sql or tables"
-_READERS: Final[Mapping[str, Callable[[SampleFiles, Path | None], CheckedData]]] = {
+_READERS: Final[Mapping[str, Callable[..., CheckedData]]] = {
     "choice": _choice,
     "pairwise": _pairwise,
     "rag": _rag,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
@@ -232,6 +232,7 @@ class RowDataset:
         mapping: role -> column of the first table, as shown to people.
         notes: rows left out, hidden sheets, an unusual encoding, columns without a role, fewer samples than requested.
         columns: keys of the samples' metadata that are columns without a role.
+        places: id -> the place of its row: file, sheet and line; empty where nobody asks for it.
     """
 
     samples: tuple[Sample, ...]
@@ -239,6 +240,17 @@ class RowDataset:
     mapping: Mapping[str, str]
     notes: tuple[str, ...]
     columns: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def located(self) -> Iterator[tuple[str, Sample]]:
+        """Yield each sample with the place of its row, "" where that is not known."""
+        return ((self.places.get(sample.id, ""), sample) for sample in self.samples)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return iter(self.samples)
+
+    def __len__(self) -> int:
+        return len(self.samples)
 
 
 SampleOf = Callable[[OpenTable, Row, int, tuple[dict[str, str], list[Defect]]], Sample | None]

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.replies.clean import JSON_WORDS, SQL_WORDS, blocks_of, readable, unfenced
 from steelyard.replies.grammar import pattern, source, words
 
-Form = Literal["create_select", "sql_json", "block", "statement"]
+Form = Literal["create_select", "sql_json", "json_key", "block", "statement"]
 Wanted = Literal["auto", "create_select", "sql_json", "block"]
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
@@ -76,6 +76,14 @@ _CLAUSE: Final = re.compile(
 )
 """Behind a blank line: what goes on with the statement."""
 _UNFINISHED_WITHIN: Final = 40
+_FROM: Final = (
+    r"(?-i:FROM|from)\s++(?:\w++(?:\.\w++)*+|\"[^\"\n]*+\")"
+    r"(?=[ \t]*+(?:[,;(]|--|$|\Z)"
+    r"|\s++(?:where|select|join|inner|left|right|full|cross|natural|group|order|limit|offset)\b)"
+)
+"""DuckDB's query without SELECT: `FROM t` is `SELECT * FROM t`. Looked for last, as prose has lines like it."""
+_FROM_FIRST: Final = re.compile(rf"{_COMMENTS}{_FROM}", re.IGNORECASE | re.MULTILINE)
+_FROM_LINE: Final = re.compile(rf"^(?:[^\n]{{0,80}}?[:：][ \t*]*+)?(?P<sql>{_FROM})", re.IGNORECASE | re.MULTILINE)
 _FULL_STOP: Final = re.compile(r"(?<=[^\W\d]|[)'\"`])\.\Z")
 """The end of a sentence; behind a digit it makes a number of it."""
 _WRAPS: Final = (("**", "**"), ('"', '"'), ("'", "'"), ("“", "”"), ("‘", "’"))
@@ -83,11 +91,15 @@ _TOKEN: Final = re.compile(rf"{_QUOTED}|`[^`]*+(?:`|\Z)|(?P<skip>\s++|--[^\n]*+|
 _FENCE_BEFORE: Final = re.compile(r"[`~]{3,}[ \t]*+[\w+.#-]*+\s*+\Z")
 _DECLARED_WITHIN: Final = 300
 _JSON: Final = re.compile(r'\{|\[\s*+[\[{"]')
-_EMBEDDED: Final = re.compile(r'\{\s*+"(?:sql|create|select)"\s*+:')
+_EMBEDDED: Final = re.compile(r'\{\s*+"(?:sql|create|select|query|sql_query)"\s*+:', re.IGNORECASE)
+_ANY_OBJECT: Final = re.compile(r'\{\s*+"')
 _MOST_OBJECTS: Final = 20
 _MOST_ERRORS: Final = 3
 _SHOWN: Final = 60
-_NEITHER: Final = "neither sql nor create and select"
+_NO_STATEMENT: Final = "no key holds a statement"
+_SQL_NAMES: Final = frozenset({"sql", "sqlquery", "query", "sqlstatement", "statement", "finalsql", "generatedsql"})
+"""What keys that hold the statement are called, without blanks, `_` and `-`, where others hold one as well."""
+_DEEPEST: Final = 8
 _NOTHING: Final = MappingProxyType(
     {
         "auto": "no SQL in it: no JSON with sql or select, no fenced block, no statement",
@@ -111,6 +123,7 @@ class SqlReading:
         span: its start and end in the reply; None where there is none.
         broken_off: whether the reply ends inside it (a block that is not closed, a statement without `;`), so that it
             cannot be told whether there was more.
+        several: whether it was not read because it holds several different statements.
     """
 
     status: Literal["read", "incorrect", "empty"]
@@ -120,17 +133,21 @@ class SqlReading:
     message: str = ""
     span: tuple[int, int] | None = None
     broken_off: bool = False
+    several: bool = False
 
 
-def read_sql(text: str, *, form: Wanted = "auto") -> SqlReading:
+def read_sql(text: str, *, form: Wanted = "auto", key: str = "") -> SqlReading:
     """Read the SQL that a reply gives. Never raises, whatever the text; linear in its length.
 
     Args:
         text: the whole reply. Reasoning (`<think>`) is left out; of the rest the first 100,000 characters are read.
             JSON and SQL may be in fences or in prose.
         form: `create_select` is a JSON object of `create` and `select`, `sql_json` one of `sql`, both without further
-            keys; `block` is one fenced block of SQL; whatever else comes is `incorrect` then. `auto` takes any of them
-            or a bare statement, and ignores further keys.
+            keys; `block` is one fenced block of SQL; whatever else comes is `incorrect` then. `auto` takes any of them,
+            JSON with one key that holds a statement (`query`, `SQL`, also in an object inside), or a bare statement,
+            and ignores further keys.
+        key: of a JSON object, whose text is the SQL whatever the other keys are; a dot leads into an object inside
+            (`result.query`). Nothing else is read then; only with `auto`.
 
     >>> read_sql('{"sql": "SELECT 1"}').query, read_sql("SQL: SELECT 1;").query
     ('SELECT 1', 'SELECT 1;')
@@ -138,15 +155,40 @@ def read_sql(text: str, *, form: Wanted = "auto") -> SqlReading:
     'sql: Input should be a valid string'
     >>> read_sql("SELECT 1", form="sql_json").message
     'no JSON object in it; expected {"sql": "..."}'
+    >>> read_sql('{"query": "SELECT 1", "notes": "all"}').query, read_sql('{"text": "SELECT 1"}', key="text").query
+    ('SELECT 1', 'SELECT 1')
     """
     start, end, unfinished = readable(text)
     if start >= end:
         message = "the reply broke off in its reasoning" if unfinished else "the reply is empty"
         return SqlReading("empty", message=message)
     shown = text[: min(end, start + _LONGEST)]
-    candidates = next((readings for find in _FINDERS[form] if (readings := list(find(shown, start, form)))), [])
+    if key:
+        candidates = list(_objects(shown, start, _Expected(form, key)))
+        nothing = f'no JSON object in it; expected {{"{_shortened(key)}": "..."}}'
+    else:
+        candidates, nothing = _first_found(shown, start, form), _NOTHING[form]
     sound = [candidate for candidate in candidates if candidate.status == "read"]
-    return _decide(text, sound) if sound else next(iter(candidates), SqlReading("incorrect", message=_NOTHING[form]))
+    return _decide(text, sound) if sound else next(iter(candidates), SqlReading("incorrect", message=nothing))
+
+
+def _first_found(text: str, start: int, form: Wanted) -> list[SqlReading]:
+    """What the first reader of the form finds that finds anything; JSON without a statement where none does."""
+    passed_over: list[SqlReading] = []
+    for find in _FINDERS[form]:
+        found = list(find(text, start, _Expected(form)))
+        is_json = found and _JSON.match(text, start)
+        if is_json or any(not reading.message.startswith(_NO_STATEMENT) for reading in found):
+            return found
+        passed_over += found
+    return passed_over
+
+
+class _Expected(NamedTuple):
+    """The form of a reply, and the key of its JSON that holds the SQL, "" for any."""
+
+    form: Wanted
+    key: str = ""
 
 
 def _decide(text: str, readings: Sequence[SqlReading]) -> SqlReading:
@@ -166,7 +208,7 @@ def _decide(text: str, readings: Sequence[SqlReading]) -> SqlReading:
     if pattern("sql", "declared").search(line) and not pattern("sql", "undeclared").search(line):
         return last
     message = f"{different} different statements; which one is meant is not said"
-    return SqlReading("incorrect", message=message, span=readings[0].span)
+    return SqlReading("incorrect", message=message, span=readings[0].span, several=True)
 
 
 def _span(reading: SqlReading) -> tuple[int, int]:
@@ -184,12 +226,12 @@ def _plain(sql: str) -> str:
 # JSON objects: parsed strictly, then validated by the schema of their form.
 
 
-def _objects(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
+def _objects(text: str, start: int, wanted: _Expected) -> Iterator[SqlReading]:
     """The JSON objects of a reply that hold SQL: the reply itself, in fences, or in prose."""
     if _JSON.match(text, start):
-        outer = _object_at(text, start, len(text), form)
+        outer = _object_at(text, start, len(text), wanted)
         yield outer
-        yield from _in_prose(text, _span(outer)[1], form)
+        yield from _in_prose(text, _span(outer)[1], wanted)
         return
     fenced = [
         block
@@ -198,23 +240,22 @@ def _objects(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
     ]
     for block in fenced:
         at = block.end - len(text[block.start : block.end].lstrip())
-        reading = _object_at(text, at, block.end, form)
-        if form != "auto" or not reading.message.startswith(_NEITHER):
-            yield reading
+        yield _object_at(text, at, block.end, wanted)
     if not fenced:
-        yield from _in_prose(text, start, form)
+        yield from _in_prose(text, start, wanted)
 
 
-def _in_prose(text: str, position: int, form: Wanted) -> Iterator[SqlReading]:
+def _in_prose(text: str, position: int, wanted: _Expected) -> Iterator[SqlReading]:
+    begins = _ANY_OBJECT if wanted.key else _EMBEDDED
     for _ in range(_MOST_OBJECTS):
-        match = _EMBEDDED.search(text, position)
+        match = begins.search(text, position)
         if match is None:
             return
-        yield (reading := _object_at(text, match.start(), len(text), form))
+        yield (reading := _object_at(text, match.start(), len(text), wanted))
         position = max(_span(reading)[1], match.end())
 
 
-def _object_at(text: str, at: int, end: int, form: Wanted) -> SqlReading:
+def _object_at(text: str, at: int, end: int, wanted: _Expected) -> SqlReading:
     """The object that begins at `at`; the span of one that is not JSON ends where the parser stopped."""
     try:
         value, length = _DECODER.raw_decode(text[at:end])
@@ -224,22 +265,66 @@ def _object_at(text: str, at: int, end: int, form: Wanted) -> SqlReading:
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:_SHOWN]
         return _incorrect(f"no valid JSON: {reason}", at, end)
-    return _validated(value, form, (at, at + length))
+    return _validated(value, wanted, (at, at + length))
 
 
-def _validated(value: Any, form: Wanted, span: tuple[int, int]) -> SqlReading:
+def _validated(value: Any, wanted: _Expected, span: tuple[int, int]) -> SqlReading:
     if not isinstance(value, dict):
         return _incorrect(
             f"expected a JSON object, not {'a list' if isinstance(value, list) else 'a plain value'}", *span
         )
-    read = _form_of(value) if form == "auto" else form
+    if wanted.key:
+        return _at_key(value, wanted.key, span)
+    read = _form_of(value) if wanted.form == "auto" else wanted.form
+    if read == "json_key":
+        return _of_one_key(value, span)
     if read not in KEYS:
         return _incorrect(read, *span)
-    fields = {key: value[key] for key in KEYS[read] if key in value} if form == "auto" else value
+    fields = {key: value[key] for key in KEYS[read] if key in value} if wanted.form == "auto" else value
     if problem := _problem_of(fields, read):
         return _incorrect(problem, *span)
     create, query = (unfenced(fields.get(key, "")).strip() for key in ("create", KEYS[read][-1]))
     return SqlReading("read", create, query, read, span=span)  # type: ignore[arg-type]  # a key of KEYS
+
+
+def _at_key(value: Mapping[str, Any], key: str, span: tuple[int, int]) -> SqlReading:
+    """The text at a key that the user named: the key as it is written, else its path through objects inside."""
+    found: Any = value
+    for part in [key] if key in value else key.split("."):
+        if not isinstance(found, dict) or part not in found:
+            return _incorrect(f"no key {_shortened(key)} in the JSON object; its keys: {_names_of(value)}", *span)
+        found = found[part]
+    if not isinstance(found, str) or not (query := unfenced(found).strip()):
+        return _incorrect(f"{_shortened(key)}: expected a text that is not blank", *span)
+    return SqlReading("read", query=query, form="json_key", span=span)
+
+
+def _of_one_key(value: Mapping[str, Any], span: tuple[int, int]) -> SqlReading:
+    """The statement that one key holds, of the object or of one inside; of several, that of a key named after SQL."""
+    texts = [(name, unfenced(text).strip()) for name, text in _texts_in(value)]
+    holding = [(name, text) for name, text in texts if _ANY.match(text) or _FROM_FIRST.match(text)]
+    named = [(name, text) for name, text in holding if re.sub(r"[\s_-]", "", name).lower() in _SQL_NAMES]
+    found = dict.fromkeys(map(_plain, (text for _, text in named or holding)))
+    if len(found) == 1:
+        return SqlReading("read", query=(named or holding)[0][1], form="json_key", span=span)
+    if holding:
+        names = _shortened(", ".join(name for name, _ in named or holding))
+        return _incorrect(f"several keys hold SQL: {names}; which is meant is not said", *span)
+    return _incorrect(f"{_NO_STATEMENT} in the JSON object; its keys: {_names_of(value)}", *span)
+
+
+def _texts_in(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Each text in an object, with its key; those in lists have the key of the list."""
+    if isinstance(value, str):
+        yield name, value
+    elif depth < _DEEPEST and isinstance(value, dict | list):
+        parts = value.items() if isinstance(value, dict) else ((name, part) for part in value)
+        for inner, part in parts:
+            yield from _texts_in(part, inner, depth + 1)
+
+
+def _names_of(value: Mapping[str, Any]) -> str:
+    return _shortened(", ".join(value)) or "none"
 
 
 def _incorrect(message: str, start: int, end: int) -> SqlReading:
@@ -247,13 +332,13 @@ def _incorrect(message: str, start: int, end: int) -> SqlReading:
 
 
 def _form_of(value: Mapping[str, Any]) -> str:
-    """The form that an object's keys imply, else what is wrong with them."""
+    """The form that an object's keys imply, else why they imply none."""
     has_sql, has_select = "sql" in value, "select" in value or "create" in value
     if has_sql and has_select:
         return "it holds sql as well as create or select; which is meant is not said"
     if has_sql or has_select:
         return "sql_json" if has_sql else "create_select"
-    return f"{_NEITHER} in the JSON object; its keys: {_shortened(', '.join(value)) or 'none'}"
+    return "json_key"
 
 
 def _problem_of(value: Mapping[str, Any], form: str) -> str:
@@ -307,20 +392,20 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no
 # Text: fenced blocks, statements on lines of their own, statements between backticks.
 
 
-def _objects_and_blocks(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
+def _objects_and_blocks(text: str, start: int, wanted: _Expected) -> Iterator[SqlReading]:
     """JSON objects, and blocks that are not inside one of them: a fence in a JSON text is part of that text."""
-    objects = list(_objects(text, start, form))
+    objects = list(_objects(text, start, wanted))
     yield from objects
     spans = iter(sorted(map(_span, objects)))
     span = next(spans, (0, 0))
-    for block in _blocks(text, start, form):
+    for block in _blocks(text, start, wanted):
         while span[1] < _span(block)[1] and (following := next(spans, None)):
             span = following
         if not (span[0] <= _span(block)[0] and _span(block)[1] <= span[1]):
             yield block
 
 
-def _blocks(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
+def _blocks(text: str, start: int, wanted: _Expected) -> Iterator[SqlReading]:
     """The fenced blocks that hold SQL; next to a query, statements that only repeat the schema are left out."""
     sql_blocks = [
         block
@@ -333,11 +418,11 @@ def _blocks(text: str, start: int, form: Wanted) -> Iterator[SqlReading]:
         span = (block.start, block.end)
         if sql:
             yield SqlReading("read", query=sql, form="block", span=span, broken_off=not block.closed)
-        elif form == "block" or len(sql_blocks) == 1:
+        elif wanted.form == "block" or len(sql_blocks) == 1:
             yield _incorrect("the fenced block is empty", *span)
 
 
-def _statements(text: str, start: int, _: Wanted) -> Iterator[SqlReading]:
+def _statements(text: str, start: int, _: _Expected) -> Iterator[SqlReading]:
     """The statements on lines of their own, with or without a label before them.
 
     A statement ends with `;`, or before a paragraph that does not go on with it, or with the reply. What begins like a
@@ -384,11 +469,22 @@ def _like_a_sentence(text: str) -> bool:
     return begun[:1].isupper() and begun[1:2].islower()
 
 
-def _inline(text: str, start: int, _: Wanted) -> Iterator[SqlReading]:
+def _inline(text: str, start: int, _: _Expected) -> Iterator[SqlReading]:
     """Statements between single backticks in prose."""
     for match in islice(_INLINE.finditer(text, start), _MOST_STATEMENTS):
         if _ANY.match(match[1]) and " " in match[1].strip():
             yield SqlReading("read", query=match[1].strip(), form="statement", span=match.span(1))
+
+
+def _from_first(text: str, start: int, _: _Expected) -> Iterator[SqlReading]:
+    """Statements without SELECT, on lines of their own."""
+    start, end = _unwrapped(text, start)
+    position = start
+    for _number in range(_MOST_STATEMENTS):
+        if (line := _FROM_LINE.search(text, position, end)) is None:
+            return
+        yield (reading := _statement(text, line.start("sql"), line.end(), end))
+        position = max(_span(reading)[1], line.end())
 
 
 def _statement(text: str, first: int, after: int, end: int) -> SqlReading:
@@ -426,9 +522,9 @@ def _goes_on(text: str, paragraph: re.Match[str], end: int) -> bool:
     return _UNFINISHED.search(text, max(0, before - _UNFINISHED_WITHIN), before) is not None
 
 
-_FINDERS: Final[Mapping[Wanted, tuple[Callable[[str, int, Wanted], Iterable[SqlReading]], ...]]] = MappingProxyType(
+_FINDERS: Final[Mapping[Wanted, tuple[Callable[[str, int, _Expected], Iterable[SqlReading]], ...]]] = MappingProxyType(
     {
-        "auto": (_objects_and_blocks, _statements, _inline),
+        "auto": (_objects_and_blocks, _statements, _inline, _from_first),
         "create_select": (_objects,),
         "sql_json": (_objects,),
         "block": (_blocks,),

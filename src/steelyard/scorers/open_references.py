@@ -6,19 +6,17 @@ allows are computed, and a prediction that returns one of them is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from steelyard.scorers.sql_runs import Bench, SampleDatabase
+from steelyard.scorers.sql_runs import Bench
 from steelyard.sql.equality import CellEquality
-from steelyard.sql.results import Database, ResultTable, SqlLimits
-from steelyard.sql.sandbox import Sandbox
+from steelyard.sql.results import Database, ResultTable
 from steelyard.sql.shown_rows import shown_results
-from steelyard.sql.uniqueness import OpenPart, differ, open_parts
+from steelyard.sql.uniqueness import OpenPart, differ, may_have_bare_columns, open_parts, with_parts_as
 from steelyard.sql.verdict import TITLES, ResultVerdict, judge
-from steelyard.types import Sample
 
 NOT_UNIQUE: Final = "reference_not_unique"
 """The flag of a verdict on a reference whose result is not unique."""
@@ -27,95 +25,123 @@ NOT_UNIQUE_DETAIL: Final = "not unique"
 
 
 @dataclass(frozen=True, slots=True)
-class OpenReference:
-    """A reference query whose result is not unique.
+class DecidedPart:
+    """A part of a reference that leaves its result open on the data, and what is known of the other results.
 
     Args:
-        sample: its sample's id.
-        place: the sample's location in its dataset; "" where that is not known.
-        parts: the parts of the query that leave its result open.
+        text: what it is and where, for a person.
+        part: as `open_parts` found it; None for columns outside GROUP BY.
+        results: other results of the reference.
+        choices: for each row of the reference's result the rows that may stand in its place.
     """
 
-    sample: str
-    place: str
-    parts: tuple[str, ...]
-
-    def __str__(self) -> str:
-        where = f" ({self.place})" if self.place and self.place != self.sample else ""
-        return f"{self.sample}{where}: {'; '.join(self.parts)}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, every field by its name."""
-        return {"sample": self.sample, "place": self.place, "parts": list(self.parts)}
+    text: str
+    part: OpenPart | None = None
+    results: Sequence[ResultTable] = ()
+    choices: Sequence[Sequence[tuple[Any, ...]]] = ()
 
 
-async def decided_parts(
-    bench: Bench, database: Database, query: str, columns: Sequence[str]
-) -> list[tuple[OpenPart, Sequence[ResultTable]]]:
-    """Find the parts of a reference query that leave its result open on its data, each with two results it allows.
+async def decided_parts(bench: Bench, database: Database, query: str, reference: ResultTable) -> list[DecidedPart]:
+    """Find the parts of a reference query that leave its result open on its data; one that draws is always open.
 
     Args:
-        bench: runs the queries; two for each part that may be open, none for most queries.
+        bench: runs the queries; one or two for each part that may be open, none for most queries.
         database: the sample's.
         query: the reference.
-        columns: of its result.
+        reference: its result.
     """
-    parts: list[tuple[OpenPart, Sequence[ResultTable]]] = []
-    for part in open_parts(query, database.engine, columns):
+    found: list[DecidedPart] = []
+    for part in open_parts(query, database.engine, reference.columns):
+        if part.random:
+            return [DecidedPart(part.text, part)]
         tables = [table for variant in part.variants if (table := await bench.table(database, variant)) is not None]
         if len(tables) == len(part.variants) and await bench.compare(tables[0], tables[1], partial(differ, *tables)):
-            parts.append((part, tables))
-    return parts
+            found.append(DecidedPart(part.text, part, () if part.probes else tables))
+    if may_have_bare_columns(query, database.engine):
+        from steelyard.sql.bare_columns import bare_columns, inner_probes  # sqlglot, for grouped queries alone
+
+        bare = bare_columns(query, database.engine, reference.columns)
+        candidates = await bench.table(database, bare.query) if bare is not None else None
+        if bare is not None and candidates is not None:
+            choices = await bench.compare(reference, candidates, partial(bare.choices, reference, candidates))
+            if choices is not None and any(len(rows) > 1 for rows in choices):
+                found.append(DecidedPart(bare.text, choices=choices))
+        probes = inner_probes(query, database.engine)
+        tables = [table for probe in probes or () if (table := await bench.table(database, probe)) is not None]
+        if len(tables) == 2 and await bench.compare(tables[0], tables[1], partial(differ, *tables)):
+            found.append(DecidedPart("any row of its group in a subquery: a column outside GROUP BY"))
+    return found
 
 
 async def judge_open(
-    bench: Bench, database: Database, query: str, results: tuple[ResultTable, ResultTable]
+    bench: Bench, database: Database, queries: tuple[str, str], results: tuple[ResultTable, ResultTable]
 ) -> tuple[ResultVerdict, tuple[str, ...]]:
     """Judge two results; also return the parts of the reference that leave its result open, as texts.
 
     Args:
         bench: runs the queries that the verdict needs.
         database: the sample's.
-        query: the reference.
-        results: the reference's and the prediction's.
+        queries: the reference and the prediction; "" for a prediction that is a table.
+        results: of both.
 
     Raises:
         ComparisonStop: comparing them took too long.
     """
     reference, predicted = results
-    verdict = await bench.verdict(database, query, reference, predicted)
-    parts = await decided_parts(bench, database, query, reference.columns)
+    verdict = await bench.verdict(database, queries, reference, predicted)
+    parts = await decided_parts(bench, database, queries[0], reference)
     if not verdict.right:
-        for part, tables in parts:
-            other = None if part.random else await _as_other_choice(bench, (database, query), (part, tables), results)
+        for part in parts:
+            other = await _as_other_choice(bench, (database, queries), part, results, verdict)
             if other is not None:
                 verdict = other
                 break
-    texts = tuple(part.text for part, _ in parts)
+    texts = tuple(part.text for part in parts)
     return (replace(verdict, flags=(*verdict.flags, NOT_UNIQUE)) if texts else verdict), texts
 
 
 async def _as_other_choice(
     bench: Bench,
-    reference_query: tuple[Database, str],
-    choice: tuple[OpenPart, Sequence[ResultTable]],
+    source: tuple[Database, tuple[str, str]],
+    decided: DecidedPart,
     results: tuple[ResultTable, ResultTable],
+    before: ResultVerdict,
 ) -> ResultVerdict | None:
     """The verdict on a prediction that is another possible result of the reference; None where it is not."""
-    database, query = reference_query
-    part, tables = choice
+    database, queries = source
+    part = decided.part
     reference, predicted = results
-    rows = await bench.table(database, part.unlimited) if part.unlimited else None
+    rows = await bench.table(database, part.unlimited) if part is not None and part.unlimited else None
     if rows is not None:
         comparison = partial(judge, reference, predicted, unlimited=rows, limits=bench.limits, equality=bench.equality)
         verdicts = [await bench.compare(reference, predicted, comparison)]
     else:
-        verdicts = [await bench.verdict(database, query, table, predicted) for table in tables]
+        pairs = [(table, predicted) for table in decided.results]
+        if decided.choices:
+            pairs.append((_chosen(decided.choices, results, before), predicted))
+        if part is not None and part.gathered is not None:
+            pairs.append((reference, with_parts_as(reference, predicted, *part.gathered)))
+        verdicts = [await bench.verdict(database, queries, *pair) for pair in pairs]
     for verdict in verdicts:
         if verdict.right:
-            reason = f"another result that the reference may return ({part.text}); {verdict.reason}"
+            reason = f"another result that the reference may return ({decided.text}); {verdict.reason}"
             return replace(verdict, kind="same_up_to_ties", title=TITLES["same_up_to_ties"], reason=reason)
     return None
+
+
+def _chosen(
+    choices: Sequence[Sequence[tuple[Any, ...]]], results: tuple[ResultTable, ResultTable], before: ResultVerdict
+) -> ResultTable:
+    """The result that the reference may return which has most rows of the prediction."""
+    from steelyard.sql.bare_columns import nearest_choice
+
+    reference, predicted = results
+    rows: Sequence[tuple[Any, ...]] = predicted.rows
+    partners = before.differences.get("columns") or []
+    if len(partners) == len(reference.columns) and all(partners):
+        # The columns may be in another order.
+        rows = [tuple(row[partner - 1] for partner in partners) for row in rows]
+    return replace(reference, rows=nearest_choice(choices, rows))
 
 
 def about_results(
@@ -134,45 +160,3 @@ def about_results(
     """
     shown = shown_results(*results, verdict.alignment, equality)
     return {"results": shown, **({"reference": NOT_UNIQUE_DETAIL, "open_parts": list(parts)} if parts else {})}
-
-
-async def open_references(
-    samples: Iterable[tuple[str, Sample, SampleDatabase]], limits: SqlLimits, equality: CellEquality
-) -> list[OpenReference]:
-    """List the samples whose reference has no unique result; a query that occurs again is run once.
-
-    Args:
-        samples: place, sample and database of each.
-        limits: of each query.
-        equality: which cells are equal.
-
-    Raises:
-        ConfigError: an engine is not installed or cannot be confined here.
-    """
-    known: dict[tuple[Database, str], tuple[str, ...]] = {}
-    listed = []
-    with Sandbox() as sandbox:
-        for place, sample, source in _with_queries(samples):
-            key = (source.database, sample.reference)
-            if key not in known:
-                known[key] = await _parts_of(Bench.of(sandbox, limits, equality), *key)
-            if known[key]:
-                listed.append(OpenReference(sample.id, place, known[key]))
-    return listed
-
-
-def _with_queries(
-    samples: Iterable[tuple[str, Sample, SampleDatabase]],
-) -> Iterator[tuple[str, Sample, SampleDatabase]]:
-    for place, sample, source in samples:
-        query = sample.reference
-        if isinstance(query, str) and not source.problem and open_parts(query, source.database.engine):
-            yield place, sample, source
-
-
-async def _parts_of(bench: Bench, database: Database, query: str) -> tuple[str, ...]:
-    reference = await bench.table(database, query)
-    if reference is None:
-        return ()
-    parts = await decided_parts(bench, database, query, reference.columns)
-    return tuple(part.text for part, _ in parts)

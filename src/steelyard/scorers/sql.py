@@ -10,29 +10,30 @@ A fourth stage, whether the query answers the question, needs a judge: it is a s
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.replies.sql import SqlReading, Wanted, read_sql
+from steelyard.replies.sql import SqlReading, Wanted
 from steelyard.scorers.open_references import (
-    OpenReference,
     about_results,
     decided_parts,
     judge_open,
-    open_references,
 )
+from steelyard.scorers.reference_checks import ReferenceFinding, check_references
+from steelyard.scorers.reference_memory import ReferenceMemory
+from steelyard.scorers.sql_replies import SqlReply, check_form, sql_reply
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, database_of, databases_manifest, dataset_failure_reason
+from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop
 from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
 from steelyard.tables.locate import check_folder, database_ids, engines_in
-from steelyard.types import NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo
+from steelyard.types import NOT_COMPARED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"
 SQL_INCORRECT: Final = "SQL incorrect"
@@ -59,21 +60,26 @@ class SqlResult:
 
     Args:
         form: what a reply has to be: JSON of `create` and `select`, JSON of `sql`, a fenced `block`; `auto` takes any
-            of these or a bare statement.
+            of these, JSON with one key that holds a statement, or a bare statement.
+        key: of the JSON that a reply has to be, whose text is the SQL (`query`, `result.query`); "" for any.
         databases: folder of `<db_id>/<db_id>.sqlite` or `<db_id>.sqlite` (.sqlite3, .db, .duckdb); None: schemas only.
         engine: of databases that are built from a schema or a reply.
         limits: of each query.
         published: whether execution accuracy by the rules of Spider, BIRD and QATCH is given as well; these compare
             cells exactly.
         equality: which cells of two results are equal without being identical; see docs/explanation/verdicts.md.
+        now: what functions of the current time return in references and replies, such as 2024-03-31T12:00:00 (UTC);
+            empty is the system's clock.
     """
 
     form: Wanted = "auto"
+    key: str = ""
     databases: Path | None = None
     engine: EngineName = "sqlite"
     limits: SqlLimits = SqlLimits()
     published: bool = True
     equality: CellEquality = CellEquality()
+    now: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -98,16 +104,14 @@ class SqlResult:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown form or engine, or a limit out of its range.
+            ConfigError: an unknown form or engine, a key beside a form, or a limit out of its range.
         """
-        for name, value, allowed in (
-            ("form", self.form, get_args(Wanted)),
-            ("engine", self.engine, get_args(EngineName)),
-        ):
-            if value not in allowed:
-                raise ConfigError(f"{name}: there is no {value!r}{did_you_mean(str(value), allowed)}")
+        check_form(self.form, self.key)
+        if self.engine not in get_args(EngineName):
+            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(EngineName))}")
         self.limits.check()
         self.equality.check()
+        check_now(self.now)
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Check that the folder of databases and all needed engines are there.
@@ -125,17 +129,20 @@ class SqlResult:
         for engine in sorted(engines):
             sandbox.check(engine)
 
-    def open_references(self, samples: Iterable[tuple[str, Sample]]) -> list[OpenReference]:
-        """List the samples whose reference has no unique result on its data; runs queries and calls no model.
+    def check_references(
+        self, samples: Iterable[tuple[str, Sample]], memory: ReferenceMemory | None = None
+    ) -> list[ReferenceFinding]:
+        """Run every reference, and list what is wrong or doubtful about it; calls no model.
 
         Args:
             samples: each with its place in the dataset, "" where that is not known.
+            memory: of earlier checks.
 
         Raises:
             ConfigError: an engine is not installed or cannot be confined here.
         """
-        located = ((place, sample, database_of(sample, self.databases, self.engine)) for place, sample in samples)
-        return asyncio.run(open_references(located, self.limits, self.equality))
+        located = ((place, sample, self._database(sample)) for place, sample in samples)
+        return asyncio.run(check_references(located, self.limits, self.equality, memory))
 
     def manifest(self) -> dict[str, Any]:
         """A digest of the databases: a run cannot be resumed with others."""
@@ -143,13 +150,13 @@ class SqlResult:
 
     async def __call__(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         """Read the reply, run its SQL, and compare its result with the reference's."""
-        reading, finish = read_sql(_text(output.value), form=self.form), str(output.metadata.get("finish", ""))
-        if finish in STOPPED and reading.status != "read":
+        reply = sql_reply(output, self.form, self.key)
+        if reply.refused:
             return self._refused()
-        problem = _problem(reading, finish)
+        reading, problem = reply.reading, reply.problem
         bench, sample_database = (
             Bench.of(sandbox, self.limits, self.equality),
-            database_of(sample, self.databases, self.engine),
+            self._database(sample),
         )
         predicted = None if problem else await self._run(bench, sample_database, reading)
         try:
@@ -158,7 +165,10 @@ class SqlResult:
             results = await self._results(bench, sample_database, (sample, reading), compared, problem)
         except ComparisonStop as stop:
             results = _not_compared(self._names[2:], stop)
-        return [_format_score(reading, problem), _execution_score(predicted, problem), *results]
+        return [_format_score(reply), _execution_score(predicted, problem), *results]
+
+    def _database(self, sample: Sample) -> SampleDatabase:
+        return database_of(sample, self.databases, self.engine, check_now(self.now))
 
     async def _run(self, bench: Bench, sample_database: SampleDatabase, reading: SqlReading) -> Execution | str:
         """Run the reply's SQL; a text is the reason where the dataset prevents it."""
@@ -216,15 +226,15 @@ class SqlResult:
         if predicted.table is None:
             verdict = verdict_of_failure(predicted.failure or SqlFailure("error", "no result"))
             failed = [_zero(name, verdict.reason, {"kind": verdict.kind}, "") for name in names[1:]]
-            opened = await decided_parts(bench, sample_database.database, sample.reference, reference.table.columns)
-            texts = [part.text for part, _ in opened]
+            opened = await decided_parts(bench, sample_database.database, sample.reference, reference.table)
+            texts = [part.text for part in opened]
             about = about_results((reference.table, None), verdict, texts, self.equality)
             return [_result_score(verdict, about), *failed]
         results = (reference.table, predicted.table)
-        verdict, parts = await judge_open(bench, sample_database.database, sample.reference, results)
+        queries = (sample.reference, reading.query)
+        verdict, parts = await judge_open(bench, sample_database.database, queries, results)
         scores = [_result_score(verdict, about_results(results, verdict, parts, self.equality))]
         if self.published:
-            queries = (sample.reference, reading.query)
             try:
                 accuracies = await bench.published(sample_database.database, queries, reference.table, predicted.table)
                 scores += [Score(name, float(correct), passed=correct) for name, correct in accuracies.items()]
@@ -249,20 +259,12 @@ def _refused_detail(name: str) -> Mapping[str, Any]:
     return {"label": "refused"} if name in _LABELLED else {}
 
 
-def _problem(reading: SqlReading, finish: str) -> str:
-    """The fault of the format; "" without one."""
-    if reading.status != "read":
-        truncation = "the reply was cut off; " if finish == "length" else ""
-        return f"{truncation}{reading.message}"
-    return "the reply was cut off inside its SQL" if finish == "length" and reading.broken_off else ""
-
-
-def _format_score(reading: SqlReading, problem: str) -> Score:
-    sql = f"{reading.create.rstrip('; ')};\n{reading.query}" if reading.create else reading.query
+def _format_score(reply: SqlReply) -> Score:
+    reading, problem = reply.reading, reply.problem
     detail = {
         "form": reading.form,
         "span": list(reading.span) if reading.span else None,
-        "columns": {"sql": "" if problem else sql},
+        "columns": {"sql": reply.sql},
     }
     return Score("format", float(not problem), passed=not problem, reason=problem, detail=detail)
 
@@ -306,10 +308,3 @@ def _not_compared(names: Sequence[str], stop: ComparisonStop) -> list[Score]:
     """Scores of a sample whose results are too large or took too long to compare; the run warns of the label."""
     detail = {"label": NOT_COMPARED, "kind": stop.kind}
     return [Score(name, None, outcome="not_applicable", reason=str(stop), detail=detail) for name in names]
-
-
-def _text(value: Any) -> str:
-    """The reply as text; an object that a target returns is read as its JSON."""
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False, default=str)

@@ -7,23 +7,34 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError
 from steelyard.replies.sql import SqlReading
 from steelyard.sql.accuracy import bird, qatch, spider, spider_order_matters, spider_query
+from steelyard.sql.declared_types import DECLARED, declared_columns, judge_declared, rules_in_question
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
 from steelyard.sql.order import ordering_of
+from steelyard.sql.order_doubts import order_doubts
 from steelyard.sql.results import Database, EngineName, Execution, ResultTable, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.statements import split
+from steelyard.sql.tables_read import (
+    CATALOG,
+    TablesRead,
+    all_tables,
+    any_row,
+    any_row_of_tables,
+    plain_name,
+    tables_behind,
+    tables_read,
+)
 from steelyard.sql.verdict import ResultVerdict, judge
 from steelyard.tables.locate import database_ids, find_database
 from steelyard.types import Sample
@@ -35,19 +46,13 @@ _MAY_NOT: Final = re.compile(
     r"\b(?:delete|drop|truncate|trigger|replace|conflict|begin|start|rollback)\b", re.IGNORECASE
 )
 _NAME: Final = r"""(?:\w+|"[^"]*"|`[^`]*`|\[[^\]]*\])"""
-_FILLS: Final = re.compile(rf"insert\s+into\s+{_NAME}(?:\.{_NAME})?\s*(?:\([^()']*\)\s*)?values\s*\(", re.IGNORECASE)
+_FILLS: Final = re.compile(
+    rf"insert\s+into\s+(?:{_NAME}\.)?(?P<table>{_NAME})\s*(?:\([^()']*\)\s*)?values\s*\(", re.IGNORECASE
+)
 _MOST_SPLIT: Final = 100_000
 """Limit of characters of a script that is read as text; for a longer one the engine is queried."""
 _MANY_CELLS: Final = 20_000
-_TABLES: Final[Mapping[EngineName, str]] = MappingProxyType(
-    {
-        "sqlite": """SELECT replace(name, '"', '""') FROM sqlite_master
-            WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'""",
-        "duckdb": """SELECT replace(schema_name, '"', '""') || '"."' || replace(table_name, '"', '""')
-            FROM duckdb_tables() WHERE NOT internal""",
-    }
-)
-"""The tables of a scratch database, each as it is written between double quotes."""
+_NO_ROWS: Final = "the sample's database has no rows, so that equal results would not mean anything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,8 @@ class Bench:
         """Run the SQL of a reply: on the sample's database, or with its own CREATE on an empty one."""
         if not reading.create:
             return await self.run(sample_database.database, reading.query)
-        return await self.run(Database(sample_database.database.engine), reading.query, reading.create)
+        database = sample_database.database
+        return await self.run(Database(database.engine, now=database.now), reading.query, reading.create)
 
     async def reference(self, sample_database: SampleDatabase, sample: Sample) -> Execution | str:
         """Run the reference; a text says why the stage of results does not apply to the sample.
@@ -102,43 +108,93 @@ class Bench:
         if execution.failure is not None:
             _expect_size(execution.failure)
             return dataset_failure_reason(execution.failure)
-        if sample_database.database.file is None and not await self.holds_rows(sample_database.database):
-            return "the sample's database has no rows, so that equal results would not mean anything"
-        return execution
+        return await self.emptiness(sample_database.database, sample.reference) or execution
 
-    async def holds_rows(self, database: Database) -> bool:
-        """Whether any table of a scratch database holds a row."""
-        if not _MAY_FILL.search(database.script):
-            return False
-        if _surely_fills(database.script):
-            return True
-        tables = await self.table(database, _TABLES[database.engine])
-        names = [str(row[0]) for row in tables.rows] if tables else []
-        for name in names:
-            first_row = await self.table(database, f'SELECT 1 FROM "{name}" LIMIT 1')  # noqa: S608  # read-only, sandboxed
-            if first_row is not None and first_row.rows:
+    async def emptiness(self, database: Database, query: str) -> str:
+        """Why equal results would say nothing: all tables that the query reads are empty; "" where one holds a row."""
+        read = tables_read(query, database.engine)
+        if database.file is None and not _MAY_FILL.search(database.script):
+            return _NO_ROWS
+        if _surely_fills(database.script, read.names) or await self._holds_row(database, read):
+            return ""
+        catalog = await self.table(database, CATALOG[database.engine])
+        if catalog is None:
+            return ""
+        if not await self._any_row(database, all_tables(catalog)):
+            return _NO_ROWS
+        behind = tables_behind(read, catalog, database.engine)
+        if not behind or await self._any_row(database, behind):
+            return ""
+        names = ", ".join(map(plain_name, behind))
+        return f"every table that the reference reads is empty ({names}), so that equal results would not mean anything"
+
+    async def _holds_row(self, database: Database, read: TablesRead) -> bool:
+        """Whether a table that a query names holds a row: one query, which decides for nearly every sample."""
+        rows = await self.table(database, any_row_of_tables(read, database.engine)) if read.names else None
+        return rows is not None and bool(rows.rows)
+
+    async def _any_row(self, database: Database, names: Sequence[str]) -> bool:
+        """Whether any of the tables holds a row, as far as they can be read."""
+        for query in any_row(names):
+            rows = await self.table(database, query)
+            if rows is not None and rows.rows:
                 return True
         return False
 
     async def verdict(
-        self, database: Database, query: str, reference: ResultTable, predicted: ResultTable
+        self, database: Database, queries: tuple[str, str], reference: ResultTable, predicted: ResultTable
     ) -> ResultVerdict:
-        """Judge two results; keys of the order and rows behind a LIMIT are fetched only where they may matter.
+        """Judge two results; what else the verdict may depend on is fetched only where it may matter.
+
+        Args:
+            database: of the sample.
+            queries: the reference and the prediction; "" for one that is not known.
+            reference: the reference's result.
+            predicted: the prediction's.
 
         Raises:
             ComparisonStop: comparing them took too long.
         """
-        ordering = ordering_of(query, engine=database.engine, columns=reference.columns)
-        comparison = partial(judge, reference, predicted, ordering=ordering, limits=self.limits, equality=self.equality)
-        verdict = await self.compare(reference, predicted, comparison)
-        if ordering is None or verdict.right:
+        ordering = ordering_of(queries[0], engine=database.engine, columns=reference.columns)
+        comparison = partial(judge, reference, ordering=ordering, limits=self.limits, equality=self.equality)
+        verdict = await self.compare(reference, predicted, partial(comparison, predicted))
+        if verdict.right:
             return verdict
-        keyed = await self.table(database, ordering.keyed_query)
-        is_limited = ordering.may_cut(len(reference.rows))
-        unlimited = await self.table(database, ordering.unlimited_query) if is_limited else None
-        if keyed is None and unlimited is None:
+        doubts: tuple[str, ...] = ()
+        if ordering is not None:
+            keyed = await self.table(database, ordering.keyed_query)
+            is_limited = ordering.may_cut(len(reference.rows))
+            unlimited = await self.table(database, ordering.unlimited_query) if is_limited else None
+            if keyed is not None or unlimited is not None:
+                comparison = partial(comparison, keyed=keyed, unlimited=unlimited)
+                verdict = await self.compare(reference, predicted, partial(comparison, predicted))
+            doubts = tuple(order_doubts(ordering, reference, unlimited or keyed or reference))
+        if verdict.right:
             return verdict
-        return await self.compare(reference, predicted, partial(comparison, keyed=keyed, unlimited=unlimited))
+        by_type = await self._by_declared_types(database, queries, (reference, predicted), comparison)
+        return by_type or replace(verdict, flags=(*verdict.flags, *doubts))
+
+    async def _by_declared_types(
+        self,
+        database: Database,
+        queries: tuple[str, str],
+        results: tuple[ResultTable, ResultTable],
+        comparison: Callable[[ResultTable], ResultVerdict],
+    ) -> ResultVerdict | None:
+        """The verdict by rules on what columns are declared as; None where the results do not agree by one."""
+        for rule in rules_in_question(database.engine, *results):
+            if not getattr(self.equality, rule):
+                continue
+            listed = await self.table(database, DECLARED[rule, database.engine])
+            names = {str(name) for (name,) in listed.rows} if listed is not None else set()
+            first, second = (
+                declared_columns(rule, query, database.engine, result, names)
+                for query, result in zip(queries, results, strict=True)
+            )
+            by_rule = partial(judge_declared, rule, results, (first, second), comparison)
+            if (verdict := await self.compare(*results, by_rule)) is not None:
+                return verdict
+        return None
 
     async def published(
         self, database: Database, queries: tuple[str, str], reference: ResultTable, predicted: ResultTable
@@ -192,11 +248,13 @@ class Bench:
         return await asyncio.to_thread(timed) if sum(sizes) > _MANY_CELLS else timed()
 
 
-def _surely_fills(script: str) -> bool:
-    """Whether a script certainly inserts a row, read from its text: this saves a query per sample."""
-    if len(script) > _MOST_SPLIT or _MAY_NOT.search(script):
+def _surely_fills(script: str, names: Sequence[str]) -> bool:
+    """Whether a script certainly inserts a row into one of the tables, read from its text: this saves a query."""
+    if not script or len(script) > _MOST_SPLIT or _MAY_NOT.search(script):
         return False
-    return any(_FILLS.match(statement.text) for statement in split(script))
+    wanted = set(map(plain_name, names))
+    fills = (_FILLS.match(statement.text) for statement in split(script))
+    return any(match["table"].strip('"`[]').casefold() in wanted for match in fills if match)
 
 
 def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> bool:
@@ -206,15 +264,22 @@ def _spider(tables: Sequence[ResultTable | None], *, order_matters: bool) -> boo
     return spider(reference, prediction, order_matters=order_matters)
 
 
-def database_of(sample: Sample, databases: Path | None, engine: EngineName) -> SampleDatabase:
-    """Where a sample's SQL runs: the file that its `db_id` names, else a scratch database of its `schema`."""
+def database_of(sample: Sample, databases: Path | None, engine: EngineName, now: str = "") -> SampleDatabase:
+    """Where a sample's SQL runs: the file that its `db_id` names, else a scratch database of its `schema`.
+
+    Args:
+        sample: whose.
+        databases: folder of the files.
+        engine: of a scratch database.
+        now: see `Database`.
+    """
     name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
     if databases is not None and name:
         try:
-            return SampleDatabase(find_database(databases, name))
+            return SampleDatabase(replace(find_database(databases, name), now=now))
         except ConfigError as error:
             return SampleDatabase(Database(engine), str(error))
-    return SampleDatabase(Database(engine, script=schema if isinstance(schema, str) else ""))
+    return SampleDatabase(Database(engine, script=schema if isinstance(schema, str) else "", now=now))
 
 
 def dataset_failure_reason(failure: SqlFailure) -> str:
@@ -249,10 +314,15 @@ def digest_of_databases(folder: Path) -> str:
     for name in database_ids(folder):
         file = find_database(folder, name).file
         if file is not None:
-            stat = file.stat()
             digest.update(f"{name}\0{file.name}\0".encode("utf-8", "surrogatepass"))
-            digest.update(_digest(file, stat.st_size, stat.st_mtime_ns))
+            digest.update(digest_of_file(file))
     return digest.hexdigest()
+
+
+def digest_of_file(file: Path) -> bytes:
+    """16 bytes over the content of a database file, as `digest_of_databases` reads it."""
+    stat = file.stat()
+    return _digest(file, stat.st_size, stat.st_mtime_ns)
 
 
 @lru_cache(maxsize=1024)

@@ -14,20 +14,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, get_args
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, did_you_mean
+from steelyard.replies.sql import Wanted
 from steelyard.scorers.open_references import (
-    OpenReference,
     about_results,
     decided_parts,
     judge_open,
-    open_references,
 )
+from steelyard.scorers.reference_checks import ReferenceFinding, check_references
+from steelyard.scorers.reference_memory import ReferenceMemory
+from steelyard.scorers.sql_replies import check_form, sql_reply
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, databases_manifest
+from steelyard.sql.clock import check_now
 from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import ComparisonStop, Effort, count_cells
-from steelyard.sql.results import Database, SqlFailure, SqlLimits
+from steelyard.sql.results import Database, EngineName, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.verdict import judge, verdict_of_failure
 from steelyard.tables.evaluator import check_task
@@ -36,7 +39,6 @@ from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Verdict
 from steelyard.tables.native import shape_problem
 from steelyard.tables.reading import (
     TableText,
-    blocks_of,
     is_missing,
     looks_like_table,
     read_notation,
@@ -51,6 +53,8 @@ _SAME: Final = frozenset({"same", "columns permuted"})
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _ORDER: Final = "tuple_order"
 _TOO_LARGE: Final = "too_large"
+_FORMAT_INCORRECT: Final = "format_incorrect"
+_NO_DATABASE: Final = "there are no databases to run the SQL on: no folder is named, and the sample has no schema"
 _BRACKETS_PER_CELL: Final = 4
 """Brackets and commas per cell up to which a text is parsed as a table."""
 _LARGE: Final = 10_000
@@ -67,11 +71,16 @@ class TableMetrics:
     Args:
         task: `QA` (the output is a table) or `SP` (it is SQL).
         rules: whose rules; `steelyard` by default, see docs/reference/tables.md.
-        databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb); None: no SQL is run.
+        databases: folder of `<id>/<id>.sqlite` or `<id>.sqlite` (.sqlite3, .db, .duckdb). Of samples without one, SQL
+            runs on the database that `metadata["schema"]` builds.
+        form: of the SQL in a reply, as of the scorer `sql`; the suite `text2sql` gives its own.
+        key: likewise.
+        engine: of databases that are built from a schema.
         metrics: which; empty is all.
         limits: of each query, and of the tables that are compared.
         equality: which cells are equal without being identical, by the rules `steelyard`; see
             docs/explanation/verdicts.md.
+        now: what functions of the current time return, as of the scorer `sql`.
 
     >>> import asyncio
     >>> score = TableMetrics(metrics=("cell_recall",))
@@ -85,9 +94,13 @@ class TableMetrics:
     task: Literal["QA", "SP"] = "QA"
     rules: RuleName = "steelyard"
     databases: Path | None = None
+    form: Wanted = "auto"
+    key: str = ""
+    engine: EngineName = "sqlite"
     metrics: tuple[str, ...] = ()
     limits: SqlLimits = SqlLimits()
     equality: CellEquality = CellEquality()
+    now: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -119,26 +132,30 @@ class TableMetrics:
         """Validate the options.
 
         Raises:
-            ConfigError: an unknown task, rule set or metric, or a limit out of its range.
+            ConfigError: an unknown task, form, engine, rule set or metric, or a limit out of its range.
         """
         check_task(self.task)
+        check_form(self.form, self.key)
+        if self.engine not in get_args(EngineName):
+            raise ConfigError(f"engine: there is no {self.engine!r}{did_you_mean(self.engine, get_args(EngineName))}")
         rule_set(self.rules)
         metric_names(self._names)
         if len(set(self._names)) < len(self._names):
             raise ConfigError(f"metrics names a metric twice: {', '.join(self._names)}")
         self.limits.check()
         self.equality.check()
+        check_now(self.now)
 
     def prepare(self, sandbox: Sandbox) -> None:
         """Check that the folder of databases and all needed engines are there.
 
         Raises:
-            ConfigError: there is no such folder, no database in it, SQL is to be run without one, or an engine is
-                not installed or cannot be confined here.
+            ConfigError: there is no such folder, no database in it, or an engine is not installed or cannot be confined
+                here.
         """
         if self.databases is None:
             if self.task == "SP":
-                raise ConfigError("task SP runs SQL: name the folder of its databases (databases: ...)")
+                sandbox.check(self.engine)
             return
         check_folder(self.databases)
         if not database_ids(self.databases):
@@ -146,11 +163,14 @@ class TableMetrics:
         for engine in sorted(engines_in(self.databases)):
             sandbox.check(engine)
 
-    def open_references(self, samples: Iterable[tuple[str, Sample]]) -> list[OpenReference]:
-        """List the samples whose SQL has no unique result on its data; runs queries and calls no model.
+    def check_references(
+        self, samples: Iterable[tuple[str, Sample]], memory: ReferenceMemory | None = None
+    ) -> list[ReferenceFinding]:
+        """Run the SQL of every sample, and list what is wrong or doubtful about it; calls no model.
 
         Args:
             samples: each with its place in the dataset, "" where that is not known.
+            memory: of earlier checks.
 
         Raises:
             ConfigError: an engine is not installed or cannot be confined here, or a sample names no database.
@@ -162,7 +182,7 @@ class TableMetrics:
             and not looks_like_table(sample.reference)
             and (database := self._database(sample)) is not None
         )
-        return asyncio.run(open_references(located, self.limits, self.equality))
+        return asyncio.run(check_references(located, self.limits, self.equality, memory))
 
     def manifest(self) -> dict[str, Any]:
         """A digest of the databases: a run cannot be resumed with others."""
@@ -191,9 +211,7 @@ class TableMetrics:
         if isinstance(reference, str) and not looks_like_table(reference):
             database = self._database(sample)
             if database is None:
-                return self._same_outcome(
-                    "not_applicable", "the reference is SQL, and there are no databases to run it on"
-                )
+                return self._same_outcome("not_applicable", f"the reference is SQL: {_NO_DATABASE}")
             expected = await self._run(bench, database, reference)
             ordered: bool | None = self._rules.ordered(reference, database.engine)
         else:
@@ -204,7 +222,7 @@ class TableMetrics:
             else self._bounded(TableSide.given(table_text.rows, self._rules))
         )
         expected = self._bounded(expected)
-        source = None if database is None else (database, reference)
+        source = None if database is None else (database, (reference, ""))
         verdict, about = await self._verdict(bench, source, (expected, predicted))
         measures = await self._measure(bench, (expected, predicted), ordered=ordered, verdict=verdict)
         return self._scores(measures, {"kind": predicted.kind} if predicted.kind else {}, about)
@@ -252,39 +270,50 @@ class TableMetrics:
     async def _measure_queries(self, sample: Sample, output: Output, sandbox: Sandbox) -> Sequence[Score]:
         if not isinstance(sample.reference, str):
             return self._same_outcome("not_applicable", "task SP compares with SQL, and the reference is not SQL")
-        query, problem = _query(output.value)
-        if problem:
-            return self._unparsed(TableText(None, problem, "the output holds no SQL"), output)
+        reply = sql_reply(output, self.form, self.key)
+        if reply.reading.status == "empty" or reply.reading.several or reply.refused:
+            kind = "several" if reply.reading.several else "empty"
+            return self._unparsed(TableText(None, kind, f"no SQL could be read: {reply.problem}"), output)
+        # Rules that take equal texts for equal compare texts that are no SQL as well.
+        query = reply.reading.query or str(output.value).strip()
         database = self._database(sample)
         if database is None:
-            return self._same_outcome("not_applicable", "there are no databases to run the SQL on")
+            return self._same_outcome("not_applicable", _NO_DATABASE)
         columns = {"columns": {"sql": query}}
         if self._rules.equal_texts(sample.reference, query):
             equal = compare_equal_queries(sample.reference, self._rules, self._names, database.engine)
             return self._scores(equal, columns)
         bench = Bench.of(sandbox, self.limits, self.equality)
         expected = await self._run(bench, database, sample.reference)
-        predicted = await self._run(bench, database, query)
+        if reply.problem:
+            predicted = TableSide(failure=reply.problem, kind=_FORMAT_INCORRECT, problem="cannot be read")
+        else:
+            predicted = await self._run(bench, database, query)
         ordered = self._rules.ordered(sample.reference, database.engine)
         detail = {**columns, "kind": predicted.kind} if predicted.failure and not expected.failure else columns
-        verdict, about = await self._verdict(bench, (database, sample.reference), (expected, predicted))
+        queries = (sample.reference, query)
+        verdict, about = await self._verdict(bench, (database, queries), (expected, predicted))
         measures = await self._measure(bench, (expected, predicted), ordered=ordered, verdict=verdict)
         return self._scores(measures, detail, about)
 
     def _database(self, sample: Sample) -> Database | None:
-        return None if self.databases is None else find_database(self.databases, sample.metadata.get("db_id"))
+        name, schema = (sample.metadata.get(key) for key in ("db_id", "schema"))
+        if isinstance(schema, str) and schema.strip() and (self.databases is None or not name):
+            return Database(self.engine, script=schema, now=check_now(self.now))
+        return None if self.databases is None else replace(find_database(self.databases, name), now=check_now(self.now))
 
     async def _run(self, bench: Bench, database: Database, query: str) -> TableSide:
         return TableSide.of(await bench.run(database, self._rules.sent(query)), self._rules)
 
     async def _verdict(
-        self, bench: Bench, source: tuple[Database, str] | None, sides: tuple[TableSide, TableSide]
+        self, bench: Bench, source: tuple[Database, tuple[str, str]] | None, sides: tuple[TableSide, TableSide]
     ) -> tuple[Verdict | None, dict[str, Any]]:
         """The verdict of the suite `text2sql`, for rules that take it, and the score's detail of the two results.
 
         Args:
             bench: compares, and runs the queries that the verdict needs.
-            source: the database and the query that returned the expected table; None where it was given.
+            source: the database and the queries that returned the tables, "" for a predicted table that was given;
+                None where the expected one was.
             sides: what is expected and predicted.
         """
         expected, predicted = sides
@@ -292,9 +321,9 @@ class TableMetrics:
             return None, {}
         reference = expected.result(0)
         if not _is_table(predicted):
-            parts = [] if source is None else await decided_parts(bench, *source, reference.columns)
+            parts = [] if source is None else await decided_parts(bench, source[0], source[1][0], reference)
             failed = verdict_of_failure(SqlFailure("error", predicted.failure))
-            return None, about_results((reference, None), failed, [part.text for part, _ in parts], self.equality)
+            return None, about_results((reference, None), failed, [part.text for part in parts], self.equality)
         results = reference, predicted.result(len(reference.columns))
         if source is None:
             compare = partial(judge, *results, limits=self.limits, equality=self.equality)
@@ -395,23 +424,9 @@ def _label(measure: Measure, detail: Mapping[str, Any]) -> str:
     if detail.get("kind") == _TOO_LARGE and "columns" not in detail:
         return "too large"
     if "kind" in detail:
-        return f"SQL failed: {detail['kind']}"
+        return "format incorrect" if detail["kind"] == _FORMAT_INCORRECT else f"SQL failed: {detail['kind']}"
     if measure.label:
         return measure.label
     if measure.flags:
         return ", ".join(measure.flags).replace("_", " ")
     return "equal" if measure.value == 1 else "different"
-
-
-def _query(value: Any) -> tuple[str, str]:
-    """(the SQL of an output, what is wrong): a text, its only fenced block, or what an object has under `sql`."""
-    text = value.get("sql", value.get("query")) if isinstance(value, Mapping) else value
-    if is_missing(text):
-        return "", "empty"
-    if not isinstance(text, str):
-        return "", "no_sql"
-    blocks = {block.strip() for block in blocks_of(text)}
-    if len(blocks) > 1:
-        return "", "several"
-    query = (blocks.pop() if blocks else text).strip()
-    return query, "" if query else "empty"

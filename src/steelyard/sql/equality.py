@@ -9,6 +9,7 @@
                     without one, by the rule `date_as_timestamp`; dates, times and timestamps equal their ISO 8601 text
                     by the rule `date_as_text`
     UUIDs           equal their text by the rule `uuid_as_text`
+    4-byte floats   at their own precision, by the rule `single_precision` of `steelyard.sql.declared_types`
     texts           character by character: no case, blank or Unicode folding; "1" is not 1
     bytes, intervals    by type and value
     lists, dicts    by their parts; a dict's order does not count, a tuple is a list
@@ -31,13 +32,23 @@ from uuid import UUID
 
 from steelyard.errors import expect_number
 
-RuleName = Literal["tolerance", "boolean_as_number", "date_as_timestamp", "date_as_text", "uuid_as_text"]
+RuleName = Literal[
+    "tolerance",
+    "boolean_as_number",
+    "date_as_timestamp",
+    "date_as_text",
+    "uuid_as_text",
+    "single_precision",
+    "char_padding",
+]
 RULE_TEXTS: Final[dict[RuleName, str]] = {
     "tolerance": "numbers may differ by the tolerance",
     "boolean_as_number": "true equals 1 and false equals 0",
     "date_as_timestamp": "a date equals its midnight, and a zoned timestamp its moment in UTC",
     "date_as_text": "a date or time equals its text",
     "uuid_as_text": "a UUID equals its text",
+    "single_precision": "4-byte floats are compared at their own precision",
+    "char_padding": "blanks at the end of a CHAR(n) do not count",
 }
 """Each rule in words, for reasons and reports."""
 
@@ -75,6 +86,9 @@ class CellEquality:
             in UTC without one.
         date_as_text: a date, time or timestamp equals its ISO 8601 text.
         uuid_as_text: a UUID equals its text, in either case.
+        single_precision: numbers are equal within a relative 1e-6 where either column is a 4-byte float or computed
+            from one (DuckDB's FLOAT and REAL). Of columns, and so applied by the scorers that run the queries.
+        char_padding: texts are equal without blanks at their end where either column is declared CHAR(n); likewise.
     """
 
     tolerance: float = 1e-12
@@ -82,6 +96,8 @@ class CellEquality:
     date_as_timestamp: bool = True
     date_as_text: bool = True
     uuid_as_text: bool = True
+    single_precision: bool = True
+    char_padding: bool = True
 
     def check(self) -> None:
         """Check the tolerance.
@@ -97,7 +113,13 @@ class CellEquality:
 
 
 EXACT: Final = CellEquality(
-    tolerance=0.0, boolean_as_number=False, date_as_timestamp=False, date_as_text=False, uuid_as_text=False
+    tolerance=0.0,
+    boolean_as_number=False,
+    date_as_timestamp=False,
+    date_as_text=False,
+    uuid_as_text=False,
+    single_precision=False,
+    char_padding=False,
 )
 """No rule at all: equal by type and value."""
 

@@ -14,15 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.sql.layout import QueryLayout, layout_of
 from steelyard.sql.results import EngineName
+from steelyard.sql.syntax import parsed
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
     from steelyard.sql.order_keys import OrderKey
-
-_MOST_PARSED: Final = 50_000
-"""Characters of a query that are parsed at most, in a second or two; what is longer is read by words alone."""
-_DEEPEST_PARSED: Final = 100
 
 _UNPARSED: Final = "the query could not be parsed, so the keys of its ORDER BY are unknown"
 
@@ -78,7 +73,7 @@ def ordering_of(query: str, *, engine: EngineName = "sqlite", columns: Sequence[
     if "order" not in query.lower():
         return None  # most queries, without the cost of parsing them
     layout = layout_of(query, engine)
-    tree = _parsed(engine, layout)
+    tree = parsed(engine, layout)
     if tree is None:
         return _with_queries(Ordering((), note=_UNPARSED), layout) if layout.orders() else None
     from steelyard.sql.order_keys import keys_of, top_of
@@ -117,19 +112,3 @@ def _with_queries(ordering: Ordering, layout: QueryLayout, *, missing: bool = Fa
         note = "the rows that the LIMIT leaves out are unknown"
         return replace(ordering, keyed_query=keyed, note=note)
     return replace(ordering, keyed_query=keyed, unlimited_query=layout.unlimited(keyed or layout.text))
-
-
-def _parsed(engine: EngineName, layout: QueryLayout) -> exp.Expr | None:
-    """The one statement of a query; None where it cannot be parsed, or not cheaply."""
-    if len(layout.text) > _MOST_PARSED or layout.deepest > _DEEPEST_PARSED:
-        return None
-    import sqlglot
-    from sqlglot.errors import SqlglotError
-
-    try:
-        # A comment between ORDER and BY is more than the parser takes.
-        trees = [tree for tree in sqlglot.parse(layout.bare, dialect=engine) if tree is not None]
-    except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
-        # A parser that stumbles over hostile text fails in more ways than it documents.
-        return None
-    return trees[0] if len(trees) == 1 else None

@@ -56,11 +56,13 @@ class Database:
         engine: what reads it.
         file: a database file, which is never opened itself: a copy is, read-only. None: a scratch database.
         script: statements that build the scratch database (CREATE, INSERT ...), any number; "" leaves it empty.
+        now: the moment that its functions of the current time return, ISO 8601 in UTC; "" is the system's clock.
     """
 
     engine: EngineName = "sqlite"
     file: Path | None = None
     script: str = ""
+    now: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,12 @@ class ResultTable:
         columns: the names that the engine gives.
         rows: each as wide as `columns`. Cells are None, bool, int, float (NaN and infinity included), str, bytes,
             Decimal, date, time, datetime, timedelta or UUID; of nested types a list or dict of these.
+        types: the engine's names of the columns' types; () where it tells none, as SQLite.
     """
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,26 @@
 
     LIMIT without ORDER BY        any rows may be returned
     ties at a LIMIT or OFFSET     any of the rows with equal keys, in the query itself and in its subqueries
-    row_number(), lag() ...       rows with equal keys are numbered in any order
+    row_number(), lag() ...       rows with equal keys are numbered in any order; so are those of a frame of ROWS
+    group_concat(), list() ...    without ORDER BY, the parts are in any order
+    columns outside GROUP BY      the value of any row of the group: `steelyard.sql.bare_columns`
     random(), TABLESAMPLE         another result each time
 
 What the text allows is not a fault as long as the data decide: a LIMIT 1 is unique where no two rows tie. So each part
 is rewritten twice, its rows ordered further by all that is selected, upwards and downwards. Both are results that the
 query may return; where they differ, the result is not unique. The text is only added to, never generated from a tree.
+Where an engine cannot order the rows of an aggregate, its smallest and largest value show whether they are several.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from steelyard.sql.cells import intern_tables
 from steelyard.sql.layout import QueryToken, scan
@@ -24,9 +29,17 @@ from steelyard.sql.results import EngineName, ResultTable
 
 _MOST_PARTS: Final = 4
 """Limit of parts of one query that are checked; each costs two queries."""
+_MOST_READ: Final = 40
+_LONGEST: Final = 20_000
+"""Characters of a query that is looked at: finding brackets takes the square of its parts."""
 _SHOWN: Final = 90
+_DEEPEST: Final = 8
+"""Parts of WITH that are followed for the names of columns."""
+_CALL_WITH_ALIAS: Final = 5
+"""Tokens of `f(...) AS name`, the ones within its brackets left out."""
 _AFTER_LIST: Final = frozenset({"FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER"})
 _AFTER_TABLES: Final = frozenset({"WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "FETCH"})
+_AFTER_GROUP: Final = frozenset({"HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "FETCH"})
 _SET_WORDS: Final = frozenset({"UNION", "INTERSECT", "EXCEPT"})
 _NO_ALIAS: Final = frozenset(
     {
@@ -39,6 +52,21 @@ _NUMBERING: Final = frozenset({"ROW_NUMBER", "NTILE", "LAG", "LEAD", "FIRST_VALU
 _FRAMES: Final = frozenset({"ROWS", "RANGE", "GROUPS"})
 _RANDOM: Final = frozenset({"RANDOM", "RANDOMBLOB", "UUID", "GEN_RANDOM_UUID", "UUIDV4", "UUIDV7"})
 _SAMPLES: Final = frozenset({"TABLESAMPLE", "SAMPLE"})
+_TEXTS: Final = frozenset({"GROUP_CONCAT", "STRING_AGG", "LISTAGG"})
+_ONE_VALUE: Final = frozenset({"ANY_VALUE", "FIRST", "LAST", "ARBITRARY"})
+_GATHERING: Final = (
+    _TEXTS
+    | _ONE_VALUE
+    | {
+        *("ARRAY_AGG", "LIST"),
+        *("JSON_GROUP_ARRAY", "JSON_GROUP_OBJECT", "JSONB_GROUP_ARRAY"),
+    }
+)
+_AGGREGATES: Final = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "TOTAL", "GROUP_CONCAT", "STRING_AGG"})
+_ORDERS_AGGREGATES: Final = (3, 44)
+"""The version of SQLite that knows ORDER BY within an aggregate."""
+_ORDERED_WITHIN: Final = frozenset({"ORDER", "OVER", "WITHIN"})
+"""What decides the order of an aggregate: within its brackets, or behind them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +78,16 @@ class OpenPart:
         variants: two whole queries, both of which return what the query may return.
         unlimited: the query without its LIMIT, where it has no ORDER BY: it may return any of these rows; "" otherwise.
         random: whether the engine draws: then a variant says nothing about another result.
+        probes: whether the variants only show that there are other results, and are none themselves.
+        gathered: the output column whose parts are in any order, and what stands between them ("" in a list).
     """
 
     text: str
     variants: tuple[str, str]
     unlimited: str = ""
     random: bool = False
+    probes: bool = False
+    gathered: tuple[int, str] | None = None
 
 
 def open_parts(query: str, engine: EngineName, columns: Sequence[str] = ()) -> tuple[OpenPart, ...]:
@@ -76,9 +108,10 @@ def open_parts(query: str, engine: EngineName, columns: Sequence[str] = ()) -> t
     """
     words = query.upper()
     # Most queries, without the cost of reading them.
-    if not any(word in words for word in ("LIMIT", "OFFSET", "FETCH", "OVER", *_RANDOM, "SAMPLE")):
+    hints = ("LIMIT", "OFFSET", "FETCH", "OVER", *_RANDOM, *_SAMPLES, *_GATHERING)
+    if len(query) > _LONGEST or not any(word in words for word in hints):
         return ()
-    parts = tuple(_QueryReader(query, engine, columns).parts())
+    parts = tuple(itertools.islice(_QueryReader(query, engine, columns).parts(), _MOST_READ))
     # A query that draws rows decides nothing else either.
     return tuple(part for part in parts if part.random)[:1] or parts[:_MOST_PARTS]
 
@@ -93,20 +126,68 @@ def differ(first: ResultTable, second: ResultTable) -> bool:
     return Counter(first_rows) != Counter(second_rows)
 
 
+def may_have_bare_columns(query: str, engine: EngineName) -> bool:
+    """Whether a query may return the value of any row of a group, by its words: most queries do not."""
+    words = query.upper()
+    if engine == "sqlite" and "GROUP" in words:
+        return True
+    calls = _AGGREGATES if engine == "sqlite" else _ONE_VALUE
+    return any(f"{name}(" in words.replace(" ", "") for name in calls)
+
+
+def with_parts_as(reference: ResultTable, prediction: ResultTable, column: int, separator: str) -> ResultTable:
+    """The prediction with each cell whose parts are those of a reference's cell, in another order, replaced by it.
+
+    Args:
+        reference: the reference's result.
+        prediction: the prediction's.
+        column: of the reference, that holds the parts.
+        separator: between the parts of a text; "" where they are a list, or its JSON.
+
+    >>> first, second = ResultTable(("n",), [("a,b",)]), ResultTable(("n",), [("b,a",)])
+    >>> with_parts_as(first, second, 0, ",").rows
+    [('a,b',)]
+    """
+    known = {key: row[column] for row in reference.rows if (key := _parts_of(row[column], separator)) is not None}
+
+    def changed(cell: Any) -> Any:
+        key = _parts_of(cell, separator)
+        return cell if key is None else known.get(key, cell)
+
+    return replace(prediction, rows=[tuple(map(changed, row)) for row in prediction.rows])
+
+
+def _parts_of(cell: Any, separator: str) -> tuple[str, ...] | None:
+    """The parts of a cell, sorted; None where it has none."""
+    if isinstance(cell, str) and separator:
+        return tuple(sorted(cell.split(separator)))
+    if isinstance(cell, str) and cell.startswith("["):
+        try:
+            cell = json.loads(cell)
+        except (ValueError, RecursionError):
+            return None
+    return tuple(sorted(map(repr, cell))) if isinstance(cell, list) else None
+
+
 class _QueryReader:
     """The tokens of a query, and the selects that they form: all tokens of one depth between two brackets."""
 
     def __init__(self, query: str, engine: EngineName, columns: Sequence[str]) -> None:
         self._query, self._engine, self._columns = query, engine, columns
         self._tokens = tuple(scan(query, engine))
+        self._has_rows = any(token.word == "ROWS" for token in self._tokens)
 
     def parts(self) -> Iterator[OpenPart]:
         for index, token in enumerate(self._tokens):
             part = None
             if self._begins_limit(index):
                 part = self._limit(index)
-            elif token.word in _NUMBERING:
+            elif token.word in _NUMBERING or self._begins_window(index):
                 part = self._numbering(index)
+            elif token.word in _GATHERING and self._text(index + 1) == "(" and self._text(index - 1) != ".":
+                part = self._gathering(index)
+            elif self._only_shuffles(index):
+                continue
             elif (token.word in _RANDOM and self._text(index + 1) == "(") or token.word in _SAMPLES:
                 part = OpenPart(f"{token.text} draws other rows each time", (self._query, self._query), random=True)
             if part is not None:
@@ -172,7 +253,159 @@ class _QueryReader:
             return [str(number + 1) for number in range(len(items))]
         if top and self._columns:
             return [str(number + 1) for number in range(len(self._columns))]
-        return _row_ids(before)
+        return self._row_keys(before)
+
+    def _begins_window(self, index: int) -> bool:
+        """Whether an aggregate over a frame of ROWS begins here."""
+        token = self._tokens[index]
+        if not self._has_rows or token.kind != "word" or self._text(index + 1) != "(":
+            return False
+        window = self._window(index)
+        return window is not None and any(inside.word == "ROWS" for inside in self._level(window[0] + 1, window[1]))
+
+    def _only_shuffles(self, index: int) -> bool:
+        """Whether a random number only orders the rows of the result, all of which are returned."""
+        token = self._tokens[index]
+        if token.word not in _RANDOM or token.depth:
+            return False
+        words = [other.word for other in self._tokens if other.depth == 0]
+        before = [other.word for other in self._tokens[:index] if other.depth == 0]
+        return "ORDER" in before and not {"LIMIT", "OFFSET", "FETCH", *_SET_WORDS} & set(words)
+
+    def _gathering(self, index: int) -> OpenPart | None:
+        """An aggregate over rows in no order: its parts in another order, or another row's value."""
+        depth = self._tokens[index].depth
+        closing = next(
+            (at for at in range(index + 2, len(self._tokens)) if self._tokens[at].depth == depth), len(self._tokens)
+        )
+        inside = self._tokens[index + 2 : closing]
+        if closing == len(self._tokens) or not inside:
+            return None
+        behind = self._tokens[closing + 1].word if closing + 1 < len(self._tokens) else ""
+        if behind in _ORDERED_WITHIN or any(token.word == "ORDER" and token.depth == depth + 1 for token in inside):
+            return None
+        commas = [at for at, token in enumerate(inside) if token.text == "," and token.depth == depth + 1]
+        distinct = inside[0].word in {"DISTINCT", "ALL"}
+        first = inside[distinct : commas[0] if commas else len(inside)]
+        if not first:
+            return None
+        argument = self._query[first[0].start : first[-1].end]
+        name = self._tokens[index].word
+        text = f"rows in any order in: {_shortened(self._query[self._tokens[index].start : self._tokens[closing].end])}"
+        head, tail = self._query[: self._tokens[closing].start], self._query[self._tokens[closing].start :]
+        if self._engine == "duckdb" or sqlite3.sqlite_version_info >= _ORDERS_AGGREGATES:
+            variants = tuple(f"{head} ORDER BY {argument} {way}{tail}" for way in ("ASC", "DESC"))
+            return OpenPart(text, (variants[0], variants[1]), gathered=self._gathered(index, inside, commas))
+        start = self._query[: self._tokens[index].start]
+        variants = tuple(f"{start}{extreme}({argument}){tail[1:]}" for extreme in ("min", "max"))
+        gathered = self._gathered(index, inside, commas) if name in _TEXTS | {"JSON_GROUP_ARRAY"} else None
+        return OpenPart(text, (variants[0], variants[1]), probes=True, gathered=gathered)
+
+    def _gathered(self, index: int, inside: Sequence[QueryToken], commas: Sequence[int]) -> tuple[int, str] | None:
+        """The output column that is the aggregate itself, and what stands between its parts."""
+        token = self._tokens[index]
+        level = [other for other in self._tokens if other.depth == 0]
+        words = {other.word for other in level}
+        items = [] if "SELECT" not in words or words & _SET_WORDS else _listed(level)
+        column = next((at for at, item in enumerate(items) if item[0] is token and len(item) <= _CALL_WITH_ALIAS), None)
+        if column is None or any(map(_is_star, items)) or token.word in _ONE_VALUE:
+            return None
+        if token.word not in _TEXTS:
+            return column, ""
+        given = inside[commas[0] + 1 :] if commas else ()
+        if not given:
+            return column, ","
+        separator = given[0].text
+        plain = len(given) == 1 and given[0].kind == "quoted" and separator[:1] == "'"
+        return (column, separator[1:-1].replace("''", "'")) if plain else None
+
+    def _row_keys(self, level: Sequence[QueryToken]) -> list[str]:
+        """Keys that separate the rows which a select reads: ids of its tables' rows, columns of its other parts.
+
+        Of grouped rows the keys of GROUP BY; [] where they are not known.
+        """
+        words = [token.word for token in level]
+        if {"DISTINCT", *_SET_WORDS} & set(words):
+            return []
+        if "GROUP" in words:
+            return self._group_keys(level, words.index("GROUP"))
+        keys: list[str] = []
+        for at, name in _sources(level):
+            columns = self._columns_of(level[at])
+            if columns is None:
+                return []
+            part = f"{name}." if name else ""
+            keys += [f"{part}rowid"] if columns == () else [f"{part}{column}" for column in columns]
+        return keys
+
+    def _group_keys(self, level: Sequence[QueryToken], at: int) -> list[str]:
+        """The expressions of GROUP BY, as written; [] where they are numbers or names of output columns."""
+        if [token.word for token in level[at + 1 : at + 2]] != ["BY"]:
+            return []
+        stop = next((end for end in range(at, len(level)) if level[end].word in _AFTER_GROUP), len(level))
+        end = level[stop].start if stop < len(level) else self._end_of(level[at])
+        commas = [token.start for token in level[at + 2 : stop] if token.text == ","]
+        starts = [level[at + 1].end, *(comma + 1 for comma in commas)]
+        texts = [self._query[start:finish].strip() for start, finish in zip(starts, [*commas, end], strict=True)]
+        return [] if any(text.isdecimal() or not text for text in texts) else texts
+
+    def _end_of(self, token: QueryToken) -> int:
+        """Where the bracket around a token ends."""
+        behind = (other for other in self._tokens if other.start > token.start and other.depth < token.depth)
+        return next((other.start for other in behind), len(self._query.rstrip("; \n\t")))
+
+    def _columns_of(self, token: QueryToken, depth: int = 0) -> tuple[str, ...] | None:
+        """The columns of a part of WITH or of a subquery; () for a table, None where they are not known."""
+        index = self._tokens.index(token)
+        if token.text == "(":
+            return self._columns_in(index, depth)
+        for at in range(len(self._tokens) - 1):
+            part, following = self._tokens[at], self._text(at + 1).upper()
+            begins = self._text(at - 1).upper() in {"WITH", "RECURSIVE", ","} and at < index
+            if part.text.strip('"`[]').casefold() != token.text.strip('"`[]').casefold() or not begins:
+                continue
+            if following == "(" and (listed := self._names_in(at + 1)) is not None:
+                return listed
+            if following == "AS":
+                opening = next((n for n in range(at + 2, min(at + 5, len(self._tokens))) if self._text(n) == "("), None)
+                return None if opening is None else self._columns_in(opening, depth)
+        return ()
+
+    def _names_in(self, opening: int) -> tuple[str, ...] | None:
+        """The names in `part(a, b) AS (...)`; None where no AS follows."""
+        depth = self._tokens[opening].depth
+        closing = next((at for at in range(opening + 1, len(self._tokens)) if self._tokens[at].depth == depth), 0)
+        if self._text(closing + 1).upper() != "AS":
+            return None
+        return tuple(token.text for token in self._tokens[opening + 1 : closing] if token.text != ",")
+
+    def _columns_in(self, opening: int, depth: int) -> tuple[str, ...] | None:
+        """The output columns of the query in a bracket."""
+        level = [token for token in self._inside(opening) if token.depth == self._tokens[opening].depth + 1]
+        if not level or level[0].word != "SELECT" or depth > _DEEPEST:
+            return None
+        names: list[str] = []
+        for item in _listed(level):
+            if _is_star(item):
+                for at, _ in _sources(level):
+                    columns = self._columns_of(level[at], depth + 1)
+                    if not columns:
+                        return None
+                    names += columns
+                continue
+            last, plain = item[-1], len(item) == 1 or (len(item) == 3 and item[1].text == ".")
+            aliased = len(item) > 1 and (item[-2].word == "AS" or item[-2].text == ")")
+            if not (plain or aliased) or last.kind not in {"word", "quoted"}:
+                return None
+            names.append(last.text)
+        return tuple(names)
+
+    def _inside(self, opening: int) -> Sequence[QueryToken]:
+        depth = self._tokens[opening].depth
+        end = next(
+            (at for at in range(opening + 1, len(self._tokens)) if self._tokens[at].depth <= depth), len(self._tokens)
+        )
+        return self._tokens[opening + 1 : end]
 
     def _numbering(self, index: int) -> OpenPart | None:
         """A window function that numbers rows, or looks at the row before, with ties in its order."""
@@ -181,7 +414,7 @@ class _QueryReader:
             return None
         opening, closing = window
         start, end = self._bounds(index)
-        keys = _row_ids(self._level(start, end))
+        keys = self._row_keys(self._level(start, end))
         inside = self._level(opening + 1, closing)
         words = [token.word for token in inside]
         if not keys or "ALL" in words:
@@ -194,16 +427,24 @@ class _QueryReader:
         return OpenPart(f"rows with equal keys in: {shown}", (variants[0], variants[1]))
 
     def _window(self, index: int) -> tuple[int, int] | None:
-        """The brackets behind the OVER of a function."""
+        """The brackets of the window of a function: behind its OVER, or behind the window's name."""
         depth = self._tokens[index].depth
         level = [at for at in range(index, len(self._tokens)) if self._tokens[at].depth == depth]
         words = [self._tokens[at].word for at in level[:8]]
-        if "OVER" not in words:
+        # Behind the call's brackets, or IGNORE NULLS, or FILTER (...).
+        if words[1:2] != ["("] or "OVER" not in words or words.index("OVER") not in {3, 5, 6}:
             return None
         after = words.index("OVER") + 1
-        if words[after : after + 2] != ["(", ")"]:
+        if words[after : after + 2] == ["(", ")"]:
+            return level[after], level[after + 1]
+        if after >= len(level):
             return None
-        return level[after], level[after + 1]
+        name = self._tokens[level[after]].text.casefold()
+        for at in range(after + 1, len(level) - 3):
+            texts = [self._tokens[position].text.casefold() for position in level[at - 1 : at + 4]]
+            if texts[0] in {"window", ","} and texts[1:] == [name, "as", "(", ")"]:
+                return level[at + 2], level[at + 3]
+        return None
 
 
 def _listed(before: Sequence[QueryToken]) -> list[list[QueryToken]]:
@@ -230,25 +471,24 @@ def _is_star(item: Sequence[QueryToken]) -> bool:
     return texts[0] in {"*", "COLUMNS"} or any(pair == (".", "*") for pair in itertools.pairwise(texts))
 
 
-def _row_ids(level: Sequence[QueryToken]) -> list[str]:
-    """The row ids of the tables of a select; [] where it groups rows, or not all that it reads are tables."""
+def _sources(level: Sequence[QueryToken]) -> Iterator[tuple[int, str]]:
+    """What a select reads: the position of each table's name or subquery's bracket, and its name in the query."""
     words = [token.word for token in level]
-    if "FROM" not in words or {"GROUP", "DISTINCT", *_SET_WORDS} & set(words):
-        return []
-    names: list[str] = []
+    if "FROM" not in words:
+        return
     expected = False
     for at in range(words.index("FROM"), len(level)):
         token = level[at]
         if token.word in _AFTER_TABLES:
-            break
+            return
         if token.word in {"FROM", "JOIN"} or token.text == ",":
             expected = True
-        elif token.text == "(" and expected:
-            return []
         elif expected:
-            names.append(_alias(level, at))
             expected = False
-    return [f"{name}.rowid" for name in names]
+            if token.text == "(" and at + 1 == len(level):
+                return
+            name = _alias(level, at + 1 if token.text == "(" else at)
+            yield at, "" if name == ")" else name
 
 
 def _alias(level: Sequence[QueryToken], at: int) -> str:
@@ -256,7 +496,7 @@ def _alias(level: Sequence[QueryToken], at: int) -> str:
     while at + 2 < len(level) and level[at + 1].text == ".":
         at += 2
     behind = level[at + 1 : at + 3]
-    if behind and behind[0].word == "AS":
+    if len(behind) > 1 and behind[0].word == "AS":
         return behind[1].text
     has_alias = behind and behind[0].kind in {"word", "quoted"} and behind[0].word not in _NO_ALIAS
     return behind[0].text if has_alias else level[at].text

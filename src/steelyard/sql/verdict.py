@@ -115,7 +115,8 @@ class ResultVerdict:
             results would not be equal (`boolean_as_number` ...), `order_unchecked` (rows differ, so order was not
             looked at), `keys_unknown` (ties could not be told, order was compared strictly), `limit_unchecked` (the
             LIMIT may cut a tie; what it left out is not known), `limit_tie` (another choice at the LIMIT),
-            `widths_differ`, `columns_undecided` (the search for columns ended at its budget).
+            `widths_differ`, `columns_undecided` (the search for columns ended at its budget); of scorers that run the
+            reference also `reference_not_unique`, and the `order_doubts` of a wrong verdict.
         differences: plain JSON: `missing` and `extra`, up to 5 rows each with their 1-based numbers, `missing_rows` and
             `extra_rows`, how many there are, and `columns`, for each column of the reference the 1-based one of the
             prediction, or None.

@@ -36,6 +36,7 @@ class TableSide:
         kind: of the failure, for a program.
         executed: whether the table is what a query returned.
         columns: the names of what a query returned.
+        types: the engine's names of their types; () where it tells none.
         problem: what `failure` explains.
     """
 
@@ -44,6 +45,7 @@ class TableSide:
     kind: str = ""
     executed: bool = False
     columns: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
     problem: str = "cannot be run"
 
     @classmethod
@@ -58,13 +60,14 @@ class TableSide:
             width: columns of a table that has neither names nor rows.
         """
         columns = self.columns or ("",) * (len(self.table[0]) if self.table else width)
-        return ResultTable(columns, [tuple(row) for row in self.table])
+        return ResultTable(columns, [tuple(row) for row in self.table], self.types)
 
     @classmethod
     def of(cls, done: Execution, rules: RuleSet) -> TableSide:
         """The result of a query."""
         if done.table is not None:
-            return cls(rules.from_query(done.table.rows), executed=True, columns=done.table.columns)
+            table = rules.from_query(done.table.rows)
+            return cls(table, executed=True, columns=done.table.columns, types=done.table.types)
         failure = done.failure
         if failure is None:
             return cls(failure="no result")

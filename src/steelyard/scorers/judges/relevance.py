@@ -41,7 +41,7 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.registry import accepts_former_keys
 from steelyard.replies.abstention import is_abstention
-from steelyard.replies.sql import read_sql
+from steelyard.replies.sql import Wanted
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import (
@@ -58,8 +58,9 @@ from steelyard.scorers.judges.judge import (
 )
 from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
+from steelyard.scorers.sql_replies import check_form, mock_sql, sql_reply
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 Judged = Literal["output", "reference"]
 Candidate = Literal["auto", "sql", "text"]
@@ -88,6 +89,8 @@ class Relevance:
             dataset; its score is `relevance_of_reference`.
         candidate: `sql` takes the SQL out of a reply, `text` all of an answer; `auto` is `sql` for samples that name a
             database or a dialect.
+        form: of the SQL in a reply, as of the scorer `sql`; the suite `text2sql` gives its own.
+        key: likewise.
         schema: whether the judge is shown the sample's schema: `auto` where the target's template or body has a place
             for it (`{{metadata.schema}}`) or its rules read it, and for references; of a function, an engine or stored
             predictions nothing is known, so it is not shown. `shown` and `hidden` apply to all targets.
@@ -99,17 +102,22 @@ class Relevance:
             `{{answer}}`, all fenced, and `{{mark}}`.
     """
 
-    stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="5", mock_output="SELECT 1")
-
     judge: Judge = Judge()
     judged: Judged = "output"
     candidate: Candidate = "auto"
+    form: Wanted = "auto"
+    key: str = ""
     schema: Showing = "auto"
     weighting: Weighting = "auto"
     samples: int = 20
     min_probability_mass: float = 0.5
     threshold: float | None = None
     template: Path | str = ""
+
+    @property
+    def stage_info(self) -> StageInfo:
+        """Named after its score; a dry run shows it a reply of the wanted form."""
+        return StageInfo(mock_reply="5", mock_output=mock_sql(self.form, self.key))
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -133,6 +141,7 @@ class Relevance:
         ):
             if value not in allowed:
                 raise ConfigError(f"{name}: there is no {value!r}{did_you_mean(str(value), allowed)}")
+        check_form(self.form, self.key)
         self._form.check()
         self._form.check_judge(self.judge)
         if self.threshold is not None and not 1 <= self.threshold <= 5:
@@ -187,12 +196,10 @@ class Relevance:
             return no_answer(self._name)
         if self.candidate == "text" or (self.candidate == "auto" and not _asks_for_sql(sample)):
             return answer_of(output)
-        reading = read_sql(_text(output.value))
-        if reading.status == "read":
-            return f"{reading.create.rstrip('; ')};\n{reading.query}" if reading.create else reading.query
-        if str(output.metadata.get("finish")) in STOPPED:
+        reply = sql_reply(output, self.form, self.key)
+        if reply.refused:
             return no_answer(self._name)
-        return not_applicable(self._name, f"no SQL could be read: {reading.message}")
+        return reply.sql or not_applicable(self._name, f"no SQL could be read: {reply.problem}")
 
     @property
     def _form(self) -> Form:

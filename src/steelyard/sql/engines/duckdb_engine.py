@@ -36,6 +36,8 @@ _OLDEST: Final = (2, 0)
 
 _BEAT_S: Final = 0.02
 _MESSAGE: Final = 500
+_TYPE: Final = 40
+"""Characters of a type's name: those of nested types may be as long as the query."""
 _FORBIDDEN: Final = ("has been locked", "read-only mode", "disabled by configuration", "secrets are disabled")
 """Parts of DuckDB's messages where a guard denied something and the class of the error does not show it."""
 
@@ -280,9 +282,9 @@ def _fetched(connection: DuckDBPyConnection, described: Sequence[tuple[str, str]
     columns = tuple(name for name, _ in described)
     if not columns:
         return ResultTable((), ())
-    if not any(_NESTED.search(kind) for _, kind in described):
-        return ResultTable(columns, fetch(connection.fetchmany, limits))
-    return ResultTable(columns, fetch(connection.fetchmany, limits, _plain_row))
+    types = tuple(kind[:_TYPE] for _, kind in described)
+    nested = any(_NESTED.search(kind) for _, kind in described)
+    return ResultTable(columns, fetch(connection.fetchmany, limits, _plain_row if nested else None), types)
 
 
 def _plain_row(row: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from steelyard.sql.engines import duckdb_guard as guard
+from steelyard.sql.engines.clock import pin_duckdb
 from steelyard.sql.engines.engine import EngineQuery
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_Key = tuple[str, str, int]
+_Key = tuple[str, str, int, str]
 
 
 class Instances:
@@ -45,7 +46,7 @@ class Instances:
         """A new connection to the instance that is kept, if its database and limits are the same."""
         if self._last is None or work.create.strip() or self._kept_for != _key(work):
             return None
-        return self._last.cursor()
+        return _pinned(self._last.cursor(), work)
 
     def fresh(self, work: EngineQuery) -> DuckDBPyConnection:
         """A guarded connection to an instance on which nothing was run; the last one is closed."""
@@ -58,7 +59,7 @@ class Instances:
             # Else its random numbers would be the same in all workers.
             self._last.execute("SELECT setseed(?)", [int.from_bytes(os.urandom(6), "big") / 2**48])
         guard.lock(self._last, work.limits)
-        return self._last
+        return _pinned(self._last, work)
 
     def keep(self, work: EngineQuery) -> None:
         """Keep the instance of this statement for the next one on its database, unless it is dropped."""
@@ -75,5 +76,11 @@ class Instances:
             last.close()
 
 
+def _pinned(connection: DuckDBPyConnection, work: EngineQuery) -> DuckDBPyConnection:
+    if work.now:
+        pin_duckdb(connection, work.now)
+    return connection
+
+
 def _key(work: EngineQuery) -> _Key:
-    return work.file, work.script, work.limits.memory_mib
+    return work.file, work.script, work.limits.memory_mib, work.now

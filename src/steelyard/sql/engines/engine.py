@@ -25,6 +25,7 @@ class EngineQuery:
         create: one CREATE statement of the model's that is run before the query; "" is none.
         query: one reading statement.
         limits: of each statement.
+        now: what its functions of the current time return; "" is the system's clock.
     """
 
     engine: EngineName
@@ -33,6 +34,7 @@ class EngineQuery:
     create: str
     query: str
     limits: SqlLimits
+    now: str = ""
 
 
 class SqlStop(Exception):

@@ -18,6 +18,7 @@ from contextlib import closing, contextmanager
 from typing import Final
 from urllib.parse import quote
 
+from steelyard.sql.engines.clock import pin_sqlite
 from steelyard.sql.engines.engine import EngineQuery, SqlStop, fetch
 from steelyard.sql.engines.sqlite_guard import REACHING_TABLES, Guard
 from steelyard.sql.results import Part, ResultTable
@@ -82,7 +83,7 @@ class SqliteEngine:
     def _built(self, work: EngineQuery, deadline: float) -> Iterator[tuple[sqlite3.Connection, Guard]]:
         """A guarded connection on which the script was run: as a whole or, where that fails, again in single steps."""
         for build in (_build_at_once, _build_in_steps):
-            with closing(_open(work)) as connection:
+            with closing(_open(work)) as connection, _clock(connection, work.now):
                 guard = Guard(self._barred)
                 connection.set_authorizer(guard)
                 connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_OPS)
@@ -153,6 +154,16 @@ def _open(work: EngineQuery) -> sqlite3.Connection:
     connection = sqlite3.connect(where, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
     _limit(connection, work.limits.memory_mib)
     return connection
+
+
+@contextmanager
+def _clock(connection: sqlite3.Connection, now: str) -> Iterator[None]:
+    """Pin the clock of a connection, unless it is the system's."""
+    if not now:
+        yield
+        return
+    with closing(pin_sqlite(connection, now)):
+        yield
 
 
 def _limit(connection: sqlite3.Connection, memory_mib: int) -> None:

@@ -125,7 +125,9 @@ class Pool:
             try:
                 self.template(database.engine)
                 with self._file(database, limits.memory_mib) as file:
-                    work = EngineQuery(database.engine, file, database.script, request.create, request.query, limits)
+                    work = EngineQuery(
+                        database.engine, file, database.script, request.create, request.query, limits, database.now
+                    )
                     return self._work(work, call)
             except ClosedError:
                 return _cancelled()

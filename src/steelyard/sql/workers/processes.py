@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -261,13 +262,17 @@ class Worker:
             return _refused(wire.load(body))
         if kind != b"C":
             raise wire.WireError(f"a frame {kind!r} where columns or a failure are expected")
-        columns = wire.load(body)
-        if type(columns) is not list or not set(map(type, columns)) <= {str}:
+        head = wire.load(body)
+        if type(head) is not list or len(head) != 2 or not all(map(_is_texts, head)):
             raise wire.WireError("columns of another shape")
-        return self._rows(tuple(columns), limits, deadline)
+        columns, types = head
+        if len(types) not in {0, len(columns)}:
+            raise wire.WireError("types of other columns")
+        return self._rows(ResultTable(tuple(columns), (), tuple(types)), limits, deadline)
 
-    def _rows(self, columns: tuple[str, ...], limits: SqlLimits, deadline: float) -> _Answer:
+    def _rows(self, head: ResultTable, limits: SqlLimits, deadline: float) -> _Answer:
         """The rows; a worker that was taken over can send no more than one that keeps to the limits."""
+        columns = head.columns
         rows: list[tuple[Any, ...]] = []
         bytes_left, cells = 8 * limits.max_bytes + 64 * limits.max_rows + wire.FRAME_BYTES, 0
 
@@ -280,7 +285,7 @@ class Worker:
         while True:
             kind, body = frame(wire.FRAME_BYTES)
             if kind == b"E":
-                return ResultTable(columns, rows), None, *_ended(wire.load(body))
+                return replace(head, rows=rows), None, *_ended(wire.load(body))
             if kind == b"F":
                 return _refused(wire.load(body))
             if kind != b"R" or not columns:
@@ -330,7 +335,11 @@ def _long(frame: tuple[bytes, bytes], size: int) -> bytes:
 def _request(work: EngineQuery) -> bytes:
     limits = work.limits
     numbers = [limits.timeout_s, limits.max_rows, limits.max_bytes, limits.memory_mib, limits.max_cells]
-    return wire.dump([work.engine, work.file, work.script, work.create, work.query, numbers])
+    return wire.dump([work.engine, work.file, work.script, work.create, work.query, numbers, work.now])
+
+
+def _is_texts(value: Any) -> bool:
+    return type(value) is list and set(map(type, value)) <= {str}
 
 
 def _ended(reply: Any) -> tuple[float, bool]:

@@ -93,15 +93,15 @@ def _send_failure(sock: socket.socket, stop: SqlStop, *, keeps_database: bool = 
 
 
 def _send_table(sock: socket.socket, table: ResultTable, seconds: float, *, keeps_database: bool) -> None:
-    wire.send(sock, b"C", wire.dump(list(table.columns)))
+    wire.send(sock, b"C", wire.dump([list(table.columns), list(table.types)]))
     for kind, body in wire.frames(table.rows, len(table.columns)):
         wire.send(sock, kind, body)
     wire.send(sock, b"E", wire.dump([seconds, keeps_database]))
 
 
 def _work_of(request: Any) -> EngineQuery:
-    engine, file, script, create, query, limits = request
-    return EngineQuery(engine, file, script, create, query, SqlLimits(*limits))
+    engine, file, script, create, query, limits, now = request
+    return EngineQuery(engine, file, script, create, query, SqlLimits(*limits), now)
 
 
 def _prepare(request: Any) -> str:

@@ -7,7 +7,7 @@ column for each system.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -56,7 +56,7 @@ def load_tables(
         columns = {name: _column_of(table, name) for name in predictions}
         table.unused.leave(columns.values())
         samples.extend(reader.samples(table, columns))
-    return row_dataset(files, tables, notes, (samples, reader.defects))
+    return replace(row_dataset(files, tables, notes, (samples, reader.defects)), places=reader.seen)
 
 
 def _column_of(opened: OpenTable, name: str) -> Column:

@@ -68,7 +68,7 @@ class TablesSuite:
             name=self.name or self.samples.title,
             kind="tables",
             columns=data.columns,
-            samples=data.samples,
+            samples=data,
             targets={**self.targets, **columns},
             scorers=(scoring,),
             options=self.options,

@@ -21,6 +21,7 @@ from steelyard.errors import ConfigError, DataError
 from steelyard.sql.results import Database, EngineName
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import ddl_of
+from steelyard.sql.tables_read import holds_rows
 from steelyard.suites.text2sql.reading import SqlQuestion, check_places, numbered_rows, open_reading, read_row
 from steelyard.tables.locate import database_ids, find_database
 from steelyard.types import Sample
@@ -158,6 +159,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     selected = files.selected(len(check.rows))
     chosen = [row for sound, row in enumerate(check.rows) if sound in selected]
     schemas = _schemas({row.db_id for row in chosen if not row.has_schema}, by_name or {})
+    filled = _filled(chosen, by_name or {})
     counts = Counter(row.db_id for row in chosen)
     samples = Text2SqlSamples(
         readings,
@@ -168,7 +170,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         {name: DIALECTS[by_name[name].engine] for name in counts if by_name and name in by_name},
         DIALECTS[engine],
     )
-    comparable = any(row.has_data or (by_name and row.db_id in by_name) for row in chosen)
+    comparable = filled or any(row.has_data for row in chosen if not (by_name and row.db_id in by_name))
     notes = (
         *notes,
         *notes_on_columns(readings),
@@ -224,6 +226,15 @@ def _schemas(names: set[str], by_name: Mapping[str, Database]) -> dict[str, str]
     if defects:
         raise DataError("databases that cannot be read", defects)
     return schemas
+
+
+def _filled(chosen: Sequence[_Sound], by_name: Mapping[str, Database]) -> bool:
+    """Whether any database of the rows holds a row."""
+    names = sorted({row.db_id for row in chosen if row.db_id in by_name})
+    if not names:
+        return False
+    with Sandbox(workers=1, unsafe=True) as sandbox:  # unsafe: as above
+        return any(holds_rows(sandbox, by_name[name]) for name in names)
 
 
 def _notes_on_databases(

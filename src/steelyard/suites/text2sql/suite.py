@@ -11,6 +11,7 @@ from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
 from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.of_sql import reading_as
 from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.sql import SqlResult
 from steelyard.suite.objects import Options, Suite
@@ -72,7 +73,7 @@ class Text2SqlSuite:
             columns=tuple(data.readings[0].unused.dataset.names),
             samples=data.samples,
             targets=self.targets,
-            scorers=(scoring, *judges.given_to(self.scorers)),
+            scorers=(scoring, *(reading_as(scorer, scoring) for scorer in judges.given_to(self.scorers))),
             options=self.options,
             tags=self.tags,
             gate=self.gate,

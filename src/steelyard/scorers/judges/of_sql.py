@@ -1,0 +1,92 @@
+"""Gives judges that know nothing of SQL the statement that was read of a reply, in place of the reply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from steelyard.replies.sql import Wanted
+from steelyard.scorers.judges.judge import judged_by
+from steelyard.scorers.judges.relevance import Relevance
+from steelyard.scorers.sql import SqlResult
+from steelyard.scorers.sql_replies import mock_sql, sql_reply
+from steelyard.scorers.tables import TableMetrics
+from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
+
+
+@dataclass(frozen=True, slots=True)
+class OfSql:
+    """Lets a judge score the SQL of a reply, in place of the whole reply; not applicable where there is none.
+
+    The suite `text2sql` puts it around judges that know nothing of SQL.
+
+    Args:
+        scorer: asks a judge.
+        form: see `read_sql`.
+        key: see `read_sql`.
+    """
+
+    scorer: Scorer
+    form: Wanted = "auto"
+    key: str = ""
+
+    @property
+    def _inner(self) -> Any:
+        return self.scorer
+
+    @property
+    def judge(self) -> Any:
+        """The judge of the scorer."""
+        return self._inner.judge
+
+    def with_judge(self, judge: Any) -> OfSql:
+        """Return a copy whose scorer has another judge."""
+        return replace(self, scorer=judged_by(self.scorer, judge))
+
+    @property
+    def prompts(self) -> Any:
+        """The prompts of the scorer."""
+        return getattr(self.scorer, "prompts", {})
+
+    @property
+    def score_infos(self) -> Sequence[ScoreInfo]:
+        """Those of the scorer."""
+        infos: Sequence[ScoreInfo] = self._inner.score_infos
+        return infos
+
+    @property
+    def stage_info(self) -> StageInfo:
+        """That of the scorer."""
+        info: StageInfo = getattr(self.scorer, "stage_info", StageInfo())
+        return replace(info, mock_output=mock_sql(self.form, self.key))
+
+    async def __call__(self, sample: Sample, output: Output, ask: Asks, call_scorer: Any) -> list[Score]:
+        """Score the SQL of one reply; `call_scorer` is as for `PerTurn`."""
+        reply = sql_reply(output, self.form, self.key)
+        if reply.problem and not reply.refused:
+            reason = f"no SQL could be read: {reply.problem}"
+            return [Score(info.name, None, outcome="not_applicable", reason=reason) for info in self.score_infos]
+        shown = output if reply.refused else replace(output, value=reply.sql)
+        scores: list[Score] = await call_scorer(self.scorer, self.score_infos[0].name, sample, shown, ask)
+        return scores
+
+
+def reading_as(scorer: Scorer, scoring: SqlResult) -> Scorer:
+    """The scorer of a suite of SQL, made to use the SQL that `format` reads and to run it as `result` does.
+
+    What it has of its own stays. Scorers that ask no judge and read no SQL, such as `regex`, see the whole reply.
+    """
+    if isinstance(scorer, Relevance):
+        return replace(scorer, **_lacking(scorer, scoring, "form", "key"))
+    if isinstance(scorer, TableMetrics):
+        lacking = _lacking(scorer, scoring, "form", "key", "databases", "engine", "limits", "equality", "now")
+        return replace(scorer, task="SP", **lacking)
+    asks_judge = getattr(scorer, "judge", None) is not None and not isinstance(scorer, OfSql)
+    return OfSql(scorer, scoring.form, scoring.key) if asks_judge else scorer
+
+
+def _lacking(scorer: Any, scoring: SqlResult, *names: str) -> dict[str, Any]:
+    """The settings of `scoring` for those that the scorer has at their default."""
+    default = type(scorer)()
+    return {name: getattr(scoring, name) for name in names if getattr(scorer, name) == getattr(default, name)}

@@ -1,0 +1,218 @@
+"""Runs every reference of a dataset before it is used, and lists what is wrong with it or doubtful about it.
+
+    errors      it cannot be run, or its schema cannot be built: the sample cannot be scored
+    warnings    it returns nothing, reads empty tables alone, has no unique result, asks for the current time, sorts
+                numbers that are stored as text, or fills a LIMIT with NULLs: a verdict on it may mean little
+
+What was found is remembered by a digest of the statement, the content of the database and the settings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+from functools import partial
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
+from typing import Any, Final, Literal
+
+from steelyard.scorers.open_references import decided_parts
+from steelyard.scorers.reference_memory import ReferenceMemory, Remembered
+from steelyard.scorers.sql_runs import Bench, SampleDatabase, digest_of_file
+from steelyard.sql.clock import reads_clock
+from steelyard.sql.equality import CellEquality
+from steelyard.sql.order import ordering_of
+from steelyard.sql.order_doubts import order_doubts
+from steelyard.sql.results import Database, ResultTable, SqlLimits
+from steelyard.sql.sandbox import Sandbox
+from steelyard.types import Sample
+
+FindingKind = Literal[
+    "cannot_run",
+    "schema_fails",
+    "returns_nothing",
+    "empty_tables",
+    "no_unique_result",
+    "depends_on_clock",
+    "text_as_number",
+    "null_in_limit",
+]
+TITLES: Final[dict[FindingKind, str]] = {
+    "cannot_run": "cannot be run",
+    "schema_fails": "schema cannot be built",
+    "returns_nothing": "no row returned, as by a wrong answer",
+    "empty_tables": "only empty tables read, so that equal results mean nothing",
+    "no_unique_result": "no unique result, so that another right answer may differ from it",
+    "depends_on_clock": "current time asked for, so that the result changes (scoring: {now: ...} pins it)",
+    "text_as_number": "numbers stored as text are sorted, 10 before 9",
+    "null_in_limit": "a LIMIT filled with NULLs, which sort first",
+}
+"""Each kind of finding as a heading for people, errors first."""
+ERRORS: Final[frozenset[FindingKind]] = frozenset({"cannot_run", "schema_fails"})
+
+_RULES: Final = 2
+"""Number of the rules below; another one forgets what was remembered."""
+_AT_ONCE: Final = 64
+_SHOWN: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceFinding:
+    """What is wrong with the reference of a sample, or doubtful about it.
+
+    Args:
+        sample: its sample's id.
+        place: the sample's location in its dataset; "" where that is not known.
+        kind: what it is, for a program.
+        message: details for a person, with the engine's own words where there are any.
+    """
+
+    sample: str
+    place: str
+    kind: FindingKind
+    message: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the sample cannot be scored."""
+        return self.kind in ERRORS
+
+    def __str__(self) -> str:
+        where = f" ({self.place})" if self.place and self.place != self.sample else ""
+        return f"{self.sample}{where}{f': {self.message}' if self.message else ''}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON, every field by its name."""
+        finding = {"sample": self.sample, "place": self.place, "kind": self.kind, "message": self.message}
+        return {**finding, "error": self.is_error}
+
+
+async def check_references(
+    samples: Iterable[tuple[str, Sample, SampleDatabase]],
+    limits: SqlLimits,
+    equality: CellEquality,
+    memory: ReferenceMemory | None = None,
+) -> list[ReferenceFinding]:
+    """Run every reference; one that occurs again on the same data is run once.
+
+    Samples without a reference, and those without any database or schema, are passed over.
+
+    Args:
+        samples: place, sample and database of each.
+        limits: of each query.
+        equality: which cells are equal.
+        memory: of earlier checks.
+
+    Raises:
+        ConfigError: an engine is not installed or cannot be confined here.
+    """
+    known: dict[str, Remembered] = {}
+    findings: list[ReferenceFinding] = []
+    has_data = False
+    waiting = _with_queries(samples)
+    with Sandbox() as sandbox:
+        settings = json.dumps([_RULES, *_versions(), astuple(limits), astuple(equality)])
+        while chunk := list(islice(waiting, _AT_ONCE)):
+            keys = [_key(source.database, sample.reference, settings) for _, sample, source in chunk]
+            new = {key: entry for key, entry in zip(keys, chunk, strict=True) if key not in known}
+            known |= {key: found for key in new if memory and (found := memory.get(key)) is not None}
+            missing = [(key, entry) for key, entry in new.items() if key not in known]
+            checks = (
+                _checked(Bench.of(sandbox, limits, equality), source.database, sample.reference)
+                for _, (_, sample, source) in missing
+            )
+            for (key, (_, sample, source)), found in zip(missing, await _gathered(checks), strict=True):
+                known[key] = found
+                if memory and _lasts(found, source.database, sample.reference):
+                    memory.put(key, found)
+            for key, (place, sample, _) in zip(keys, chunk, strict=True):
+                findings += (ReferenceFinding(sample.id, place, kind, text) for kind, text in known[key])  # type: ignore[arg-type]
+                has_data = has_data or not any(kind in ERRORS or kind == "empty_tables" for kind, _ in known[key])
+    # A dataset without any row says so once, and not for each sample.
+    return [finding for finding in findings if has_data or finding.kind not in {"empty_tables", "returns_nothing"}]
+
+
+async def _gathered(checks: Iterable[Any]) -> list[Remembered]:
+    slots = asyncio.Semaphore(max(2, os.cpu_count() or 1))
+
+    async def limited(check: Any) -> Remembered:
+        async with slots:
+            found: Remembered = await check
+            return found
+
+    return await asyncio.gather(*map(limited, checks))
+
+
+def _with_queries(
+    samples: Iterable[tuple[str, Sample, SampleDatabase]],
+) -> Iterator[tuple[str, Sample, SampleDatabase]]:
+    for place, sample, source in samples:
+        has_database = source.database.file is not None or source.database.script.strip()
+        if isinstance(sample.reference, str) and sample.reference.strip() and has_database and not source.problem:
+            yield place, sample, source
+
+
+def _key(database: Database, query: str, settings: str) -> str:
+    digest = blake2b(digest_size=16)
+    content = digest_of_file(database.file) if database.file is not None else database.script.encode("utf-8", "replace")
+    for part in (settings, database.engine, database.now, query):
+        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    digest.update(content)
+    return digest.hexdigest()
+
+
+def _versions() -> tuple[str, str, str]:
+    installed = []
+    for package in ("steelyard", "duckdb"):
+        try:
+            installed.append(version(package))
+        except PackageNotFoundError:
+            installed.append("")
+    return installed[0], installed[1], sqlite3.sqlite_version
+
+
+def _lasts(found: Remembered, database: Database, query: str) -> bool:
+    """Whether another check would find the same: not where the clock or the load of the machine decides."""
+    slow = any("deadline" in message for kind, message in found if kind in ERRORS)
+    return not slow and (bool(database.now) or not reads_clock(query, database.engine))
+
+
+async def _checked(bench: Bench, database: Database, query: str) -> Remembered:
+    execution = await bench.run(database, query)
+    if execution.failure is not None or execution.table is None:
+        failure = execution.failure
+        kind = "schema_fails" if failure and failure.part == "script" else "cannot_run"
+        return [(kind, failure.message if failure else "no result")]
+    table = execution.table
+    found: list[tuple[FindingKind, str]] = []
+    if emptiness := await bench.emptiness(database, query):
+        found.append(("empty_tables", emptiness.partition(", so that")[0]))
+    elif not table.rows:
+        found.append(("returns_nothing", ""))
+    parts = await decided_parts(bench, database, query, table)
+    found += [("no_unique_result", "; ".join(part.text for part in parts))] if parts else []
+    if not database.now and (asked := reads_clock(query, database.engine)):
+        found.append(("depends_on_clock", _short(asked)))
+    return [*found, *await _about_order(bench, database, query, table)]
+
+
+async def _about_order(
+    bench: Bench, database: Database, query: str, table: ResultTable
+) -> list[tuple[FindingKind, str]]:
+    """Doubts about the keys of an ORDER BY at the top level."""
+    ordering = ordering_of(query, engine=database.engine, columns=table.columns)
+    if ordering is None or not ordering.keys:
+        return []
+    whole = await bench.table(database, ordering.unlimited_query or ordering.keyed_query) or table
+    doubts = await bench.compare(table, whole, partial(order_doubts, ordering, table, whole))
+    return [(kind, _short(key)) for kind, key in doubts.items()]
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,80 @@
+"""Tells whether a query asks for the current time, so that its result changes from day to day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from steelyard.errors import ConfigError
+from steelyard.sql.layout import QueryToken, scan
+from steelyard.sql.results import EngineName
+
+_KEYWORDS: Final = frozenset({"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"})
+_DUCKDB_KEYWORDS: Final = _KEYWORDS | {"LOCALTIME", "LOCALTIMESTAMP"}
+"""Ask for the time with or without brackets."""
+_DUCKDB_CALLS: Final = frozenset(
+    {
+        *("NOW", "TODAY", "GET_CURRENT_TIMESTAMP", "GET_CURRENT_TIME", "TRANSACTION_TIMESTAMP"),
+        *("CURRENT_LOCALTIME", "CURRENT_LOCALTIMESTAMP"),
+    }
+)
+_SQLITE_CALLS: Final = frozenset({"DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF"})
+
+
+def check_now(now: str) -> str:
+    """Return a moment as ISO 8601 in UTC without a zone; "" stays as it is.
+
+    Raises:
+        ConfigError: it is no date or time stamp.
+
+    >>> check_now("2024-03-31"), check_now("2024-03-31T12:00:00+02:00")
+    ('2024-03-31T00:00:00', '2024-03-31T10:00:00')
+    """
+    if now == "":
+        return now
+    try:
+        moment = datetime.fromisoformat(now)
+    except (ValueError, TypeError):
+        raise ConfigError(f"now: expected a time stamp in UTC, such as 2024-03-31T12:00:00, not {now!r}") from None
+    return (moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)).isoformat()
+
+
+def reads_clock(query: str, engine: EngineName) -> str:
+    """The part of a query that asks for the current time, as written; "" where there is none.
+
+    >>> reads_clock("SELECT id FROM t WHERE day > date('now', '-1 day')", "sqlite")
+    "date('now', '-1 day')"
+    >>> reads_clock("SELECT date(day), 'now' FROM t", "sqlite"), reads_clock("SELECT age(day) FROM t", "duckdb")
+    ('', 'age(day)')
+    """
+    tokens = tuple(scan(query, engine))
+    keywords = _KEYWORDS if engine == "sqlite" else _DUCKDB_KEYWORDS
+    for at, token in enumerate(tokens):
+        if at and tokens[at - 1].text == ".":
+            continue
+        if token.word in keywords:
+            return token.text
+        if at + 1 < len(tokens) and tokens[at + 1].text == "(" and _asks(token.word, _inside(tokens, at + 1), engine):
+            end = at + 2 + len(_inside(tokens, at + 1))
+            return query[token.start : tokens[min(end, len(tokens) - 1)].end]
+    return ""
+
+
+def _inside(tokens: Sequence[QueryToken], bracket: int) -> Sequence[QueryToken]:
+    """The tokens between a bracket and its partner."""
+    depth = tokens[bracket].depth
+    end = next((at for at in range(bracket + 1, len(tokens)) if tokens[at].depth <= depth), len(tokens))
+    return tokens[bracket + 1 : end]
+
+
+def _asks(name: str, arguments: Sequence[QueryToken], engine: EngineName) -> bool:
+    """Whether a call asks for the current time: SQLite's by `now` or without a moment, `age` with one argument."""
+    depth = min((token.depth for token in arguments), default=0)
+    count = 1 + sum(token.text == "," and token.depth == depth for token in arguments) if arguments else 0
+    if engine == "duckdb":
+        return (name in _DUCKDB_CALLS and not count) or (name == "AGE" and count == 1)
+    if name not in _SQLITE_CALLS:
+        return False
+    says_now = any(token.kind == "quoted" and token.text[1:-1].strip().lower() == "now" for token in arguments)
+    return says_now or count == (1 if name == "STRFTIME" else 0)
