@@ -112,10 +112,11 @@ def test_stored_outputs_are_judged_and_crossed(configured):
 
 
 def test_a_dry_run_counts_the_calls_of_each_judge(configured):
+    """Of an answer without passages faithfulness asks whether it claims anything."""
     (result,) = asyncio.run(estimate(configured(JUDGE + "scorers: [correctness, faithfulness, context_relevance]\n")))
     assert {stage.stage: stage.calls for stage in result.stages} == {
         "correctness": 2,
-        "faithfulness": 2,
+        "faithfulness": 3,
         "context_relevance": 2,
     }
 

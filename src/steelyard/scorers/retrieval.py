@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from steelyard.analysis.retrieval_matches import NOTHING_RETRIEVED, RETRIEVAL_SCORES, WAYS
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.scorers.passages import Match, SourcePassage, match
-from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import INLINE, LACKS, Output, Sample, Score, ScoreInfo, StageInfo
 
 _SHOWN_RANKS: Final = 5
 
@@ -88,7 +88,9 @@ class Retrieval:
         matches = [[match(passage, source, overlap=self.overlap) for source in expected] for passage in passages]
         if uncomparable := _never_compared(matches, len(expected)):
             return _not_applicable(
-                _uncomparable_reason(uncomparable, expected[uncomparable - 1], passages), matched_by="not compared"
+                _uncomparable_reason(uncomparable, expected[uncomparable - 1], passages),
+                matched_by="not compared",
+                **{LACKS: "comparable passages"},
             )
         return self._scores(matches, len(expected))
 

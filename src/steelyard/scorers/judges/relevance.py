@@ -59,7 +59,7 @@ from steelyard.scorers.judges.judge import (
 from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import PASSAGES, STOPPED, Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 Judged = Literal["output", "reference"]
 Candidate = Literal["auto", "sql", "text"]
@@ -192,7 +192,7 @@ class Relevance:
             return f"{reading.create.rstrip('; ')};\n{reading.query}" if reading.create else reading.query
         if str(output.metadata.get("finish")) in STOPPED:
             return no_answer(self._name)
-        return not_applicable(self._name, f"no SQL could be read: {reading.message}")
+        return not_applicable(self._name, f"no SQL could be read: {reading.message}", lacks="SQL")
 
     @property
     def _form(self) -> Form:
@@ -375,7 +375,7 @@ class ContextRelevance:
         contexts = contexts_of(sample, output)
         packed = windows(contexts, self.window_tokens)
         if not packed:
-            return [not_applicable(name, "there are no contexts") for name in _CONTEXT_NAMES]
+            return [not_applicable(name, "there are no contexts", lacks=PASSAGES) for name in _CONTEXT_NAMES]
         question = transcript_of(sample.input)
         language = self.judge.language_for(question)
         calls = [partial(self._judge, ask, (question, language), window) for window in packed] * self.judge.repeats
