@@ -40,6 +40,7 @@ def configured(tmp_path):
     def configure(text="", rows=ROWS, targets="old: {replay: said.jsonl}"):
         for name, lines in (("q.jsonl", rows), ("said.jsonl", SAID)):
             (tmp_path / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        (tmp_path / "x.md").write_text("The gate is painted white.", encoding="utf-8")
         file = tmp_path / "rag.yaml"
         file.write_text(f"suite: rag\nsamples: {{file: q.jsonl}}\ntargets: {{{targets}}}\n{text}", encoding="utf-8")
         return load(file, environ=os.environ).suite
@@ -109,6 +110,26 @@ def test_stored_outputs_are_judged_and_crossed(configured):
     assert {stage.stage for stage in summary.stages if stage.calls} == {"correctness", "faithfulness"}
     (cross,) = summary.contingency_tables
     assert (cross.rows_score, cross.columns_score) == ("correct", "faithfulness")
+
+
+@pytest.mark.parametrize(
+    ("questions", "language"),
+    [
+        (("貸出期間は何日間ですか。", "図書館開館時間"), "en"),
+        (("门在哪里开着？", "Where is the gate?"), "zh"),
+        (("Where is the gate?", "门？"), "en"),
+    ],
+)
+def test_the_prompts_of_one_set_are_in_one_language(configured, questions, language):
+    rows = [{"id": str(no), "question": text, "answer": "1"} for no, text in enumerate(questions)]
+    engine = "engine: {retrieval: {documents: x.md, model: {scripted: {default: a}}}}"
+    suite = configured(JUDGE + "scorers: [correctness]\n", rows=rows, targets=engine)
+    assert suite.scorers[0].judge.language == suite.targets["engine"].language == language
+
+
+def test_a_language_that_was_set_stays(configured):
+    suite = configured("judge: {language: zh, model: {scripted: {default: a}}}\nscorers: [correctness]\n")
+    assert suite.scorers[0].judge.language == "zh"
 
 
 def test_a_dry_run_counts_the_calls_of_each_judge(configured):

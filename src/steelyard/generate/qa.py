@@ -18,7 +18,7 @@ from steelyard.generate.question_set import QaSet, collect
 from steelyard.generate.selection import Drawing, Selection, left_out_text, select_chunks
 from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
-from steelyard.prompts.language import LanguageSetting
+from steelyard.prompts.language import LanguageSetting, language_of
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.store import Run, Store
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
@@ -39,7 +39,7 @@ class QaSettings:
     Args:
         chunk_tokens: estimated tokens of a chunk, at most.
         seed: of what is drawn: chunks, and the sentences of cloze questions.
-        language: of the prompts; `auto` is Chinese where the chunk is.
+        language: of the prompts; `auto` is Chinese where the documents are, else English.
         check_answerable: ask once more per question whether the chunk alone answers it.
         show_metadata: show the model the document's name, the page and the headings too.
         pages: pages that are asked about, as `1-40,55` for every document or `handbook.pdf:1-40` for one.
@@ -157,6 +157,9 @@ def qa_suite(
     read = read_documents(paths)
     selection = select_chunks(read, settings.drawing(chunks))
     drawn = selection.chunks
+    if isinstance(writer, QuestionWriter) and writer.language == "auto":
+        # One language for the whole set, which every draw of chunks shares.
+        writer = dataclasses.replace(writer, language=language_of(*(document.text for document in read)))
     chunks_with_metadata = with_rare(drawn) if isinstance(writer, Cloze) else ((chunk, {}) for chunk in drawn)
     return Suite(
         name=read[0].name if len(read) == 1 else f"{read[0].name} and {len(read) - 1} more",
