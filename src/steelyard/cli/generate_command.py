@@ -46,7 +46,11 @@ _MorePaths = Annotated[
 ]
 _DocumentsOption = Annotated[
     list[Path] | None,
-    typer.Option("--documents", metavar="PATH", help="A file or folder: PDF, Markdown, text, HTML. May be repeated."),
+    typer.Option(
+        "--documents",
+        metavar="PATH",
+        help="A file or folder: PDF, Word, PowerPoint, Markdown, text, HTML. May be repeated.",
+    ),
 ]
 _PerChunkOption = Annotated[int, typer.Option("--per-chunk", metavar="N", help="Questions requested per chunk.")]
 _ChunksOption = Annotated[

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.documents import read_documents
+from steelyard.data.documents import read_document_set
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.generate.cloze import Cloze, with_rare
 from steelyard.generate.question_set import QaSet, collect
-from steelyard.generate.selection import Drawing, Selection, left_out_text, select_chunks
+from steelyard.generate.selection import LEAST_LETTERS, Drawing, Selection, left_out_text, select_chunks
 from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
 from steelyard.prompts.language import LanguageSetting, language_of
@@ -90,7 +90,7 @@ def generate_qa(
     replies to the same calls come from the journal.
 
     Args:
-        documents: files and folders: PDF, Markdown, text, HTML.
+        documents: files and folders: PDF, Word, presentations, Markdown, text, HTML.
         model: what writes; None makes cloze questions without a model.
         per_chunk: questions asked for of each chunk; how many there are is in the report.
         chunks: how many chunks are drawn, spread over the documents; None takes all.
@@ -154,7 +154,8 @@ def qa_suite(
         DataError: a document cannot be read.
     """
     paths = tuple(documents)
-    read = read_documents(paths)
+    found = read_document_set(paths)
+    read = found.documents
     selection = select_chunks(read, settings.drawing(chunks))
     drawn = selection.chunks
     if isinstance(writer, QuestionWriter) and writer.language == "auto":
@@ -174,7 +175,7 @@ def qa_suite(
             "chunk_tokens": settings.chunk_tokens,
             **({"left_out": dict(selection.left_out)} if selection.left_out else {}),
         },
-        notes=tuple(_notes_on(selection, chunks)),
+        notes=(*found.notes, *_notes_on(selection, chunks)),
         breakdowns=("document",) if len(read) > 1 else (),
     )
 
@@ -184,6 +185,9 @@ def _notes_on(selection: Selection, chunks: int | None) -> Iterator[str]:
         yield f"{chunks} chunks were requested, but the documents have {len(selection.chunks)}"
     if selection.left_out:
         yield left_out_text(selection.left_out)
+    if selection.too_short:
+        names = ", ".join(f"{name} ({count})" for name, count in selection.too_short.items())
+        yield f"chunks with fewer than {LEAST_LETTERS} letters were left out as too short to ask about: {names}"
 
 
 def unfinished(suite: Suite, store: str | Path | None) -> Run | None:

@@ -36,6 +36,7 @@ from steelyard.targets.library import (
     Paths,
     chunks_at,
     digests_of,
+    notes_on_documents,
     open_documents,
     open_index,
     paths_of,
@@ -149,6 +150,10 @@ class QueryEngine:
         texts = [load_template(name) for name in names]
         system = words_of_file(self.system, "system")
         return {"documents": digests_of(open_documents(self._paths)), "text": texts, "index": "", **system}
+
+    def notes(self) -> tuple[str, ...]:
+        """Files and pages of the documents that are not read."""
+        return notes_on_documents(self._paths)
 
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Retrieve, then ask once."""
