@@ -167,7 +167,7 @@ def test_of_a_reply_that_was_cut_off_the_last_entry_is_left_out_unless_it_ends()
     ],
 )
 def test_an_answer_is_read_or_told_as_what_it_is(reply, finish, text, defect):
-    assert read_answer(reply, finish=finish) == (text, defect)
+    assert read_answer(reply, finish=finish) == (text, defect, "")
 
 
 @given(st.text(max_size=400), st.sampled_from(["stop", "length", "refusal"]), st.integers(1, 5))

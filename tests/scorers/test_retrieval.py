@@ -125,6 +125,8 @@ class TestRetrieval:
             "ranks": [3, None, 2],
             "retrieved": 3,
             "k": None,
+            "long_pairs": 0,
+            "pairs": 9,
         }
 
     def test_the_strongest_way_of_all_passages_is_named(self):

@@ -161,11 +161,15 @@ def qa_suite(
     if isinstance(writer, QuestionWriter) and writer.language == "auto":
         # One language for the whole set, which every draw of chunks shares.
         writer = dataclasses.replace(writer, language=language_of(*(document.text for document in read)))
+    pages = {document.name: document.pages for document in read}
     chunks_with_metadata = with_rare(drawn) if isinstance(writer, Cloze) else ((chunk, {}) for chunk in drawn)
     return Suite(
         name=read[0].name if len(read) == 1 else f"{read[0].name} and {len(read) - 1} more",
         kind=KIND,
-        samples=tuple(sample_of(chunk, **metadata) for chunk, metadata in chunks_with_metadata),
+        samples=tuple(
+            sample_of(chunk, **metadata, **_page_breaks(chunk, pages[chunk.document]))
+            for chunk, metadata in chunks_with_metadata
+        ),
         targets={_TARGET: writer},
         scorers=(QuestionCount(writer.per_chunk),),
         options=options,
@@ -178,6 +182,12 @@ def qa_suite(
         notes=(*found.notes, *_notes_on(selection, chunks)),
         breakdowns=("document",) if len(read) > 1 else (),
     )
+
+
+def _page_breaks(chunk: Chunk, pages: Sequence[int]) -> dict[str, list[int]]:
+    """Offsets in a chunk at which further pages begin; nothing for a chunk on one page."""
+    breaks = [start - chunk.start for start in pages if chunk.start < start < chunk.end]
+    return {"page_breaks": breaks} if breaks else {}
 
 
 def _notes_on(selection: Selection, chunks: int | None) -> Iterator[str]:

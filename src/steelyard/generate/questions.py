@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
+from steelyard.generate.evidence import split_quotation
 from steelyard.generate.pointing import pointing_of
 from steelyard.replies.clean import readable
 from steelyard.replies.grammar import pattern
@@ -227,14 +228,15 @@ def _ended(entry: str) -> bool:
 
 
 class WrittenAnswer(NamedTuple):
-    """A parsed answer; `defect` says why there is none."""
+    """A parsed answer, with the sentences quoted for it; `defect` says why there is none."""
 
     text: str
     defect: str = ""
+    quotation: str = ""
 
 
 def read_answer(text: str, *, finish: str = "stop") -> WrittenAnswer:
-    """The answer in a model's reply, without reasoning and without a label in front.
+    """The answer in a model's reply, without reasoning and without a label in front, and what it quotes.
 
     Args:
         text: any text.
@@ -246,14 +248,15 @@ def read_answer(text: str, *, finish: str = "stop") -> WrittenAnswer:
     if finish in {"refusal", "content_filter"}:
         return WrittenAnswer("", "answer_refused")
     start, end, open_reasoning = readable(text)
-    shown = _LABEL.sub("", text[start:end]).strip()
-    if finish == "length" or open_reasoning:
+    answer, quotation = split_quotation(text[start:end].strip())
+    shown = _LABEL.sub("", answer).strip()
+    if (finish == "length" and not quotation) or open_reasoning:
         return WrittenAnswer("", "answer_truncated")
     if not shown:
         return WrittenAnswer("", "answer_empty")
     if _NO_ANSWER.match(shown):
         return WrittenAnswer("", "no_answer")
-    return WrittenAnswer("", "answer_refused") if _refuses(shown) else WrittenAnswer(shown)
+    return WrittenAnswer("", "answer_refused") if _refuses(shown) else WrittenAnswer(shown, "", quotation)
 
 
 def _refuses(text: str) -> bool:

@@ -398,7 +398,16 @@ def matched(
     name = RETRIEVAL_SCORES[0]
     if not any(score.name == name for score in scores):
         return None
-    return SourceMatchCounts.of(run.target, counted_texts(connection, run, used, key="matched_by", name=name))
+    counts: Counter[str] = Counter()
+    long = pairs = 0
+    unpack = unpacker_of(connection).unpack
+    for row in _of_score(connection, run, name, "score.body"):
+        if row.body is not None and (used is None or row.no in used):
+            detail = _detail(unpack, bytes(row.body)) or {}
+            counts[_text_at("matched_by", detail)] += 1
+            if type(detail.get("long_pairs")) is type(detail.get("pairs")) is int:
+                long, pairs = long + detail["long_pairs"], pairs + detail["pairs"]
+    return SourceMatchCounts.of(run.target, counts, long_share=long / pairs if pairs else 0.0)
 
 
 def breakdowns(
