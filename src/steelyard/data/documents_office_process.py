@@ -46,7 +46,7 @@ def main(path: str, memory_bytes: int, cpu_s: int) -> None:
     limit(memory_bytes, cpu_s)
     try:
         with zipfile.ZipFile(path) as archive:
-            result: Any = list(_pages(_Parts(archive)))
+            result: Any = list(_pages(_OfficeParts(archive)))
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError, RuntimeError) as error:
         with open(path, "rb") as file:  # noqa: PTH123  # the process imports as little as it can
             is_old = file.read(4) == _OLD_OFFICE
@@ -64,7 +64,7 @@ class _TooLargeError(Exception):
     """The file holds more than is read."""
 
 
-class _Parts:
+class _OfficeParts:
     """The parts of an archive, of which a limited number of bytes and characters is read."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
@@ -105,7 +105,7 @@ class _Parts:
         return found
 
 
-def _pages(parts: _Parts) -> Iterator[str]:
+def _pages(parts: _OfficeParts) -> Iterator[str]:
     main_part = next((part for kind, part in parts.targets("").values() if kind == "officeDocument"), "")
     if main_part.startswith("ppt/"):
         yield from _slides(parts, main_part)
@@ -115,7 +115,7 @@ def _pages(parts: _Parts) -> Iterator[str]:
         raise DataError("it is neither a Word document nor a presentation")
 
 
-def _word_text(parts: _Parts, main_part: str) -> str:
+def _word_text(parts: _OfficeParts, main_part: str) -> str:
     levels = _heading_styles(parts, posixpath.join(posixpath.dirname(main_part), "styles.xml"))
     texts = []
     notes = [part for kind, part in parts.targets(main_part).values() if kind in {"footnotes", "endnotes"}]
@@ -126,7 +126,7 @@ def _word_text(parts: _Parts, main_part: str) -> str:
     return "\n\n".join(filter(None, texts))
 
 
-def _heading_styles(parts: _Parts, name: str) -> dict[str, int]:
+def _heading_styles(parts: _OfficeParts, name: str) -> dict[str, int]:
     """Id of a style of paragraphs -> its level as a heading, from 1; `_LIST` for entries of a list."""
     levels: dict[str, int] = {}
     style = ""
@@ -147,7 +147,7 @@ def _heading_styles(parts: _Parts, name: str) -> dict[str, int]:
     return levels
 
 
-def _slides(parts: _Parts, main_part: str) -> Iterator[str]:
+def _slides(parts: _OfficeParts, main_part: str) -> Iterator[str]:
     targets = parts.targets(main_part)
     order: list[str] = []
 
@@ -184,7 +184,7 @@ class _TextReader:
     one line, with its cells parted by tabs, as in the text of a PDF.
     """
 
-    def __init__(self, parts: _Parts, levels: Mapping[str, int]) -> None:
+    def __init__(self, parts: _OfficeParts, levels: Mapping[str, int]) -> None:
         self._parts = parts
         self._levels = levels
         self._blocks: list[str] = []

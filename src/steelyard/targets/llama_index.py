@@ -138,7 +138,7 @@ class LlamaIndexEngine:
             "retrieve": retrieve_in_thread,
             "run": run,
         }
-        return next(function for name, function in by_method.items() if callable(getattr(engine, name, None)))
+        return by_method[_method_of(engine)]
 
     def _read(self, response: Any) -> Output:
         """The output in a response; of a stream, or of an object in place of a text, what `get_response` gives."""
@@ -182,6 +182,13 @@ class LlamaIndexEngine:
         metadata = node.metadata or {}
         span = (getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None))
         return source(node.node_id, metadata, page=page_of(metadata, first=1), span=span if self.offsets else None)
+
+
+def _method_of(engine: Any) -> str:
+    """The method that answers. The steps of a workflow may have any name, `retrieve` among them."""
+    if any(base.__name__ == "Workflow" for base in type(engine).__mro__):
+        return "run"
+    return next(name for name in _METHODS if callable(getattr(engine, name, None)))
 
 
 async def _run_agent(agent: Any, sample: Sample) -> tuple[Any, list[Any]]:
