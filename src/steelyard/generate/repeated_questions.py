@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, takewhile
 from types import MappingProxyType
 from typing import Final
 
@@ -29,7 +29,9 @@ _SHARED_CHARACTERS: Final = 0.8
 _YES_NO: Final = frozenset({"yes", "no", "是", "否", "不", "对"})
 _MOST_OF_CHUNK: Final = 100
 _LEAST_ROOT: Final = 4
-_LONGEST_ENDING: Final = 2
+_ENDINGS: Final = frozenset(
+    ("", "e", "s", "es", "d", "ed", "er", "ers", "or", "ors", "ing", "ings", "ion", "ions", "ation", "ment", "al", "ly")
+)
 _WIDE: Final = "\u2e80"
 _NAME: Final = re.compile(
     r"\S*\w[_.:/\\@#$()\[\]]+\w\S*|\S*[a-z][A-Z]\S*|-{1,2}\w\S*|\S*\w\(\)\S*|[A-Z]{2,}|\b[B-HJ-Z]\b"
@@ -148,14 +150,14 @@ def _same_words(first: frozenset[str], second: frozenset[str]) -> bool:
 
 
 def _same_root(word: str, other: str) -> bool:
-    """Whether two words differ in their endings alone.
+    """Whether two words differ in English endings alone; `open` and `openat` do not.
 
-    >>> _same_root("keep", "keeper"), _same_root("highest", "lowest"), _same_root("coding", "decoding")
+    >>> _same_root("keep", "keeper"), _same_root("highest", "lowest"), _same_root("open", "openat")
     (True, False, False)
     """
-    shorter = min(len(word), len(other))
-    least = max(_LEAST_ROOT, shorter - _LONGEST_ENDING)
-    return shorter >= least and word[:least] == other[:least]
+    root = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    endings = {word[root:], other[root:]}
+    return root >= _LEAST_ROOT and endings <= _ENDINGS and endings != {"", "e"}
 
 
 def _agree(first: _Bag, second: _Bag) -> bool:
