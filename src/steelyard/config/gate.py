@@ -50,17 +50,17 @@ def check_gate(root: Node, folder: Path, problems: Problems) -> None:
 
 
 def _check_entry(name: str, node: Node, folder: Path, problems: Problems) -> None:
-    """Check one entry; a value that is not a text, number or mapping is rejected when the suite is built."""
+    """Check one entry; a value of any other type is rejected when the suite is built."""
     if name == NO_REGRESSION:
         _check_margins(node, problems)
     elif name == MIN_SCORED:
         parse_min_scored(node.value)
     elif isinstance(node.value, Mapping):
         raise ConfigError(f"{name}: expected {_expected(name)}, not a mapping; only {NO_REGRESSION} takes a mapping")
+    elif name != BASELINE and isinstance(node.value, str | int | float):
+        parse_rule(name, node.value)
     elif not isinstance(node.value, str):
         return
-    elif name != BASELINE:
-        parse_rule(name, node.value)
     elif is_baseline_file(node.value):
         read_baseline(existing(node, folder))
 
