@@ -17,26 +17,26 @@ JUDGES = {
 SAMPLES = [Sample(str(number), "What does it cost?", group="ab"[number % 2]) for number in range(8)]
 
 
-def run_of(tmp_path, name, *, retrieves, answer="It costs 3 euros."):
+def run_of(where, name, *, retrieves, answer="It costs 3 euros."):
     """A run over eight questions; passages come back for those in `retrieves`."""
 
     def bot(sample):
         return Output(answer, ("It costs 3 euros.",) if int(sample.id) in retrieves else ())
 
-    return evaluate(bot, SAMPLES, [JUDGES[name]], store=str(tmp_path / "s.db"), fresh=True)
+    return evaluate(bot, SAMPLES, [JUDGES[name]], store=str(where), fresh=True)
 
 
 @pytest.mark.parametrize("retrieves", [{0}, {7}, {2, 3}])
-def test_a_claim_without_passages_is_unsupported_where_others_have_some(tmp_path, retrieves):
-    run = run_of(tmp_path, "faithfulness", retrieves=retrieves)
+def test_a_claim_without_passages_is_unsupported_where_others_have_some(where, retrieves):
+    run = run_of(where, "faithfulness", retrieves=retrieves)
     score = run.summary().score()
     assert (score.scored, score.answered.value) == (8, len(retrieves) / 8)
     assert run.summary().matching_warning() == ""
 
 
 @pytest.mark.parametrize("name", JUDGES)
-def test_where_no_record_has_passages_the_score_applies_to_none(tmp_path, name):
-    run = run_of(tmp_path, name, retrieves=())
+def test_where_no_record_has_passages_the_score_applies_to_none(where, name):
+    run = run_of(where, name, retrieves=())
     summary = run.summary()
     score = summary.score(name)
     assert (score.scored, score.not_applicable) == (0, 8)
@@ -49,14 +49,14 @@ def test_where_no_record_has_passages_the_score_applies_to_none(tmp_path, name):
     assert of_group.state == "unscored"
 
 
-def test_abstentions_are_no_evidence_of_passages(tmp_path):
-    assert run_of(tmp_path, "faithfulness", retrieves=(), answer="I do not know.").summary().score().scored == 0
+def test_abstentions_are_no_evidence_of_passages(where):
+    assert run_of(where, "faithfulness", retrieves=(), answer="I do not know.").summary().score().scored == 0
 
 
 @pytest.mark.parametrize(("retrieves", "values"), [((), 0), ({1}, 8)])
-def test_scoring_again_and_checking_the_store_agree(tmp_path, retrieves, values):
-    run = run_of(tmp_path, "faithfulness", retrieves=retrieves)
-    with Store(tmp_path / "s.db") as store:
+def test_scoring_again_and_checking_the_store_agree(where, retrieves, values):
+    run = run_of(where, "faithfulness", retrieves=retrieves)
+    with Store(where) as store:
         assert verify(store).is_sound
         again, damaged = rescore(store, store.run(run.id), [JUDGES["faithfulness"]])
         assert (again.summary().score().scored, damaged) == (values, 0)
