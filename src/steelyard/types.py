@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 Message = Mapping[str, Any]
 NOT_COMPARED: Final = "not compared"
-"""Label of a score for which two results are too large, or took too long, to be compared: summaries warn of it."""
+"""Label of a score for which two results are too large, or took too long, to be compared."""
+
+LACKS: Final = "lacks"
+"""Key of `Score.detail` where a score does not apply because of the output, not of the question: what the output lacks,
+such as `PASSAGES`. A gate counts such a record as one without a verdict."""
+PASSAGES: Final = "passages"
+NOTHING_RETRIEVED: Final = "nothing_retrieved"
+"""Key of `Score.detail`, true where the value 0 stands for a claim for which the output has no passages. The score does
+not apply after all if no other output of the run has any (`store.unreported_passages`)."""
+COMPARISON: Final = "a comparison"
+"""Lacking where two results are too large, or took too long, to be compared: summaries warn of it."""
 
 STOPPED: Final = frozenset({"content_filter", "refusal"})
 """`Reply.finish` where the endpoint or the model refused to answer; a filter may have let part of the text through."""

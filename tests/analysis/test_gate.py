@@ -110,9 +110,49 @@ def test_no_rules_hold():
     assert judge_gate({}, [run(1, 2)]).exit_code == 0
 
 
-def test_a_score_without_any_value_cannot_be_decided():
-    assert judge("solve_rate", ">= 0", run(0, 0, errors=3)).exit_code == 3
-    assert judge("solve_rate", ">=! 0", run(0, 0, errors=3)).exit_code == 3
+@pytest.mark.parametrize("bound", [">= 0", ">=! 0"])
+def test_a_score_without_any_value_is_unscored(bound):
+    verdict = judge("solve_rate", bound, run(0, 0, errors=3))
+    assert (verdict.results[0].state, verdict.exit_code) == ("unscored", 4)
+
+
+def faithful(supported, unsupported, *, of_output=0, of_question=0):
+    """A run of faithfulness, where so many records have no verdict because of their output, or their question."""
+    values = [1.0] * supported + [0.0] * unsupported
+    rows = [ScoreRow(f"s{i}", "", "", 0, "faithfulness", "scored", value) for i, value in enumerate(values)]
+    rows += [
+        ScoreRow(f"n{i}", "", "", 0, "faithfulness", "not_applicable", None) for i in range(of_output + of_question)
+    ]
+    counts = (len(rows), len(rows), 0, 0, 0, 0, 1.0, "")
+    lacking = {"faithfulness": {"passages": {"": of_output}}}
+    return RunSummary("r1", "bot", "t", {}, "finished", *counts, *summarize(rows), "faithfulness", lacking=lacking)
+
+
+@pytest.mark.parametrize(
+    ("summary", "bound", "state"),
+    [
+        (faithful(9, 0, of_output=1), ">= 0.9", "holds"),
+        (faithful(10, 0, of_output=10), ">= 0.9", "unscored"),
+        (faithful(10, 0, of_question=10), ">= 0.9", "holds"),
+        (faithful(2, 8, of_output=10), ">= 0.9", "fails"),
+        (faithful(2, 8, of_output=10), ">= 0.6", "unscored"),
+        (faithful(2, 8, of_output=10), "<= 0.05", "fails"),
+        (faithful(2, 8, of_output=10), "<= 0.1", "unscored"),
+        (faithful(10, 0, of_output=10), ">=! 0.1", "unscored"),
+    ],
+)
+def test_a_rule_is_decided_on_records_that_could_be_scored(summary, bound, state):
+    """Missing verdicts count at their best where a rule fails: 2 of 10, and 10 more, are 60 % at most."""
+    assert judge("faithfulness", bound, summary).results[0].state == state
+
+
+def test_the_least_share_of_scored_records_can_be_set():
+    rules = {"faithfulness": ">= 0.9", "min_scored": 0.5}
+    assert judge_gate(rules, [faithful(10, 0, of_output=10)]).exit_code == 0
+    assert "10 of 20 records" in judge("faithfulness", ">= 0.9", faithful(10, 0, of_output=10)).sentences[0]
+    for share in (1.5, -0.1, "x", True, None):
+        with pytest.raises(ConfigError, match="min_scored"):
+            judge_gate({"min_scored": share}, [])
 
 
 def test_an_unknown_score_names_the_known_ones():

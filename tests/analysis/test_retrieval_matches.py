@@ -52,3 +52,11 @@ def test_records_that_cannot_be_compared_are_warned_of_before_those_that_match_n
         "t: passages and sources could not be compared in 17 of 20 records, which have no retrieval score: they have "
         "no text, page or ids in common"
     )
+
+
+@pytest.mark.parametrize(("share", "warns"), [(0.0, False), (0.1, False), (0.4, True)])
+def test_hits_in_long_sources_are_said_to_be_easy(share, warns):
+    found = SourceMatchCounts.of("t", {"words": 9, "nothing": 1}, long_share=share)
+    assert found.warning.startswith("t: hits are easy: in 40 % of the pairs") is warns
+    assert bool(found.warning) is warns
+    assert found.to_json()["long_share"] == share

@@ -298,7 +298,7 @@ def test_json_holds_every_field_and_only_plain_values():
     found = json.loads(json.dumps(summary.to_json(), allow_nan=False))
     older = {"contingency_tables": "crosses", "also_scored": "beside"}
     fields = {older.get(name, name) for name in RunSummary.__dataclass_fields__} - {"framework", "asks_itself"}
-    assert set(found) == fields | {"calls_saved", "framework_usage", "right_by_rule"}
+    assert set(found) == fields | {"calls_saved", "framework_usage", "not_compared", "right_by_rule"}
     headline = {"value": 6 / 11, "interval": list(wilson(6, 11)), "n": 11}
     assert found["scores"][0]["headline"] == {**headline, "standard_error": pytest.approx(sem([1] * 6 + [0] * 5))}
     assert found["groups"]["solve_rate"][1]["group"] == "g"

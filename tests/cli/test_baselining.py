@@ -136,6 +136,9 @@ def test_a_baseline_that_is_nowhere_is_found_before_anything_is_asked(steelyard,
         ("{no_regression: {solve_rate: 0.02}, baseline: exam.json}", "4:53", "is not a baseline"),
         ("{no_regression: {solve_rate: 0.02}, baseline: {a: 1}}", "4:53", "expected a run, a target or a file"),
         ("{solve_rate: {low: 0.02}}", "4:20", "only no_regression takes a mapping"),
+        ("{min_scored: 90}", "4:20", "the least share of the records that have the score, from 0 to 1, not 90"),
+        ("{min_scored: most}", "4:20", "the least share of the records"),
+        ("{solve_rate: 0.6}", "4:20", "0.6 is not a rule; write an operator"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_gate_is_told_with_its_place(steelyard, exam, tmp_path, gate, place, words):

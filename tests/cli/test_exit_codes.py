@@ -268,6 +268,43 @@ def test_under_nohup_a_closed_terminal_is_nothing(write, tmp_path):
         assert stored_states() == [("finished", 20)]
 
 
+@pytest.mark.parametrize(
+    ("invented", "abstained", "gate", "code"),
+    [
+        (0, 0, {}, 0),
+        (10, 0, {}, 1),
+        (1, 0, {}, 0),
+        (0, 1, {}, 0),
+        (0, 10, {}, 4),
+        (0, 10, {"min_scored": 0.5}, 0),
+    ],
+)
+def test_a_bot_that_retrieves_less_passes_no_gate_for_it(steelyard, tmp_path, invented, abstained, gate, code):
+    texts = ["The fee is 900 dollars."] * invented + ["I do not know."] * abstained
+    said = [(text, []) for text in texts] + [("The fee is 3 euros.", ["It is 3 euros."])] * (20 - len(texts))
+    rows = [{"id": f"q{no}", "question": f"What is the fee in year {no}?"} for no in range(20)]
+    answers = [{"id": f"q{no}", "answer": text, "contexts": found} for no, (text, found) in enumerate(said)]
+    for name, lines in (("q.jsonl", rows), ("a.jsonl", answers)):
+        (tmp_path / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    config = {
+        "suite": "rag",
+        "samples": {"file": "q.jsonl"},
+        "judge": {"model": {"scripted": {"default": "It is said.\nVerdict: YES"}}},
+        "targets": {"bot": {"replay": {"file": "a.jsonl", "output": "answer"}}},
+        "scorers": ["faithfulness"],
+        "gate": {"faithfulness": ">= 0.9", **gate},
+    }
+    (tmp_path / "rag.json").write_text(json.dumps(config), encoding="utf-8")
+    files = ("--markdown", "s.md", "--junit", "s.xml", "--html", "s.html")
+    result = steelyard("run", "rag.json", *files, code=code)
+    told = {0: "holds", 1: "does not hold", 4: "cannot be decided"}[code]
+    assert f"gate: bot: faithfulness >= 0.9 {told}" in " ".join(result.out.split())
+    if code == 4:
+        assert "10 of 20 records have a value that counts" in " ".join(result.out.split())
+        assert "⚠️ bot: faithfulness" in (tmp_path / "s.md").read_text(encoding="utf-8")
+        assert "<error" in (tmp_path / "s.xml").read_text(encoding="utf-8")
+
+
 def test_the_gate_of_an_unfinished_run_says_nothing(steelyard, write, says):
     options = {"budget": {"calls": 3}, "concurrency": 1}
     result = steelyard("run", write({"a": says()}, options=options, gate={"solve_rate": ">= 0"}), code=130)

@@ -66,7 +66,14 @@ def test_what_could_not_be_compared_is_no_miss(steelyard, evaluated):
     run = steelyard("show", "blind", "--json").json()
     (score,) = (one for one in run["scores"] if one["name"] == "hit_rate")
     assert (score["headline"]["value"], score["not_applicable"]) == (None, N)
-    assert run["matched"] | {"warning": ""} == {"by": {}, "nothing": 0, "not_compared": N, "empty": 0, "warning": ""}
+    assert run["matched"] | {"warning": ""} == {
+        "by": {},
+        "nothing": 0,
+        "not_compared": N,
+        "empty": 0,
+        "warning": "",
+        "long_share": 0.0,
+    }
 
 
 def test_the_pages_warn(steelyard, evaluated, tmp_path):

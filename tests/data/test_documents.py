@@ -12,7 +12,7 @@ from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import PageBreak, Paragraph, SimpleDocTemplate
 
 from steelyard.data import documents, documents_html, documents_pdf, limited_process
-from steelyard.data.documents import Document, read_document, read_documents
+from steelyard.data.documents import Document, read_document, read_document_set, read_documents
 from steelyard.data.documents_html import html_text
 from steelyard.data.documents_pdf import Line, join_pages, read_pdf
 from steelyard.errors import ConfigError, DataError
@@ -105,6 +105,18 @@ class TestPdf:
     def test_a_file_without_text_says_that_it_holds_images(self, tmp_path):
         with pytest.raises(DataError, match=r"a.pdf has 2 pages and no text: .* text recognition"):
             read_document(drawn(tmp_path / "a.pdf", [], []))
+
+    def test_pages_without_text_are_named(self, tmp_path):
+        pages = [[(72, 700, "Rain.")], [], [(72, 700, "Hail.")], [], []]
+        (note,) = read_document_set(drawn(tmp_path / "a.pdf", *pages)).notes
+        assert note == "a.pdf: pages 2, 4-5 of 5 have no text (pictures or scans?)"
+
+    def test_a_scan_in_a_folder_is_left_out_and_named(self, tmp_path):
+        drawn(tmp_path / "scan.pdf", [], [])
+        (tmp_path / "a.md").write_text("Rain.", "utf-8")
+        found = read_document_set(tmp_path)
+        assert [document.name for document in found.documents] == ["a.md"]
+        assert found.notes[0].startswith("scan.pdf was not read: it has 2 pages and no text: it has only images")
 
     def test_an_encrypted_file_is_refused_and_one_that_anybody_may_open_is_read(self, tmp_path):
         lines = [(72, 700, "Secret rain.")]
@@ -348,9 +360,9 @@ class TestFiles:
         assert document.page_at(0) is None
 
     def test_another_kind_and_a_missing_file_are_the_users_mistake(self, tmp_path):
-        (tmp_path / "a.docx").write_bytes(b"PK")
-        with pytest.raises(ConfigError, match=r"a document ends in \.pdf, .*not \.docx"):
-            read_document(tmp_path / "a.docx")
+        (tmp_path / "a.rst").write_bytes(b"PK")
+        with pytest.raises(ConfigError, match=r"a document ends in \.pdf, .*not \.rst"):
+            read_document(tmp_path / "a.rst")
         with pytest.raises(ConfigError, match="there is no file"):
             read_documents(tmp_path / "b.md")
 

@@ -82,7 +82,10 @@ def test_the_summary_counts_by_what_passages_matched(evaluated):
 
 def test_an_engine_on_another_document_is_warned_of(evaluated):
     program, folder, runs = evaluated
-    assert agreement(program, folder, runs["elsewhere"]["run"])[:2] == (1.0, 0)
+    # Both manuals are written from the same phrases, so that a whole sentence may be in both.
+    share, hits, n = agreement(program, folder, runs["elsewhere"]["run"])
+    assert share == 1.0
+    assert hits <= 0.05 * n
     warning = "the passages share no text with the sources: the same documents?"
     assert f"records; {warning}" in runs["elsewhere"]["matched"]["warning"]
     assert f"records; {warning}" not in runs["plain"]["matched"]["warning"]

@@ -76,6 +76,44 @@ def test_what_cannot_be_asked_by_itself_is_told_by_reason(question, defect):
     assert defect_of(question) == defect
 
 
+QUESTIONS = """
+كم تستمر الإعارة؟ | متى تفتح المكتبة؟ | كم مرة يمكن تمديد الإعارة
+Πόσο διαρκεί ο δανεισμός; | Ποιος κρατά το κλειδί;
+Քանի՞ օր է տևում վարձույթը
+ब्याज की दर कितनी है? | ऋण की अवधि कितनी है
+Сколько дней длится прокат?
+Кто хранит ключ от северных ворот и в какие часы его можно получить в выходные дни и в праздники?
+貸出期間は何日間ですか。 | 電動工具は何日間借りられますか
+鍵は誰が管理しますか | 延長の手順を説明してください。 | 理由を述べよ。
+대출 기간은 며칠입니까? | 전동 공구는 며칠 동안 빌릴 수 있나요 | 열쇠는 누가 보관하는가 | 연장 절차를 설명하시오.
+ระยะเวลายืมกี่วัน | เครื่องมือไฟฟ้ายืมได้กี่วัน? | ใครเก็บกุญแจ | ต้องชาร์จแบตเตอรี่หรือไม่
+כמה זמן נמשכת ההשאלה? | የኪራይ ጊዜው ስንት ቀን ነው፧
+Wie lange dauert eine Ausleihe? | ¿Cuánto dura el préstamo? | Süre kaç gün?
+"""
+STATEMENTS = """
+貸出期間は十四日間です。 | 道具は何でも借りられます。 | 図書館はいつも開いています。
+대출 기간은 14일입니다. | 언제나 문이 열려 있습니다.
+ระยะเวลายืมคือสิบสี่วัน
+تستمر الإعارة أربعة عشر يوما.
+ऋण की अवधि चौदह दिन है।
+Ο δανεισμός διαρκεί δεκατέσσερις ημέρες.
+"""
+
+
+def listed(table):
+    return [text.strip() for line in table.strip().splitlines() for text in line.split("|")]
+
+
+@pytest.mark.parametrize("question", listed(QUESTIONS))
+def test_a_question_is_one_in_any_script(question):
+    assert read_questions(f"1. {question}\n2. {question[:-1]} 2?", most=2).usable[0] == question
+
+
+@pytest.mark.parametrize("statement", listed(STATEMENTS))
+def test_a_statement_is_no_question_in_any_script(statement):
+    assert defect_of(statement) == "no_question"
+
+
 def test_a_question_asked_twice_is_kept_once_and_those_beyond_the_number_are_surplus():
     reply = "1. How high is it now?\n2. how high is it now\n3. Who keeps the key?\n4. Why at nine o'clock?"
     listing = read_questions(reply, most=2)
@@ -129,7 +167,7 @@ def test_of_a_reply_that_was_cut_off_the_last_entry_is_left_out_unless_it_ends()
     ],
 )
 def test_an_answer_is_read_or_told_as_what_it_is(reply, finish, text, defect):
-    assert read_answer(reply, finish=finish) == (text, defect)
+    assert read_answer(reply, finish=finish) == (text, defect, "")
 
 
 @given(st.text(max_size=400), st.sampled_from(["stop", "length", "refusal"]), st.integers(1, 5))

@@ -28,6 +28,8 @@ SAME = [
     ("Which form is used for storms?", "The red form.", "What form is used for storms?", "The red form is used."),
     ("雨量筒的口沿离地面多高？", "30厘米。", "雨量筒口沿距离地面有多高？", "口沿离地面30厘米。"),
     ("钥匙由谁保管？", "由管理员保管。", "由谁保管钥匙？", "管理员。"),
+    ("What was the late fee in 2019?", "5 euros a day.", "How high was the late fee in 2019?", "5 euros a day."),
+    ("What does foo_bar return?", "0.", "What is returned by foo_bar?", "0 is returned."),
 ]
 OTHER = [
     (
@@ -48,6 +50,31 @@ OTHER = [
     ("Who wrote Emma?", "Jane Austen.", "Who was born in Steventon?", "Jane Austen."),
     ("What does Rain fact 0 say?", "Rain fact 0.", "What does Rain fact 1 say?", "Rain fact 1."),
     ("雨量筒多高？", "30厘米。", "雨量筒多宽？", "12厘米。"),
+    ("南门的钥匙由谁保管？", "王师傅。", "北门的钥匙由谁保管？", "王师傅。"),
+    ("What does the saw cost a day?", "5 euros a day.", "What does the drill cost a day?", "5 euros a day."),
+    ("Who keeps the key of the gate?", "Ann.", "Who keeps the key of the north gate?", "Ann."),
+    ("How high is the rim?", "12 cm.", "How wide is the rim?", "12 cm."),
+    ("Is the lock of door A oiled?", "Yes.", "Is the lock of door B oiled?", "Yes."),
+    ("Who starts HTTP?", "The server.", "Who starts HTTPS?", "The server."),
+]
+OTHER += [
+    (f"What does {name} return on success?", "ASN1_SUCCESS.", f"What does {other} return on success?", "ASN1_SUCCESS.")
+    for name, other in [
+        ("foo_bar", "foo_baz"),
+        ("asn1_der_coding", "asn1_der_decoding"),
+        ("asn1_get_length", "asn1_get_length_der"),
+        ("read()", "reads()"),
+        ("open", "openat"),
+        ("readv", "read"),
+        ("execl", "execv"),
+        ("execv", "execve"),
+        ("printf", "fprintf"),
+        ("encode", "decode"),
+        ("io.open", "os.open"),
+        ("readLine", "readLines"),
+        ("Path::is_file", "Path::is_dir"),
+        ("the option --quiet", "the option --quieter"),
+    ]
 ]
 
 

@@ -78,6 +78,18 @@ def test_more_chunks_than_there_are_is_noted(tmp_path):
         assert store.runs()[0].manifest["notes"] == ["7 chunks were requested, but the documents have 1"]
 
 
+def test_what_is_not_asked_about_is_noted(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name, text in (("rain.md", TEXT), ("short.md", "It rains."), ("notes.rst", TEXT)):
+        (folder / name).write_text(text, encoding="utf-8")
+    generate_qa(folder, None, store=tmp_path / "s.db")
+    with Store(tmp_path / "s.db") as store:
+        unread, short = store.runs()[0].manifest["notes"]
+    assert unread.endswith(": notes.rst")
+    assert short == "chunks with fewer than 40 letters were left out as too short to ask about: short.md (1)"
+
+
 def test_the_material_is_fenced_and_never_has_the_last_word(tmp_path):
     with exam_server(TWO) as server:
         made(server, HOSTILE, tmp_path, check_answerable=True)
@@ -139,7 +151,8 @@ def test_parameters_of_the_writer_go_with_every_call():
     writer = QuestionWriter(OpenAICompatible("m"), 1, check_answerable=True, parameters={"seed": 4})
     output = asyncio.run(writer(sample_of(chunk), ask))
     assert sent == [("questions", {"seed": 4}), ("check", {"seed": 4}), ("answer", {"seed": 4})]
-    assert output.value == [{"question": "How high is the rim?", "answer": "30 cm.", "answerable": "yes"}]
+    (written,) = output.value
+    assert written == {"question": "How high is the rim?", "answer": "30 cm.", "answerable": "yes", "span": (8, 101)}
 
 
 def test_a_filtered_chunk_is_refused_and_no_error(tmp_path):

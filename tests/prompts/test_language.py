@@ -20,6 +20,9 @@ from steelyard.prompts.language import language_of
         ("", "en"),
         ("12.5%", "en"),
         ("𠀀𠀁", "zh"),
+        ("貸出期間は何日間ですか。", "en"),
+        ("バッテリーはどこで借りられますか。", "en"),
+        ("鲜の每日坊的营业时间是从几点到几点，周末是否照常营业？", "zh"),
     ],
 )
 def test_a_text_is_in_the_language_of_a_fifth_of_its_letters(text, expected):

@@ -55,20 +55,43 @@ class TestShortPassages:
             ("12", "The station is read on 12 days of the month.", "nothing"),
             ("The Station", "The station is read on 12 days of the month.", "nothing"),
             ("测量站", "测量站每天早上九点读数，一共十二次。", "nothing"),
-            ("on 12 days of", "The station is read on 12 days of the month.", "words"),
-            ("每天早上九点", "测量站每天早上九点读数，一共十二次。", "words"),
+            ("read on 12 days of", "The station is read on 12 days of the month.", "words"),
+            ("on 12 days of", "The station is read on 12 days of the month.", "nothing"),
+            ("测量站每天早上九点", "测量站每天早上九点读数，一共十二次。", "words"),
+            ("每天早上九点", "测量站每天早上九点读数，一共十二次。", "nothing"),
             ("12 days", "On 12 days.", "words"),
             ("12", "12", "words"),
             ("The station is read on 12 days of the month.", "12", "words"),
             ("The station is read on 12 days of the month.", "on 12 days", "words"),
         ],
     )
-    def test_a_passage_of_up_to_three_words_must_be_half_of_the_source(self, passage, expected, answers):
+    def test_a_short_passage_must_be_half_of_the_source(self, passage, expected, answers):
         """A source may be as short as its author likes; a page number as a passage stands in nearly every source."""
         assert way({"text": passage}, {"text": expected}) == answers
 
     def test_a_short_passage_at_its_place_still_answers(self):
         assert way(part(4, 11), part(0, 60)) == "range"
+
+
+class TestLengths:
+    """A passage has to hold half of the source; only of a source over three times as long is a part enough."""
+
+    @pytest.mark.parametrize(
+        ("start", "end", "source", "answers"),
+        [
+            (0, 110, (0, 200), "words"),
+            (0, 80, (0, 200), "nothing"),
+            (0, 54, (0, 200), "words"),
+            (0, 200, (110, 200), "words"),
+            (0, 100, (110, 200), "nothing"),
+        ],
+    )
+    def test_of_the_source_half_is_needed(self, start, end, source, answers):
+        assert way({"text": TEXT[start:end]}, {"text": TEXT[slice(*source)]}) == answers
+
+    @pytest.mark.parametrize(("end", "answers"), [(110, "range"), (80, "nothing"), (60, "range")])
+    def test_so_it_is_of_ranges(self, end, answers):
+        assert way(span(0, end), span(0, 200)) == answers
 
 
 class TestRanges:

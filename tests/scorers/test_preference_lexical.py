@@ -63,8 +63,8 @@ def test_alike_answers_are_flagged():
     ("a", "reference", "about", "detail"),
     [
         ("x", None, {}, {"by": "lexical"}),
-        (None, REFERENCE, {}, {"side": "A", "why": "missing"}),
-        ("x", REFERENCE, {"B": {"failure": "error: timeout"}}, {"side": "B", "why": "error"}),
+        (None, REFERENCE, {}, {"side": "A", "why": "missing", "lacks": "answers"}),
+        ("x", REFERENCE, {"B": {"failure": "error: timeout"}}, {"side": "B", "why": "error", "lacks": "answers"}),
     ],
 )
 def test_without_a_reference_or_a_side_nothing_is_preferred(a, reference, about, detail):

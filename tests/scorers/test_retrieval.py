@@ -91,7 +91,7 @@ class TestRetrieval:
     def test_passages_that_cannot_be_compared_with_a_source_do_not_apply_and_say_why(self):
         found = scores([span(0, 90)], [{"id": UUID, "document": "a.pdf"}], ["Rain falls on the hills in May."])
         assert [one.outcome for one in found.values()] == ["not_applicable"] * 6
-        assert found["recall"].detail == {"matched_by": "not compared"}
+        assert found["recall"].detail == {"matched_by": "not compared", "lacks": "comparable passages"}
         assert found["recall"].reason == (
             "source 1 of the sample has a range and the passages have an id and a text, which cannot be compared: give "
             "the sources their texts, or name the suite's `documents`, which they are read from then"
@@ -125,6 +125,8 @@ class TestRetrieval:
             "ranks": [3, None, 2],
             "retrieved": 3,
             "k": None,
+            "long_pairs": 0,
+            "pairs": 9,
         }
 
     def test_the_strongest_way_of_all_passages_is_named(self):

@@ -115,7 +115,7 @@ def test_a_reference_of_too_many_cells_leaves_nothing_to_compare_whatever_was_sa
     for name in ("result", *PUBLISHED):
         assert (found[name].value, found[name].outcome) == (None, "not_applicable")
         assert found[name].reason.startswith("the reference's result is too large to compare: more than 1,000 cells")
-        assert found[name].detail == {"label": "not compared", "kind": "too_large"}
+        assert found[name].detail == {"label": "not compared", "kind": "too_large", "lacks": "a comparison"}
 
 
 def test_a_reference_that_is_too_large_without_its_distinct_leaves_only_that_rule_open(sandbox):
@@ -136,7 +136,7 @@ def test_a_comparison_that_takes_too_long_says_nothing_of_the_target(sandbox):
     assert values(found) == [1, 1, None]
     for name in ("result", *PUBLISHED):
         assert "more than 0.05 s of CPU time" in found[name].reason
-        assert found[name].detail == {"label": "not compared", "kind": "timeout"}
+        assert found[name].detail == {"label": "not compared", "kind": "timeout", "lacks": "a comparison"}
 
 
 def test_the_run_warns_of_what_was_not_compared(tmp_path):

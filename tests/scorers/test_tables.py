@@ -231,7 +231,7 @@ def test_a_wanted_table_of_too_many_cells_leaves_nothing_to_compare(sandbox, rul
     found = score(sandbox, WIDE, prediction, scorer=TableMetrics(limits=FEW, rules=rules))
     assert {(one.value, one.outcome) for one in found.values()} == {(None, "not_applicable")}
     assert found["cell_recall"].reason == "the expected table is too large to compare: more than 1,000 cells"
-    assert found[main_of(rules)].detail == {"kind": "too_large", "label": "not compared"}
+    assert found[main_of(rules)].detail == {"kind": "too_large", "label": "not compared", "lacks": "a comparison"}
 
 
 def test_a_wanted_query_whose_result_is_too_large_leaves_nothing_to_compare(sandbox, folder):
@@ -261,7 +261,7 @@ def test_a_comparison_of_tables_that_takes_too_long_says_nothing_of_the_target(s
     scorer = TableMetrics(rules=rules, limits=SqlLimits(compare_timeout_s=0.05))
     found = score(sandbox, wanted, [[row[1], row[0] + 1, row[2]] for row in wanted], scorer=scorer)
     assert {one.outcome for one in found.values()} == {"not_applicable"}
-    assert found[main_of(rules)].detail == {"kind": "timeout", "label": "not compared"}
+    assert found[main_of(rules)].detail == {"kind": "timeout", "label": "not compared", "lacks": "a comparison"}
     assert "more than 0.05 s of CPU time" in found["execution_accuracy"].reason
 
 

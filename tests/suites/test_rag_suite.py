@@ -40,6 +40,7 @@ def configured(tmp_path):
     def configure(text="", rows=ROWS, targets="old: {replay: said.jsonl}"):
         for name, lines in (("q.jsonl", rows), ("said.jsonl", SAID)):
             (tmp_path / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        (tmp_path / "x.md").write_text("The gate is painted white.", encoding="utf-8")
         file = tmp_path / "rag.yaml"
         file.write_text(f"suite: rag\nsamples: {{file: q.jsonl}}\ntargets: {{{targets}}}\n{text}", encoding="utf-8")
         return load(file, environ=os.environ).suite
@@ -111,11 +112,76 @@ def test_stored_outputs_are_judged_and_crossed(configured):
     assert (cross.rows_score, cross.columns_score) == ("correct", "faithfulness")
 
 
+@pytest.mark.parametrize(
+    ("questions", "language"),
+    [
+        (("貸出期間は何日間ですか。", "図書館開館時間"), "en"),
+        (("门在哪里开着？", "Where is the gate?"), "zh"),
+        (("Where is the gate?", "门？"), "en"),
+    ],
+)
+def test_the_prompts_of_one_set_are_in_one_language(configured, questions, language):
+    rows = [{"id": str(no), "question": text, "answer": "1"} for no, text in enumerate(questions)]
+    engine = "engine: {retrieval: {documents: x.md, model: {scripted: {default: a}}}}"
+    suite = configured(JUDGE + "scorers: [correctness]\n", rows=rows, targets=engine)
+    assert suite.scorers[0].judge.language == suite.targets["engine"].language == language
+
+
+def test_a_language_that_was_set_stays(configured):
+    suite = configured("judge: {language: zh, model: {scripted: {default: a}}}\nscorers: [correctness]\n")
+    assert suite.scorers[0].judge.language == "zh"
+
+
+def chunked(rows=8, **more):
+    """Eight questions on each of eight chunks, of which every other one is found."""
+    texts = [
+        f"Chapter {c}: " + " ".join(f"item {c}-{i} costs {c * 10 + i} euros." for i in range(8)) for c in range(rows)
+    ]
+    questions = [
+        {"id": f"{c}-{i}", "question": f"What does item {c}-{i} cost?", "source": text, "chunk": f"c{c}", **more}
+        for c, text in enumerate(texts)
+        for i in range(8)
+    ]
+    said = [{"id": row["id"], "output": "x", "contexts": [row["source"] if int(row["id"][0]) % 2 else "no"]}
+            for row in questions]  # fmt: skip
+    return questions, said
+
+
+def test_questions_on_one_chunk_count_as_one_in_intervals(configured, tmp_path):
+    questions, said = chunked()
+    suite = configured("scorers: [retrieval]\n", rows=questions)
+    (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
+    (run,) = evaluate_suite(suite)
+    score = run.summary().score("hit_rate")
+    low, high = score.headline.interval
+    assert (score.headline.value, round(low, 2), round(high, 2)) == (0.5, 0.17, 0.83)
+    assert "8 independent clusters" in score.note
+
+
+@pytest.mark.parametrize(
+    ("more", "clusters"), [({"cluster": "own"}, {"own"}), ({"chunk": ["a", "b"]}, {""}), ({"chunk": "c1"}, {"c1"})]
+)
+def test_a_column_for_clusters_comes_before_the_chunk(configured, more, clusters):
+    questions, _ = chunked(**more)
+    assert {sample.cluster for sample in configured(rows=questions).samples} == clusters
+
+
+def test_a_run_on_long_sources_warns_that_hits_are_easy(configured, tmp_path):
+    questions, said = chunked()
+    said = [row | {"contexts": [row["contexts"][0][:60]]} for row in said]
+    suite = configured("scorers: [retrieval]\n", rows=questions)
+    (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
+    (run,) = evaluate_suite(suite)
+    assert run.summary().matched.long_share == 1
+    assert "hits are easy: in 100 % of the pairs" in run.summary().matching_warning()
+
+
 def test_a_dry_run_counts_the_calls_of_each_judge(configured):
+    """Of an answer without passages faithfulness asks whether it claims anything."""
     (result,) = asyncio.run(estimate(configured(JUDGE + "scorers: [correctness, faithfulness, context_relevance]\n")))
     assert {stage.stage: stage.calls for stage in result.stages} == {
         "correctness": 2,
-        "faithfulness": 2,
+        "faithfulness": 3,
         "context_relevance": 2,
     }
 

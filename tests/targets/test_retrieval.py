@@ -86,6 +86,14 @@ def test_a_question_is_asked_in_its_language(folder):
     assert "（没有检索到资料。）" in QueryEngine(Scripted(), folder).messages(Sample("1", "门？"), ())[0]["content"]
 
 
+def test_files_that_are_not_read_are_named_with_the_run(folder):
+    (folder / "table.csv").write_text("a,b", "utf-8")
+    run = evaluate(engine(folder), [Sample("1", "Where is the gate?")], [])
+    (note,) = run.manifest["notes"]
+    assert note.startswith("docs: 1 file was not read")
+    assert note.endswith(": table.csv")
+
+
 def test_a_sample_with_options_is_searched_for_and_asked_with_them(folder):
     seen = []
     model = Scripted(function=lambda messages: seen.append(messages[-1]["content"]) or "A")

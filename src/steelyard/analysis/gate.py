@@ -8,6 +8,7 @@
     faithfulness_per_turn: ">= 0.9"      over all turns of the conversations; `[turn 1]` over their first turns
     solve_rate: ">=! 0.6"                the whole 95 % CI: holds if all of it does, fails if none of it does, else
                                          the data cannot decide
+    min_scored: 0.9                      the least share of the records that have the score; see below
     no_regression: {solve_rate: 0.02}    against `baseline`, sample by sample: the score has not lost 0.02 or more
     baseline: baseline.json              a file that `steelyard baseline` wrote, a run's id, a target, or `latest`
 
@@ -23,11 +24,16 @@ pass. A score or group that a run does not have (none of its samples was of that
 Of a score where lower is better the loss is an increase, and both limits change places. Replies without a verdict
 count at their worst and at their best: where these bounds lead to another decision, the rule is undecided.
 
+A rule is decided on records that could be scored. A record to which the score does not apply because of its question
+(no source, no reference) is none of them; one that has no verdict because of its output (no passages, unparsed, an
+error) is one without the score. Where fewer than `min_scored` have it, no rule holds: it fails if it would fail with
+every missing one at the best value of the scale, and is else `unscored`.
+
 Source: a test of non-inferiority by a two-sided interval, as in G. Piaggio et al., "Reporting of noninferiority and
 equivalence randomized trials", JAMA 308, 2594-2604, 2012.
 
 Exit codes: 0 every rule holds; 1 a rule fails; 3 no rule fails, but one cannot be decided; 4 a run is broken or
-unfinished, or a rule lacks labels of people, so that it is not evaluated.
+unfinished, too few of its records have the score, or a rule lacks labels of people.
 """
 
 from __future__ import annotations
@@ -39,11 +45,11 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison, PairedDifference
-from steelyard.analysis.gate_rules import Margin, Rule, parse_gate
+from steelyard.analysis.gate_rules import USUAL_SCORED, Margin, Rule, parse_gate
+from steelyard.analysis.histograms import UNIT
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.rater_agreement_values import FEWEST
-from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.score_infos import JURY
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.errors import did_you_mean
@@ -54,14 +60,22 @@ if TYPE_CHECKING:
     from steelyard.analysis.judge_agreement_values import JudgeAgreement
 
 Decision = Literal["holds", "fails", "undecided"]
-RuleState = Decision | Literal["broken", "unlabelled"]
+RuleState = Decision | Literal["broken", "unlabelled", "unscored"]
 
-_EXIT_CODES: Final[Mapping[RuleState, int]] = {"broken": 4, "unlabelled": 4, "fails": 1, "undecided": 3, "holds": 0}
+_EXIT_CODES: Final[Mapping[RuleState, int]] = {
+    "broken": 4,
+    "unlabelled": 4,
+    "unscored": 4,
+    "fails": 1,
+    "undecided": 3,
+    "holds": 0,
+}
 """In the order in which they take precedence."""
-_VERBS: Final[Mapping[Decision, str]] = {
+_VERBS: Final[Mapping[RuleState, str]] = {
     "holds": "holds",
     "fails": "does not hold",
     "undecided": "cannot be decided",
+    "unscored": "cannot be decided",
 }
 _HOLDS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     ">=": operator.ge,
@@ -85,7 +99,7 @@ class RuleResult:
         rule: as it was written.
         run: the run's id; `target` its target.
         state: whether the rule holds; `broken` where the run is not finished, `unlabelled` where a corrected value
-            needs more labels.
+            needs more labels, `unscored` where too few records have the score.
         value: what was compared with the limit: a mean, or the difference from the baseline.
         interval: of that value.
         sentence: for a person.
@@ -118,7 +132,7 @@ class GateVerdict:
 
     @property
     def exit_code(self) -> int:
-        """0 holds, 1 fails, 3 cannot be decided, 4 a run is broken or unfinished, or labels are missing."""
+        """0 holds, 1 fails, 3 cannot be decided, 4 a run is broken or unfinished, or labels or scores are missing."""
         states = {result.state for result in self.results}
         return next((code for state, code in _EXIT_CODES.items() if state in states), 0)
 
@@ -154,13 +168,15 @@ def judge_gate(
     parsed = parse_gate(rules)
     known = announced or {}
     results = [
-        _judge_rule(rule, summary) for rule in parsed.rules for summary in _scored_runs(rule.score, summaries, known)
+        _judge_rule(rule, summary, parsed.min_scored)
+        for rule in parsed.rules
+        for summary in _scored_runs(rule.score, summaries, known)
     ]
     for margin in parsed.margins:
         for summary in _scored_runs(margin.score, summaries, known):
             pair = (compared or {}).get((summary.run, margin.score), "it was not compared with a baseline")
             if pair is not None:
-                results.append(judge_margin(margin, summary, pair))
+                results.append(judge_margin(margin, summary, pair, min_scored=parsed.min_scored))
     return GateVerdict(tuple(results))
 
 
@@ -172,26 +188,69 @@ def _scored_runs(
     return scored or summaries
 
 
-def _judge_rule(rule: Rule, summary: RunSummary) -> RuleResult:
+def _judge_rule(rule: Rule, summary: RunSummary, min_scored: float) -> RuleResult:
     if summary.state != "finished":
         return _unfinished(rule.text, summary)
     score = summary.rate(rule.score, rule.group)
     if score is None:
         return _undecided(rule.text, summary, _missing(rule, summary))
     if rule.rate == "corrected":
-        return _judge_corrected(rule, summary)
+        return _judge_corrected(rule, summary, _Coverage.of(summary, score, score.headline, min_scored))
     mean: Mean = getattr(score, rule.rate)
     interval, interval_name = _interval(rule, summary, mean)
-    state = _state(rule, mean.value, interval, score.missing_bounds)
+    coverage = _Coverage.of(summary, score, mean, min_scored)
+    state = coverage.state(rule, mean.value, _state(rule, mean.value, interval, score.missing_bounds))
     evidence = _evidence(rule, mean, _limits(rule, interval, interval_name, share=score.is_share), score) + _of_turns(
         summary, score
     )
-    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence})."
+    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence}{coverage.remark})."
     notes = (*_retrieval_notes(summary, rule.score), *_jury_notes(summary, rule.score))
     return RuleResult(rule.text, summary.run, summary.target, state, mean.value, interval, sentence, notes=notes)
 
 
-def _judge_corrected(rule: Rule, summary: RunSummary) -> RuleResult:
+@dataclass(frozen=True, slots=True)
+class _Coverage:
+    """How many of the records that could have a score have it.
+
+    Args:
+        n: records with a value that counts.
+        possible: all but those to which the score does not apply because of their question.
+        ends: lowest and highest value of the score; None where unknown.
+        enough: whether `n` is the share that a gate asks for.
+    """
+
+    n: int
+    possible: int
+    ends: Interval | None
+    enough: bool
+
+    @classmethod
+    def of(cls, summary: RunSummary, score: ScoreSummary, mean: Mean, min_scored: float) -> _Coverage:
+        names = {score.name, *(judge.score for panel in summary.panels if panel.jury_score == score.name
+                               for judge in panel.judges)}  # fmt: skip
+        # Judges of one thing lack the same outputs; over turns, what is lacking is not counted apart.
+        lacking = max(summary.lacking_records(name, score.group) for name in names)
+        possible = max(mean.n, score.total - score.not_applicable + min(lacking, score.not_applicable))
+        ends = score.scale or (UNIT if score.is_share else None)
+        return cls(mean.n, possible, ends, mean.n >= min_scored * possible)
+
+    @property
+    def remark(self) -> str:
+        """What a sentence says of it; "" where it is enough."""
+        return "" if self.enough else f"; {self.n:,} of {self.possible:,} records have a value that counts"
+
+    def state(self, rule: Rule, value: float | None, state: RuleState) -> RuleState:
+        """The state of a rule: with too few records it fails with all others at their best, or is `unscored`."""
+        if self.enough:
+            return state
+        if state != "fails" or value is None or self.ends is None:
+            return "unscored"
+        best = self.ends.high if rule.operator.startswith(">") else self.ends.low
+        with_all = (value * self.n + best * (self.possible - self.n)) / self.possible
+        return "unscored" if _HOLDS[rule.operator](with_all, rule.limit) else "fails"
+
+
+def _judge_corrected(rule: Rule, summary: RunSummary, coverage: _Coverage) -> RuleResult:
     """Apply a rule to a score's mean as corrected by people's labels."""
     if summary.stopped_early:
         reason = "a rule ended the run early, and a mean of such a run is not corrected"
@@ -204,7 +263,7 @@ def _judge_corrected(rule: Rule, summary: RunSummary) -> RuleResult:
         # Pass and fail labels of a rating give a share of passes, to which a limit on the rating does not apply.
         low, high = agreement.scale
         return _undecided(rule.text, summary, f"its labels are values from {low:g} to {high:g}")
-    state = _state(rule, corrected.value, corrected.interval, None)
+    state = coverage.state(rule, corrected.value, _state(rule, corrected.value, corrected.interval, None))
     score = summary.score(rule.score)
     share = score is not None and score.is_share
     limits = _limits(rule, corrected.interval, f"{level_text(corrected.level)} CI", share=share)
@@ -213,7 +272,7 @@ def _judge_corrected(rule: Rule, summary: RunSummary) -> RuleResult:
         f"{count_text(corrected.total, 'record')}"
     )
     judged = f"; the judge says {_text(rule, corrected.raw, share=share)}" if corrected.raw is not None else ""
-    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence}{judged})."
+    sentence = f"{summary.target}: {rule.text} {_VERBS[state]} ({evidence}{judged}{coverage.remark})."
     notes = (*agreement.warnings, *_jury_notes(summary, rule.score))
     value, interval = corrected.value, corrected.interval
     return RuleResult(rule.text, summary.run, summary.target, state, value, interval, sentence, notes=notes)
@@ -325,13 +384,16 @@ def _number(value: float, limit: float, *, share: bool) -> str:
     return f"{100 * value:.6g}" if hides else f"{100 * value:.1f}"
 
 
-def judge_margin(margin: Margin, summary: RunSummary, pair: PairComparison | str) -> RuleResult:
+def judge_margin(
+    margin: Margin, summary: RunSummary, pair: PairComparison | str, *, min_scored: float = USUAL_SCORED
+) -> RuleResult:
     """Apply one margin of `no_regression` to one run.
 
     Args:
         margin: the largest loss that is tolerated.
         summary: of the run.
         pair: the run against its baseline, or why there is no comparison.
+        min_scored: the least share of the run's records that have the score.
     """
     if summary.state != "finished":
         return _unfinished(margin.text, summary)
@@ -341,7 +403,14 @@ def judge_margin(margin: Margin, summary: RunSummary, pair: PairComparison | str
     reason = _incomparable(summary, pair) or (difference if isinstance(difference, str) else "")
     if reason or isinstance(difference, str):
         return _margin_result(margin, summary, pair, "undecided", reason)
-    state, remark = _margin_state(margin.margin, difference)
+    decision, remark = _margin_state(margin.margin, difference)
+    state: RuleState = decision
+    score = summary.rate(margin.score, margin.group)
+    if score is not None:
+        coverage = _Coverage.of(summary, score, score.answered if margin.answered else score.headline, min_scored)
+        remark += coverage.remark
+        if not coverage.enough and not _lost_with_all(difference, coverage):
+            state = "unscored"
     evidence = f"{_difference_text(difference, pair.level)}{remark}{_left_out(pair)}"
     return _margin_result(margin, summary, pair, state, evidence, difference)
 
@@ -397,6 +466,15 @@ def _margin_state(margin: float, difference: PairedDifference) -> tuple[Decision
     return "undecided", f"; these data are compatible with a loss of {_size(margin, difference)}, and with none"
 
 
+def _lost_with_all(difference: PairedDifference, coverage: _Coverage) -> bool:
+    """Whether there is a loss even if each record without the score gained all that the scale allows."""
+    if difference.interval is None or coverage.ends is None:
+        return False
+    _, high = _gain(difference.interval, difference)
+    most = coverage.ends.high - coverage.ends.low
+    return high * coverage.n + most * (coverage.possible - coverage.n) < 0
+
+
 def _gain(interval: Interval, difference: PairedDifference) -> Interval:
     """An interval of the difference in the score's direction: below 0 the run has lost."""
     return Interval(-interval.high, -interval.low) if difference.lower_is_better else interval
@@ -435,7 +513,7 @@ def _margin_result(
     margin: Margin,
     summary: RunSummary,
     pair: PairComparison,
-    state: Decision,
+    state: RuleState,
     evidence: str,
     difference: PairedDifference | None = None,
 ) -> RuleResult:
@@ -466,6 +544,6 @@ def _undecided(rule: str, summary: RunSummary, reason: str) -> RuleResult:
 
 
 def _retrieval_notes(summary: RunSummary, score: str) -> tuple[str, ...]:
-    """Why a retrieval score is likely wrong, as passages match hardly any source; nothing for other scores."""
-    warning = summary.matching_warning(score) if score in RETRIEVAL_SCORES else ""
+    """Why a retrieval score is likely wrong, or one about passages has no value; nothing for other scores."""
+    warning = summary.matching_warning(score)
     return (warning,) if warning else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -14,7 +15,9 @@ Rate = Literal["headline", "answered", "with_errors", "corrected"]
 
 NO_REGRESSION: Final = "no_regression"
 BASELINE: Final = "baseline"
-"""The two keys of a gate that are not scores."""
+MIN_SCORED: Final = "min_scored"
+"""The three keys of a gate that are not scores."""
+USUAL_SCORED: Final = 0.9
 
 _NAME: Final = re.compile(
     r"(?P<score>[^\[\]]+?)(?:\.(?P<rate>answered|with_errors|corrected))?(?:\[(?P<group>[^\[\]]+)\])?"
@@ -78,11 +81,20 @@ class Margin:
 
 @dataclass(frozen=True, slots=True)
 class GateRules:
-    """A whole gate: rules on the run itself, margins against a baseline, and the name of that baseline."""
+    """A whole gate.
+
+    Args:
+        rules: on the run itself.
+        margins: against a baseline.
+        baseline: its name.
+        min_scored: the least share of the records that could have the score and have it, in [0, 1]; below it no rule
+            holds.
+    """
 
     rules: tuple[Rule, ...] = ()
     margins: tuple[Margin, ...] = ()
     baseline: str = ""
+    min_scored: float = USUAL_SCORED
 
 
 def parse_rule(name: str, bound: Any) -> Rule:
@@ -154,9 +166,26 @@ def parse_gate(gate: Mapping[str, Any]) -> GateRules:
     if margins is not None and not isinstance(margins, Mapping):
         raise ConfigError(f"gate: {NO_REGRESSION}: {margins!r} is not a mapping; {_EXAMPLE}")
     return GateRules(
-        tuple(parse_rule(name, bound) for name, bound in gate.items() if name not in {NO_REGRESSION, BASELINE}),
+        tuple(
+            parse_rule(name, bound) for name, bound in gate.items() if name not in {NO_REGRESSION, BASELINE, MIN_SCORED}
+        ),
         tuple(parse_margin(name, margin) for name, margin in (margins or {}).items()),
         baseline.strip() if isinstance(baseline, str) else "",
+        parse_min_scored(gate.get(MIN_SCORED, USUAL_SCORED)),
+    )
+
+
+def parse_min_scored(share: Any) -> float:
+    """Parse `min_scored`.
+
+    Raises:
+        ConfigError: it is not a share.
+    """
+    with suppress(TypeError, ValueError):
+        if not isinstance(share, bool) and 0 <= float(share) <= 1:
+            return float(share)
+    raise ConfigError(
+        f"gate: {MIN_SCORED}: expected the least share of the records that have the score, from 0 to 1, not {share!r}"
     )
 
 

@@ -19,6 +19,8 @@ WAYS: Final = ("id", "words", "range", "page")
 """Ways in which a passage can match a source, the strongest first."""
 _HARDLY_ANY: Final = 0.1
 """Share of the records below which matches may well be chance."""
+_MANY_LONG: Final = 0.1
+"""Share of the pairs of passages and sources from which long sources make the scores too high."""
 _NOTHING: Final = "nothing"
 NOTHING_RETRIEVED: Final = "nothing retrieved"
 _NOT_COMPARED: Final = "not compared"
@@ -36,6 +38,8 @@ class SourceMatchCounts:
         not_compared: records in which passages and sources have nothing in common that could be compared; they have
             no score.
         empty: records without any passage.
+        long_share: share of the pairs of a passage and a source, in [0, 1], in which the source is more than three
+            times as long: any part of it counts as a hit.
     """
 
     target: str
@@ -43,9 +47,10 @@ class SourceMatchCounts:
     nothing: int = 0
     not_compared: int = 0
     empty: int = 0
+    long_share: float = 0.0
 
     @classmethod
-    def of(cls, target: str, counts: Mapping[str, int]) -> SourceMatchCounts | None:
+    def of(cls, target: str, counts: Mapping[str, int], *, long_share: float = 0.0) -> SourceMatchCounts | None:
         """Read the counts of `matched_by`; None where no record has it.
 
         >>> SourceMatchCounts.of("engine", {"words": 3, "nothing": 1, "not applicable": 2}).by
@@ -54,7 +59,9 @@ class SourceMatchCounts:
         by = {way: counts[way] for way in WAYS if counts.get(way)}
         nothing, not_compared = counts.get(_NOTHING, 0), counts.get(_NOT_COMPARED, 0)
         empty = counts.get(NOTHING_RETRIEVED, 0)
-        return cls(target, by, nothing, not_compared, empty) if by or nothing or not_compared or empty else None
+        if not (by or nothing or not_compared or empty):
+            return None
+        return cls(target, by, nothing, not_compared, empty, long_share)
 
     @property
     def compared(self) -> int:
@@ -101,6 +108,12 @@ class SourceMatchCounts:
             if sum(self.by.values()) < _HARDLY_ANY * self.compared:
                 return f"{counts}; {cause} Or does the search miss them?"
             return f"{counts}; the search misses them, or {cause}"
+        if self.long_share > _MANY_LONG:
+            return (
+                f"{self.target}: hits are easy: in {100 * self.long_share:.0f} % of the pairs the source is more than "
+                "three times as long as the passage, and any part of it counts; give the sentences that hold the "
+                "answer as sources"
+            )
         return ""
 
     def to_json(self) -> dict[str, Json]:
@@ -110,5 +123,6 @@ class SourceMatchCounts:
             "nothing": self.nothing,
             "not_compared": self.not_compared,
             "empty": self.empty,
+            "long_share": self.long_share,
             "warning": self.warning,
         }

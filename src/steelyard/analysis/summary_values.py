@@ -13,7 +13,7 @@ from steelyard.analysis.notebook import interval_text, number_text, table_html
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-from steelyard.types import Json
+from steelyard.types import COMPARISON, PASSAGES, Json
 
 if TYPE_CHECKING:
     # Not at run time: most summaries hold none of these, and the modules that make them import them.
@@ -245,8 +245,8 @@ class RunSummary:
         groups: per score, its groups in order of first appearance; no entry for a score without groups.
         primary: the headline score's name; "" when nothing was scored.
         unparsed_kinds: why replies could not be parsed -> how many.
-        not_compared: score -> how many records it does not apply to because results were too large to be compared, or
-            took too long.
+        lacking: score -> what the outputs lack to which it does not apply (`passages`, `a comparison`) -> group ->
+            records; none of those to which it does not apply because of the question.
         open_references: score -> how many records have a reference query whose result is not unique.
         labels: per score whose verdicts have names ("SQL incorrect"), each name -> how many records; most frequent
             first.
@@ -295,7 +295,7 @@ class RunSummary:
     groups: Mapping[str, tuple[ScoreSummary, ...]]
     primary: str
     unparsed_kinds: Mapping[str, int] = field(default_factory=dict)
-    not_compared: Mapping[str, int] = field(default_factory=dict)
+    lacking: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
     open_references: Mapping[str, int] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     stages: tuple[StageCost, ...] = ()
@@ -396,14 +396,43 @@ class RunSummary:
         return tuple(score for score in self.scores if score.name not in self.also_scored)
 
     def matching_warning(self, score: str = "") -> str:
-        """Why a retrieval score is likely wrong; "" for one that is not, and for any other score.
+        """Why a retrieval score is likely wrong, or why one about passages has no value; "" for any other score.
 
         Args:
             score: its name; "" is any of them.
         """
-        if self.matched is None or (score and score not in RETRIEVAL_SCORES):
+        if self.matched is not None and (not score or score in RETRIEVAL_SCORES) and self.matched.warning:
+            return self.matched.warning
+        return next((text for name in self.lacking if score in {"", name} and (text := self._no_passages(name))), "")
+
+    def _no_passages(self, name: str) -> str:
+        """A warning that no record has the passages that a score is about; "" where some have."""
+        score, missing = self.score(name), sum(self.lacking[name].get(PASSAGES, {}).values())
+        if score is None or not missing or missing < score.total - score.errors:
             return ""
-        return self.matched.warning
+        return (
+            f"{self.target}: no passages came back in any of {missing:,} records, so {name} does not apply: either the "
+            "target returns its answer alone (name where its passages are: contexts, contexts_from), or its search "
+            "finds nothing"
+        )
+
+    def lacking_records(self, score: str, group: str = "") -> int:
+        """The records to which a score does not apply because of what their outputs lack.
+
+        Args:
+            score: its name.
+            group: "" is the whole run.
+        """
+        by_group = self.lacking.get(score, {}).values()
+        if group:
+            return sum(counts.get("" if group == NO_GROUP else group, 0) for counts in by_group)
+        return sum(sum(counts.values()) for counts in by_group)
+
+    @property
+    def not_compared(self) -> dict[str, int]:
+        """Score -> records whose results were too large to be compared, or took too long."""
+        counts = {name: sum(what.get(COMPARISON, {}).values()) for name, what in self.lacking.items()}
+        return {name: count for name, count in counts.items() if count}
 
     @property
     def size_warning(self) -> str:
@@ -453,7 +482,11 @@ class RunSummary:
             "scores": [score.to_json() for score in self.scores],
             "groups": _plain_groups(self.groups),
             "unparsed_kinds": dict(self.unparsed_kinds),
-            "not_compared": dict(self.not_compared),
+            "not_compared": self.not_compared,
+            "lacking": {
+                score: {what: sum(groups.values()) for what, groups in by_what.items()}
+                for score, by_what in self.lacking.items()
+            },
             "open_references": dict(self.open_references),
             "right_by_rule": self.right_by_rule,
             "labels": {name: dict(counts) for name, counts in self.labels.items()},

@@ -46,7 +46,11 @@ _MorePaths = Annotated[
 ]
 _DocumentsOption = Annotated[
     list[Path] | None,
-    typer.Option("--documents", metavar="PATH", help="A file or folder: PDF, Markdown, text, HTML. May be repeated."),
+    typer.Option(
+        "--documents",
+        metavar="PATH",
+        help="A file or folder: PDF, Word, PowerPoint, Markdown, text, HTML. May be repeated.",
+    ),
 ]
 _PerChunkOption = Annotated[int, typer.Option("--per-chunk", metavar="N", help="Questions requested per chunk.")]
 _ChunksOption = Annotated[
@@ -389,6 +393,9 @@ def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
         yield f"dropped: {_counts(report.dropped)}"
     if report.unread_checks:
         yield f"{report.unread_checks} checks could not be parsed; their questions are kept with answerable blank"
+    if report.whole_chunks:
+        questions_text = count_text(report.whole_chunks, "question")
+        yield f"the sentence that holds the answer was not found for {questions_text}: the source is the whole chunk"
     if report.from_journal:
         yield f"{count_text(report.from_journal, 'reply')} cached"
     yield from (f"note: {note}" for note in suite.notes)

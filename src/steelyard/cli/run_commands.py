@@ -299,9 +299,10 @@ def _run_config(
 def _say_notes(loaded: Loaded) -> None:
     """Print warnings about the samples before any call is paid for: skipped rows, a template that does not fit."""
     from steelyard.report.terminal import console, say
+    from steelyard.suite.survey import notes_of
 
     to = console(stderr=True)
-    for note in (*loaded.notes, *loaded.suite.notes):
+    for note in (*loaded.notes, *notes_of(loaded.suite)):
         say(to, f"note: {note}")
 
 

@@ -11,11 +11,13 @@ from typing import Any, Final
 from steelyard.analysis.baseline import is_baseline_file, read_baseline
 from steelyard.analysis.gate_rules import (
     BASELINE,
+    MIN_SCORED,
     NO_REGRESSION,
     Margin,
     Rule,
     check_together,
     parse_margin,
+    parse_min_scored,
     parse_rule,
 )
 from steelyard.analysis.score_infos import jury_score
@@ -48,15 +50,17 @@ def check_gate(root: Node, folder: Path, problems: Problems) -> None:
 
 
 def _check_entry(name: str, node: Node, folder: Path, problems: Problems) -> None:
-    """Check one entry; a value that is not a text, number or mapping is rejected when the suite is built."""
+    """Check one entry; a value of any other type is rejected when the suite is built."""
     if name == NO_REGRESSION:
         _check_margins(node, problems)
+    elif name == MIN_SCORED:
+        parse_min_scored(node.value)
     elif isinstance(node.value, Mapping):
         raise ConfigError(f"{name}: expected {_expected(name)}, not a mapping; only {NO_REGRESSION} takes a mapping")
+    elif name != BASELINE and isinstance(node.value, str | int | float):
+        parse_rule(name, node.value)
     elif not isinstance(node.value, str):
         return
-    elif name != BASELINE:
-        parse_rule(name, node.value)
     elif is_baseline_file(node.value):
         read_baseline(existing(node, folder))
 
@@ -133,7 +137,7 @@ def _rules(gate: MappingEntry | None) -> Iterator[tuple[Rule | Margin, Node]]:
         if name == NO_REGRESSION:
             for score, margin in entry.node.entries.items():
                 yield parse_margin(score, margin.node.value), margin.key
-        elif name != BASELINE:
+        elif name not in {BASELINE, MIN_SCORED}:
             yield parse_rule(name, _plain(entry.node)), entry.key
 
 

@@ -1,4 +1,4 @@
-"""Samples from spreadsheets, text tables, JSON, data frames and hubs; documents from PDF, HTML and text."""
+"""Samples from spreadsheets, text tables, JSON, data frames and hubs; documents from PDF, Word, HTML and text."""
 
 from __future__ import annotations
 

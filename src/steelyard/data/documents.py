@@ -1,4 +1,4 @@
-"""Documents of a knowledge base: PDF, HTML, Markdown and plain text, read whole.
+"""Documents of a knowledge base: PDF, Word, presentations, HTML, Markdown and plain text, read whole.
 
 The offsets of passages and sources count characters of a document's text as returned here.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,8 +21,10 @@ MAX_DOCUMENT_BYTES: Final = 64_000_000
 MAX_DOCUMENTS: Final = 10_000
 """Maximum number of files of a knowledge base; a folder with more is probably the wrong one."""
 
-SUFFIXES: Final = (".pdf", ".md", ".markdown", ".txt", ".html", ".htm")
+SUFFIXES: Final = (".pdf", ".docx", ".pptx", ".md", ".markdown", ".txt", ".html", ".htm")
 _PAGES: Final = frozenset({".html", ".htm"})
+_OFFICE: Final = frozenset({".docx", ".pptx"})
+_MOST_NAMED: Final = 100
 _DECLARED: Final = re.compile(rb"""<meta[^>]{0,200}charset\s{0,9}=\s{0,9}["']?\s{0,9}([\w.:-]{1,40})""", re.IGNORECASE)
 _CHARSETS: Final = frozenset({
     "iso-8859-1", "iso-8859-2", "iso-8859-15", "latin1", "us-ascii", "windows-1250", "windows-1251", "windows-1252",
@@ -53,14 +55,45 @@ class Document:
         """
         return bisect_right(self.pages, offset) if self.pages else None
 
+    @property
+    def empty_pages(self) -> tuple[int, ...]:
+        r"""The 1-based pages that have no text.
+
+        >>> Document("a.pdf", "One\n\nThree", (0, 5, 5)).empty_pages
+        (2,)
+        """
+        ends = [*self.pages[1:], len(self.text)]
+        return tuple(no for no, (start, end) in enumerate(zip(self.pages, ends, strict=False), start=1) if start == end)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSet:
+    """Documents, and a note on everything that was found beside them and is not in them.
+
+    Args:
+        documents: in order.
+        notes: files of a folder that were not read, and pages without text; each with the reason.
+    """
+
+    documents: tuple[Document, ...]
+    notes: tuple[str, ...] = ()
+
 
 def read_document(path: Path) -> Document:
-    r"""Read a .pdf, .md, .txt or .html file; text in any encoding that tables are read in; line ends become "\n".
+    r"""Read a .pdf, .docx, .pptx, .md, .txt or .html file; text in any encoding of tables; line ends become "\n".
 
     Raises:
         ConfigError: there is no such file, or it is of another kind.
         DataError: it is empty, larger than `MAX_DOCUMENT_BYTES`, damaged, encrypted, or holds no text.
     """
+    document = _read(path)
+    if reason := _reason_of_no_text(document):
+        raise DataError(f"{path.name} {reason}")
+    return document
+
+
+def _read(path: Path) -> Document:
+    """The same, also of a file without text."""
     require_file(path)
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -72,12 +105,28 @@ def read_document(path: Path) -> Document:
         from steelyard.data.documents_pdf import read_pdf
 
         return Document(path.name, *read_pdf(path))
+    if suffix in _OFFICE:
+        from steelyard.data.documents_office import read_office
+
+        return Document(path.name, *read_office(path))
     if suffix in _PAGES:
-        return Document(path.name, _page_text(path))
-    text = path.read_text(examine_text(path).encoding)
-    if not text.strip():
-        raise DataError(f"{path.name} has no text")
-    return Document(path.name, text)
+        from steelyard.data.documents_html import html_text
+
+        return Document(path.name, html_text(_decoded(path), path.name))
+    return Document(path.name, path.read_text(examine_text(path).encoding))
+
+
+def _reason_of_no_text(document: Document) -> str:
+    """Why there is nothing to read in a document; "" where there is."""
+    if document.text.strip():
+        return ""
+    suffix, count = Path(document.name).suffix.lower(), len(document.pages)
+    if suffix == ".pdf":
+        return (
+            f"has {count} page{'s' if count != 1 else ''} and no text: it has only images, like a scan; "
+            "run text recognition on it first"
+        )
+    return "has no text" + ("; is it a page that a script fills in a browser?" if suffix in _PAGES else "")
 
 
 def read_documents(paths: Path | Iterable[Path]) -> tuple[Document, ...]:
@@ -91,19 +140,76 @@ def read_documents(paths: Path | Iterable[Path]) -> tuple[Document, ...]:
             is a special file, or a link that leads out of the folder or nowhere.
         DataError: a document cannot be read.
     """
+    return read_document_set(paths).documents
+
+
+def read_document_set(paths: Path | Iterable[Path]) -> DocumentSet:
+    """As `read_documents`, with notes on what is not read: other files of a folder, files and pages without text.
+
+    A document without text is left out of a folder, and an error where it is named itself or nothing else is there.
+
+    Raises:
+        ConfigError, DataError: as `read_documents`.
+    """
+    paths = [Path(paths)] if isinstance(paths, str | Path) else list(map(Path, paths))
     files: dict[Path, Path] = {}
-    for path in [paths] if isinstance(paths, str | Path) else paths:
-        for file in _files(Path(path)):
+    for path in paths:
+        for file in _files(path):
             files.setdefault(file.resolve(), file)
             if len(files) > MAX_DOCUMENTS:
                 raise ConfigError(f"{path} has more than {MAX_DOCUMENTS:,} documents; name a smaller folder")
     if not files:
         raise ConfigError(f"there is no document to read; documents are {', '.join(SUFFIXES)}")
-    documents = [read_document(file) for file in files.values()]
-    return tuple(
+    found = [
         Document(name, document.text, document.pages)
-        for name, document in zip(_names(list(files)), documents, strict=True)
-    )
+        for name, document in zip(_names(list(files)), map(_read, files.values()), strict=True)
+    ]
+    empty = {document.name: reason for document in found if (reason := _reason_of_no_text(document))}
+    named = {path.name for path in paths if not path.is_dir()}
+    for name, reason in empty.items():
+        if len(empty) == len(found) or Path(name).name in named:
+            raise DataError(f"{name} {reason}")
+    notes = [note for path in paths if path.is_dir() and (note := _note_on_others(path))]
+    notes += [f"{name} was not read: it {reason}" for name, reason in empty.items()]
+    documents = tuple(document for document in found if document.name not in empty)
+    return DocumentSet(documents, (*notes, *filter(None, map(_note_on_pages, documents))))
+
+
+def _note_on_others(folder: Path) -> str:
+    """The files of a folder that are no documents by their suffix; "" where there is none."""
+    others = [str(file.relative_to(folder)) for file in files_below(folder, SUFFIXES, others=True)]
+    if not others:
+        return ""
+    more = f" and {len(others) - _MOST_NAMED:,} more" if len(others) > _MOST_NAMED else ""
+    were = "file was" if len(others) == 1 else "files were"
+    names = ", ".join(others[:_MOST_NAMED])
+    return f"{folder.name}: {len(others):,} {were} not read, as documents end in {', '.join(SUFFIXES)}: {names}{more}"
+
+
+def _note_on_pages(document: Document) -> str:
+    """The pages of a document without text; "" where each has some."""
+    pages = document.empty_pages
+    if not pages:
+        return ""
+    what = "slide" if document.name.lower().endswith(".pptx") else "page"
+    has = f"{what} {pages[0]}" if len(pages) == 1 else f"{what}s {_ranges(pages)}"
+    verb, guess = ("has", "a picture or scan") if len(pages) == 1 else ("have", "pictures or scans")
+    return f"{document.name}: {has} of {len(document.pages)} {verb} no text ({guess}?)"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers, those in a row as a range.
+
+    >>> _ranges([2, 5, 6, 7])
+    '2, 5-7'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -128,15 +234,6 @@ def _with_folders(file: Path, files: list[Path]) -> str:
     deepest = max(map(len, rivals))
     depth = next(depth for depth in range(2, 1 + deepest) if len({parts[-depth:] for parts in rivals}) == len(rivals))
     return "/".join(file.parts[-depth:])
-
-
-def _page_text(path: Path) -> str:
-    from steelyard.data.documents_html import html_text
-
-    text = html_text(_decoded(path), path.name)
-    if not text:
-        raise DataError(f"{path.name} has no text; is it a page that a script fills in a browser?")
-    return text
 
 
 def _decoded(path: Path) -> str:

@@ -18,10 +18,7 @@ also recur with other digits, and is not a running header.
 
 from __future__ import annotations
 
-import json
 import re
-import signal
-import subprocess
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +27,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final, NamedTuple
 
-from steelyard.data.limited_process import command_for, environment
+from steelyard.data.limited_process import json_lines_of
 from steelyard.errors import DataError
 
 PDF_SECONDS: Final = 300.0
@@ -96,25 +93,19 @@ class Line(NamedTuple):
 
 
 def read_pdf(path: Path, *, timeout_s: float = PDF_SECONDS) -> tuple[str, tuple[int, ...]]:
-    """The text of a PDF and the offsets at which its pages begin.
+    """The text of a PDF, "" where all its pages are images, and the offsets at which its pages begin.
 
     Args:
         path: an existing file.
         timeout_s: limit in seconds.
 
     Raises:
-        DataError: it is encrypted, damaged, too large or too slow to read, or has no text.
+        DataError: it is encrypted, damaged, too large or too slow to read.
     """
     *pages, count = _output_of_reader(path, timeout_s)
     if count != len(pages):
         raise DataError(f"{path.name} could not be read: only {len(pages)} of {count} pages arrived")
-    text, starts = join_pages([[Line(*line) for line in page] for page in pages])
-    if not text:
-        raise DataError(
-            f"{path.name} has {count} page{'s' if count != 1 else ''} and no text: it has only images, like a scan; "
-            "run text recognition on it first"
-        )
-    return text, starts
+    return join_pages([[Line(*line) for line in page] for page in pages])
 
 
 def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
@@ -124,34 +115,13 @@ def _output_of_reader(path: Path, timeout_s: float) -> Sequence[Any]:
         DataError: it reported an error, crashed or took too long.
     """
     module = "steelyard.data.documents_pdf_process"
-    try:
-        process = subprocess.run(  # noqa: S603 (our own interpreter and code, no shell)
-            command_for(module, path, _MEMORY_BYTES, int(timeout_s) + 1),
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            env=environment(),
-            timeout=timeout_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise DataError(f"{path.name} could not be read within {timeout_s:g} s; is it a valid PDF?") from None
-    lines = process.stdout.splitlines()
-    last = json.loads(lines[-1]) if lines else None
+    values = json_lines_of(module, path, _MEMORY_BYTES, timeout_s, reader="PDF reader")
+    last = values[-1] if values else None
     if isinstance(last, dict):
         raise DataError(f"{path.name} {_WHY[last['error']]}: {last['message']}")
-    if process.returncode or not isinstance(last, int):
-        raise DataError(f"{path.name} could not be read: {_reason_of_end(process)}")
-    return [json.loads(line) for line in lines]
-
-
-def _reason_of_end(process: subprocess.CompletedProcess[bytes]) -> str:
-    """Why the reader process ended early."""
-    if process.returncode == -signal.SIGABRT:
-        return "the PDF reader aborted, as it does when it runs out of memory"
-    if process.returncode < 0:
-        return f"the PDF reader crashed on it (signal {-process.returncode})"
-    last_line = process.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-    return "it needs too much memory" if "MemoryError" in last_line else f"the PDF reader failed: {last_line[:200]}"
+    if not isinstance(last, int):
+        raise DataError(f"{path.name} could not be read: nothing arrived")
+    return values
 
 
 def join_pages(pages: Sequence[Sequence[Line]]) -> tuple[str, tuple[int, ...]]:

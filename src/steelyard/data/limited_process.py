@@ -5,12 +5,16 @@ The libraries are C++: a file may crash them, keep them busy without end, or hav
 
 from __future__ import annotations
 
+import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from steelyard.errors import DataError
 
 _BOOT: Final = (
     "import sys;from importlib import import_module;module,path,memory,cpu,*sys.path[:0]=sys.argv[1:];"
@@ -43,6 +47,43 @@ def start(command: list[str]) -> subprocess.Popen[bytes]:
         env=environment(),
         start_new_session=True,
     )
+
+
+def json_lines_of(module: str, path: Path, memory_bytes: int, timeout_s: float, *, reader: str = "reader") -> list[Any]:
+    """The JSON values that a reader writes on a file, one on each line.
+
+    Args:
+        module: of the reader; see `command_for`.
+        path: an existing file.
+        memory_bytes: that it may use.
+        timeout_s: limit in seconds.
+        reader: what messages call it.
+
+    Raises:
+        DataError: it crashed, took too long or ended early.
+    """
+    process = start(command_for(module, path, memory_bytes, int(timeout_s) + 1))
+    try:
+        output, errors = process.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        suffix = path.suffix.lstrip(".").upper() or "file"
+        raise DataError(f"{path.name} could not be read within {timeout_s:g} s; is it a valid {suffix}?") from None
+    finally:
+        process.kill()
+        process.communicate()
+    if process.returncode:
+        raise DataError(f"{path.name} could not be read: {_reason_of_end(process.returncode, errors, reader)}")
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def _reason_of_end(code: int, errors: bytes, reader: str) -> str:
+    """Why a reader ended early."""
+    if code == -signal.SIGABRT:
+        return f"the {reader} aborted, as it does when it runs out of memory"
+    if code < 0:
+        return f"the {reader} crashed on it (signal {-code})"
+    last_line = errors.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return "it needs too much memory" if "MemoryError" in last_line else f"the {reader} failed: {last_line[:200]}"
 
 
 def limit(memory_bytes: int, cpu_s: int) -> None:

@@ -51,7 +51,9 @@ def files_in(folder: Path, suffixes: Collection[str], *, split: str = "", subset
     return [folder / path for path in chosen]
 
 
-def files_below(folder: Path, suffixes: Collection[str], *, hidden: tuple[str, ...] = (".",)) -> list[Path]:
+def files_below(
+    folder: Path, suffixes: Collection[str], *, hidden: tuple[str, ...] = (".",), others: bool = False
+) -> list[Path]:
     """List the files of a folder and its subfolders that have one of the suffixes, sorted.
 
     Folders that are links are not entered.
@@ -60,6 +62,7 @@ def files_below(folder: Path, suffixes: Collection[str], *, hidden: tuple[str, .
         folder: the folder.
         suffixes: in lower case.
         hidden: beginnings of names of files and folders that are left out.
+        others: list the files that have none of the suffixes instead; these are not opened, and may be anything.
 
     Raises:
         ConfigError: the folder has more than `MOST_ENTRIES`; or such a file is a pipe or another special file, or a
@@ -73,8 +76,8 @@ def files_below(folder: Path, suffixes: Collection[str], *, hidden: tuple[str, .
             raise ConfigError(f"{folder} has more than {MOST_ENTRIES:,} files; name a folder that has only the data")
         folders[:] = [name for name in folders if not name.startswith(hidden)]
         files = (Path(parent, name) for name in names if not name.startswith(hidden))
-        found += [file for file in files if file.suffix.lower() in suffixes]
-    for file in found:
+        found += [file for file in files if (file.suffix.lower() in suffixes) != others]
+    for file in () if others else found:
         if file.is_symlink():
             require_within(folder, file)
         require_file(file)

@@ -82,19 +82,24 @@ class Cloze:
         """The questions of one text, in the order of its sentences; `metadata["rare"]` holds its rare words."""
         rare = {word: rank for rank, word in enumerate(sample.metadata.get("rare", ()))}
         questions = [
-            question for sentence in cloze_sentences(str(sample.input)) if (question := clozed(sentence, rare))
+            (*question, span)
+            for sentence, span in cloze_sentences(str(sample.input))
+            if (question := clozed(sentence, rare))
         ]
         draw = random.Random(f"{self.seed}:{sample.id}")  # noqa: S311  # a draw that can be repeated, no secret
         positions = sorted(draw.sample(range(len(questions)), min(self.per_chunk, len(questions))))
         chosen = [
-            {"question": questions[position][0], "answer": questions[position][1], "answerable": ""}
-            for position in positions
+            {"question": question, "answer": answer, "answerable": "", "span": span}
+            for question, answer, span in (questions[position] for position in positions)
         ]
         return Output(chosen)
 
 
-def cloze_sentences(text: str) -> Iterator[str]:
-    """The sentences that can be turned into cloze questions: complete, without Markdown, neither short nor long."""
+def cloze_sentences(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The sentences that can be turned into cloze questions, each with its range in the text.
+
+    They are complete, neither short nor long, and on one line without Markdown.
+    """
     for start, end in sentences(text):
         raw = text[start:end]
         if _NO_SENTENCE.search(raw) or not _ENDS.search(raw):
@@ -103,7 +108,7 @@ def cloze_sentences(text: str) -> Iterator[str]:
         sentence = _EMPHASIS.sub("", _MARKER.sub("", _WRAPPED.sub(joint, raw)))
         long_enough = len(sentence.split()) >= _LEAST_WORDS or len(_HAN.findall(sentence)) >= _LEAST_HAN
         if long_enough and len(sentence) <= _MOST_LETTERS:
-            yield sentence
+            yield sentence, (start, end)
 
 
 def clozed(sentence: str, rare: Mapping[str, int]) -> tuple[str, str] | None:

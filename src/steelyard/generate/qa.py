@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.data.documents import read_documents
+from steelyard.data.documents import read_document_set
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.generate.cloze import Cloze, with_rare
 from steelyard.generate.question_set import QaSet, collect
-from steelyard.generate.selection import Drawing, Selection, left_out_text, select_chunks
+from steelyard.generate.selection import LEAST_LETTERS, Drawing, Selection, left_out_text, select_chunks
 from steelyard.generate.writer import QuestionCount, QuestionWriter
 from steelyard.models.base import Model
-from steelyard.prompts.language import LanguageSetting
+from steelyard.prompts.language import LanguageSetting, language_of
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.store import Run, Store
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
@@ -39,7 +39,7 @@ class QaSettings:
     Args:
         chunk_tokens: estimated tokens of a chunk, at most.
         seed: of what is drawn: chunks, and the sentences of cloze questions.
-        language: of the prompts; `auto` is Chinese where the chunk is.
+        language: of the prompts; `auto` is Chinese where the documents are, else English.
         check_answerable: ask once more per question whether the chunk alone answers it.
         show_metadata: show the model the document's name, the page and the headings too.
         pages: pages that are asked about, as `1-40,55` for every document or `handbook.pdf:1-40` for one.
@@ -90,7 +90,7 @@ def generate_qa(
     replies to the same calls come from the journal.
 
     Args:
-        documents: files and folders: PDF, Markdown, text, HTML.
+        documents: files and folders: PDF, Word, presentations, Markdown, text, HTML.
         model: what writes; None makes cloze questions without a model.
         per_chunk: questions asked for of each chunk; how many there are is in the report.
         chunks: how many chunks are drawn, spread over the documents; None takes all.
@@ -155,14 +155,22 @@ def qa_suite(
         DataError: a document cannot be read.
     """
     paths = tuple(documents)
-    read = read_documents(paths)
+    found = read_document_set(paths)
+    read = found.documents
     selection = select_chunks(read, settings.drawing(chunks))
     drawn = selection.chunks
+    if isinstance(writer, QuestionWriter) and writer.language == "auto":
+        # One language for the whole set, which every draw of chunks shares.
+        writer = dataclasses.replace(writer, language=language_of(*(document.text for document in read)))
+    pages = {document.name: document.pages for document in read}
     chunks_with_metadata = with_rare(drawn) if isinstance(writer, Cloze) else ((chunk, {}) for chunk in drawn)
     return Suite(
         name=read[0].name if len(read) == 1 else f"{read[0].name} and {len(read) - 1} more",
         kind=KIND,
-        samples=tuple(sample_of(chunk, **metadata) for chunk, metadata in chunks_with_metadata),
+        samples=tuple(
+            sample_of(chunk, **metadata, **_page_breaks(chunk, pages[chunk.document]))
+            for chunk, metadata in chunks_with_metadata
+        ),
         targets={_TARGET: writer},
         scorers=(QuestionCount(writer.per_chunk),),
         options=options,
@@ -172,9 +180,15 @@ def qa_suite(
             "chunk_tokens": settings.chunk_tokens,
             **({"left_out": dict(selection.left_out)} if selection.left_out else {}),
         },
-        notes=tuple(_notes_on(selection, chunks)),
+        notes=(*found.notes, *_notes_on(selection, chunks)),
         breakdowns=("document",) if len(read) > 1 else (),
     )
+
+
+def _page_breaks(chunk: Chunk, pages: Sequence[int]) -> dict[str, list[int]]:
+    """Offsets in a chunk at which further pages begin; nothing for a chunk on one page."""
+    breaks = [start - chunk.start for start in pages if chunk.start < start < chunk.end]
+    return {"page_breaks": breaks} if breaks else {}
 
 
 def _notes_on(selection: Selection, chunks: int | None) -> Iterator[str]:
@@ -182,6 +196,9 @@ def _notes_on(selection: Selection, chunks: int | None) -> Iterator[str]:
         yield f"{chunks} chunks were requested, but the documents have {len(selection.chunks)}"
     if selection.left_out:
         yield left_out_text(selection.left_out)
+    if selection.too_short:
+        names = ", ".join(f"{name} ({count})" for name, count in selection.too_short.items())
+        yield f"chunks with fewer than {LEAST_LETTERS} letters were left out as too short to ask about: {names}"
 
 
 def unfinished(suite: Suite, store: str | Path | None) -> Run | None:

@@ -30,23 +30,25 @@ _WHOLE: Final = frozenset({"page", "start", "end"})
 
 @dataclass(frozen=True, slots=True)
 class QaRow:
-    """One question, its answer, and the chunk that holds it.
+    """One question, its answer, and the sentences that hold it.
 
     Args:
         id: 16 hexadecimal digits that stand for the chunk and the question.
         question: what is asked.
         answer: the reference answer.
         document: the document's name.
-        page: 1-based page that the chunk begins on; None where the document has none.
-        start: offset of the chunk's first character in the document's text.
+        page: 1-based page that the source begins on; None where the document has none.
+        start: offset of the source's first character in the document's text.
         end: offset behind its last one.
         heading: the headings in force where the chunk begins, joined by " > ".
-        source: the chunk's text.
-        chunk: the chunk's id.
+        source: the sentences that hold the answer; the whole chunk where they were not found.
+        chunk: the id of the chunk that the question was made from.
         group: the first of the headings, or the document's name.
         kind: `generated` by a model, or `cloze`.
         answerable: `yes` where another call said that the chunk alone answers it; "" where none was asked, or what it
             said could not be read.
+        cluster: the chunk's id again: its questions are found or missed together, so that they count as one in
+            intervals.
     """
 
     id: str
@@ -62,6 +64,7 @@ class QaRow:
     group: str = ""
     kind: str = "generated"
     answerable: str = ""
+    cluster: str = ""
 
 
 _NAMES: Final = tuple(column.name for column in fields(QaRow))
@@ -144,7 +147,8 @@ def _from_csv(text: str) -> list[dict[str, Any]]:
 
 
 def _row(values: Mapping[str, Any]) -> QaRow:
-    if not isinstance(values, Mapping) or set(values) != set(_NAMES):
+    # Earlier versions wrote no cluster.
+    if not isinstance(values, Mapping) or {*values, "cluster"} != set(_NAMES):
         raise ValueError(f"a row has the keys {', '.join(_NAMES)}")
     return QaRow(**{name: _value(name, value) for name, value in values.items()})
 
@@ -195,6 +199,8 @@ class QaReport:
         short: every chunk that gave fewer than `per_chunk`.
         from_journal: replies that had been paid for before.
         left_out: kind of boilerplate -> how many chunks were not asked about for it.
+        whole_chunks: questions in the set whose source is the whole chunk, as the sentences that hold the answer were
+            not found.
     """
 
     run: str
@@ -210,6 +216,7 @@ class QaReport:
     short: tuple[ShortChunk, ...]
     from_journal: int
     left_out: Mapping[str, int] = field(default_factory=dict)
+    whole_chunks: int = 0
 
     @property
     def asked(self) -> int:
@@ -254,11 +261,15 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
     records = list(run.records())
     first = set(distinct_texts(written["question"] for record in records for written in _written(record)))
     candidates: list[QaRow] = []
+    unlocated: set[str] = set()
     for record in records:
         for written in _written(record):
             if written["question"] in first:
                 first.remove(written["question"])
-                candidates.append(_row_of(record, written, kind))
+                row = _row_of(record, written, kind)
+                candidates.append(row)
+                if not written.get("span"):
+                    unlocated.add(row.id)
     # Cloze questions of sentences that are nearly alike differ in what was left out of them.
     asked_questions = [AskedQuestion(row.question, row.answer, row.chunk) for row in candidates if row.kind != "cloze"]
     repeated = repeated_questions(asked_questions)
@@ -280,6 +291,7 @@ def collect(run: Run, *, kind: str, per_chunk: int) -> QaSet:
         short=tuple(tally.short),
         from_journal=run.from_journal,
         left_out=dict((run.manifest["samples"].get("source") or {}).get("left_out", {})),
+        whole_chunks=sum(row.id in unlocated for row in rows),
     )
     return QaSet(tuple(rows), report)
 
@@ -319,20 +331,25 @@ def _written(record: Record) -> Sequence[Any]:
     return record.output.value if record.output is not None and record.failure is None else ()
 
 
-def _row_of(record: Record, written: Mapping[str, str], kind: str) -> QaRow:
+def _row_of(record: Record, written: Mapping[str, Any], kind: str) -> QaRow:
     sample = record.sample
+    start, end = written.get("span") or (0, len(sample.input))
+    offset, page = sample.metadata["start"], sample.metadata["page"]
+    # Offsets in the chunk at which further pages begin.
+    page_breaks = sum(at <= start for at in sample.metadata.get("page_breaks", ()))
     return QaRow(
         id=row_id(sample.id, written["question"]),
         question=written["question"],
         answer=written["answer"],
         document=sample.metadata["document"],
-        page=sample.metadata["page"],
-        start=sample.metadata["start"],
-        end=sample.metadata["end"],
+        page=None if page is None else page + page_breaks,
+        start=offset + start,
+        end=offset + end,
         heading=sample.metadata["heading"],
-        source=sample.input,
+        source=sample.input[start:end],
         chunk=sample.id,
         group=sample.group,
         kind=kind,
         answerable=written["answerable"],
+        cluster=sample.id,
     )

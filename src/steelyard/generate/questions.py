@@ -6,20 +6,34 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
+from steelyard.generate.evidence import split_quotation
 from steelyard.generate.pointing import pointing_of
 from steelyard.replies.clean import readable
 from steelyard.replies.grammar import pattern
 from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.rating import is_refusal
-from steelyard.types import token_weight
 
 Kind = Literal["", "empty", "none", "refused", "truncated"]
 
 _MOST_TOKENS: Final = 120
 _LEAST_WORDS: Final = 3
-_LEAST_HAN: Final = 4
-_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_MARK: Final = re.compile(r"[?？]")
+_LEAST_LETTERS: Final = 4
+_WITHOUT_BLANKS: Final = re.compile(
+    "[\u0e00-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
+"""Letters of Thai, Lao, Tibetan, Burmese, Khmer, Japanese and Chinese, which write no blanks between words, and of
+Korean, which writes a question in one or two."""
+_WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+_MARKS: Final = "?？؟¿՞፧᥅⁇⁈⁉‽⸮꘏꛷﹖︖\u037e\U00011143"
+_MARK: Final = re.compile(rf"[{_MARKS}]|(?<=[\u0370-\u03ff\u1f00-\u1fff])[;；]")
+"""Question marks of all scripts; in Greek it is written as a semicolon."""
+_KANA: Final = re.compile("[\u3041-\u30fa]")
+_THAI: Final = re.compile("[\u0e00-\u0e7f]")
+_QUOTES: Final = "*_\"'”’」』» "
+_STOPS: Final = ".。．｡!！।॥۔።։။។…"
+_KNOWN_SCRIPT: Final = re.compile(r"[A-Za-z\u00c0-\u024f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
+"""Scripts of which it is known how a question without a mark reads."""
 _ASKING: Final = re.compile(
     r"(?:please\s+)?(?:what|which|who|whose|whom|when|where|why|how|is|are|was|were|do|does|did|can|could|may|must"
     r"|should|will|would|has|have|had|in what|in which|under what|under which|at what|at which|for how|by how|to what"
@@ -32,6 +46,19 @@ _ASKING_ZH: Final = re.compile(
     r"什么|哪[些个里种一位年月天项]?|谁|多少|多[久高长大远深重宽快]|几[个天次年月种条项步位小分]|为何|为什么|如何|怎么|怎样|是否|能否|可否|吗|何[时地处人种]"
     r"|^(?:请|试)?(?:简述|说明|解释|列出|列举|比较|描述|写出|指出|概括|阐述|计算|填空)|^请"
 )
+_ASKING_JA: Final = re.compile(
+    r"(?:何|いつ|どこ|だれ|誰|なぜ|どう(?!ぞ)|どの|どれ|どんな|どちら|いくつ|いくら)(?!でも|も)[^。]*[。]?\Z"
+    r"|(?<=[\u3040-\u30ff])か(?:な|ね|い|よ)?[\s。]*\Z"
+    r"|(?:説明|列挙|記述|比較|要約|定義|回答|計算)?(?:して|述べて|答えて|挙げて|書いて|示して)(?:ください|下さい)[\s。]*\Z"
+    r"|(?:せよ|述べよ|答えよ|挙げよ|なさい)[\s。]*\Z"
+)
+_ASKING_KO: Final = re.compile(
+    r"(?:까|나요|가요|은가|는가|인가|던가|을까|일까|니|냐|느냐|하세요|하시오|하십시오|쓰시오|쓰세요|고르시오)[\s.]*\Z"
+    r"|무엇|무슨|누가|(?:누구|언제|어디)(?!나|든)|왜\s|어떻게|어느|며칠|얼마"
+)
+_ASKING_TH: Final = re.compile(
+    "ไหม|มั้ย|หรือไม่|หรือเปล่า|อะไร|ใคร|ที่ไหน|เมื่อไร|เมื่อไหร่|เมื่อใด|ทำไม|เหตุใด|อย่างไร|ยังไง|กี่|เท่าไร|เท่าไหร่|เท่าใด|(?:ใด|ไหน)(?!ๆ)|^จง"
+)
 _KIND: Final = (
     r"(?:(?:facts?|factual|numbers?|numerical|reasons?|reasoning|procedures?|procedural|comparisons?|comparative"
     r"|exceptions?|definitions?|causes?|recall|understanding|application|analysis|short answer|easy|medium|hard)"
@@ -42,7 +69,8 @@ _KIND_BEFORE: Final = re.compile(
     rf"\A(?:[\[(（【]\s?{_KIND}(?:[/,、 ]{{1,2}}{_KIND})?\s?[\])）】]\s*[:：]?|{_KIND}\s?[:：])\s*", re.IGNORECASE
 )
 _BEHIND: Final = re.compile(
-    r"\s*(?:[-–—|(（\[【]\s*)?\b(?:answer|参考答案|答案)\s?[:：].*\Z|(?<=[?？])\s*[(（\[【][^?？]*[)）\]】]\Z",
+    r"\s*(?:[-–—|(（\[【]\s*)?\b(?:answer|参考答案|答案)\s?[:：].*\Z"
+    rf"|(?<=[{_MARKS}])\s*[(（\[【][^{_MARKS}]*[)）\]】]\Z",
     re.IGNORECASE | re.DOTALL,
 )
 """What models add after a question without being asked: the answer, or a level of difficulty."""
@@ -169,33 +197,46 @@ def defect_of(question: str) -> str:
     >>> defect_of("雨量筒的口沿离地多高？"), defect_of("根据文本，雨量筒多高？")
     ('', 'refers_to_text')
     """
-    han = len(_HAN.findall(question))
-    if han < _LEAST_HAN and len(question.split()) < _LEAST_WORDS:
+    if len(_WITHOUT_BLANKS.findall(question)) < _LEAST_LETTERS and len(question.split()) < _LEAST_WORDS:
         return "too_short"
-    if token_weight(question) > _MOST_TOKENS:
+    if _weight(question) > _MOST_TOKENS:
         return "too_long"
     if not _asks(question):
         return "no_question"
     return pointing_of(question)
 
 
+def _weight(text: str) -> float:
+    """Words of a text, roughly: a wide letter counts as one, four letters of an alphabet as well."""
+    wide = len(_WIDE.findall(text))
+    return wide + (len(text) - wide) / 4
+
+
 def _asks(text: str) -> bool:
-    return bool(_MARK.search(text) or _ASKING.match(text) or _ASKING_ZH.search(text))
+    """Whether a text is a question; one without a mark, in a script that no rule knows, is if it ends in no stop."""
+    if _MARK.search(text) or _ASKING.match(text):
+        return True
+    patterns = [_ASKING_TH, _ASKING_KO] + ([_ASKING_JA] if _KANA.search(text) else [_ASKING_ZH])
+    if any(pattern.search(text) for pattern in patterns):
+        return True
+    foreign = not _KNOWN_SCRIPT.search(text) and not _THAI.search(text) and any(map(str.isalpha, text))
+    return foreign and not text.rstrip(_QUOTES).endswith(tuple(_STOPS))
 
 
 def _ended(entry: str) -> bool:
-    return entry.rstrip("*_\"'”’」』 ").endswith(("?", "？", ".", "。", "!", "！"))
+    return entry.rstrip(_QUOTES).endswith((*_STOPS, *_MARKS, ";"))
 
 
 class WrittenAnswer(NamedTuple):
-    """A parsed answer; `defect` says why there is none."""
+    """A parsed answer, with the sentences quoted for it; `defect` says why there is none."""
 
     text: str
     defect: str = ""
+    quotation: str = ""
 
 
 def read_answer(text: str, *, finish: str = "stop") -> WrittenAnswer:
-    """The answer in a model's reply, without reasoning and without a label in front.
+    """The answer in a model's reply, without reasoning and without a label in front, and what it quotes.
 
     Args:
         text: any text.
@@ -207,14 +248,15 @@ def read_answer(text: str, *, finish: str = "stop") -> WrittenAnswer:
     if finish in {"refusal", "content_filter"}:
         return WrittenAnswer("", "answer_refused")
     start, end, open_reasoning = readable(text)
-    shown = _LABEL.sub("", text[start:end]).strip()
-    if finish == "length" or open_reasoning:
+    answer, quotation = split_quotation(text[start:end].strip())
+    shown = _LABEL.sub("", answer).strip()
+    if (finish == "length" and not quotation) or open_reasoning:
         return WrittenAnswer("", "answer_truncated")
     if not shown:
         return WrittenAnswer("", "answer_empty")
     if _NO_ANSWER.match(shown):
         return WrittenAnswer("", "no_answer")
-    return WrittenAnswer("", "answer_refused") if _refuses(shown) else WrittenAnswer(shown)
+    return WrittenAnswer("", "answer_refused") if _refuses(shown) else WrittenAnswer(shown, "", quotation)
 
 
 def _refuses(text: str) -> bool:

@@ -20,7 +20,7 @@ from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.generate.boilerplate import Kind, boilerplate_kind, heading_kind
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk, headings_in, split_chunks
 
-_LEAST_LETTERS: Final = 40
+LEAST_LETTERS: Final = 40
 """Letters and digits below which a chunk is a heading or a page number, and nothing can be asked of it."""
 _MOST_TOKENS: Final = 30_000
 """Of a chunk, which is a cell of the saved set: readers of CSV take 131,072 characters."""
@@ -74,10 +74,12 @@ class Selection:
     Args:
         chunks: in the order of the documents.
         left_out: kind of boilerplate -> how many chunks of it were left out.
+        too_short: document -> how many of its chunks have fewer than `LEAST_LETTERS`.
     """
 
     chunks: tuple[Chunk, ...]
     left_out: Mapping[str, int]
+    too_short: Mapping[str, int]
 
 
 def select_chunks(documents: Sequence[Document], drawing: Drawing) -> Selection:
@@ -90,18 +92,20 @@ def select_chunks(documents: Sequence[Document], drawing: Drawing) -> Selection:
     included = _pages_by_document(documents, drawing.pages, "pages")
     excluded = _pages_by_document(documents, drawing.exclude_pages, "exclude_pages")
     left_out: Counter[str] = Counter()
+    too_short: Counter[str] = Counter()
     by_document = []
     for document in documents:
         pages = _Pages(included.get(document.name, ()), excluded.get(document.name, ()))
-        by_document.append(list(_usable_chunks(document, pages, drawing, left_out)))
+        by_document.append(list(_usable_chunks(document, pages, drawing, (left_out, too_short))))
     if not any(by_document):
         names = ", ".join(document.name for document in documents)
         boilerplate = f" {left_out_text(left_out)}; keep_boilerplate takes them." if left_out else ""
         raise ConfigError(
-            f"{names}: there is no chunk to ask about; a chunk has {_LEAST_LETTERS} letters or more.{boilerplate}"
+            f"{names}: there is no chunk to ask about; a chunk has {LEAST_LETTERS} letters or more.{boilerplate}"
         )
     chosen = {chunk.id for chunk in drawn(by_document, drawing)}
-    return Selection(tuple(chunk for chunks in by_document for chunk in chunks if chunk.id in chosen), dict(left_out))
+    chunks = tuple(chunk for chunks in by_document for chunk in chunks if chunk.id in chosen)
+    return Selection(chunks, dict(left_out), dict(too_short))
 
 
 def left_out_text(left_out: Mapping[str, int]) -> str:
@@ -210,8 +214,11 @@ def _within(page: int, pages: PageRange) -> bool:
 _SKIPPED: Final = "skipped"
 
 
-def _usable_chunks(document: Document, pages: _Pages, drawing: Drawing, left_out: Counter[str]) -> Iterator[Chunk]:
-    """The chunks of a document that questions are made of; those that are boilerplate are counted."""
+def _usable_chunks(
+    document: Document, pages: _Pages, drawing: Drawing, counts: tuple[Counter[str], Counter[str]]
+) -> Iterator[Chunk]:
+    """The chunks of a document that questions are made of; those that are boilerplate or too short are counted."""
+    left_out, too_short = counts
     for kind, start, end in _segments(document, pages, drawing):
         if kind == _SKIPPED:
             continue
@@ -224,7 +231,8 @@ def _usable_chunks(document: Document, pages: _Pages, drawing: Drawing, left_out
             span=(start, end),
         )
         for chunk in chunks:
-            if _letters(chunk.text) < _LEAST_LETTERS:
+            if _letters(chunk.text) < LEAST_LETTERS:
+                too_short[document.name] += 1
                 continue
             boilerplate = kind or ("" if drawing.keep_boilerplate else boilerplate_kind(chunk.text))
             if boilerplate:

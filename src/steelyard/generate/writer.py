@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from steelyard.errors import ConfigError, expect_number
+from steelyard.generate.evidence import locate
 from steelyard.generate.questions import WrittenAnswer, read_answer, read_questions
 from steelyard.models.base import Model
 from steelyard.models.references import check_sent
@@ -114,7 +115,12 @@ class QuestionWriter:
         for reason in [*("not_answerable" for check in checks.values() if check == "no"), *defects]:
             dropped[reason] = dropped.get(reason, 0) + 1
         written = [
-            {"question": question, "answer": answer.text, "answerable": "yes" if checks[question] == "yes" else ""}
+            {
+                "question": question,
+                "answer": answer.text,
+                "answerable": "yes" if checks[question] == "yes" else "",
+                "span": locate(str(sample.input), answer.quotation, question=question, answer=answer.text),
+            }
             for question, answer in zip(answerable, answers, strict=True)
             if not answer.defect
         ]

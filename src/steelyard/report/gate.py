@@ -32,6 +32,7 @@ _STATES: Final[Mapping[RuleState, str]] = {
     "undecided": "cannot be decided",
     "broken": "are not evaluated, as their runs are not finished",
     "unlabelled": "are not evaluated without labels of people",
+    "unscored": "cannot be decided, as too few records have the score",
 }
 _OF_ONE: Final[Mapping[RuleState, str]] = {
     **_STATES,
@@ -46,6 +47,7 @@ _TONES: Final[Mapping[RuleState, Tone]] = {
     "undecided": "unclear",
     "broken": "bad",
     "unlabelled": "bad",
+    "unscored": "bad",
 }
 
 
@@ -167,7 +169,7 @@ def _on_terminal(gate: GateVerdict) -> Section:
     counts = Counter(result.state for result in gate.results)
     words = ", ".join(f"{n} {(_OF_ONE if n == 1 else _STATES)[state]}" for state, n in sorted(counts.items()))
     count = f"gate: of {len(gate.results)} rules {words}; --json has all"
-    bad = counts["fails"] or counts["unlabelled"]
+    bad = counts["fails"] or counts["unlabelled"] or counts["unscored"]
     tone: Tone = "bad" if bad else "unclear" if counts["undecided"] or counts["broken"] else "good"
     notes = (Sentence(count, "conclusion", tone=tone),) if len(shown) < len(gate.results) else ()
     return Section("", notes=notes, parts=rules, media=TERMINAL)

@@ -123,7 +123,7 @@ def _failure_text(record: Record, score: Score) -> str:
 
 def _rule_test(result: RuleResult) -> _Test:
     name = f"{result.target}: {result.rule}"
-    tag = {"holds": "", "broken": "error", "unlabelled": "error"}.get(result.state, "failure")
+    tag = {"holds": "", "broken": "error", "unlabelled": "error", "unscored": "error"}.get(result.state, "failure")
     return _Test(name, "gate", 0.0, tag, result.state if tag else "", result.sentence if tag else "")
 
 

@@ -45,7 +45,7 @@ _MARKS: Final = {
     "fact": "- ",
     "item": "- ",
 }
-_STATES: Final = {"holds": "✅", "fails": "❌", "undecided": "❔", "broken": "⚠️", "unlabelled": "⚠️"}
+_STATES: Final = {"holds": "✅", "fails": "❌", "undecided": "❔", "broken": "⚠️", "unlabelled": "⚠️", "unscored": "⚠️"}
 _BEFORE: Final = ("alarm", "conclusion", "warning", "rule")
 """Kinds of sentences shown above the table."""
 

@@ -23,7 +23,7 @@ from steelyard.prompts.trajectory import ToolUse, Trajectory, read_trajectory
 from steelyard.registry import NEW_KEY
 from steelyard.scorers.json_validation import CheckSteps, check_schema, first_error
 from steelyard.scorers.patterns import PatternTime, compile_pattern
-from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo, Usage
+from steelyard.types import INLINE, LACKS, Output, Sample, Score, ScoreInfo, StageInfo, Usage
 
 Match = Literal["contains", "in_order", "same", "exact"]
 Arguments = Literal["equal", "contain"]
@@ -103,8 +103,9 @@ def _expected_in(text: str, where: str) -> tuple[ExpectedCall, ...]:
     return expected_calls(text, where)
 
 
-def _not_applicable(names: Sequence[str], reason: str) -> list[Score]:
-    return [Score(name, None, outcome="not_applicable", reason=reason) for name in names]
+def _not_applicable(names: Sequence[str], reason: str, *, lacks: str = "") -> list[Score]:
+    detail = {LACKS: lacks} if lacks else {}
+    return [Score(name, None, outcome="not_applicable", reason=reason, detail=detail) for name in names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +171,13 @@ class ToolCalls:
             return _not_applicable(names, f"the sample's metadata have no {self.key!r}")
         trajectory = read_trajectory(output)
         if isinstance(trajectory, str):
-            return _not_applicable(names, trajectory)
+            return _not_applicable(names, trajectory, lacks="a trajectory")
         calls = trajectory.calls
         if any(call.was_cut for call in calls) and any(call[1:] != (None, None) for call in expected):
-            return _not_applicable(names, "arguments of a call were too long to be stored and are not compared")
+            reason = "arguments of a call were too long to be stored and are not compared"
+            return _not_applicable(names, reason, lacks="whole calls")
         if len(calls) > _MOST_CALLS or len(expected) > _MOST_CALLS:
-            return _not_applicable(names, f"more than {_MOST_CALLS:,} calls are not compared")
+            return _not_applicable(names, f"more than {_MOST_CALLS:,} calls are not compared", lacks="whole calls")
         try:
             return self._scores(expected, calls)
         except TimeoutError as error:
@@ -364,7 +366,7 @@ class ForbiddenTools:
         del sample
         trajectory = read_trajectory(output)
         if isinstance(trajectory, str):
-            return _not_applicable([self.name], trajectory)[0]
+            return _not_applicable([self.name], trajectory, lacks="a trajectory")[0]
         patterns = [re.compile(".*".join(map(re.escape, tool.split("*"))), re.DOTALL) for tool in self.tools]
         calls = Counter(
             call.name for call in trajectory.calls if any(pattern.fullmatch(call.name) for pattern in patterns)
@@ -467,17 +469,18 @@ class AgentSteps:
         del sample
         trajectory = read_trajectory(output)
         if isinstance(trajectory, str):
-            counts = _not_applicable(["agent_steps", "agent_calls", "repeated_calls", "errors_recovered"], trajectory)
+            names = ["agent_steps", "agent_calls", "repeated_calls", "errors_recovered"]
+            counts = _not_applicable(names, trajectory, lacks="a trajectory")
         else:
             seen = Counter(call.key for call in trajectory.calls)
-            names = Counter(call.shown_name for call in trajectory.calls)
+            tools = Counter(call.shown_name for call in trajectory.calls)
             repeated = len(trajectory.calls) - len(seen)
             counts = [
                 Score("agent_steps", float(trajectory.steps)),
                 Score(
                     "agent_calls",
                     float(len(trajectory.calls)),
-                    reason=", ".join(f"{name} {count}" for name, count in names.items())[:500],
+                    reason=", ".join(f"{name} {count}" for name, count in tools.items())[:500],
                 ),
                 Score("repeated_calls", float(repeated)),
                 self._recovered(trajectory),
@@ -513,9 +516,10 @@ class AgentSteps:
         names = ["agent_tokens", *(["agent_cost"] if self._has_cost else [])]
         tokens = tokens_in(output.metadata.get(USAGE))
         if tokens is None:
-            return _not_applicable(names, "the output reports no tokens")
+            return _not_applicable(names, "the output reports no tokens", lacks="tokens")
         if silent := tokens.get("calls_without_tokens", 0):
-            return _not_applicable(names, f"{silent} of {tokens['calls']} calls of models reported no tokens")
+            reason = f"{silent} of {tokens['calls']} calls of models reported no tokens"
+            return _not_applicable(names, reason, lacks="tokens")
         read, written = tokens["input_tokens"], tokens["output_tokens"]
         scores = [Score("agent_tokens", float(read + written), reason=f"{read:,} in, {written:,} out")]
         if self.input_price is not None and self.output_price is not None:

@@ -20,7 +20,7 @@ from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pat
 from steelyard.replies.choice import ChoiceReading, read_choice
 from steelyard.replies.clean import fold
 from steelyard.replies.other_tools import RULES
-from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import INLINE, LACKS, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "solve_rate"
 _CREDIT: Final = "partial_credit"
@@ -263,7 +263,8 @@ class LikelihoodAccuracy:
         """Compare the likeliest option with `sample.reference`, one letter."""
         likelihood = output.metadata.get("likelihood")
         if not isinstance(likelihood, Mapping):
-            return _all("not_applicable", "the output holds no likelihoods; they come from a likelihood target")
+            reason = "the output holds no likelihoods; they come from a likelihood target"
+            return _all("not_applicable", reason, {LACKS: "likelihoods"})
         letters = [option_label(no) for no in range(len(sample.choices))]
         if not set(str(sample.reference).split(OR)) <= set(letters):
             return _all("not_applicable", f"the reference {str(sample.reference)[:40]!r} is not one option's letter")

@@ -3,10 +3,12 @@
 A passage matches a source if one of these holds; they are listed from the strongest to the weakest:
 
 id       both have an id, and the ids are equal. Unequal ids say nothing: frameworks number passages at random.
-words    both have a text, and half of the shorter one's shingles occur in the other (`scorers.shingles`). A passage of
-         up to 3 words must be half of the source as well: a page number alone occurs in nearly every source.
-range    both name the same document, and their character ranges overlap by a share of the shorter one. Only where the
-         text at that range is the passage's: a framework may count from the start of a page, or in another reading.
+words    both have a text, and half of the source's shingles occur in the passage (`scorers.shingles`). Of a source that
+         is more than three times as long, half of the passage's own; then a passage of up to 3 words does not count: a
+         page number alone occurs in nearly every source.
+range    both name the same document, and their character ranges overlap by a share of the source's, or of the passage's
+         for such a long source. Only where the text at that range is the passage's: a framework may count from the
+         start of a page, or in another reading.
 page     one of them has no text, and both name the same document and the same page.
 """
 
@@ -26,6 +28,7 @@ Match = Literal["id", "words", "range", "page", "nothing", "other document", "no
 _PARTS: Final = re.compile(r"[\\/]")
 _UUID: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _DIGEST: Final = re.compile(r"[0-9a-f]{16,128}", re.IGNORECASE)
+_LONG: Final = 3
 _LONGEST_PAGE: Final = 9
 """Digits of a page number in a text; Python refuses to convert more than 4,300."""
 
@@ -89,14 +92,15 @@ def match(passage: SourcePassage, expected: SourcePassage, *, overlap: float = 0
     Args:
         passage: what was retrieved.
         expected: what should be.
-        overlap: share of the shorter range that both must have in common for two ranges to match.
+        overlap: share of the source's range (of the passage's, for a source over three times as long) that both must
+            have in common for two ranges to match.
 
     Returns:
         Otherwise `nothing` where they do not match, `other document` where only the documents' names differ, and `not
         compared` where they share no field that could decide it.
 
     >>> source = SourcePassage(document="a.pdf", span=(0, 100))
-    >>> [match(SourcePassage(document="a.pdf", span=(start, start + 40)), source) for start in (0, 80, 81)]
+    >>> [match(SourcePassage(document="a.pdf", span=(start, start + 90)), source) for start in (0, 50, 51)]
     ['range', 'range', 'nothing']
     >>> match(SourcePassage(id="2b6f7c0e-58a1-4b7c-9a43-0d6e1f0c55aa"), source)
     'not compared'
@@ -104,13 +108,23 @@ def match(passage: SourcePassage, expected: SourcePassage, *, overlap: float = 0
     if passage.id and passage.id == expected.id:
         return "id"
     both_read = bool(passage.text.words and expected.text.words)
-    if both_read and passage.text.matches(expected.text) and not passage.text.is_fragment_of(expected.text):
+    if both_read and passage.text.finds(expected.text) and not passage.text.is_fragment_of(expected.text):
         return "words"
     by_location = _match_by_location(passage, expected, overlap, both_read=both_read)
     if by_location != "not compared":
         return by_location
     same_id_form = bool(passage.id and expected.id) and _form(passage.id) == _form(expected.id)
     return "nothing" if both_read or same_id_form else "not compared"
+
+
+def is_long(passage: SourcePassage, expected: SourcePassage) -> bool:
+    """Whether a source is more than three times as long as a passage: any part of it is a hit then."""
+    if passage.text.words and expected.text.words:
+        return passage.text.is_part_of_long(expected.text)
+    if passage.span is None or expected.span is None:
+        return False
+    (start, end), (other_start, other_end) = passage.span, expected.span
+    return other_end - other_start > _LONG * (end - start)
 
 
 def _match_by_location(passage: SourcePassage, expected: SourcePassage, overlap: float, *, both_read: bool) -> Match:
@@ -122,7 +136,8 @@ def _match_by_location(passage: SourcePassage, expected: SourcePassage, overlap:
     if passage.span and expected.span and _range_holds(passage, expected):
         (start, end), (other_start, other_end) = passage.span, expected.span
         shared = min(end, other_end) - max(start, other_start)
-        return "range" if shared >= overlap * min(end - start, other_end - other_start) else "nothing"
+        length = end - start if is_long(passage, expected) else other_end - other_start
+        return "range" if shared >= overlap * length else "nothing"
     if not both_read and passage.page and expected.page:
         return "page" if passage.page == expected.page else "nothing"
     return "not compared"

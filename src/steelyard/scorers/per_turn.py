@@ -24,7 +24,7 @@ from steelyard.prompts.agent_messages import (
 from steelyard.prompts.conversation import is_messages
 from steelyard.prompts.trajectory import TURNS
 from steelyard.registry import name_of
-from steelyard.types import Asks, Message, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
+from steelyard.types import LACKS, Asks, Message, Output, Sample, Score, ScoreInfo, Scorer, StageInfo
 
 _END: Final = "_per_turn"
 _MOST_REASON: Final = 300
@@ -132,7 +132,10 @@ class PerTurn:
         names = [info.name for info in self._infos]
         turns = conversation_turns(sample, output, self._references(sample))
         if isinstance(turns, str):
-            return [Score(f"{name}{_END}", None, outcome="not_applicable", reason=turns) for name in names]
+            return [
+                Score(f"{name}{_END}", None, outcome="not_applicable", reason=turns, detail={LACKS: "turns"})
+                for name in names
+            ]
         by_name: dict[str, list[Score | None]] = {name: [None] * len(turns) for name in names}
         for at, turn in enumerate(turns):  # one after the other, so that equal calls keep their order in the journal
             for score in await call_scorer(self.scorer, names[0], turn.sample, turn.output, ask):
@@ -243,6 +246,8 @@ def _of_conversation(name: str, scores: Sequence[Score | None]) -> Score:
     values = [score.value for score in scores if score is not None and score.value is not None]
     if not values:
         why = next((score.reason for score in scores if score is not None), "") or "no turn was scored"
+        if lacks := next((score.detail[LACKS] for score in scores if score and LACKS in score.detail), ""):
+            detail[LACKS] = lacks
         return Score(name, None, outcome="not_applicable", reason=why, detail=detail)
     shown = ", ".join("-" if score is None or score.value is None else f"{score.value:g}" for score in scores)
     return Score(name, sum(values) / len(values), reason=f"turns: {shown}"[:_MOST_REASON], detail=detail)

@@ -18,7 +18,7 @@ from steelyard.normal_form import nfkc
 from steelyard.scorers.lexical import references_of
 from steelyard.scorers.overlap import chrf, rouge_l, token_f1
 from steelyard.session.replies import answer_of
-from steelyard.types import Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import LACKS, Output, Sample, Score, ScoreInfo, StageInfo
 
 Side = Literal["A", "B"]
 Label = Literal["A", "B", "tie", "inconsistent"]
@@ -59,13 +59,14 @@ def sides_of(name: str, output: Output) -> Sides | Score:
     value = output.value
     if not isinstance(value, Mapping) or not set(get_args(Side)) <= set(value):
         reason = "the output is not a pair of answers: preferences need the target `pair`"
-        return Score(name, None, outcome="not_applicable", reason=reason)
+        return Score(name, None, outcome="not_applicable", reason=reason, detail={LACKS: "answers"})
     failures = {side: _failure(value[side], output.metadata.get(side)) for side in get_args(Side)}
     failed = [side for side, failure in failures.items() if failure]
     if not failed:
         return Sides(*(answer_of(Output(value[side])) for side in get_args(Side)))
     causes = [_cause(failures[side]) for side in failed]
-    detail: dict[str, Any] = {"side": failed[0] if len(failed) == 1 else "both", "why": causes[0]}
+    side = failed[0] if len(failed) == 1 else "both"
+    detail: dict[str, Any] = {"side": side, "why": causes[0], LACKS: "answers"}
     if len(failed) == 2:
         detail["whys"] = dict(zip(failed, causes, strict=True))
     reason = "; ".join(f"{side} gave no answer: {failures[side]}" for side in failed)

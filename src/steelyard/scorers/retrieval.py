@@ -23,8 +23,8 @@ from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.analysis.retrieval_matches import NOTHING_RETRIEVED, RETRIEVAL_SCORES, WAYS
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.scorers.passages import Match, SourcePassage, match
-from steelyard.types import INLINE, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.scorers.passages import Match, SourcePassage, is_long, match
+from steelyard.types import INLINE, LACKS, Output, Sample, Score, ScoreInfo, StageInfo
 
 _SHOWN_RANKS: Final = 5
 
@@ -41,7 +41,8 @@ class Retrieval:
 
     Args:
         k: only the first k passages count; None: all that were retrieved.
-        overlap: share of the shorter character range that two ranges of a document must have in common to match.
+        overlap: share of the source's character range (of the passage's, for a source over three times as long) that
+            two ranges of a document must have in common to match.
         ndcg_gain: gain of a rank that newly answers n sources: `binary` 1, `linear` n, `exponential` 2^n - 1.
 
     >>> sample = Sample("1", "?", metadata={"sources": [{"id": "a"}, {"id": "b"}]})
@@ -88,11 +89,14 @@ class Retrieval:
         matches = [[match(passage, source, overlap=self.overlap) for source in expected] for passage in passages]
         if uncomparable := _never_compared(matches, len(expected)):
             return _not_applicable(
-                _uncomparable_reason(uncomparable, expected[uncomparable - 1], passages), matched_by="not compared"
+                _uncomparable_reason(uncomparable, expected[uncomparable - 1], passages),
+                matched_by="not compared",
+                **{LACKS: "comparable passages"},
             )
-        return self._scores(matches, len(expected))
+        long = sum(is_long(passage, source) for passage in passages for source in expected)
+        return self._scores(matches, len(expected), long)
 
-    def _scores(self, matches: Sequence[Sequence[Match]], expected: int) -> Sequence[Score]:
+    def _scores(self, matches: Sequence[Sequence[Match]], expected: int, long: int) -> Sequence[Score]:
         answers = [{index for index, way in enumerate(ways_of_passage) if way in WAYS} for ways_of_passage in matches]
         values = (
             hit_rate(answers),
@@ -114,6 +118,9 @@ class Retrieval:
             "ranks": ranks,
             "retrieved": len(answers),
             "k": self.k,
+            # Pairs in which the source is so long that any part of it is a hit, of all pairs.
+            "long_pairs": long,
+            "pairs": len(matches) * expected,
         }
         reason = _reason(ranks, len(answers), matched_by)
         return [

@@ -28,6 +28,7 @@ _SHINGLE: Final = SHINGLE_WORDS * _WORD
 """Weight of a shingle: 8 words of weight 3, or 12 characters of weight 2."""
 _FRAGMENT: Final = _SHINGLE // 2
 """Weight of the shortest text that may stand for a longer one: 4 words, or 6 characters."""
+_LONG: Final = 3
 _WIDE_FROM: Final = "\u2e80"
 
 _UNSEEN: Final = re.compile("[\u200b-\u200f\u2060\ufeff]")
@@ -85,6 +86,30 @@ class FoldedText:
         """
         return self.weight < _FRAGMENT and 2 * self.weight < other.weight
 
+    def is_part_of_long(self, source: FoldedText) -> bool:
+        """Whether a source is more than three times as long, so that any part of it counts as found."""
+        return source.weight > _LONG * self.weight
+
+    def finds(self, source: FoldedText) -> bool:
+        """Whether it holds at least half of the source's words; of a source over three times as long, half of its own.
+
+        >>> source = FoldedText("The old gauge is read at nine in the morning, and again at six in the evening.")
+        >>> FoldedText("Read at nine in the morning, and again at six in the evening.").finds(source)
+        True
+        >>> FoldedText("The old gauge is read at nine.").finds(source)
+        False
+        """
+        if self.weight >= source.weight or self.is_part_of_long(source):
+            return self.matches(source)
+        if self.weight < _SHINGLE:
+            return 2 * self.weight >= source.weight and self.matches(source)
+        # Words, not shingles: a part of 12 words has 5 shingles, and a source of 20 words 13.
+        covered: set[int] = set()
+        for start, end in _shingle_ranges(source.words):
+            if hash(source.words[start:end]) in self.shingles:
+                covered.update(range(start, end))
+        return 2 * sum(_weight(source.words[at]) for at in covered) >= source.weight
+
     def matches(self, other: FoldedText) -> bool:
         r"""Whether at least half of the shorter text's shingles occur in the other one.
 
@@ -110,7 +135,12 @@ def _weight(word: str) -> int:
 
 
 def _shingles(words: Sequence[str]) -> Iterator[int]:
-    """Yield for each position the hash of the words from there on that together have the weight of a shingle."""
+    """Yield the hash of each shingle."""
+    yield from (hash(words[start:end]) for start, end in _shingle_ranges(words))
+
+
+def _shingle_ranges(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield for each position the range of words from there on that together have the weight of a shingle."""
     end, weight = 0, 0
     for start, first in enumerate(words):
         while weight < _SHINGLE:
@@ -118,5 +148,5 @@ def _shingles(words: Sequence[str]) -> Iterator[int]:
                 return
             weight += _weight(words[end])
             end += 1
-        yield hash(words[start:end])
+        yield start, end
         weight -= _weight(first)

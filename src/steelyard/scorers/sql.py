@@ -33,7 +33,7 @@ from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
 from steelyard.tables.locate import check_folder, database_ids, engines_in
-from steelyard.types import NOT_COMPARED, Output, Sample, Score, ScoreInfo
+from steelyard.types import COMPARISON, LACKS, NOT_COMPARED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"
 SQL_INCORRECT: Final = "SQL incorrect"
@@ -306,5 +306,5 @@ def _not_applicable(name: str, reason: str, *, labelled: bool) -> Score:
 
 def _not_compared(names: Sequence[str], stop: ComparisonStop) -> list[Score]:
     """Scores of a sample whose results are too large or took too long to compare; the run warns of the label."""
-    detail = {"label": NOT_COMPARED, "kind": stop.kind}
+    detail = {"label": NOT_COMPARED, "kind": stop.kind, LACKS: COMPARISON}
     return [Score(name, None, outcome="not_applicable", reason=str(stop), detail=detail) for name in names]

@@ -46,7 +46,7 @@ from steelyard.tables.reading import (
 )
 from steelyard.tables.rules import RuleSet, metric_names, rule_set
 from steelyard.tables.sides import TableSide, compare_equal_queries, compare_sides
-from steelyard.types import NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import COMPARISON, LACKS, NOT_COMPARED, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 _EXECUTION: Final = "execution_accuracy"
 _SAME: Final = frozenset({"same", "columns permuted"})
@@ -380,6 +380,8 @@ class TableMetrics:
         self, outcome: Literal["not_applicable", "unparsed", "refused"], reason: str, kind: str = "", label: str = ""
     ) -> Sequence[Score]:
         detail = {"kind": kind} if kind else {}
+        if label == NOT_COMPARED:
+            detail[LACKS] = COMPARISON
         labelled = {**detail, "label": label or outcome.replace("_", " ")}
         return [
             Score(name, None, outcome=outcome, reason=reason, detail=labelled if name == self._main else detail)

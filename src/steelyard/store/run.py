@@ -32,8 +32,8 @@ from steelyard.store.scores import (
     done_places,
     examined_rows,
     judged_rows,
+    lacking,
     matched,
-    not_compared,
     place_of_sample,
     placed_values,
     placed_verdicts,
@@ -340,7 +340,7 @@ class Run:
         with self._store.reading() as connection:
             agreed = consistency(connection, self.num, self.scoring_version, scorers=self.manifest.get("scorers"))
             passages = matched(connection, self, self._used, scores)
-            uncompared = not_compared(connection, self, self._used, scores)
+            lacks = lacking(connection, self, self._used, scores)
             stages = stage_costs(connection, self.num, self.stages)
             framework = framework_usage(connection, self.num)
         return RunSummary(
@@ -363,7 +363,7 @@ class Run:
             # Other scores may fail to parse the same replies for other reasons: the primary score's are shown.
             unparsed_kinds=self._counted("kind", outcome="unparsed", name=primary)
             or self._counted("kind", outcome="unparsed"),
-            not_compared=uncompared,
+            lacking=lacks,
             open_references=self._open_references(),
             labels={
                 name: counts

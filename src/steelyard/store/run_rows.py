@@ -49,6 +49,7 @@ from steelyard.store.records import (
     unpack_record,
     word_numbers,
 )
+from steelyard.store.unreported_passages import settle_unreported, settled
 from steelyard.store.usage import (
     OF_FRAMEWORK,
     OF_RUN,
@@ -158,6 +159,8 @@ def end_run(batch: Batch, run: int, state: str, reason: str, seconds: float, sto
         row = {"run": run, "body": to_json(stopping.to_json()).decode(), "used": used.bits if used else None}
         batch.connection.execute("DELETE FROM stopping WHERE run = :run", {"run": run})
         batch.connection.execute(schema.insert_into(schema.stopping), row)
+    if state == "finished":
+        settle_unreported(batch, run)
     if state == "finished" and not batch.shared:
         write_packed_run(batch.connection, run)
 
@@ -194,7 +197,7 @@ def add_scoring_version(
     names = word_numbers(batch, sorted({score.name for _, _, of_record in scores for score in of_record}))
     rows = [
         score_row(batch, (run, number, no, repeat), names[score.name], score)
-        for no, repeat, of_record in scores
+        for no, repeat, of_record in settled(scores)
         for score in of_record
     ]
     batch.connection.insert_rows(schema.insert_into(schema.score), rows)

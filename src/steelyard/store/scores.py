@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.intervals import Intervals
@@ -24,7 +25,7 @@ from steelyard.plain_json import from_json
 from steelyard.store.codec import Unpacker
 from steelyard.store.connection import NO_VALUES, Connection, Rows, Values
 from steelyard.store.records import ReadableRun, unpack_sample, unpacker_of
-from steelyard.types import NOT_COMPARED, OUTCOMES, Outcome
+from steelyard.types import LACKS, OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from steelyard.analysis.run_protocols import JudgingRun, PlacedVerdict
@@ -397,7 +398,16 @@ def matched(
     name = RETRIEVAL_SCORES[0]
     if not any(score.name == name for score in scores):
         return None
-    return SourceMatchCounts.of(run.target, counted_texts(connection, run, used, key="matched_by", name=name))
+    counts: Counter[str] = Counter()
+    long = pairs = 0
+    unpack = unpacker_of(connection).unpack
+    for row in _of_score(connection, run, name, "score.body"):
+        if row.body is not None and (used is None or row.no in used):
+            detail = _detail(unpack, bytes(row.body)) or {}
+            counts[_text_at("matched_by", detail)] += 1
+            if type(detail.get("long_pairs")) is type(detail.get("pairs")) is int:
+                long, pairs = long + detail["long_pairs"], pairs + detail["pairs"]
+    return SourceMatchCounts.of(run.target, counts, long_share=long / pairs if pairs else 0.0)
 
 
 def breakdowns(
@@ -447,18 +457,28 @@ def _metadata(connection: Connection, run: int, keys: Sequence[str]) -> dict[str
     return by_key
 
 
-def not_compared(
+def lacking(
     connection: Connection, run: ReadableRun, used: Container[int] | None, scores: Sequence[ScoreSummary]
-) -> dict[str, int]:
-    """Score -> records whose results were too large to be compared, or took too long; arguments as for `matched`."""
-    counts = {
-        score.name: counted_texts(connection, run, used, key="label", outcome="not_applicable", name=score.name).get(
-            NOT_COMPARED, 0
-        )
-        for score in scores
-        if score.not_applicable
-    }
-    return {name: count for name, count in counts.items() if count}
+) -> dict[str, dict[str, dict[str, int]]]:
+    """Score -> what outputs lack, so that it does not apply to them -> group -> records; arguments as for `matched`."""
+    if not any(score.not_applicable for score in scores):
+        return {}
+    query = """SELECT word.text AS score, sample.grp, score.no, score.body FROM score
+        JOIN word ON word.num = score.name
+        JOIN record ON record.run = score.run AND record.no = score.no AND record.repeat = score.repeat
+        JOIN sample ON sample.num = record.sample
+        WHERE score.run = :run AND score.layer = :layer AND score.outcome = :outcome AND score.body IS NOT NULL
+        ORDER BY score.no, score.repeat"""
+    values = {"run": run.num, "layer": run.scoring_version, "outcome": OUTCOMES.index("not_applicable")}
+    unpack = cache(unpacker_of(connection).unpack)  # most bodies are equal
+    counts: dict[str, dict[str, dict[str, int]]] = {}
+    for row in connection.stream(query, values):
+        if used is not None and row.no not in used:
+            continue
+        if lacks := _text_at(LACKS, _detail(unpack, bytes(row.body))):
+            groups = counts.setdefault(row.score, {}).setdefault(lacks, {})
+            groups[row.grp] = groups.get(row.grp, 0) + 1
+    return {score.name: counts[score.name] for score in scores if score.name in counts}
 
 
 def turn_summaries(run: JudgingRun) -> tuple[TurnSummary, ...]:

@@ -199,7 +199,7 @@ class Suite:
     scorers: tuple[Scorer, ...]
     options: Options = Options()
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
     primary: str = ""
     source: Any = None
     notes: tuple[str, ...] = ()

@@ -248,6 +248,12 @@ def prepare(parts: Iterable[Any], sandbox: Sandbox) -> None:
                 part.prepare(sandbox)
 
 
+def notes_of(suite: Suite) -> tuple[str, ...]:
+    """What to know of a suite's samples, and of the documents that its targets read."""
+    of_targets = (note for target in suite.targets.values() if hasattr(target, "notes") for note in target.notes())
+    return tuple(dict.fromkeys([*suite.notes, *of_targets]))
+
+
 def manifests(
     suite: Suite, overview: Survey, *, draw: str, config: Mapping[str, Any] | None
 ) -> Iterator[tuple[str, Any]]:
@@ -280,7 +286,7 @@ def manifests(
                 "stages": ["target", *stages, *getattr(target, "other_stages", ())],
                 "primary": headline_of(suite, stages),
                 "gate": dict(suite.gate),
-                "notes": list(suite.notes),
+                "notes": list(notes_of(suite)),
                 **shown_manifest(suite),
                 "config": config,
             },

@@ -7,15 +7,23 @@ configuration that names one.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, install_command
 from steelyard.targets.function import describe_path, find_object, missing_package
 
+_TEXTS: Final = ("text", "page_content", "content", "passage")
 _FOLDERS: Final = re.compile(r"[\\/]")
+_PACKAGES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"langchain": ("langchain", "langgraph"), "llamaindex": ("llama_index",)}
+)
+"""Beginnings of the modules that an extra installs; other modules are the user's, or of packages of their own."""
 _TAKES_ARGUMENTS: Final = (
     "{} takes arguments: name the object itself, or a function without any that makes it; a function that answers by "
     "itself is a target 'function'"
@@ -79,6 +87,11 @@ def check_there(given: Any, methods: Sequence[str], extra: str) -> None:
 
 
 def _needs(path: str, package: str, extra: str) -> ConfigError:
+    if not package.startswith(_PACKAGES[extra]):
+        return ConfigError(
+            f"{path!r} imports {package!r}, and there is no such module: install its package, or run from the folder "
+            "of your own module"
+        )
     return ConfigError(f"{path!r} needs the package {package!r}, which is not installed: {install_command(extra)}")
 
 
@@ -138,6 +151,29 @@ def source(ident: Any, metadata: Mapping[str, Any], *, page: Any, span: tuple[An
     if type(page) is int or (isinstance(page, str) and page.isascii() and page.isdecimal()):
         details["page"] = int(page)
     return details
+
+
+def passages_in(text: Any) -> list[str]:
+    """The passages in the result of a tool: the entries of a JSON list of texts or of objects with a text, else itself.
+
+    >>> passages_in('[{"text": "It rains."}, "It snows."]'), passages_in("It rains."), passages_in(" ")
+    (['It rains.', 'It snows.'], ['It rains.'], [])
+    """
+    entries: Any = text
+    if isinstance(text, str) and text.lstrip()[:1] == "[":
+        with suppress(ValueError, RecursionError):
+            entries = json.loads(text)
+    if not isinstance(entries, list):
+        return [str(text)] if str(text).strip() else []
+    texts = [
+        next((entry[key] for key in _TEXTS if isinstance(entry.get(key), str)), "")
+        if isinstance(entry, Mapping)
+        else entry
+        for entry in entries
+    ]
+    if not all(isinstance(entry, str) and entry.strip() for entry in texts):
+        return [str(text)]
+    return texts
 
 
 def page_of(metadata: Mapping[str, Any], *, first: int) -> Any:

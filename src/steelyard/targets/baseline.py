@@ -22,7 +22,7 @@ from steelyard.replies.answer_key import alternatives
 from steelyard.retrieval.chunk import CHUNK_TOKENS
 from steelyard.sql.schema import Schema, parse_schema
 from steelyard.targets.baseline_readers import Solver, open_solver
-from steelyard.targets.library import ChunkSize, digests_of, open_documents, paths_of
+from steelyard.targets.library import ChunkSize, digests_of, notes_on_documents, open_documents, paths_of
 from steelyard.types import INLINE, Output, Sample, StageInfo
 
 if TYPE_CHECKING:
@@ -101,6 +101,10 @@ class Baseline:
     def manifest(self) -> dict[str, Any]:
         """Digests of what is read, so that a run is not resumed on other documents."""
         return {"documents": digests_of(open_documents(self._paths))} if self.baseline in _READING else {}
+
+    def notes(self) -> tuple[str, ...]:
+        """Files and pages of the knowledge that are not read."""
+        return notes_on_documents(self._paths) if self.baseline in _READING else ()
 
     def shows(self, key: str) -> bool:
         """Whether it reads a key of the samples' metadata: the rules read the schema."""

@@ -76,7 +76,7 @@ def open_solver(paths: Paths) -> Solver:
 @lru_cache(maxsize=8)
 def _build_solver(paths: Paths, stamps: Stamps) -> Solver:
     """The index of documents as they were at `stamps`; where one changed, they are indexed again."""
-    documents = documents_at(paths, stamps)
+    documents = documents_at(paths, stamps).documents
     passages = tuple(
         passage for document in documents for passage in split_passages(document.text, budget=PASSAGE_TOKENS)
     )
@@ -232,4 +232,4 @@ def open_reader(paths: Paths, cut: ChunkSize) -> ExtractiveReader:
 
 @lru_cache(maxsize=8)
 def _build_reader(paths: Paths, stamps: Stamps, cut: ChunkSize) -> ExtractiveReader:
-    return ExtractiveReader.of(documents_at(paths, stamps), open_index(paths, cut))
+    return ExtractiveReader.of(documents_at(paths, stamps).documents, open_index(paths, cut))

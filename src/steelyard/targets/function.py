@@ -126,14 +126,18 @@ def describe_path(path: str) -> Described:
 
 
 def missing_package(path: str) -> str:
-    """Return the first package that the module of an import path needs and that is not installed; "" for none."""
+    """Return the first module that the module of an import path imports and that is nowhere; "" for none."""
     module, _, name = path.partition(":")
     look_here()
     if not module or not name or module in sys.modules:
         return ""
     tree = _tree_of(path, module)
     top = module.partition(".")[0]
-    for statement in tree.body if tree is not None else ():
+    if tree is None or any(
+        isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path" for node in ast.walk(tree)
+    ):
+        return ""  # It may find modules where nobody else does.
+    for statement in tree.body:
         for name in _imported(statement):
             if name.partition(".")[0] != top and not _is_there(name):
                 return name

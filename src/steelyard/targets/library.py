@@ -9,7 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
-from steelyard.data.documents import SUFFIXES, Document, read_documents
+from steelyard.data.documents import SUFFIXES, Document, DocumentSet, read_document_set
 from steelyard.data.encoding import stamp_of
 from steelyard.data.paths import files_below
 from steelyard.errors import ConfigError, expect_number
@@ -82,15 +82,24 @@ def open_documents(paths: Paths) -> tuple[Document, ...]:
         ConfigError: there is no such path, or no document in it.
         DataError: a document cannot be read.
     """
-    read_first = [path for path in paths if not path.exists()]
-    return read_documents(paths) if read_first else documents_at(paths, stamps_of(paths))
+    return _open(paths).documents
+
+
+def notes_on_documents(paths: Paths) -> tuple[str, ...]:
+    """What is in these places and is not read, with the reason; arguments and errors as of `open_documents`."""
+    return _open(paths).notes
+
+
+def _open(paths: Paths) -> DocumentSet:
+    missing = [path for path in paths if not path.exists()]
+    return read_document_set(paths) if missing else documents_at(paths, stamps_of(paths))
 
 
 @lru_cache(maxsize=4)
-def documents_at(paths: Paths, stamps: Stamps) -> tuple[Document, ...]:
+def documents_at(paths: Paths, stamps: Stamps) -> DocumentSet:
     """The documents as they are at these stamps."""
     del stamps
-    return read_documents(paths)
+    return read_document_set(paths)
 
 
 @lru_cache(maxsize=8)
@@ -98,7 +107,7 @@ def chunks_at(paths: Paths, stamps: Stamps, cut: ChunkSize) -> tuple[Chunk, ...]
     """The chunks of all documents as they are at these stamps."""
     return tuple(
         chunk
-        for document in documents_at(paths, stamps)
+        for document in documents_at(paths, stamps).documents
         for chunk in split_chunks(
             document.text, document=document.name, tokens=cut.tokens, overlap=cut.shared, pages=document.pages
         )

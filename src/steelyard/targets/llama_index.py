@@ -1,4 +1,4 @@
-"""A LlamaIndex query engine or agent as target: its response is the output, its source nodes are the contexts.
+"""A LlamaIndex engine, retriever or agent as target: its response is the output, its source nodes are the contexts.
 
 An engine returns its answer alone. Which models it called, and what their endpoints reported about tokens, LlamaIndex
 tells the handlers of its instrumentation. Several samples run at a time, so that is kept by context (`contextvars`).
@@ -6,12 +6,14 @@ tells the handlers of its instrumentation. Several samples run at a time, so tha
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 import json
 import sys
+import threading
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -23,10 +25,11 @@ from steelyard.errors import TargetError
 from steelyard.prompts.agent_messages import agent_metadata, plain_message, tokens_in
 from steelyard.prompts.conversation import is_messages, last_user_turn, question_of, transcript_of
 from steelyard.prompts.message_parts import has_other_parts, is_text_part
-from steelyard.targets.adapters import check_there, name_of, page_of, resolve, source
+from steelyard.registry import NEW_KEY
+from steelyard.targets.adapters import check_there, name_of, page_of, passages_in, resolve, source
 from steelyard.types import Message, Output, Sample
 
-_METHODS: Final = ("aquery", "query", "run")
+_METHODS: Final = ("aquery", "query", "achat", "chat", "aretrieve", "retrieve", "run")
 _EXTRA: Final = "llamaindex"
 _ROLES: Final = {"human": "user", "ai": "assistant"}
 
@@ -40,12 +43,14 @@ class QueryEngineLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LlamaIndexEngine:
-    """A query engine or an agent of LlamaIndex, asked with the question of each sample.
+    """A query engine, chat engine, retriever, agent or workflow of LlamaIndex, asked with the question of each sample.
 
-    An engine takes one text: of a conversation it is given the transcript. An agent is given the turns as
-    its own messages, images, sound and calls of tools with them.
+    A query engine and a retriever take one text: of a conversation the transcript. A chat engine and an agent are given
+    the turns as their own messages; a chat engine keeps what was said, so it begins each sample anew and answers one at
+    a time. A retriever's nodes are the passages of an empty answer.
 
-    The texts of the response's source nodes become contexts, in their order; `metadata["sources"]` has their ids, the
+    The texts of the response's source nodes become contexts, in their order, and of an agent or workflow those of its
+    tools' results and of its events; `metadata["sources"]` has their ids, the
     file's name and the page where the nodes' metadata name them, `metadata["scores"]` their scores. Of an agent
     (`FunctionAgent`, `ReActAgent`, `AgentWorkflow`) `metadata["messages"]` has its messages and tool calls. The tokens
     that LlamaIndex reports are in `metadata["usage"]`. What the engine's own model is asked does not go through the
@@ -57,10 +62,13 @@ class LlamaIndexEngine:
         offsets: whether the nodes' character offsets count from the start of the whole document, as this tool reads
             it, so that sources can be compared by them. Readers that split files before they are cut (by page, by
             heading) count from each part, so it is off. A range is used only where the text at it is the passage's.
+        contexts_from: names of tools of an agent whose results are passages, as texts where they have no nodes; by
+            default the nodes of every tool.
     """
 
     engine: str | QueryEngineLike
     offsets: bool = False
+    contexts_from: tuple[str, ...] = field(default=(), metadata={NEW_KEY: True})
 
     def check(self) -> None:
         """Check that the engine exists without building it, which may request embeddings.
@@ -75,7 +83,7 @@ class LlamaIndexEngine:
         return {"engine": name_of(self.engine)}
 
     def unwrap(self) -> Callable[[Sample], Any]:
-        """Return the function to call: a coroutine function, or a plain one where the engine only has `query`."""
+        """Return the function to call: a coroutine function, or a plain one where the engine has no async method."""
         engine = resolve(self.engine, _METHODS, _EXTRA)
 
         async def query(sample: Sample) -> Output:
@@ -95,24 +103,80 @@ class LlamaIndexEngine:
             with listening() as heard:
                 result, events = await _run_agent(engine, sample)
             replies = [event for event in events if _is_step(event)]
+            steps = [event for event in events if _is_step(event) or _is_result(event)]
             # A single answer without a call of a tool is the output itself.
-            shown = _messages(events) if len(events) > 1 else []
-            return _with_agent(_agent_output(result), shown, heard.calls() or replies)
+            shown = _messages(steps) if len(steps) > 1 else []
+            retrieved = self._retrieved(result, events)
+            output = replace(_agent_output(result), contexts=retrieved.contexts, metadata=retrieved.metadata)
+            return _with_agent(output, shown, heard.calls() or replies)
 
-        if callable(getattr(engine, "aquery", None)):
-            return query
-        return query_in_thread if callable(getattr(engine, "query", None)) else run
+        async def chat(sample: Sample) -> Output:
+            # The engine's memory is its own, and the same for all samples.
+            async with alone:
+                with listening() as heard:
+                    response = await engine.achat(*_turns(sample.input))
+            return _with_agent(self._read(response), (), heard.calls() or [response])
+
+        def chat_in_thread(sample: Sample) -> Output:
+            with alone_in_thread, listening() as heard:
+                response = engine.chat(*_turns(sample.input))
+            return _with_agent(self._read(response), (), heard.calls() or [response])
+
+        async def retrieve(sample: Sample) -> Output:
+            return self._of_nodes(await engine.aretrieve(transcript_of(sample.input)))
+
+        def retrieve_in_thread(sample: Sample) -> Output:
+            return self._of_nodes(engine.retrieve(transcript_of(sample.input)))
+
+        alone, alone_in_thread = asyncio.Lock(), threading.Lock()
+        by_method: dict[str, Callable[[Sample], Any]] = {
+            "aquery": query,
+            "query": query_in_thread,
+            "achat": chat,
+            "chat": chat_in_thread,
+            "aretrieve": retrieve,
+            "retrieve": retrieve_in_thread,
+            "run": run,
+        }
+        return by_method[_method_of(engine)]
 
     def _read(self, response: Any) -> Output:
         """The output in a response; of a stream, or of an object in place of a text, what `get_response` gives."""
-        nodes = list(getattr(response, "source_nodes", None) or ())
         text = response if isinstance(response, str) else getattr(response, "response", None)
+        output = self._of_nodes(getattr(response, "source_nodes", None) or ())
+        return replace(output, value="" if text is None else str(text))
+
+    def _of_nodes(self, nodes: Iterable[Any]) -> Output:
+        """An empty answer with the passages of these nodes, each of them once."""
+        by_key: dict[tuple[str, str], Any] = {}
+        for node in nodes:
+            by_key.setdefault(_node_key(node), node)
+        nodes = list(by_key.values())
         contexts = tuple(str(node.node.get_content()) for node in nodes)
         metadata: dict[str, Any] = {"sources": [self._source(node.node) for node in nodes]}
         scores = [node.score for node in nodes]
         if all(isinstance(score, int | float) for score in scores):
             metadata["scores"] = [float(score) for score in scores]
-        return Output("" if text is None else str(text), contexts, metadata)
+        return Output("", contexts, metadata)
+
+    def _retrieved(self, result: Any, events: Sequence[Any]) -> Output:
+        """The passages of an agent or workflow: nodes in its result, its events and the results of its tools."""
+        nodes, texts = list(_nodes_in(result)), []
+        for event in events:
+            if not _is_result(event):
+                nodes += [] if self.contexts_from else _nodes_in(event)
+                continue
+            named = event.tool_name in self.contexts_from
+            if named or not self.contexts_from:
+                found = list(_nodes_in(getattr(event.tool_output, "raw_output", None)))
+                nodes += found
+                texts += passages_in(str(event.tool_output.content)) if named and not found else []
+        output = self._of_nodes(nodes)
+        if not texts:
+            return output if nodes else Output("")
+        contexts = (*output.contexts, *dict.fromkeys(texts))
+        sources = [*output.metadata["sources"], *({} for _ in contexts[len(output.contexts) :])]
+        return Output("", contexts, {"sources": sources})
 
     def _source(self, node: Any) -> dict[str, Any]:
         metadata = node.metadata or {}
@@ -120,11 +184,18 @@ class LlamaIndexEngine:
         return source(node.node_id, metadata, page=page_of(metadata, first=1), span=span if self.offsets else None)
 
 
+def _method_of(engine: Any) -> str:
+    """The method that answers. The steps of a workflow may have any name, `retrieve` among them."""
+    if any(base.__name__ == "Workflow" for base in type(engine).__mro__):
+        return "run"
+    return next(name for name in _METHODS if callable(getattr(engine, name, None)))
+
+
 async def _run_agent(agent: Any, sample: Sample) -> tuple[Any, list[Any]]:
     """The result of an agent's run, and its events in order: replies of the model and results of tools."""
     handler = agent.run(**_agent_arguments(sample.input))
     stream = getattr(handler, "stream_events", None)
-    events = [event async for event in stream() if _is_step(event) or _is_result(event)] if stream else []
+    events = [event async for event in stream() if _is_kept(event)] if stream else []
     return (await handler if inspect.isawaitable(handler) else handler), events
 
 
@@ -185,6 +256,35 @@ def _block(part: Any, types: Any) -> Any:
         audio = part["input_audio"]
         return types.AudioBlock(audio=b64decode(audio["data"]), format=audio.get("format"))
     raise TargetError(f"a part of type {kind!r} cannot be given to a LlamaIndex agent: expected text, image or audio")
+
+
+def _turns(value: Any) -> tuple[str, list[Any]]:
+    """What a chat engine is given: the last question, and the turns before it, which replace what it remembers."""
+    last = last_user_turn(value) if is_messages(value) else None
+    if last is None or last != len(value) - 1:
+        return transcript_of(value), []
+    return question_of(value), [_chat_message(message) for message in value[:-1]]
+
+
+def _nodes_in(value: Any) -> Iterator[Any]:
+    """The nodes with their scores that a response, an event or a tool's result has, or that it is a list of."""
+    if isinstance(value, list | tuple):
+        yield from (node for node in value if hasattr(node, "node") and hasattr(node, "score"))
+        return
+    for name in ("source_nodes", "nodes"):
+        several = getattr(value, name, None)
+        if isinstance(several, list | tuple):
+            yield from _nodes_in(several)
+            return
+
+
+def _node_key(node: Any) -> tuple[str, str]:
+    return str(node.node.node_id), str(node.node.get_content())
+
+
+def _is_kept(event: Any) -> bool:
+    """Whether an event of a stream is used: a reply of the model, a tool's result, or one that holds nodes."""
+    return _is_step(event) or _is_result(event) or any(_nodes_in(event))
 
 
 def _is_step(event: Any) -> bool:

@@ -18,7 +18,7 @@ from steelyard.models.embeddings import Embeddings, embed
 from steelyard.models.references import check_sent
 from steelyard.prompts.conversation import conversation_asked, search_text, with_system
 from steelyard.prompts.fenced_prompt import fence, mark_for
-from steelyard.prompts.language import language_of
+from steelyard.prompts.language import LanguageSetting, check_language, prompt_language
 from steelyard.prompts.sample_values import (
     SAMPLE_NAMES,
     asks_the_question,
@@ -36,6 +36,7 @@ from steelyard.prompts.template import (
     render,
     words_of_file,
 )
+from steelyard.registry import NEW_KEY
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.retrieval.stored import Hit
 from steelyard.retrieval.vectors import VectorIndex, keep_vectors, kept_vectors, unit_rows, vectors_path
@@ -44,6 +45,7 @@ from steelyard.targets.library import (
     Paths,
     chunks_at,
     digests_of,
+    notes_on_documents,
     open_documents,
     open_index,
     paths_of,
@@ -81,11 +83,12 @@ class QueryEngine:
         search: `bm25` by words, `vectors` by the embeddings of chunks and question.
         embeddings: the model that embeds, for `vectors`.
         template: a packaged prompt, a file, or the text itself, with {{question}} and {{contexts}}; by default
-            `answer_from_contexts` in the language of the question. {{mark}} is part of the marks around passages;
+            `answer_from_contexts` in `language`. {{mark}} is part of the marks around passages;
             otherwise the same names as in a prompt.
         system: a system message as a text or a file, or none; filled likewise.
         parameters: of every call of the model, over its own.
         index: the folder where indexes are kept and used again; empty keeps none. It changes no result.
+        language: of the packaged prompt; `auto` is Chinese where the suite's questions are, else English.
     """
 
     model: Model
@@ -99,6 +102,7 @@ class QueryEngine:
     system: Path | str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     index: str = ".steelyard/indexes"
+    language: LanguageSetting = field(default="auto", metadata={NEW_KEY: True})
 
     def check(self) -> None:
         """Read and index the documents, and check the settings, before any model is called.
@@ -111,6 +115,7 @@ class QueryEngine:
             raise ConfigError(f"{type(self.model).__name__} is not a model")
         check_sent("parameters", self.parameters)
         expect_number("top_k", self.top_k, 1, whole=True)
+        check_language(self.language)
         self._cut.check()
         self._check_search()
         self._check_prompt()
@@ -160,6 +165,10 @@ class QueryEngine:
         system = words_of_file(self.system, "system")
         return {"documents": digests_of(open_documents(self._paths)), "text": texts, "index": "", **system}
 
+    def notes(self) -> tuple[str, ...]:
+        """Files and pages of the documents that are not read."""
+        return notes_on_documents(self._paths)
+
     async def __call__(self, sample: Sample, ask: Asks) -> Output:
         """Retrieve, then ask once."""
         hits = await self._retrieve("\n".join([search_text(sample.input), *sample.choices]), ask)
@@ -175,7 +184,7 @@ class QueryEngine:
     def messages(self, sample: Sample, contexts: Sequence[str]) -> list[Message]:
         """What is sent for a sample with these passages."""
         values = sample_values(sample, passage_apart=shows_passage(*self._texts))
-        language = language_of(values["question"], *sample.choices)
+        language = prompt_language(self.language, values["question"], *sample.choices)
         mark = mark_for({str(no): text for no, text in enumerate(contexts, start=1)})
         passages = [fence(f"passage {no}", text, mark) for no, text in enumerate(contexts, start=1)]
         values |= {"contexts": "\n\n".join(passages) or _NOTHING[language], "mark": mark}

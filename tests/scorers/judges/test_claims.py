@@ -159,8 +159,21 @@ def test_a_threshold_passes_or_fails_and_none_does_neither():
     assert [one.passed for one in scores] == [None, True, False]
 
 
-@pytest.mark.parametrize(("found", "answer"), [((), "It is old."), (("It is old.",), " ")])
-def test_without_contexts_or_answer_nothing_is_asked(found, answer):
+def test_claims_for_which_nothing_was_retrieved_are_marked():
+    """The run has no other record, so that in the end the score does not apply."""
+    result = claims(CLAIMS, found=(), answer="It is old.")
+
+    assert (result.only.value, result.only.detail["nothing_retrieved"], len(result.asked)) == (None, True, 1)
+
+
+def test_no_claims_need_no_passages():
+    result = claims("NONE", found=(), answer="Ask at the gate.")
+
+    assert (result.only.outcome, result.only.detail["lacks"]) == ("not_applicable", "passages")
+
+
+@pytest.mark.parametrize(("found", "answer"), [((), "I do not know."), (("It is old.",), " ")])
+def test_an_abstention_without_contexts_and_a_blank_answer_are_not_asked_about(found, answer):
     result = claims(CLAIMS, found=found, answer=answer)
 
     assert result.only.outcome == "not_applicable"

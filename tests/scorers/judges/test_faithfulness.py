@@ -117,11 +117,25 @@ def test_a_verdict_in_between_is_ambiguous(reply):
 
 
 @pytest.mark.parametrize("contexts", [(), ("", " \n")])
-def test_without_contexts_the_question_does_not_apply(contexts):
-    judgement = faithfulness("YES", found=contexts)
+@pytest.mark.parametrize(("reply", "claims"), [("Verdict: YES", True), ("Verdict: NO", False)])
+def test_what_is_claimed_without_contexts_is_marked(contexts, reply, claims):
+    """The run has no other record, so that in the end the score does not apply."""
+    judgement = faithfulness(reply, found=contexts)
 
     assert judgement.only.outcome == "not_applicable"
-    assert judgement.asked == []
+    assert judgement.only.detail.get("nothing_retrieved", False) is claims
+    assert len(judgement.asked) == 1
+
+
+def test_a_reply_without_a_verdict_on_the_claims_is_unparsed():
+    assert faithfulness("Perhaps.", found=()).only.outcome == "unparsed"
+
+
+@pytest.mark.parametrize("answer", ["I do not know.", "抱歉，资料中没有提到。"])
+def test_an_abstention_without_contexts_needs_no_call(answer):
+    judgement = faithfulness("YES", found=(), answer=answer)
+
+    assert (judgement.only.outcome, judgement.asked) == ("not_applicable", [])
 
 
 def test_a_blank_answer_claims_nothing():

@@ -26,6 +26,7 @@ YES_NO = {
     "faithfulness": "no",
     "faithfulness_refine": "yes",
     "answer_relevancy_unanswerable": "no",
+    "answer_claims": "yes",
     "error_code": "yes",
     "goal_reached": "no",
     "plan_followed": "no",

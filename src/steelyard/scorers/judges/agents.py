@@ -65,7 +65,7 @@ def _trajectory(name: str, output: Output) -> Trajectory | Score:
     if refused_before(output):
         return no_answer(name)
     trajectory = read_trajectory(output)
-    return not_applicable(name, trajectory) if isinstance(trajectory, str) else trajectory
+    return not_applicable(name, trajectory, lacks="a trajectory") if isinstance(trajectory, str) else trajectory
 
 
 def _shown(
@@ -277,7 +277,7 @@ class StepsJustified:
         language, transcript, values = _shown(trajectory, sample, output, self.judge, self.window_tokens)
         calls = [call for call in trajectory.calls if call.message in set(transcript.shown)][:_MOST_STEPS]
         if not calls:
-            return not_applicable(name, "no tool was called")
+            return not_applicable(name, "no tool was called", lacks="calls of tools")
         steps = "\n".join(
             f"{no}. [{call.message + 1}] "
             + " ".join(shorten(call_text({"name": call.name, "arguments": call.arguments}), _SHOWN_STEP).split())

@@ -28,7 +28,7 @@ from steelyard.scorers.judges.judge import (
     unless_stopped,
 )
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import PASSAGES, Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _UNNAMED: Final = "rubric"
 _REASON_TOKENS: Final = 512
@@ -122,7 +122,7 @@ class Rubric:
         if refused_before(output):
             return no_answer(self.name)
         if self.contexts and not contexts:
-            return not_applicable(self.name, "there are no contexts")
+            return not_applicable(self.name, "there are no contexts", lacks=PASSAGES)
         shown = {
             "question": transcript_of(sample.input),
             "contexts": "\n\n".join(contexts),

@@ -5,7 +5,8 @@ first window of contexts creates a verdict, each further one refines it. Deviati
 searched for as a substring ("No, yesterday's report ..." is no); YES ends the procedure, since further contexts cannot
 take support away; the judge sees the question, without which a short answer claims nothing; a further window comes with
 the reasons so far, so that two windows can support an answer together; a reply that cannot be parsed has no verdict,
-where LlamaIndex counts it as unsupported.
+where LlamaIndex counts it as unsupported; of an answer for which nothing was retrieved the judge is asked whether it
+claims anything.
 
 `ClaimFaithfulness` extracts the claims of the answer and judges each.
 
@@ -35,6 +36,8 @@ from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import (
     Judge,
+    claims_nothing,
+    claims_without_passages,
     contexts_of,
     first_unparsed,
     form_of,
@@ -48,7 +51,7 @@ from steelyard.scorers.judges.judge import (
 )
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
 from steelyard.session.replies import answer_of
-from steelyard.types import Asks, Output, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "faithfulness"
 _LONGEST_REASON: Final = 2000
@@ -59,9 +62,10 @@ _LONGEST_REASON: Final = 2000
 class Faithfulness:
     """Whether an answer is supported by what was retrieved for it: 1 or 0.
 
-    Without contexts, and for a blank answer, the question does not apply. A step that cannot be read counts only where
-    no other says YES: it might have been YES itself, so the score is then unparsed. Of repeats the majority is taken; a
-    draw is NO.
+    For a blank answer, and for an abstention for which nothing was retrieved, the question does not apply. An answer
+    that claims something though nothing was retrieved is 0; if no output of the run has contexts, the target does not
+    return them, and the question applies to none. A step that cannot be read counts only where no other says YES: it
+    might have been YES itself, so the score is then unparsed. Of repeats the majority is taken; a draw is NO.
 
     Args:
         judge: the model that judges.
@@ -89,13 +93,13 @@ class Faithfulness:
             ConfigError: a window that holds nothing, or a prompt that cannot be used.
         """
         check_window(self.window_tokens)
-        self._create.check()
-        self._refine.check()
+        for prompt in self.prompts.values():
+            prompt.check()
 
     @property
     def prompts(self) -> dict[str, FencedPrompt]:
         """The prompts that are sent, by their names in the manifest."""
-        return {"faithfulness": self._create, "faithfulness_refine": self._refine}
+        return {"faithfulness": self._create, "faithfulness_refine": self._refine, "answer_claims": self._claims}
 
     def manifest(self) -> dict[str, Any]:
         """The prompts and their hashes."""
@@ -108,6 +112,8 @@ class Faithfulness:
         if (unjudged := nothing_to_support(_NAME, output, packed)) is not None:
             return unjudged
         material = {"question": transcript_of(sample.input), "answer": answer}
+        if not packed:
+            return await self._without_passages(ask, material)
         repeats: list[tuple[Verdict, ...]] = [()] * self.judge.repeats
         for window in packed:
             unsettled = [no for no, steps in enumerate(repeats) if not _supported(steps)]
@@ -118,6 +124,17 @@ class Faithfulness:
         if len(repeats) == 1:
             trace = [{key: value for key, value in entry.items() if key != "repeat"} for entry in trace]
         return self._score(repeats, answer, {"trace": trace})
+
+    async def _without_passages(self, ask: Asks, material: Mapping[str, str]) -> Score:
+        """0 for an answer that claims something; a draw of repeats is a claim."""
+        messages = self._claims.messages(self.judge.language_for(*material.values()), material)
+        claims = await self.judge.verdicts(ask, messages, _claims_something, schema=self.judge.yes_no_schema())
+        score = score_of(_NAME, claims, candidate=material["answer"])
+        if score.value is None:
+            return score
+        if score.value < 1 / 2:
+            return claims_nothing(_NAME)
+        return claims_without_passages(replace(score, value=0.0, passed=False))
 
     def _score(self, repeats: Sequence[Sequence[Verdict]], answer: str, detail: Mapping[str, Any]) -> Score:
         """The score; with repeats that of the majority, so that it stays 0 or 1."""
@@ -142,6 +159,10 @@ class Faithfulness:
         return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
 
     @property
+    def _claims(self) -> FencedPrompt:
+        return self.judge.prompt("answer_claims", "", fenced=("question", "answer"))
+
+    @property
     def _create(self) -> FencedPrompt:
         return self.judge.prompt(_NAME, self.template, fenced=("question", "contexts", "answer"))
 
@@ -149,6 +170,10 @@ class Faithfulness:
     def _refine(self) -> FencedPrompt:
         fenced = ("question", "contexts", "answer", "reason")
         return self.judge.prompt("faithfulness_refine", self.refine_template, fenced=fenced)
+
+
+def _claims_something(reply: Reply) -> Verdict:
+    return unless_stopped(read_yes_no(reply.text, finish=reply.finish), reply)
 
 
 def _supported(steps: Sequence[Verdict]) -> bool:
@@ -206,7 +231,9 @@ class ClaimFaithfulness:
     """The share of an answer's claims that the retrieved contexts support.
 
     One call takes the claims from the answer, and one for each window of contexts judges those that no earlier window
-    supports. Without contexts, and for an answer that claims nothing, the question does not apply.
+    supports. For an answer that claims nothing the question does not apply. Claims for which nothing was retrieved are
+    unsupported; if no output of the run has contexts, the target does not return them, and the question applies to
+    none.
 
     Args:
         judge: the model that judges.
@@ -267,7 +294,13 @@ class ClaimFaithfulness:
             calls = [partial(self._judge, ask, language, window, repeats[no]) for no in unsettled]
             for no, claims in zip(unsettled, await together(calls), strict=True):
                 repeats[no] = claims
-        return self._score(repeats, answer)
+        if packed:
+            return self._score(repeats, answer)
+        unsupported = Verdict("scored", 0.0, label="no", reason="nothing was retrieved")
+        score = self._score([replace(c, verdicts=(unsupported,) * len(c.texts)) for c in repeats], answer)
+        if score.outcome == "not_applicable":
+            return claims_nothing(_CLAIMS_NAME)
+        return score if score.value is None else claims_without_passages(score)
 
     async def _take(self, ask: Asks, messages: list[Mapping[str, Any]]) -> _Claims:
         """The claims of the answer; a truncated list lacks some of them, so it counts as unparsed."""
@@ -297,7 +330,7 @@ class ClaimFaithfulness:
     def _score(self, repeats: Sequence[_Claims], answer: str) -> Score:
         claiming = [claims for claims in repeats if claims.texts or claims.problem]
         if not claiming:
-            return not_applicable(_CLAIMS_NAME, "nothing claimed")
+            return not_applicable(_CLAIMS_NAME, "nothing claimed", lacks="claims")
         detail: dict[str, Any] = {"claims": _listed(repeats)}
         if len(claiming) < len(repeats):
             detail["nothing_claimed"] = len(repeats) - len(claiming)

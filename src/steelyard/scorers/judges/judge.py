@@ -24,13 +24,26 @@ from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
 from steelyard.prompts.reply_schema import response_format
 from steelyard.registry import NEW_KEY
+from steelyard.replies.abstention import is_abstention
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.session.reply_schemas import AS_SCHEMA, REPLY_FORM, ask_for_schema, marked
-from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, Scorer
+from steelyard.types import (
+    LACKS,
+    NOTHING_RETRIEVED,
+    PASSAGES,
+    STOPPED,
+    Asks,
+    Message,
+    Output,
+    Reply,
+    Sample,
+    Score,
+    Scorer,
+)
 
 STEADY: Final[Mapping[str, Any]] = MappingProxyType(
     {"temperature": 0, "top_p": 1, "frequency_penalty": 0, "presence_penalty": 0}
@@ -324,18 +337,29 @@ def no_answer(name: str) -> Score:
     return Score(name, None, outcome="refused", reason="the target gave no answer: it refused or was stopped")
 
 
-def not_applicable(name: str, reason: str) -> Score:
-    """A `not_applicable` score with its reason."""
-    return Score(name, None, outcome="not_applicable", reason=reason)
+def not_applicable(name: str, reason: str, *, lacks: str = "") -> Score:
+    """A `not_applicable` score with its reason; `lacks` names what the output lacks, see `types.LACKS`."""
+    return Score(name, None, outcome="not_applicable", reason=reason, detail={LACKS: lacks} if lacks else {})
 
 
 def nothing_to_support(name: str, output: Output, contexts: Sequence[object]) -> Score | None:
     """The score of an answer that needs no judge to decide on its support; None if a judge is needed."""
     if refused_before(output):
         return no_answer(name)
-    if not contexts:
-        return not_applicable(name, "there are no contexts")
-    return None if answer_of(output).strip() else not_applicable(name, "no claims: the answer is blank")
+    if not answer_of(output).strip():
+        return not_applicable(name, "no claims: the answer is blank", lacks="claims" if contexts else PASSAGES)
+    return claims_nothing(name) if not contexts and is_abstention(answer_of(output)) else None
+
+
+def claims_nothing(name: str) -> Score:
+    """The score of an answer without passages that claims nothing, so that nothing has to support it."""
+    return not_applicable(name, "nothing was retrieved, and the answer claims nothing", lacks=PASSAGES)
+
+
+def claims_without_passages(score: Score) -> Score:
+    """The score of an answer that claims something though nothing was retrieved; `NOTHING_RETRIEVED` marks it."""
+    detail = {**score.detail, NOTHING_RETRIEVED: True}
+    return replace(score, reason=f"nothing was retrieved. {score.reason}".strip(), detail=detail)
 
 
 def score_of(

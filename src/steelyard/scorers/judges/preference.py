@@ -169,7 +169,7 @@ class Preference:
         for side, answer in zip("AB", sides, strict=True):
             trajectory = read_trajectory(Output(answer, metadata=output.metadata[side]))
             if isinstance(trajectory, str):
-                return not_applicable(self.name, f"{side}: {trajectory}")
+                return not_applicable(self.name, f"{side}: {trajectory}", lacks="a trajectory")
             window = windowed_transcript(trajectory.messages, self.transcript_tokens, language)
             texts.append(f"{window.text}\n({window.note})\n\n{shorten(answer, self.transcript_tokens)}")
         return Sides(*texts)

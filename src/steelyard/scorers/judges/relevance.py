@@ -60,7 +60,7 @@ from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
 from steelyard.scorers.sql_replies import check_form, mock_sql, sql_reply
 from steelyard.session.replies import answer_of, refused_before
-from steelyard.types import Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
+from steelyard.types import PASSAGES, Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 Judged = Literal["output", "reference"]
 Candidate = Literal["auto", "sql", "text"]
@@ -199,7 +199,7 @@ class Relevance:
         reply = sql_reply(output, self.form, self.key)
         if reply.refused:
             return no_answer(self._name)
-        return reply.sql or not_applicable(self._name, f"no SQL could be read: {reply.problem}")
+        return reply.sql or not_applicable(self._name, f"no SQL could be read: {reply.problem}", lacks="SQL")
 
     @property
     def _form(self) -> Form:
@@ -382,7 +382,7 @@ class ContextRelevance:
         contexts = contexts_of(sample, output)
         packed = windows(contexts, self.window_tokens)
         if not packed:
-            return [not_applicable(name, "there are no contexts") for name in _CONTEXT_NAMES]
+            return [not_applicable(name, "there are no contexts", lacks=PASSAGES) for name in _CONTEXT_NAMES]
         question = transcript_of(sample.input)
         language = self.judge.language_for(question)
         calls = [partial(self._judge, ask, (question, language), window) for window in packed] * self.judge.repeats

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 from steelyard.analysis.jury import JuryVote
 from steelyard.errors import ConfigError
+from steelyard.prompts.language import Language
 from steelyard.scorers.judges.judge import Judge, judged_by
 from steelyard.types import Scorer
 
@@ -58,6 +59,11 @@ class SuiteJudges:
         """Whether there is a model to ask."""
         return bool(self.several) or self.one.model is not None
 
+    def in_language(self, language: Language) -> SuiteJudges:
+        """The same judges; those whose prompts are in the language of each record have them in one for all."""
+        several = {name: _in_language(judge, language) for name, judge in self.several.items()}
+        return replace(self, several=several, one=_in_language(self.one, language) if self.can_ask else self.one)
+
     def given_to(self, scorers: Sequence[Scorer]) -> tuple[Scorer, ...]:
         """The scorers with their judges; with several judges, each scorer that needs one is repeated for each of them.
 
@@ -69,6 +75,10 @@ class SuiteJudges:
         if not any(map(_wants_judge, scorers)):
             raise ConfigError("judges: no scorer uses them: each has its own judge, or needs none")
         return with_judges(scorers, self.several)
+
+
+def _in_language(judge: Judge, language: Language) -> Judge:
+    return replace(judge, language=language) if judge.language == "auto" else judge
 
 
 def with_judge(scorers: Sequence[Scorer], judge: Judge) -> tuple[Scorer, ...]:

@@ -59,7 +59,7 @@ class ChoiceSuite:
     several_answers: bool = False
     few_shot: FewShot | None = None
     options: Options = Options()
-    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
         """Read and check the whole dataset; no model is called.

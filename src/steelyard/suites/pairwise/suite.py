@@ -83,7 +83,7 @@ class PairwiseSuite:
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     primary: str = ""
     options: Options = Options()
-    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
     judges: Mapping[str, Judge] = field(default_factory=dict)
     jury: Literal["", "majority", "mean", "dawid_skene"] = ""
 

@@ -93,8 +93,16 @@ def _sample(table: OpenTable, row: Row, position: int, noted: tuple[dict[str, st
     name = table.id_of(row, ids, defects)
     if len(defects) > earlier_defects:
         return None
-    group, cluster = table.text(row, "group"), cluster_of(row, table.layout)
+    group, cluster = table.text(row, "group"), _cluster(table, row)
     return Sample(name, question, reference, contexts=contexts, group=group, cluster=cluster, metadata=metadata)
+
+
+def _cluster(table: OpenTable, row: Row) -> str:
+    """The cluster of a row; without a column for it, its chunk: questions on one are found or missed together."""
+    if table.layout.column("cluster") is not None:
+        return cluster_of(row, table.layout)
+    chunks = [render(chunk) for chunk in _listed(table.cell(row, "chunk"))]
+    return chunks[0] if len(chunks) == 1 else ""
 
 
 def _notes_on(samples: tuple[Sample, ...]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any
 from steelyard.data.documents import Document
 from steelyard.data.rows import RowDataset
 from steelyard.scorers.passages import same_document
-from steelyard.targets.library import Paths, open_documents
+from steelyard.targets.library import Paths, notes_on_documents, open_documents
 from steelyard.types import Sample
 
 
@@ -31,10 +31,10 @@ def with_texts(data: RowDataset, paths: Paths) -> RowDataset:
     """
     if not any(_lacks_text(source) for sample in data.samples for source in _sources(sample)):
         return data
-    documents = open_documents(paths) if paths else ()
-    texts = _SourceTexts(documents)
+    texts = _SourceTexts(open_documents(paths) if paths else ())
+    unread = notes_on_documents(paths) if paths else ()
     samples = tuple(texts.filled(sample) for sample in data.samples)
-    return replace(data, samples=samples, notes=(*data.notes, *texts.notes()))
+    return replace(data, samples=samples, notes=(*data.notes, *unread, *texts.notes()))
 
 
 def _sources(sample: Sample) -> Sequence[Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -13,6 +13,8 @@ from steelyard.data.rows import RowDataset
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
+from steelyard.prompts.conversation import transcript_of
+from steelyard.prompts.language import Language, language_of
 from steelyard.runner import judge_name
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.faithfulness import Faithfulness
@@ -68,7 +70,7 @@ class RagSuite:
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     primary: str = ""
     options: Options = Options()
-    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
     judges: Mapping[str, Judge] = field(default_factory=dict)
     jury: Literal["", "majority", "mean", "dawid_skene"] = ""
 
@@ -81,8 +83,10 @@ class RagSuite:
         """
         if not self.targets:
             raise ConfigError("there is no target: name targets")
-        judges = SuiteJudges.of(self)
         data = with_texts(load_rag(self.samples), self._documents)
+        # One language for all records: prompts in two would measure the judge differently within one run.
+        language = language_of(*(transcript_of(sample.input) for sample in data.samples))
+        judges = SuiteJudges.of(self).in_language(language)
         scorers = judges.given_to(self.scorers or self._default_scorers(data, judges))
         # Scores of a judge with a name have other names, and of two such judges there is no one pair to cross.
         judged = {type(scorer) for scorer in scorers if not judge_name(scorer)}
@@ -91,7 +95,7 @@ class RagSuite:
             kind="rag",
             columns=data.columns,
             samples=data.samples,
-            targets=self.targets,
+            targets={name: _in_language(target, language) for name, target in self.targets.items()},
             scorers=scorers,
             options=self.options,
             tags=self.tags,
@@ -120,6 +124,12 @@ class RagSuite:
         judges = (Correctness(), Faithfulness(), AnswerRelevancy()) if suite_judges.can_ask else ()
         sources = any("sources" in sample.metadata for sample in data.samples)
         return (*judges, TokenF1(), RougeL(), *((Retrieval(),) if sources else ()))
+
+
+def _in_language(target: Target, language: Language) -> Target:
+    if isinstance(target, QueryEngine) and target.language == "auto":
+        return replace(target, language=language)
+    return target
 
 
 def _answer_score(scorers: Sequence[Scorer]) -> str:

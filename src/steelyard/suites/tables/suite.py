@@ -45,7 +45,7 @@ class TablesSuite:
     tags: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     scoring: TableMetrics = TableMetrics()
     options: Options = Options()
-    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
 
     def build(self) -> Suite:
         """Read and check the whole dataset; nothing is called or run.

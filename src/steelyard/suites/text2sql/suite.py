@@ -51,7 +51,7 @@ class Text2SqlSuite:
     judge: Judge = Judge()
     scorers: tuple[Scorer, ...] = ()
     options: Options = Options()
-    gate: Mapping[str, str | Mapping[str, float]] = field(default_factory=dict)
+    gate: Mapping[str, str | float | Mapping[str, float]] = field(default_factory=dict)
     judges: Mapping[str, Judge] = field(default_factory=dict)
     jury: Literal["", "majority", "mean", "dawid_skene"] = ""
 
