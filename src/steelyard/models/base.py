@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from steelyard.errors import bounded
@@ -92,6 +92,20 @@ class Answer:
     first_s: float | None = None
 
 
+class Refused(NamedTuple):
+    """The parameters that a refusal names.
+
+    Args:
+        names: as this package names them; limits of tokens as the text spells them.
+        exclusive: whether the text says that they cannot be sent together.
+        clear: whether the text says that something is not supported, and not only which value is expected.
+    """
+
+    names: tuple[str, ...] = ()
+    exclusive: bool = False
+    clear: bool = False
+
+
 class Fault(Exception):
     """One attempt that gave no reply; `models.limits` decides whether there is another.
 
@@ -108,6 +122,7 @@ class Fault(Exception):
         refusal: "", or `NAMED` or `UNPROVEN`: the condition under which the same refusal of another sample ends the
             run, see `models.refusals`.
         likeness: the text by which two refusals are the same; the message unless it contains values of the sample.
+        refused: the parameters of the call that the refusal names, see `models.refused_parameters`.
     """
 
     def __init__(
@@ -129,6 +144,7 @@ class Fault(Exception):
         self.ends_run = ends_run
         self.refusal = ""
         self.likeness = self.message
+        self.refused = Refused()
 
     def redact(self, redact: Callable[[str], str]) -> None:
         """Remove secrets from the message, before it is counted, stored or shown anywhere."""

@@ -28,6 +28,7 @@ from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
+from steelyard.session.parameter_findings import may_drop
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.session.reply_schemas import AS_SCHEMA, REPLY_FORM, ask_for_schema, marked
 from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score, Scorer
@@ -35,7 +36,7 @@ from steelyard.types import STOPPED, Asks, Message, Output, Reply, Sample, Score
 STEADY: Final[Mapping[str, Any]] = MappingProxyType(
     {"temperature": 0, "top_p": 1, "frequency_penalty": 0, "presence_penalty": 0}
 )
-"""Sent with every call of a judge, to make its replies as repeatable as the model allows."""
+"""Sent with every call of a judge, to make its replies as repeatable as the model allows; left out where refused."""
 
 _NAME: Final = re.compile(r"[\w.-]+")
 _MOST_REPEATS: Final = 100
@@ -159,19 +160,26 @@ class Judge:
         Raises:
             ModelError: the call failed for good.
         """
-        free = self._given(parameters)
+        ask = may_drop(ask, self._optional(parameters))
+        free = self.sent(parameters)
         if not schema:
             return await ask(self.model, messages, **free)
-        restricted = self._given({**parameters, **schema})
+        restricted = self.sent({**parameters, **schema})
         if self.structured == "auto" and self.model is not None:
             return await ask_for_schema(ask, self.model, messages, schema=restricted, free=free)
         return marked(await ask(self.model, messages, **restricted), "")
 
     async def ask_once(self, ask: Asks, messages: list[Message], /, **parameters: Any) -> Reply:
         """Make one call whose reply serves all samples and repeats, such as evaluation steps."""
-        return await ask.once(self.model, messages, **self._given(parameters))
+        ask = may_drop(ask, self._optional(parameters))
+        return await ask.once(self.model, messages, **self.sent(parameters))
 
-    def _given(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def _optional(self, parameters: Mapping[str, Any]) -> frozenset[str]:
+        """The parameters of a call that the user did not set, and that an endpoint may refuse."""
+        return frozenset({*STEADY, *parameters}) - frozenset(self.parameters)
+
+    def sent(self, parameters: Mapping[str, Any] = _NO_SCHEMA) -> dict[str, Any]:
+        """The parameters of a call, beside those of the model: the user's over the scorer's over `STEADY`."""
         merged = {**STEADY, **parameters, **self.parameters}
         return {name: value for name, value in merged.items() if value is not None}
 
