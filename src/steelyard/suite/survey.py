@@ -322,17 +322,22 @@ def prices_of(suite: Suite) -> PriceTable | None:
 
 def models_in(value: Any) -> Iterator[Any]:
     """Every model in targets and scorers, however deep in their fields."""
+    return (model for model, _ in calls_in(value))
+
+
+def calls_in(value: Any, holder: Any = None) -> Iterator[tuple[Any, Any]]:
+    """Every model in targets and scorers with what calls it, such as a judge or a prompt; None where nothing does."""
     if all(callable(getattr(value, name, None)) for name in ("request", "send", "read")):
-        yield value
+        yield value, holder
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
-            yield from models_in(getattr(value, field.name))
+            yield from calls_in(getattr(value, field.name), value)
     elif isinstance(value, Mapping):
         for part in value.values():
-            yield from models_in(part)
+            yield from calls_in(part, holder)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from models_in(part)
+            yield from calls_in(part, holder)
 
 
 async def load_models(suite: Suite) -> None:

@@ -160,7 +160,7 @@ class Judge:
         Raises:
             ModelError: the call failed for good.
         """
-        ask = may_drop(ask, self._optional(parameters))
+        ask = may_drop(ask, self.optional(parameters))
         free = self.sent(parameters)
         if not schema:
             return await ask(self.model, messages, **free)
@@ -171,10 +171,10 @@ class Judge:
 
     async def ask_once(self, ask: Asks, messages: list[Message], /, **parameters: Any) -> Reply:
         """Make one call whose reply serves all samples and repeats, such as evaluation steps."""
-        ask = may_drop(ask, self._optional(parameters))
+        ask = may_drop(ask, self.optional(parameters))
         return await ask.once(self.model, messages, **self.sent(parameters))
 
-    def _optional(self, parameters: Mapping[str, Any]) -> frozenset[str]:
+    def optional(self, parameters: Mapping[str, Any] = _NO_SCHEMA) -> frozenset[str]:
         """The parameters of a call that the user did not set, and that an endpoint may refuse."""
         return frozenset({*STEADY, *parameters}) - frozenset(self.parameters)
 
