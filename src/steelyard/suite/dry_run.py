@@ -281,6 +281,8 @@ class _StageDryRun:
 class _CountingAsk:
     """An Ask that sends nothing and notes what it would have sent."""
 
+    is_dry_run = True
+
     def __init__(self, estimate: _StageDryRun, keys: Keys, repeat: int) -> None:
         self.repeat = repeat
         self._estimate = estimate

@@ -211,6 +211,7 @@ def _call_of(part: Any, holder: Any, sample: Sample) -> _Call:
 class _NotingAsk:
     """An Ask that sends nothing and notes the parameters of the first call."""
 
+    is_dry_run = True
     repeat = 0
 
     def __init__(self) -> None:
