@@ -186,7 +186,9 @@ def test_a_fresh_draw_finds_out_again():
     assert len(run_twice(reasoning_model, again)[1]) == 6 + 3
 
 
-@pytest.mark.parametrize("make", [Correctness, Guideline_of, lambda judge: GEval(judge, "clear", "Is it clear?", steps=("Read.",))])
+@pytest.mark.parametrize(
+    "make", [Correctness, Guideline_of, lambda judge: GEval(judge, "clear", "Is it clear?", steps=("Read.",))]
+)
 def test_scoring_again_and_a_dry_run_find_the_replies(make):
     def score_again(run, scorer):
         with Store() as store:
