@@ -8,7 +8,7 @@ free of the error, so that more is better, as for every rate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -16,6 +16,7 @@ from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import refuse_file_names
+from steelyard.registry import NEW_KEY
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.formats import Regex, undecided
@@ -51,6 +52,7 @@ class ErrorJudge:
             judge is measured on.
         template: a prompt of your own; may use `{{question}}`, `{{contexts}}`, `{{answer}}`, `{{examples}}` (all
             fenced; what is not there is empty), `{{definition}}` and `{{mark}}`.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     judge: Judge = Judge()
@@ -58,6 +60,7 @@ class ErrorJudge:
     definition: str = ""
     examples: tuple[str, ...] = ()
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -117,7 +120,9 @@ class ErrorJudge:
     @property
     def _prompt(self) -> FencedPrompt:
         fenced = ("question", "contexts", "answer", "examples")
-        return self.judge.prompt("error_code", self.template, fenced, ("definition",), shared=("examples",))
+        return self.judge.prompt(
+            "error_code", self.template, fenced, ("definition",), shared=("examples",), system=self.system
+        )
 
 
 def _read(reply: Reply) -> Verdict:

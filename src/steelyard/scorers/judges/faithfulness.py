@@ -21,7 +21,7 @@ support counts as unsupported.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -30,6 +30,7 @@ from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
+from steelyard.registry import NEW_KEY
 from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
@@ -69,7 +70,9 @@ class Faithfulness:
             calls.
         template: the user's own prompt for the first window; it may name {{question}}, {{contexts}}, {{answer}} and
             {{mark}}.
-        refine_template: the user's own prompt for each further window; it may also name {{reason}}: the reasons so far.
+        refine_template: the user's own prompt for each further window; it may also name {{reason}}, the reasons so far,
+            and {{existing_answer}}, YES or NO.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
@@ -81,6 +84,7 @@ class Faithfulness:
     window_tokens: int = 3000
     template: Path | str = ""
     refine_template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     def check(self) -> None:
         """Check the settings.
@@ -136,6 +140,7 @@ class Faithfulness:
         values = {**material, "contexts": window.shown()}
         if latest is not None:
             values["reason"] = latest.reason[:_LONGEST_REASON]
+            values["existing_answer"] = latest.label.upper()
         prompt = self._create if latest is None else self._refine
         language = self.judge.language_for(*material.values())
         reply = await self.judge.ask(ask, prompt.messages(language, values), schema=self.judge.yes_no_schema())
@@ -143,12 +148,13 @@ class Faithfulness:
 
     @property
     def _create(self) -> FencedPrompt:
-        return self.judge.prompt(_NAME, self.template, fenced=("question", "contexts", "answer"))
+        return self.judge.prompt(_NAME, self.template, fenced=("question", "contexts", "answer"), system=self.system)
 
     @property
     def _refine(self) -> FencedPrompt:
         fenced = ("question", "contexts", "answer", "reason")
-        return self.judge.prompt("faithfulness_refine", self.refine_template, fenced=fenced)
+        plain = ("existing_answer",)
+        return self.judge.prompt("faithfulness_refine", self.refine_template, fenced, plain, system=self.system)
 
 
 def _supported(steps: Sequence[Verdict]) -> bool:
@@ -216,6 +222,7 @@ class ClaimFaithfulness:
             {{answer}} and {{mark}}.
         template: the user's own prompt that judges them; it may name {{contexts}}, {{claims}} (numbered), {{count}}
             and {{mark}}.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. NO")
@@ -225,6 +232,7 @@ class ClaimFaithfulness:
     window_tokens: int = 3000
     claims_template: Path | str = ""
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -310,11 +318,13 @@ class ClaimFaithfulness:
 
     @property
     def _taking(self) -> FencedPrompt:
-        return self.judge.prompt("claims", self.claims_template, fenced=("question", "answer"))
+        return self.judge.prompt("claims", self.claims_template, fenced=("question", "answer"), system=self.system)
 
     @property
     def _judging(self) -> FencedPrompt:
-        return self.judge.prompt("claim_verdicts", self.template, fenced=("contexts", "claims"), plain=("count",))
+        return self.judge.prompt(
+            "claim_verdicts", self.template, fenced=("contexts", "claims"), plain=("count",), system=self.system
+        )
 
 
 def _share(claims: _Claims) -> Verdict:

@@ -63,6 +63,7 @@ class Judge:
         structured: `auto` requests verdicts by a JSON schema, the reason before the verdict, and free text where the
             endpoint refuses schemas; true requests a schema, and a refusal is an error; false requests free text. Both
             forms are read by the same reader, and each score records which form was requested.
+        system: a system message before every prompt of this judge, as a text or a file; a scorer's own wins.
     """
 
     model: Model | None = None
@@ -71,6 +72,7 @@ class Judge:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="", metadata={NEW_KEY: True})
     structured: Literal["auto"] | bool = field(default=False, metadata={NEW_KEY: True})
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
     earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 
@@ -139,11 +141,15 @@ class Judge:
         fenced: tuple[str, ...],
         plain: tuple[str, ...] = (),
         *,
-        needed: tuple[str, ...] = (),
-        shared: tuple[str, ...] = (),
+        system: Path | str = "",
+        **more: tuple[str, ...],
     ) -> FencedPrompt:
-        """The prompt `judge_<name>`, or the user's own; see `FencedPrompt`."""
-        return FencedPrompt(f"judge_{name}", own, fenced, plain, needed, self.earlier_prompts, shared)
+        """The prompt `judge_<name>`, or the user's own, with the scorer's system message or the judge's.
+
+        Args: see `FencedPrompt`; `more` are its `needed` and `shared`.
+        """
+        earlier, system = self.earlier_prompts, system or self.system
+        return FencedPrompt(f"judge_{name}", own, fenced, plain, earlier=earlier, system=system, **more)
 
     async def ask(
         self, ask: Asks, messages: list[Message], /, *, schema: Mapping[str, Any] = _NO_SCHEMA, **parameters: Any
