@@ -20,6 +20,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from steelyard.errors import ModelError
 from steelyard.models.base import Fault, Model, ModelInfo, Refused
+from steelyard.models.budget import UNPROVEN
 from steelyard.models.refusals import Refusals
 from steelyard.models.refused_parameters import DROPPED, LIMITS, SAMPLING, adjusted, changes_for
 from steelyard.plain_json import to_json
@@ -128,11 +129,13 @@ class ParameterFindings:
         self._commit = commit
         self._redact = redact
         self._known: dict[tuple[Any, ...], str] = {}
-        self._first: dict[tuple[str, str], asyncio.Event] = {}
+        self._first: dict[tuple[str, str], _First] = {}
         self._refusals = Refusals()
 
     async def reply(self, call: Call, model: Model, parameters: Mapping[str, Any], asked_by: AsksForSample) -> Reply:
-        """The reply to a call, changed as far as the endpoint needs it; the first one finds out, and others wait.
+        """The reply to a call, changed as far as the endpoint needs it; one finds out, and others wait for it.
+
+        Until the first answer as many calls are made as may be in flight at an endpoint that has given no good reply.
 
         Args:
             call: sends it: takes the model, the parameters and the changes that were made.
@@ -147,39 +150,65 @@ class ParameterFindings:
         names = _adjustable(info.parameters, parameters, asked_by.optional)
         identity = (info.address, info.name or type(model).__name__)
         work = _Work(call, model, parameters, asked_by, info.parameters, identity)
-        if not (asked_by.optional and names):
-            return await self._reply(work, names)
-        if (first := self._first.get(identity)) is not None:
-            await first.wait()
-            return await self._reply(work, names)
-        first = self._first[identity] = asyncio.Event()
+        first = self._first.setdefault(identity, _First())
+        if work.optional and names and not first.answered.is_set():
+            first.begun += 1
+            if first.begun > UNPROVEN:
+                await first.answered.wait()
+        known = await self._changes(work, names)
         try:
-            return await self._reply(work, names)
-        finally:  # however it ended: an endpoint that fails must not be asked by one call at a time
-            first.set()
+            reply = await self._sent(work, known)
+        except ModelError as error:
+            if not self._new_changes(error, work, known):
+                first.answered.set()
+                raise self._explained(error, work, known) from error.__cause__
+            refusal = error
+        except BaseException:
+            first.answered.set()
+            raise
+        else:
+            first.answered.set()
+            return reply
+        async with first.finding_out:
+            try:
+                if await self._changes(work, names) == known:
+                    return await self._find_out(work, known, refusal)
+            finally:
+                first.answered.set()
+        return await self.reply(call, model, parameters, asked_by)  # it was found out meanwhile
 
-    async def _reply(self, work: _Work, names: Collection[str]) -> Reply:
-        known: dict[str, str] = {}
-        for name in names:
-            known |= await self._change(work, name)
+    async def _find_out(self, work: _Work, known: Changes, refusal: ModelError) -> Reply:
+        """Change the call until it is answered, and keep what that took."""
         found: dict[str, str] = {}
         reasons: dict[str, str] = {}
         while True:
-            changes = {**known, **found}
-            model, parameters = adjusted(work.model, work.parameters, changes, work.optional)
+            new = self._new_changes(refusal, work, {**known, **found})
+            if not new:
+                raise self._explained(refusal, work, {**known, **found}) from refusal.__cause__
+            found |= new
+            reasons |= dict.fromkeys(new, str(refusal))
             try:
-                reply = await work.call(model, parameters, changes)
+                reply = await self._sent(work, {**known, **found})
             except ModelError as error:
-                refused = error.__cause__.refused if isinstance(error.__cause__, Fault) else Refused()
-                new = changes_for(refused, work.sent, work.optional, changes)
-                if not new:
-                    raise self._explained(error, refused, work, changes) from error.__cause__
-                found |= new
-                reasons |= dict.fromkeys(new, str(error))
+                refusal = error
                 continue
             for name, to in found.items():
                 await self._keep(work, name, to, reasons[name])
             return reply
+
+    async def _sent(self, work: _Work, changes: Changes) -> Reply:
+        model, parameters = adjusted(work.model, work.parameters, changes, work.optional)
+        return await work.call(model, parameters, changes)
+
+    def _new_changes(self, error: ModelError, work: _Work, changes: Changes) -> Changes:
+        return changes_for(_refused(error), work.sent, work.optional, changes)
+
+    async def _changes(self, work: _Work, names: Collection[str]) -> Changes:
+        """What is known of the parameters of a call."""
+        known: dict[str, str] = {}
+        for name in names:
+            known |= await self._change(work, name)
+        return known
 
     async def _change(self, work: _Work, name: str) -> Changes:
         """What is known of one parameter, in memory or in the journal."""
@@ -197,10 +226,10 @@ class ParameterFindings:
         stored = unpack_reply("", await self._commit(work.key(name), pack_reply(note)))
         self._known[work.memory(name)] = change_of(stored, name, (name,))[name]
 
-    def _explained(self, error: ModelError, refused: Refused, work: _Work, changes: Changes) -> ModelError:
+    def _explained(self, error: ModelError, work: _Work, changes: Changes) -> ModelError:
         """The error, with the key of a refused parameter that cannot be changed; its second sample ends the run."""
         by_call = {name for name in work.parameters if changes.get(name) != DROPPED}
-        names = [name for name in refused.names if name in by_call or name in work.own]
+        names = [name for name in _refused(error).names if name in by_call or name in work.own]
         if not names or error.ends_run:
             return error
         of_call = "parameters of the target" if work.asked_by.stage == "target" else "judge: parameters"
@@ -212,6 +241,17 @@ class ParameterFindings:
         text = f"{error}; the call sends {' and '.join(sent)}: change it there, or write `{names[0]}: null`"
         again = self._refusals.repeats(work.identity[1], str(error), work.asked_by.sample)
         return ModelError(text, kind=error.kind, attempts=error.attempts, ends_run=again)
+
+
+class _First:
+    """The first calls of a model at an endpoint: how many were begun, and whether one has been answered."""
+
+    __slots__ = ("answered", "begun", "finding_out")
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.answered = asyncio.Event()
+        self.finding_out = asyncio.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +283,11 @@ class _Work:
     def key(self, name: str) -> bytes:
         """The journal's key of what is found out of a parameter."""
         return self.asked_by.keys.once(dict(finding_digests(self.model, self.parameters, self.optional))[name])
+
+
+def _refused(error: ModelError) -> Refused:
+    """What the endpoint's refusal names; nothing for any other error."""
+    return error.__cause__.refused if isinstance(error.__cause__, Fault) else Refused()
 
 
 def _plain(value: Any) -> Any:
