@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from steelyard.errors import bounded
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
+_METHODS: Final = ("request", "send", "read")
 _MOST_TOKENS: Final = 1 << 40
 """A count beyond this is not a count; added up, it must still fit into the store's 64 bits."""
 Watch = Callable[[bytes], bool]
@@ -192,6 +193,11 @@ class Model(Protocol):
         Raises:
             Fault: there is no reply in it.
         """
+
+
+def is_model(value: Any) -> bool:
+    """Whether an object has the methods of a `Model`."""
+    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in _METHODS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ SAMPLING: Final = ("temperature", "top_p", "frequency_penalty", "presence_penalt
 """Parameters that may be left out; of several that exclude each other the later ones go first."""
 LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens")
 """Names of the most tokens of a reply; the first two stand for each other where a refusal proposes no name."""
-ADJUSTABLE: Final = frozenset({*SAMPLING, *LIMITS})
+LIMIT_NAMES: Final = frozenset(LIMITS)
 THINKING_TOKENS: Final = 4096
 """Added to a scorer's own limit that becomes one of thinking and answer together: 12 tokens for a rating would end the
 thinking."""

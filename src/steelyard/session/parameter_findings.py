@@ -146,11 +146,9 @@ class ParameterFindings:
         Raises:
             ModelError: no reply for good; where a parameter of the user's is refused, it names the key to change.
         """
-        info = ModelInfo.of(model)
-        names = _adjustable(info.parameters, parameters, asked_by.optional)
-        identity = (info.address, info.name or type(model).__name__)
-        work = _Work(call, model, parameters, asked_by, info.parameters, identity)
-        first = self._first.setdefault(identity, _First())
+        work = _Work.of(call, model, parameters, asked_by)
+        names = _adjustable(work.own, parameters, asked_by.optional)
+        first = self._first.setdefault(work.identity, _First())
         if work.optional and names and not first.answered.is_set():
             first.begun += 1
             if first.begun > UNPROVEN:
@@ -177,6 +175,12 @@ class ParameterFindings:
                 first.answered.set()
         return await self.reply(call, model, parameters, asked_by)  # it was found out meanwhile
 
+    def explained(
+        self, error: ModelError, model: Model, parameters: Mapping[str, Any], asked_by: AsksForSample
+    ) -> ModelError:
+        """The error of a call of which nothing could be changed; see `reply`."""
+        return self._explained(error, _Work.of(None, model, parameters, asked_by), {})
+
     async def _find_out(self, work: _Work, known: Changes, refusal: ModelError) -> Reply:
         """Change the call until it is answered, and keep what that took."""
         found: dict[str, str] = {}
@@ -198,6 +202,7 @@ class ParameterFindings:
 
     async def _sent(self, work: _Work, changes: Changes) -> Reply:
         model, parameters = adjusted(work.model, work.parameters, changes, work.optional)
+        assert work.call is not None  # noqa: S101  # only an explanation has none
         return await work.call(model, parameters, changes)
 
     def _new_changes(self, error: ModelError, work: _Work, changes: Changes) -> Changes:
@@ -258,12 +263,19 @@ class _First:
 class _Work:
     """One call whose parameters may have to change; see `ParameterFindings.reply`."""
 
-    call: Call
+    call: Call | None
     model: Model
     parameters: Mapping[str, Any]
     asked_by: AsksForSample
     own: Mapping[str, Any]
     identity: tuple[str, str]
+
+    @classmethod
+    def of(cls, call: Call | None, model: Model, parameters: Mapping[str, Any], asked_by: AsksForSample) -> _Work:
+        """With what is known of the model."""
+        info = ModelInfo.of(model)
+        identity = (info.address, info.name or type(model).__name__)
+        return cls(call, model, parameters, asked_by, info.parameters, identity)
 
     @property
     def optional(self) -> Collection[str]:

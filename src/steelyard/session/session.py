@@ -14,6 +14,7 @@ from steelyard.errors import ModelError, SteelyardError, StoreError
 from steelyard.models.base import Model, ModelInfo, Request
 from steelyard.models.budget import Ledger, Quota
 from steelyard.models.limits import Limits, Retry
+from steelyard.models.refused_parameters import LIMIT_NAMES
 from steelyard.session.deadlines import Deadlines
 from steelyard.session.parameter_findings import Call, Changes, ParameterFindings, with_changes
 from steelyard.session.replies import pack_output, pack_reply, unpack_output, unpack_reply
@@ -209,7 +210,7 @@ class Session:
             body = None
             if stored is None:
                 reply = await self.limits.call(model, request, self._wire, sample, key.hex())
-                reply = self._redacted(with_changes(reply, changes))
+                reply = self._redacted(reply, changes)
                 body = pack_reply(reply)
                 stored = await self.journal.commit(key, body)
             if stored is not body:  # it was there before, or another process committed its own first
@@ -229,8 +230,10 @@ class Session:
         # The future is never cancelled: awaiting it would then look like a cancellation of this call.
         return await asyncio.shield(waiting)
 
-    def _redacted(self, reply: Reply) -> Reply:
+    def _redacted(self, reply: Reply, changes: Changes) -> Reply:
         """`reply` without secrets: the wire cannot see one that was split over the events of a stream."""
+        if changes:
+            reply = with_changes(reply, changes)
         if self.secrets.empty:
             return reply
         redact = self.secrets.redact_value
@@ -380,13 +383,26 @@ class Ask:
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """Ask `model`; see `steelyard.types.Asks`."""
+        own = getattr(model, "parameters", None) or ()
+        if self.optional or not (LIMIT_NAMES.isdisjoint(parameters) and LIMIT_NAMES.isdisjoint(own)):
 
-        async def send(model: Model, parameters: Mapping[str, Any], changes: Changes) -> Reply:
+            async def send(model: Model, parameters: Mapping[str, Any], changes: Changes) -> Reply:
+                request = model.request(messages, parameters)
+                key = self.keys.next(request.digest)
+                return await self._session.reply(model, request, key, self.sample, changes=changes)
+
+            reply = await self._changed(send, model, parameters)
+        else:  # nothing may be changed: no step more than the call itself, as most calls are of this kind
             request = model.request(messages, parameters)
-            key = self.keys.next(request.digest)
-            return await self._session.reply(model, request, key, self.sample, changes=changes)
-
-        reply = await self._changed(send, model, parameters)
+            try:
+                reply = await self._session.reply(model, request, self.keys.next(request.digest), self.sample)
+            except ModelError as error:
+                explained = self._session.parameters.explained(error, model, parameters, self)
+                self._note(explained)
+                raise explained from error.__cause__
+            except StoreError as error:
+                self._note(error)
+                raise
         self.replies.append(reply)
         return reply
 

@@ -173,14 +173,14 @@ def not_probed(suite: Suite) -> list[str]:
     return [name for name, target in suite.targets.items() if hasattr(target, "unwrap") and not [*models_in(target)]]
 
 
-class _Call(NamedTuple):
+class _ProbeCall(NamedTuple):
     """The parameters of a call, and which of them the user did not set."""
 
     parameters: Mapping[str, Any]
     optional: frozenset[str]
 
 
-def _calls(suite: Suite, sample: Sample) -> Iterator[tuple[str, Any, _Call]]:
+def _calls(suite: Suite, sample: Sample) -> Iterator[tuple[str, Any, _ProbeCall]]:
     """(name of the part, model, call) for all models of targets and scorers."""
     from steelyard.suite.survey import calls_in
 
@@ -191,12 +191,12 @@ def _calls(suite: Suite, sample: Sample) -> Iterator[tuple[str, Any, _Call]]:
             yield name, model, _call_of(part, holder, sample)
 
 
-def _call_of(part: Any, holder: Any, sample: Sample) -> _Call:
+def _call_of(part: Any, holder: Any, sample: Sample) -> _ProbeCall:
     """What a judge's scorer sends with its first call, or else what the judge or prompt sends with every call."""
     sent = getattr(holder, "sent", None)
     if not callable(sent):
         parameters = getattr(holder, "parameters", None)
-        return _Call(parameters if isinstance(parameters, Mapping) else {}, frozenset())
+        return _ProbeCall(parameters if isinstance(parameters, Mapping) else {}, frozenset())
     ask = _NotingAsk()
     # A scorer that does not apply to the first sample calls nothing; one that cannot read the output fails.
     with contextlib.suppress(SteelyardError), boundary("scorer"):
@@ -205,7 +205,7 @@ def _call_of(part: Any, holder: Any, sample: Sample) -> _Call:
         asyncio.run(step(ask, sample, shown))
     if ask.noted:
         return ask.noted[0]
-    return _Call(sent(), holder.optional())
+    return _ProbeCall(sent(), holder.optional())
 
 
 class _NotingAsk:
@@ -215,7 +215,7 @@ class _NotingAsk:
     repeat = 0
 
     def __init__(self) -> None:
-        self.noted: list[_Call] = []
+        self.noted: list[_ProbeCall] = []
         self.optional: Collection[str] = ()
 
     def may_drop(self, names: Collection[str]) -> _NotingAsk:
@@ -224,7 +224,7 @@ class _NotingAsk:
         return view
 
     async def __call__(self, _model: Any, _messages: Any, /, **parameters: Any) -> Reply:
-        self.noted.append(_Call(parameters, frozenset(self.optional) & frozenset(parameters)))
+        self.noted.append(_ProbeCall(parameters, frozenset(self.optional) & frozenset(parameters)))
         raise ModelError("nothing is sent", kind="interrupted")
 
     once = __call__

@@ -18,6 +18,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
+from steelyard.models.base import is_model
 from steelyard.models.budget import Budget, BudgetMeter, Quota
 from steelyard.models.prices import PriceTable, priced_names
 from steelyard.plain_json import check_plain
@@ -327,7 +328,7 @@ def models_in(value: Any) -> Iterator[Any]:
 
 def calls_in(value: Any, holder: Any = None) -> Iterator[tuple[Any, Any]]:
     """Every model in targets and scorers with what calls it, such as a judge or a prompt; None where nothing does."""
-    if all(callable(getattr(value, name, None)) for name in ("request", "send", "read")):
+    if is_model(value):
         yield value, holder
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):

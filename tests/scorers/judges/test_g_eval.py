@@ -277,7 +277,6 @@ def test_two_metrics_stand_side_by_side_under_their_names_with_their_scales():
         ({"samples": 1}, "samples must be"),
         ({"min_probability_mass": 2}, "min_probability_mass must be"),
         ({"threshold": 6}, "not on the scale"),
-        ({"template": "Rate this: {{answer}}"}, "the prompt ends with"),
         ({"template": "Rate it by {{criteria}}."}, "nothing to judge"),
         ({"template": "{{answer}} {{reference}}: rate it."}, "reference"),
         ({"steps": (), "steps_template": "{{answer}}: write steps."}, "answer"),

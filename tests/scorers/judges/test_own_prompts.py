@@ -3,7 +3,8 @@
 import pytest
 from tests.scorers.judges.judge_server import judged, sample
 
-from steelyard import ConfigError, Correctness, Faithfulness, Judge, Scripted
+from steelyard import ConfigError, Correctness, ExactMatch, Faithfulness, Judge, Sample, Scripted, evaluate
+from steelyard.registry import find, names
 from steelyard.scorers import GEval, Guideline
 from steelyard.suite.judge_prompts import judge_prompts
 from steelyard.suite.scorer_infos import prompt_hints
@@ -121,3 +122,24 @@ def test_a_prompt_that_ends_with_the_answer_is_used_and_named_in_a_note():
 def test_a_prompt_that_cannot_be_used_is_refused_before_anything_is_sent(options, words):
     with pytest.raises(ConfigError, match=words):
         Correctness(Judge(Scripted(default="5")), **options).check()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in names("scorer") if "judge" in find("scorer", name).__dataclass_fields__]
+)
+def test_a_model_is_taken_where_a_judge_is_expected(name):
+    model = Scripted(default="5")
+    assert find("scorer", name)(model).judge == Judge(model)
+    assert find("scorer", name)(judge=Judge(model, repeats=2)).judge == Judge(model, repeats=2)
+
+
+def test_a_model_is_taken_as_the_target_and_asked_the_question():
+    run = evaluate(
+        Scripted({"Capital of France?": "Paris"}), [Sample("fr", "Capital of France?", "Paris")], [ExactMatch()]
+    )
+    assert [record.scores[0].value for record in run.records()] == [1]
+
+
+def test_something_that_is_no_model_is_still_refused():
+    with pytest.raises(ConfigError, match="is not a model"):
+        Judge("gpt-4").check()

@@ -30,6 +30,7 @@ from steelyard.scorers.judges.judge import (
     read_numbered,
     reference_of,
     score_of,
+    takes_model,
     unless_stopped,
 )
 from steelyard.session.replies import answer_of, refused_before
@@ -101,6 +102,7 @@ async def _yes_no_score(
     return score_of(name, verdicts, candidate=answer, passes=lambda value: value > 1 / 2, detail=detail)
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class GoalReached:
     """Whether an agent, or a conversation, reached the goal, by a judge: 1 or 0.
@@ -163,6 +165,7 @@ class GoalReached:
         )
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class PlanFollowed:
     """Whether an agent did what its plan says, by a judge: 1 or 0; not applicable without a plan.
@@ -227,6 +230,7 @@ class PlanFollowed:
         )
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class StepsJustified:
     """The share of an agent's calls of tools that were justified by what it knew then, by a judge; one call judges all.

@@ -20,7 +20,15 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.registry import NEW_KEY
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
-from steelyard.scorers.judges.judge import Judge, no_answer, not_applicable, reference_of, score_of, unless_stopped
+from steelyard.scorers.judges.judge import (
+    Judge,
+    no_answer,
+    not_applicable,
+    reference_of,
+    score_of,
+    takes_model,
+    unless_stopped,
+)
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
@@ -29,6 +37,7 @@ _BETWEEN: Final = MappingProxyType({"en": "\nOR\n", "zh": "\n或\n"})
 _NAMES: Final = ("correctness", "correct")
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class Correctness:
     """Correctness of an answer against its reference: `correctness` from 1 to 5; `correct` is 1 if that passes, else 0.

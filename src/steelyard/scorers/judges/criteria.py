@@ -25,6 +25,7 @@ from steelyard.scorers.judges.judge import (
     read_numbered,
     reference_of,
     score_of,
+    takes_model,
     unless_stopped,
 )
 from steelyard.session.replies import answer_of, refused_before
@@ -35,6 +36,7 @@ _REASON_TOKENS: Final = 512
 _FENCED: Final = ("question", "contexts", "reference", "answer")
 
 
+@takes_model
 @accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Rubric:
@@ -185,6 +187,7 @@ _TOKENS_EACH: Final = 150
 """A verdict with its reason in one sentence takes about 40; Chinese takes more."""
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class Guideline:
     """The share of guidelines that an answer follows; it passes if it follows all.

@@ -20,7 +20,7 @@ from steelyard.registry import NEW_KEY
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.formats import Regex, undecided
-from steelyard.scorers.judges.judge import Judge, contexts_of, no_answer, score_of, unless_stopped
+from steelyard.scorers.judges.judge import Judge, contexts_of, no_answer, score_of, takes_model, unless_stopped
 from steelyard.scorers.lexical import text_of, unscored
 from steelyard.scorers.patterns import TIMEOUT_S, Flag, compile_pattern
 from steelyard.session.replies import answer_of, refused_before
@@ -40,6 +40,7 @@ def _infos(name: str) -> tuple[ScoreInfo, ...]:
     return (ScoreInfo(name, (0.0, 1.0), threshold=1.0, labels=("free of it", "has the error")),)
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class ErrorJudge:
     """Whether an answer is free of one kind of error, by a judge: 1 or 0.

@@ -43,6 +43,7 @@ from steelyard.scorers.judges.judge import (
     nothing_to_support,
     read_numbered,
     score_of,
+    takes_model,
     together,
     unless_stopped,
     unparsed_verdict,
@@ -56,6 +57,7 @@ _LONGEST_REASON: Final = 2000
 """Limit of characters of the reasons so far that the prompt of a further window shows."""
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
     """Whether an answer is supported by what was retrieved for it: 1 or 0.
@@ -207,6 +209,7 @@ class _Claims:
         return tuple(no for no, verdict in enumerate(self.verdicts) if verdict.value != 1)
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class ClaimFaithfulness:
     """The share of an answer's claims that the retrieved contexts support.

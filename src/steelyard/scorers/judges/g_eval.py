@@ -24,7 +24,7 @@ from steelyard.prompts.template import refuse_file_names
 from steelyard.registry import NEW_KEY, accepts_former_keys
 from steelyard.replies.listing import read_list
 from steelyard.replies.verdict import Verdict
-from steelyard.scorers.judges.judge import Judge, no_answer, unparsed_verdict
+from steelyard.scorers.judges.judge import Judge, no_answer, takes_model, unparsed_verdict
 from steelyard.scorers.judges.rating import Form, Rated, Weighting, rate, rated_score
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
@@ -35,6 +35,7 @@ _STEPS_NAMES: Final = ("task", "criteria", "metric")
 _NAMES: Final = (*_STEPS_NAMES, "low", "high", "steps")
 
 
+@takes_model
 @accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class GEval:

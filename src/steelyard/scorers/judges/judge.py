@@ -12,13 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 from statistics import fmean, stdev
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar, cast
 
 from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Model, ModelInfo
+from steelyard.models.base import Model, ModelInfo, is_model
 from steelyard.models.references import check_sent
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
@@ -217,6 +218,23 @@ class Judge:
             ModelError: the first that failed, raised after all calls have ended, so that the other replies are kept.
         """
         return await together([once] * self.repeats)
+
+
+_Scorer = TypeVar("_Scorer")
+
+
+def takes_model(cls: type[_Scorer]) -> type[_Scorer]:
+    """Class decorator of a scorer with the field `judge`: a model in its place becomes a `Judge` of it."""
+    original_init: Any = cls.__init__
+
+    @wraps(original_init)
+    def init_with_judge(self: Any, *args: Any, **keywords: Any) -> None:
+        original_init(self, *args, **keywords)
+        if not isinstance(self.judge, Judge) and is_model(self.judge):
+            object.__setattr__(self, "judge", Judge(self.judge))  # the class is frozen
+
+    cls.__init__ = init_with_judge  # type: ignore[method-assign]
+    return cls
 
 
 def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from steelyard.scorers.judges.judge import (
     form_of,
     not_applicable,
     reference_of,
+    takes_model,
     together,
     unless_stopped,
 )
@@ -49,6 +50,7 @@ _ENCLOSED: Final = re.compile(
 """Markup around a letter that an answer may contain for its own purposes and that would be read as a verdict."""
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class Preference:
     """Which of two answers a judge prefers: 1 for side A, 0 for side B, 0.5 for neither.

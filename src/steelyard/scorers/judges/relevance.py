@@ -53,6 +53,7 @@ from steelyard.scorers.judges.judge import (
     read_numbered,
     reference_of,
     score_of,
+    takes_model,
     together,
     unless_stopped,
 )
@@ -73,6 +74,7 @@ hardly wavers between more than two or three ratings. With 20, a reply would tak
 _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "reference": "relevance_of_reference"})
 
 
+@takes_model
 @accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Relevance:
@@ -220,6 +222,7 @@ _UNANSWERABLE: Final = "answer_relevancy_unanswerable"
 _QUESTIONS: Final = 2
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class AnswerRelevancy:
     """Whether an answer keeps to the question, and gives what was asked for: half a point each, so 0, 0.5 or 1.
@@ -336,6 +339,7 @@ _CONTEXT_NAMES: Final = ("context_relevance", "context_precision")
 _BLANK: Final = Verdict("scored", 0.0, label="no", form="blank", reason="the context is blank")
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class ContextRelevance:
     """The share of retrieved contexts that are of use, and whether those come first: two scores in [0, 1].
