@@ -164,6 +164,8 @@ def adjusted(
     >>> adjusted(object(), {"temperature": 0, "max_tokens": 9}, changes, ())[1]
     {'max_new_tokens': 9}
     """
+    if not changes:
+        return model, dict(parameters)
     changed = {}
     for name, value in parameters.items():
         to = changes.get(name, name)

@@ -96,7 +96,8 @@ class FencedPrompt:
         """The template."""
         source = self._source(language)
         earlier = self.earlier.get(source) if isinstance(source, str) else None
-        return self._with_placeholders(load_template(source)) if earlier is None else earlier
+        text = load_template(source) if earlier is None else earlier
+        return self._with_placeholders(text) if self.own else text
 
     def system_text(self) -> str:
         """The system message; empty where there is none."""
