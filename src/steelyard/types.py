@@ -77,11 +77,17 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Token counts of a call; `estimated` from characters if the endpoint gave none."""
+    """Token counts of a call; `estimated` from characters if the endpoint gave none.
+
+    Beside the endpoint's count stands what was sent: its tokens as estimated from characters (0: not known), and
+    whether much of it is in a script with few characters a token. They show whether the endpoint read all of it.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     estimated: bool = False
+    sent: int = field(default=0, compare=False, repr=False)
+    dense: bool = field(default=False, compare=False, repr=False)
 
 
 def estimate_tokens(text: str) -> int:

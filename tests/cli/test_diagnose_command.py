@@ -1,5 +1,9 @@
 """diagnose: what is in effect, where it came from, and whether endpoints answer."""
 
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 from tests.running_server import ledger_server
 
@@ -86,3 +90,80 @@ def test_the_password_of_a_store_that_cannot_be_reached_is_never_shown(steelyard
     found = steelyard("diagnose", "--store", where, "--json", code=0)
     assert found.json()["store"]["where"] == "postgresql://bob@127.0.0.1:1/exams"
     assert "hunter2" not in found.out + found.err + steelyard("diagnose", "--store", where, code=0).out
+
+
+O4 = {"temperature": "unsupported_value", "max_tokens": "unsupported_parameter"}
+
+
+@pytest.fixture
+def reasoning_server():
+    """Refuses what a reasoning model refuses, one parameter at a time; gives its address and what it was sent."""
+    bodies = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            refused = next((name for name in O4 if bodies[-1].get(name, 1) != 1), "")
+            if refused:
+                text = f"Unsupported: '{refused}'. Use 'max_completion_tokens' instead of max_tokens"
+                status, body = 400, {"error": {"message": text, "param": refused, "code": O4[refused]}}
+            else:
+                usage = {"prompt_tokens": 5, "completion_tokens": 9}
+                choice = {"finish_reason": "stop", "message": {"role": "assistant", "content": "ok"}}
+                status, body = 200, {"model": "o4-mini", "choices": [choice], "usage": usage}
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_):
+            """Nothing on stderr."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", bodies
+    server.shutdown()
+    server.server_close()
+
+
+def judged_configuration(tmp_path, address, **judge):
+    """A suite `rag` with stored answers and two judges' scorers."""
+    (tmp_path / "q.jsonl").write_text('{"id": "1", "question": "Capital of France?", "answer": "Paris"}\n')
+    (tmp_path / "a.jsonl").write_text('{"id": "1", "output": "Paris", "contexts": ["Paris is the capital."]}\n')
+    model = {"openai_compatible": {"name": "o4-mini", "base_url": address, **judge.pop("model", {})}}
+    rated = {"g_eval": {"name": "clear", "criteria": "It is clear.", "steps": ["Read it."]}}
+    path = tmp_path / "rag.json"
+    suite = {"suite": "rag", "samples": {"file": "q.jsonl"}, "judge": {"model": model, **judge}}
+    path.write_text(
+        json.dumps({**suite, "targets": {"stored": {"replay": "a.jsonl"}}, "scorers": ["correctness", rated]})
+    )
+    return path
+
+
+def test_the_probe_sends_what_judges_send_and_tells_what_is_refused(steelyard, reasoning_server, tmp_path):
+    address, bodies = reasoning_server
+    path = judged_configuration(tmp_path, address)
+    [probe] = steelyard("diagnose", path, "--json", code=0).json()["probes"]
+    assert "temperature is refused and left out" in probe["what"]
+    assert "max_tokens is sent as max_completion_tokens" in probe["what"]
+    assert {"temperature", "top_p", "max_tokens"} < {*bodies[0]}
+    assert bodies[-1]["max_completion_tokens"] > 12
+    assert len(bodies) == 3
+
+
+def test_a_refused_parameter_of_the_user_is_found_by_the_probe(steelyard, reasoning_server, tmp_path):
+    path = judged_configuration(tmp_path, reasoning_server[0], parameters={"temperature": 0.5})
+    out = steelyard("diagnose", path, code=4).out
+    assert "DOES NOT ANSWER" in out
+    assert "temperature = 0.5 (`judge: parameters`)" in out
+
+
+def test_check_prints_what_judges_send(steelyard, tmp_path):
+    path = judged_configuration(
+        tmp_path, "http://127.0.0.1:9/v1", parameters={"top_p": None}, model={"parameters": {"temperature": 1}}
+    )
+    out = steelyard("check", path, code=0).out
+    sent = "judge o4-mini (correctness, clear) sends temperature 0, frequency_penalty 0, presence_penalty 0"
+    assert f"{sent} (in place of the model's own temperature 1)" in out
+    assert "what the endpoint refuses of these is left out" in out
+    [judge] = steelyard("check", path, "--json", code=0).json()["judges"]
+    assert judge["refusable"] == ["temperature", "frequency_penalty", "presence_penalty"]

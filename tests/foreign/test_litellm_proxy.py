@@ -8,7 +8,7 @@ import pytest
 import yaml
 from tests.foreign.served import served
 
-from steelyard import ExactMatch, OpenAICompatible, Options, Prompt, Sample, Suite
+from steelyard import Correctness, ExactMatch, Judge, OpenAICompatible, Options, Prompt, Sample, Suite
 from steelyard.suite import RunConfig, aevaluate_suite
 
 KEY = "sk-master-5d0e7a"
@@ -21,8 +21,17 @@ CONFIG = {
                 "api_key": "sk-upstream-key",
                 "mock_response": "The answer is A.",
             },
-        }
+        },
+        {
+            "model_name": "claude",
+            "litellm_params": {
+                "model": "anthropic/claude-sonnet-4-5",
+                "api_key": "sk-upstream-key",
+                "mock_response": "It agrees.\nRating: 5",
+            },
+        },
     ],
+    "litellm_settings": {"drop_params": False},
     "general_settings": {"master_key": KEY},
 }
 
@@ -77,3 +86,16 @@ def test_what_was_done_is_kept_and_a_resume_with_the_right_key_asks_the_rest(gat
     how = RunConfig(store="s.db", resume=broken.id, environment={"GATEWAY_KEY": KEY})
     (found,) = asyncio.run(aevaluate_suite(suite, how=how))
     assert (found.id, found.state, found.done, found.errors) == (broken.id, "finished", 6, 0)
+
+
+def test_a_judge_goes_without_the_parameters_that_the_proxy_refuses(gateway):
+    judge = Judge(OpenAICompatible("claude", gateway.url, api_key="${GATEWAY_KEY}"))
+    samples = [Sample(f"q{no}", f"question {no}", "The answer is A.") for no in range(20)]
+    suite = Suite("judged", "custom", samples, {"t": lambda sample: "A"}, (Correctness(judge),), Options(concurrency=8))
+    before = gateway.requests()
+    (found,) = asyncio.run(aevaluate_suite(suite, how=RunConfig(store="s.db", environment={"GATEWAY_KEY": KEY})))
+    assert found.state == "finished"
+    assert {record.scores[0].value for record in found.records()} == {5}
+    changed = found.summary().calls["changed_parameters"]["correctness"]
+    assert changed == {"frequency_penalty": "", "presence_penalty": ""}
+    assert 21 <= gateway.requests() - before <= 20 + 4

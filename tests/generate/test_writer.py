@@ -119,7 +119,6 @@ def test_every_prompt_is_there_in_both_languages_with_the_same_places(language, 
     ("own", "message"),
     [
         ({"questions_prompt": "Ask.\n{{text}}\nNow."}, "does not name {{count}}"),
-        ({"answer_prompt": "{{text}}\n{{question}}"}, "add an instruction after it"),
         ({"answer_prompt": "{{text}} {{question}} {{answer}} now"}, "answer"),
         ({"check_prompt": "no_such_prompt"}, "is neither a prompt"),
         ({"per_chunk": 101}, "from 1 to 100"),

@@ -30,6 +30,8 @@ LEAST = {
     "numbers of lists, forms and counts": 1.0,
     "beside counts and lists": 0.85,
     "what others got": 1.0,
+    "decimal commas": 1.0,
+    "citation marks": 1.0,
 }
 """Per family of replies that people wrote as judges do: the share that is read as they meant it."""
 PUBLISHED = [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.notebook import interval_text, number_text, table_html
@@ -276,6 +276,7 @@ class RunSummary:
         reply_forms: score -> in which form its judge was asked to reply (`JSON schema`, or `free text:` and why) ->
             records; only of judges whose verdicts are structured.
         turns: each score of single turns, over all turns of the run's conversations.
+        calls: what the calls showed of the endpoints: `cut_inputs` and `changed_parameters`, as the manifest has it.
     """
 
     run: str
@@ -318,6 +319,7 @@ class RunSummary:
     jury_scores: tuple[ScoreSummary, ...] = ()
     turns: tuple[TurnSummary, ...] = ()
     reply_forms: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    calls: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def stopped_early(self) -> bool:
@@ -510,6 +512,7 @@ class RunSummary:
             "jury_scores": [score.to_json() for score in self.jury_scores],
             "turns": [turns.to_json() for turns in self.turns],
             "reply_forms": {name: dict(counts) for name, counts in self.reply_forms.items()},
+            "calls": dict(self.calls),
         }
 
     def __str__(self) -> str:

@@ -226,6 +226,7 @@ def _print_lines(lines: Iterator[str]) -> None:
 
 def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -> dict[str, Any]:
     from steelyard.registry import describe
+    from steelyard.suite.judge_calls import judge_calls
 
     suite = loaded.suite
     return {
@@ -235,6 +236,7 @@ def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -
         "samples": _count(suite.samples),
         "targets": {name: describe(target) for name, target in suite.targets.items()},
         "tags": {name: dict(tags) for name, tags in suite.tags.items()},
+        "judges": [calls.to_json() for calls in judge_calls(suite)],
         "references": sorted(loaded.environment),
         "notes": _notes(loaded),
         "reference_findings": [finding.to_json() for finding in findings],
@@ -254,12 +256,14 @@ def _count(samples: Any) -> int:
 def _configuration_lines(loaded: Loaded, findings: Sequence[ReferenceFinding]) -> Iterator[str]:
     from steelyard.analysis.numbers import count_text
     from steelyard.config.check_dataset import reference_lines
+    from steelyard.suite.judge_calls import judge_calls
 
     suite = loaded.suite
     yield f"{loaded.path} is valid: suite {suite.kind}, {count_text(_count(suite.samples), 'sample')}"
     for name in suite.targets:
         tags = ", ".join(f"{key}={value}" for key, value in suite.tags.get(name, {}).items())
         yield f"  target {name}{f' ({tags})' if tags else ''}"
+    yield from (f"  {calls.line()}" for calls in judge_calls(suite))
     if loaded.environment:
         yield f"  references with a value: {', '.join(sorted(loaded.environment))}"
     for note in _notes(loaded):

@@ -44,9 +44,10 @@ def diagnose(
 ) -> int:
     """Show the settings in effect and their origin; probe endpoints.
 
-    API keys are shown by name. Each address is probed once per model or knowledge base used there, with one short call;
-    an endpoint that is a target itself gets the first sample. The number of probes and their cost are shown before they
-    are sent. Nothing is stored, and your own engines are not built. Exit code 4 if an endpoint does not answer.
+    API keys are shown by name. Each address is probed once per model or knowledge base used there, with one short call
+    that has the parameters of the judges; an endpoint that is a target itself gets the first sample. The number of
+    probes and their cost are shown before they are sent. Nothing is stored, and your own engines are not built. Exit
+    code 4 if an endpoint does not answer.
     """
     from steelyard.escaping import visible
     from steelyard.report.terminal import print_json

@@ -11,12 +11,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from steelyard.errors import bounded
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
+_METHODS: Final = ("request", "send", "read")
 _MOST_TOKENS: Final = 1 << 40
 """A count beyond this is not a count; added up, it must still fit into the store's 64 bits."""
 Watch = Callable[[bytes], bool]
@@ -99,6 +100,20 @@ class Answer:
     first_s: float | None = None
 
 
+class Refused(NamedTuple):
+    """The parameters that a refusal names.
+
+    Args:
+        names: as this package names them; limits of tokens as the text spells them.
+        exclusive: whether the text says that they cannot be sent together.
+        clear: whether the text says that something is not supported, and not only which value is expected.
+    """
+
+    names: tuple[str, ...] = ()
+    exclusive: bool = False
+    clear: bool = False
+
+
 class Fault(Exception):
     """One attempt that gave no reply; `models.limits` decides whether there is another.
 
@@ -115,6 +130,7 @@ class Fault(Exception):
         refusal: "", or `NAMED` or `MISMATCH`: the condition under which the same answer to another sample ends the
             run, see `models.refusals` and `models.mismatches`.
         likeness: the text by which two refusals are the same; the message unless it contains values of the sample.
+        refused: the parameters of the call that the refusal names, see `models.refused_parameters`.
     """
 
     def __init__(
@@ -136,6 +152,7 @@ class Fault(Exception):
         self.ends_run = ends_run
         self.refusal = ""
         self.likeness = self.message
+        self.refused = Refused()
 
     def redact(self, redact: Callable[[str], str]) -> None:
         """Remove secrets from the message, before it is counted, stored or shown anywhere."""
@@ -183,6 +200,11 @@ class Model(Protocol):
         Raises:
             Fault: there is no reply in it.
         """
+
+
+def is_model(value: Any) -> bool:
+    """Whether an object has the methods of a `Model`."""
+    return not isinstance(value, type) and all(callable(getattr(value, name, None)) for name in _METHODS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,12 +36,13 @@ from http.client import responses
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from steelyard.models.base import Answer, Fault
+from steelyard.models.base import Answer, Fault, Refused
 from steelyard.models.error_codes import PASSING, kind_of, status_of
 from steelyard.models.json_bodies import parse_body
 from steelyard.models.mismatches import is_page, mismatch, without_mapped_form
 from steelyard.models.references import without_query
 from steelyard.models.refusals import ENDING, MISMATCH, NAMED, concerns_sample, is_passing, refusal_kind
+from steelyard.models.refused_parameters import refused_parameters
 from steelyard.types import Json, Reply
 
 _QUOTED: Final = 200
@@ -129,6 +130,11 @@ def filtered_reply(answer: Answer) -> Reply | None:
 
 
 def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
+    if kind == "bad_request" or answer.status == _SERVER_ERROR:
+        refused = refused_parameters(answer.body)
+        # Gateways pass the refusal of a parameter on as a 500, in which a bare name may be part of a stack trace.
+        if refused.names and (refused.clear or kind == "bad_request"):
+            return _refusal_of_parameters(_message(answer, error), refused)
     if (refusal := _refusal(answer, error, kind)) is not None:
         named_kind, basis = refusal
         fault = _refused(named_kind or "bad_request", _message(answer, error), basis)
@@ -160,6 +166,9 @@ def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:
     if kind == "content_filter":
         return None
     message = f"an error came with status {answer.status}: {_worded(error) or quoted(answer.body)}"
+    refused = refused_parameters(answer.body)
+    if refused.names and refused.clear and kind in {"bad_request", "server"}:
+        return _refusal_of_parameters(message, refused)
     if kind in {"bad_request", "server"} and status not in PASSING:
         if named_kind := refusal_kind(error.text, passing=True):
             return _refused(named_kind, message, NAMED)
@@ -235,6 +244,12 @@ def _refusal(answer: Answer, error: ErrorBody, kind: str) -> tuple[str, str] | N
     if named_kind:
         return named_kind, NAMED
     return ("", MISMATCH) if status in _NOTHING_THERE else None
+
+
+def _refusal_of_parameters(message: str, refused: Refused) -> Fault:
+    fault = Fault("bad_request", message, retry=False)
+    fault.refused = refused
+    return fault
 
 
 def _refused(kind: str, message: str, basis: str) -> Fault:

@@ -38,6 +38,8 @@ _MOST_MISMATCHES: Final = 8
 """Answers that are not what was configured which end a run even if no two are equal."""
 _MOST_PER_SAMPLE: Final = 2
 """How often one sample is sent that gets such an answer; another sample decides whether all are answered alike."""
+_ASCII_BYTES: Final = 3.6
+"""Bytes of a body for each estimated token, of which a fifth is not ASCII."""
 _UNREACHED_ATTEMPTS: Final = 5
 """Failed connections after which an endpoint that has never answered counts as unreachable."""
 
@@ -576,6 +578,11 @@ def _finished(reply: Reply, key: str, request: Request, progress: CallProgress |
     before, waited = ((), 0.0) if progress is None else (progress.attempts, progress.wait_s)
     attempts = (*before, Attempt("", seconds, waited))
     usage = reply.usage
+    sent = request.input_tokens
     if usage.estimated and not usage.input_tokens:
-        usage = Usage(request.input_tokens, usage.output_tokens, estimated=True)
+        usage = Usage(sent, usage.output_tokens, estimated=True)
+    elif not usage.estimated:
+        # A token of the estimate is four bytes of ASCII, and two or three of any other script.
+        dense = len(request.payload) < _ASCII_BYTES * sent
+        usage = Usage(usage.input_tokens, usage.output_tokens, sent=sent, dense=dense)
     return Reply(key, reply.text, reply.finish, usage, seconds, attempts, metadata=reply.metadata)

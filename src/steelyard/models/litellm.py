@@ -193,8 +193,6 @@ def _outcome(error: Exception, package: Any, wire: Wire) -> Answer | Fault:
         return Fault("timeout", message, billed=True)
     if causes & _UNREACHED:
         return Fault("connection", message)
-    if isinstance(error, package.UnsupportedParamsError):
-        return Fault("bad_request", message, retry=False, ends_run=True)
     status = getattr(error, "status_code", None)
     if type(status) is not int or not 100 <= status <= 599:
         return Fault("bad_request", f"LiteLLM failed with {type(error).__name__}: {message}", retry=False)

@@ -1,25 +1,49 @@
 """Prompts that show untrusted text, such as answers to judge, between marks that the text cannot contain.
 
-A prompt never ends with untrusted text: an instruction follows it. What all samples share comes before it, so that
-endpoints that cache the beginnings of prompts need not read it again for each sample. Marks are computed from a digest
+A packaged prompt never ends with untrusted text: an instruction follows it. What all samples share comes before it, so
+that endpoints that cache the beginnings of prompts need not read it again for each sample. Marks are made of a digest
 of everything that is sent with them: a text cannot contain its own digest, so no text can end its own fence; equal
 calls have equal marks (so the journal answers them), and different calls have different marks.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import zip_longest
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, get_args
 
 from steelyard.errors import ConfigError
 from steelyard.prompts.language import Language
-from steelyard.prompts.template import check_names, load_template, packaged_prompts, placeholders, render
+from steelyard.prompts.template import check_names, load_template, load_words, packaged_prompts, placeholders, render
 from steelyard.types import Message
 
 _MARK: Final = "mark"
+_UNMARKED: Final = frozenset({"existing_answer"})
+"""A value that prompts of stored runs did not have: it stays out of their marks, and so out of the keys of replies."""
+_OTHER_NAMES: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType(
+    {
+        "judge_correctness": {
+            "query": "question",
+            "query_str": "question",
+            "reference_answer": "reference",
+            "generated_answer": "answer",
+        },
+        "judge_faithfulness": {"query_str": "answer", "context_str": "contexts", "context_msg": "contexts"},
+        "judge_faithfulness_refine": {"query_str": "answer", "context_str": "contexts", "context_msg": "contexts"},
+        "judge_relevance": {"request": "question", "queries": "answer"},
+        "judge_g_eval": {"request": "question", "queries": "answer", "metric_name": "metric"},
+        "judge_g_eval_reasons": {"request": "question", "queries": "answer", "metric_name": "metric"},
+    }
+)
+"""Prompt -> names of its values in the templates of LlamaIndex and of OpenAI's examples -> our names.
+
+LlamaIndex checks faithfulness with the answer as its query, so `query_str` is the answer there."""
+_BRACED: Final = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 _LEAST_WORDS: Final = 40
 """Minimum characters before the first value; with fewer, such as a heading "Question:", a template begins with it."""
 
@@ -38,6 +62,7 @@ class FencedPrompt:
             another one.
         shared: those of `fenced` that are the same for all samples. Their marks depend only on them, so that the
             prompt is the same up to the first value of a sample.
+        system: the user's system message, a text or a file; it may name the same values; empty for none.
     """
 
     name: str
@@ -47,38 +72,54 @@ class FencedPrompt:
     needed: tuple[str, ...] = ()
     earlier: Mapping[str, str] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
+    system: Path | str = ""
 
     def check(self) -> None:
-        """Read the templates and reject one that lacks a value or ends with untrusted text.
+        """Read the templates and reject one that lacks a value.
 
         Raises:
-            ConfigError: there is no such file; it names an unknown value, or lacks a needed one; or no instruction
-                follows the untrusted text.
+            ConfigError: there is no such file; it names an unknown value, or lacks a needed one.
         """
         for language in get_args(Language):
-            text = self.text(language)
-            check_names(text, (*self.fenced, *self.plain, _MARK))
-            positions = dict(placeholders(text))
-            missing = next((name for name in self.needed if name not in positions), "")
+            texts = [self.text(language), self.system_text()]
+            names = {self._renamed.get(name, name) for text in texts for name, _ in placeholders(text)}
+            check_names(texts, (*self.fenced, *self.plain, *self._renamed, _MARK))
+            missing = next((name for name in self.needed if name not in names), "")
             if missing:
                 raise ConfigError(f"the prompt does not name {{{{{missing}}}}}")
-            shown = [name for name in positions if name in self.fenced]
-            if self.fenced and not shown:
+            if self.fenced and not names.intersection(self.fenced):
                 raise ConfigError(
                     f"the prompt has no placeholder for {', '.join(self.fenced)}: it shows nothing to judge"
-                )
-            last = max(shown, key=lambda name: positions[name], default="")
-            if last and not text[text.index("}}", positions[last]) + 2 :].strip():
-                raise ConfigError(
-                    f"the prompt ends with {{{{{last}}}}}: add an instruction after it, so that text written by others "
-                    "does not have the last word"
                 )
 
     def text(self, language: Language) -> str:
         """The template."""
         source = self._source(language)
         earlier = self.earlier.get(source) if isinstance(source, str) else None
-        return load_template(source) if earlier is None else earlier
+        text = load_template(source) if earlier is None else earlier
+        return self._with_placeholders(text) if self.own else text
+
+    def system_text(self) -> str:
+        """The system message; empty where there is none."""
+        return self._with_placeholders(load_words(self.system, "system")) if self.system else ""
+
+    @property
+    def _renamed(self) -> Mapping[str, str]:
+        """Other names of this prompt's values -> our names, as far as it has the values."""
+        return _OTHER_NAMES.get(self.name, {})
+
+    def _with_placeholders(self, text: str) -> str:
+        """A text with `{name}`, as Python's and LangChain's templates have it, where it names no value as `{{name}}`.
+
+        A brace that is meant as one is doubled in such templates.
+        """
+        known = {*self.fenced, *self.plain, *self._renamed}
+        if any(name in known for name, _ in placeholders(text)) or not known.intersection(_BRACED.findall(text)):
+            return text
+        parts = _BRACED.split(text)
+        names = [f"{{{{{name}}}}}" if name in known else f"{{{name}}}" for name in parts[1::2]]
+        words = [part.replace("{{", "{").replace("}}", "}") for part in parts[::2]]
+        return "".join(part for pair in zip_longest(words, names, fillvalue="") for part in pair)
 
     def _source(self, language: Language) -> Path | str:
         return self.own or f"{language}/{self.name}"
@@ -86,6 +127,7 @@ class FencedPrompt:
     def manifest(self) -> dict[str, Any]:
         """The manifest entry: text and hash of the prompt, by language."""
         texts = {key: self.text(language) for key, language in self._languages().items()}
+        texts |= {"system": self.system_text()} if self.system else {}
         return {
             key: {"hash": blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(), "text": text}
             for key, text in texts.items()
@@ -107,15 +149,19 @@ class FencedPrompt:
         return {"own": languages[0]} if self.own else {language: language for language in languages}
 
     def messages(self, language: Language, values: Mapping[str, str]) -> list[Message]:
-        """The messages to send; every fenced value is between its marks.
+        """The messages to send, the system message first; every fenced value is between its marks.
 
         Args:
             language: of the packaged prompt.
             values: values for all names of `fenced` and `plain` that the prompt may have.
         """
-        mark = mark_for(values)
-        shown = {name: self._fenced(name, text, mark) for name, text in values.items()}
-        return [{"role": "user", "content": render(self.text(language), {**shown, _MARK: mark})}]
+        mark = mark_for({name: text for name, text in values.items() if name not in _UNMARKED})
+        shown = {name: self._fenced(name, text, mark) for name, text in values.items()} | {_MARK: mark}
+        shown |= {other: shown[name] for other, name in self._renamed.items() if name in shown}
+        system: list[Message] = []
+        if self.system:
+            system = [{"role": "system", "content": render(self.system_text(), shown)}]
+        return [*system, {"role": "user", "content": render(self.text(language), shown)}]
 
     def _fenced(self, name: str, text: str, mark: str) -> str:
         if name not in self.fenced:
@@ -130,14 +176,29 @@ class FencedPrompt:
         >>> FencedPrompt("judge_relevance", "{{answer}}: is it polite?", ("question", "answer")).varies_early()
         'answer'
         """
-        if not self.own:
+        if not self.own or len(self.system_text().strip()) >= _LEAST_WORDS:
             return ""
         text = self.text("en")
-        varying = [
-            (offset, name) for name, offset in placeholders(text) if name in self.fenced and name not in self.shared
-        ]
+        varying = [(offset, name) for name, offset in self._values_in(text) if name not in self.shared]
         offset, name = min(varying, default=(len(text), ""))
         return "" if len(text[:offset].strip()) >= _LEAST_WORDS else name
+
+    def ends_with(self) -> str:
+        """The untrusted value with which the user's template ends; empty if an instruction follows it.
+
+        Such a prompt is not an error, but text written by others has the last word in it.
+
+        >>> FencedPrompt("judge_correctness", "Right? {{reference}} {{answer}}", ("reference", "answer")).ends_with()
+        'answer'
+        """
+        text = self.text("en") if self.own else ""
+        last, offset = max(self._values_in(text), key=lambda value: value[1], default=("", 0))
+        return last if last and not text[text.index("}}", offset) + 2 :].strip() else ""
+
+    def _values_in(self, text: str) -> list[tuple[str, int]]:
+        """The untrusted values that a template names, by our names, and where."""
+        values = ((self._renamed.get(name, name), offset) for name, offset in placeholders(text))
+        return [(name, offset) for name, offset in values if name in self.fenced]
 
 
 def prompts_manifest(**prompts: FencedPrompt) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Final
 
+from steelyard.replies.citations import without_citations
 from steelyard.replies.evidence import Candidate, Strength, decide, phrases
 from steelyard.replies.grammar import FLAGS, pattern, words
 from steelyard.replies.jsonlike import JsonValue, plain_key
@@ -72,6 +73,7 @@ def read_rating(text: str, scale: Scale, *, name: str = "", finish: str = "stop"
         return verdict
     reply = open_judge_reply(text, finish, quoted=_QUOTED)
     plain_text = _MATHS.sub(r" \1 ", reply.text) if "$" in reply.text else reply.text
+    plain_text = without_citations(plain_text)
     page = rating_page(plain_text.replace("\\n", " \n"), scale, aspects_of(name))
     decided = decide_rating([*_in_json(reply, page.aspects), *_in_text(reply, page)], page)
     if isinstance(decided, Candidate):

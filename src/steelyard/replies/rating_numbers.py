@@ -21,7 +21,8 @@ _MOST: Final = (20, 40)
 """Limits of positions where a number may begin: so many of the first and of the last are examined."""
 _STARS: Final = "★⭐🌟"
 _WORD: Final = rf"(?:{'|'.join(WORDS)})"
-_PLAIN: Final = r"(?:\d{1,4}(?:\.\d{1,17})?|(?<=[\s:])\.\d{1,17})"
+_PLAIN: Final = r"(?:\d{1,4}(?:\.\d{1,17}|(?<!,\d),\d{1,2}(?![\d,]|\.\d))?|(?<=[\s:])\.\d{1,17})"
+"""Digits with a decimal point or comma; "1,2,3" is a list and "3,000" is no rating."""
 _HAN_NUMBER: Final = r"[零〇一二两三四五六七八九十]{1,3}(?:点[零一二三四五六七八九])?"
 _HAN_UNIT: Final = r"(?:颗|个)?[分星](?![钟析布类离配享辨贝子镜号期级]|之(?!间))|级(?!别)"
 _UNIT: Final = (
@@ -30,7 +31,7 @@ _UNIT: Final = (
 )
 _OVER: Final = (
     r"\s{0,2}[(\[]?\s{0,2}(?:/|\bout of(?: (?:a )?(?:possible|total|maximum|max)(?: (?:score )?of)?)?\s|\bof\s(?=\d)"
-    rf"|,?\s?满分(?:为|是)?:?)\s{{0,2}}(?P<top>{_PLAIN}|{_WORD}\b|hundred\b|{_HAN_NUMBER}(?=分|星))"
+    rf"|\b(?:von|sur|sobre|su|van|av|из)\s(?=\d)|,?\s?满分(?:为|是)?:?)\s{{0,2}}(?P<top>{_PLAIN}|{_WORD}\b|hundred\b|{_HAN_NUMBER}(?=分|星))"
     rf"(?![A-Za-z0-9_]|\.\d|/\d)(?:{_UNIT})?\s?(?:制)?"
 )
 _TO: Final = (
@@ -95,8 +96,8 @@ _BEGINS_EASTERN: Final = re.compile(rf"[零〇一二两三四五六七八九十{
 def value_of(text: str) -> float:
     """The number that `text` writes in digits, as an English word or as a Chinese numeral below 100.
 
-    >>> value_of("4.50"), value_of("Four"), value_of("三点五"), value_of("十二")
-    (4.5, 4.0, 3.5, 12.0)
+    >>> value_of("4.50"), value_of("4,5"), value_of("Four"), value_of("三点五"), value_of("十二")
+    (4.5, 4.5, 4.0, 3.5, 12.0)
     """
     plain = text.strip().lower()
     if plain in WORDS:
@@ -106,7 +107,7 @@ def value_of(text: str) -> float:
         tens, ten, units = integer.partition("十")
         value = int("".join(str(_HAN[sign]) for sign in (units if ten else integer)) or 0)
         return 10 * (_HAN[tens[-1]] if tens else 1) * bool(ten) + value + (_HAN[part] / 10 if part else 0.0)
-    return 100.0 if plain == "hundred" else float(plain)
+    return 100.0 if plain == "hundred" else float(plain.replace(",", "."))
 
 
 def numbers(text: str) -> list[RatingNumber]:
@@ -142,7 +143,7 @@ def _starred(match: re.Match[str]) -> RatingNumber:
 def _number(match: re.Match[str]) -> RatingNumber:
     digits = match["digits"]
     if digits and match.end() - match.start() == len(digits):
-        return RatingNumber(match.start(), match.end(), match.end(), float(digits))
+        return RatingNumber(match.start(), match.end(), match.end(), value_of(digits))
     group = "digits" if digits else next(name for name in ("word", "han", "alone") if match[name])
     value = value_of(match[group]) * (-1 if match["sign"] in {"-", "−"} else 1)
     value += 0.5 if match["half"] or match["late"] else 0.0

@@ -19,6 +19,7 @@ from steelyard.replies.grammar import FLAGS, expanded, pattern, source, words
 from steelyard.replies.jsonlike import plain_key
 from steelyard.replies.judge_reply import JudgeReply, VerdictForm, at_both_ends, decide_last, open_judge_reply
 from steelyard.replies.verdict import Verdict
+from steelyard.replies.yes_no_languages import said_alone_elsewhere, verdicts_in_other_languages
 
 VALUES: Final = {"yes": 1.0, "no": 0.0}
 _TIERS: Final = tuple(tuple(map(plain_key, words(name))) for name in ("verdict_final_key", "verdict_key", "claim_key"))
@@ -93,8 +94,9 @@ _SUPPORTS: Final = re.compile(rf"\b{_OF('support')}\b|\b{_OF('none_support')}\b"
 def read_yes_no(text: str, *, finish: str = "stop") -> Verdict:
     r"""Read whether a judge says yes (label `yes`, value 1) or no (label `no`, value 0).
 
-    Supported, true, correct, pass, 是, 对, 支持, 有, 正确, 可以, 通过 and their opposites are read as yes and no. What
-    is between the two ("partially", 部分支持) is unparsed as ambiguous, with the label `partial`.
+    Supported, true, correct, pass, 是, 对, 支持, 有, 正确, 可以, 通过 and their opposites are read as yes and no, and
+    so are sí, oui, ja, да, はい and their like (see `yes_no_languages`). What is between the two ("partially",
+    部分支持) is unparsed as ambiguous, with the label `partial`.
 
     Args:
         text: any text.
@@ -111,6 +113,7 @@ def read_yes_no(text: str, *, finish: str = "stop") -> Verdict:
     matches = at_both_ends(_WORDS, reply.text.lower(), _MOST_WORDS)
     matches = [match for match in matches if not (_is_determiner(reply.text, match) or _is_offered(reply.text, match))]
     candidates = [*reply.in_objects(_TIERS, said_by), *filter(None, (_given(reply.text, match) for match in matches))]
+    candidates += verdicts_in_other_languages(reply.text, _MOST_WORDS)
     best = decide_last(candidates, reply.text)
     if best is not None and best.strength > Strength.MENTIONED:
         return _formal(reply, candidates, best)
@@ -125,8 +128,9 @@ def said_alone(text: str) -> str:
     >>> said_alone("Not supported."), said_alone("no clue")
     ('no', '')
     """
-    match = _ALONE.match(fold(text).lower())
-    return _label(match) if match else ""
+    folded = fold(text)
+    match = _ALONE.match(folded.lower())
+    return _label(match) if match else said_alone_elsewhere(folded)
 
 
 def said_by(key: str, value: Any) -> str:

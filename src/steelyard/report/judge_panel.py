@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from steelyard.analysis.cut_inputs import call_sentences
 from steelyard.analysis.numbers import count_text, level_text, score_phrase
 from steelyard.analysis.usage import money_text
 from steelyard.report.numbers import MISSING, interval_text, mean_text, signed_text, value_text
@@ -263,7 +264,8 @@ def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
 
 
 def reply_form_texts(summary: RunSummary) -> Iterator[str]:
-    """How many verdicts came as free text although a JSON schema was requested, and why."""
+    """What endpoints did not take as it was sent: inputs cut, parameters refused, verdicts that came as free text."""
+    yield from call_sentences(summary.calls)
     for score, forms in summary.reply_forms.items():
         total = count_text(sum(forms.values()), "verdict")
         yield from (f"{score}: {n:,} of {total} in {form}" for form, n in forms.items() if form.startswith(_FREE))

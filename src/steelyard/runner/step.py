@@ -178,10 +178,10 @@ class ScorerCaller:
             name: of the score where it returns a bare number.
             sample: the sample to score.
             output: what is scored.
-            ask: of the sample. Without a session (in a dry run) scorers that call no model are not run.
+            ask: of the sample. In a dry run scorers that call no model are not run.
         """
         step = self._step = self._step or Step.of(name, scorer, self._sandbox)
-        if not isinstance(ask, Ask) and not step.asks:
+        if not step.asks and getattr(ask, "is_dry_run", False):
             return []
         return as_scores(ScoreInfo(name), await step(ask if step.asks else None, sample, output))
 

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
+from steelyard.replies.citations import without_citations
 from steelyard.replies.clean import fold
 from steelyard.scorers.lexical import (
     check_share,
@@ -39,8 +40,9 @@ class NumberMatch:
     """Whether the output contains the numbers of the reference.
 
     Numbers are compared by value: 1,234.5 is 1234.50, 12 % is 0.12 and 三万五千 is 35,000. Without units, 12 % is also
-    12. Of several references the best counts. `final` compares the last number of both, as GSM8K is scored (K. Cobbe
-    et al., "Training verifiers to solve math word problems", 2021).
+    12. Citation marks ([2], 【4†source】, [^3]) are no numbers. Of several references the best counts. `final` compares
+    the last number of both, as GSM8K is scored (K. Cobbe et al., "Training verifiers to solve math word problems",
+    2021).
 
     Args:
         mode: `all` numbers of the reference, `any` of them, the `share` that is found, or the `final` ones.
@@ -212,7 +214,7 @@ class WrittenNumber:
 
 
 def numbers_in(text: str, *, decimal_comma: bool = False) -> list[WrittenNumber]:
-    """Find all numbers in a text, in order; list numerals such as 1., 2., 3. are not counted.
+    """Find all numbers in a text, in order; list numerals such as 1., 2., 3. and citation marks are not counted.
 
     Args:
         text: any text; a number may be any length.
@@ -221,7 +223,7 @@ def numbers_in(text: str, *, decimal_comma: bool = False) -> list[WrittenNumber]
     >>> [str(number.value) for number in numbers_in("1,234.5 km, 12 % and 3万5千, 一百二十三个")]
     ['1234.5', '0.12', '35000', '123']
     """
-    typeset = text.replace("{,}", ",").replace("\\,", "\u2009").replace("\\%", "%")  # of LaTeX
+    typeset = without_citations(text).replace("{,}", ",").replace("\\,", "\u2009").replace("\\%", "%")  # of LaTeX
     plain = _without_list_marks(fold(_GROUP_BLANK.sub("", typeset).translate(_WRITTEN)))
     return list(_numbers(plain, decimal_comma=decimal_comma))
 

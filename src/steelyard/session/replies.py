@@ -24,7 +24,7 @@ def pack_reply(reply: Reply) -> bytes:
     if len(reply.attempts) < 2 and all(type(value) is str for value in reply.metadata.values()):
         # Texts and counts, as most replies hold nothing else: what orjson takes of them, it writes as `to_json` does.
         usage = reply.usage
-        counts = (usage.input_tokens, usage.output_tokens, int(usage.estimated))
+        counts = _counts(usage)
         body = (reply.text, reply.finish, counts, round(reply.latency, 3), 0, reply.metadata)
         try:
             return orjson.dumps(body, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
@@ -33,9 +33,15 @@ def pack_reply(reply: Reply) -> bytes:
     return _pack_any(reply)
 
 
+def _counts(usage: Usage) -> list[int]:
+    """The tokens of a call; replies of earlier versions end with the third."""
+    counts = [usage.input_tokens, usage.output_tokens, int(usage.estimated)]
+    return [*counts, usage.sent, *([1] if usage.dense else [])] if usage.sent else counts
+
+
 def _pack_any(reply: Reply) -> bytes:
     """The same for a reply with several attempts, log probabilities, calls of tools or any other metadata."""
-    usage = [reply.usage.input_tokens, reply.usage.output_tokens, int(reply.usage.estimated)]
+    usage = _counts(reply.usage)
     attempts = [
         [attempt.fault, round(attempt.seconds, 3), round(attempt.waited, 3), attempt.message]
         for attempt in reply.attempts
@@ -48,10 +54,10 @@ def _pack_any(reply: Reply) -> bytes:
 
 def unpack_reply(key: str, body: bytes, *, cached: bool = True) -> Reply:
     """Decode a reply; it is marked as cached unless whoever reads it knows that it was sent."""
-    text, finish, (input_tokens, output_tokens, estimated), latency, several, metadata = from_json(body)
+    text, finish, (input_tokens, output_tokens, estimated, *sent), latency, several, metadata = from_json(body)
     metadata.pop(KEPT, None)
     attempts = tuple(Attempt(*attempt) for attempt in several) if several else (Attempt("", latency),)
-    usage = Usage(input_tokens, output_tokens, bool(estimated))
+    usage = Usage(input_tokens, output_tokens, bool(estimated), *sent[:1], *map(bool, sent[1:]))
     return Reply(key, text, finish, usage, latency, attempts, cached=cached, metadata=metadata)
 
 

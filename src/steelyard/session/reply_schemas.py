@@ -1,8 +1,9 @@
-"""Whether an endpoint takes a JSON schema for its replies: one call finds out, and the journal keeps it for all others.
+"""Whether an endpoint takes a JSON schema, or gives token probabilities: one call finds out, and the journal keeps it.
 
 An endpoint without structured outputs refuses the call that holds a schema: with status 400, 404, 422 or 501, and its
 message may name the field or not. So whatever it says, the same question is sent once more without the schema; if that
-is answered, the schema was the reason. A refused call costs nothing, and no answer is paid for twice.
+is answered, the schema was the reason. A refused call costs nothing, and no answer is paid for twice. A request for
+token probabilities, without which a scorer can do, falls back in the same way.
 
 The result counts for one endpoint, model and schema: servers exist that take a schema of one number and refuse one
 with a list. It is kept in the journal like a reply, so that a run that is resumed or scored again goes on as it began,
@@ -14,8 +15,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from steelyard.errors import ModelError
 from steelyard.models.base import Model, ModelInfo
@@ -34,14 +36,25 @@ _MAY_CONCERN_SCHEMA: Final = ENDING | {"bad_request"}
 _LONGEST_REASON: Final = 300
 
 
-@runtime_checkable
-class AsksForSchema(Protocol):
-    """An `Asks` that knows which endpoints take a schema."""
+class Finding(NamedTuple):
+    """A reply, and why it was asked for without what was wanted: the endpoint's words, or "" where it took it."""
 
-    async def held(
-        self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
-    ) -> Reply:
-        """Ask with the parameters `schema`, or with `free` where the endpoint refuses the former."""
+    reply: Reply
+    refusal: str
+
+
+@runtime_checkable
+class Falls(Protocol):
+    """An `Asks` that knows which endpoints take a schema or give token probabilities."""
+
+    async def either(
+        self,
+        call: Callable[..., Awaitable[Reply]],
+        model: Model,
+        wanted: Mapping[str, Any],
+        without: Mapping[str, Any],
+    ) -> Finding:
+        """The reply to `call` with the parameters `wanted`, or with `without` where the endpoint refuses those."""
 
 
 async def ask_for_schema(
@@ -62,15 +75,33 @@ async def ask_for_schema(
     Raises:
         ModelError: no usable reply for good.
     """
-    if isinstance(ask, AsksForSchema):
-        return await ask.held(model, messages, schema=schema, free=free)
+    if isinstance(ask, Falls):
+        return marked(*await ask.either(partial(ask, model, messages), model, schema, free))
     return marked(await ask(model, messages, **schema), "")
 
 
+async def ask_for_probabilities(ask: Asks, model: Model, call: Callable[..., Awaitable[Reply]], most: int) -> Finding:
+    """Ask for a reply with token probabilities where the endpoint gives them, else for one without.
+
+    Args:
+        ask: one of a user's own does not know which endpoints give them: their refusal is an error.
+        model: the model to call.
+        call: takes the parameters that ask for them, or none.
+        most: how many tokens the endpoint is asked to list.
+
+    Raises:
+        ModelError: no usable reply for good.
+    """
+    wanted = {"logprobs": True, "top_logprobs": most}
+    if isinstance(ask, Falls):
+        return await ask.either(call, model, wanted, {})
+    return Finding(await call(**wanted), "")
+
+
 def schema_digest(model: Model, parameters: Mapping[str, Any]) -> bytes:
-    """The digest under which the journal keeps whether this endpoint and model take this schema."""
+    """The digest under which the journal keeps whether this endpoint and model take this schema, or this request."""
     info = ModelInfo.of(model)
-    identity = [info.address, info.name or type(model).__name__, parameters.get("response_format")]
+    identity = [info.address, info.name or type(model).__name__, parameters.get("response_format", dict(parameters))]
     return blake2b(b"reply schema\0" + to_json(identity), digest_size=16).digest()
 
 
@@ -115,44 +146,44 @@ class ReplySchemas:
         self,
         call: Callable[..., Awaitable[Reply]],
         key: bytes,
-        schema: Mapping[str, Any],
-        free: Mapping[str, Any],
-    ) -> Reply:
-        """The reply to a call; the first one of its key finds out whether the schema is taken, and others wait for it.
+        wanted: Mapping[str, Any],
+        without: Mapping[str, Any],
+    ) -> Finding:
+        """The reply to a call; the first one of its key finds out what is taken, and others wait for it.
 
         Args:
             call: takes the parameters.
             key: see `schema_digest`.
-            schema: parameters with the schema.
-            free: those without.
+            wanted: parameters with the schema, or with the request for probabilities.
+            without: those without.
 
         Raises:
-            ModelError: of the call without the schema, where both were refused: the schema was not the reason.
+            ModelError: of the call without, where both were refused: what was wanted was not the reason.
         """
         refusal = await self._refusal(key)
         if refusal is None:
             async with self._locks.setdefault(key, asyncio.Lock()):
                 refusal = await self._refusal(key)
                 if refusal is None:
-                    return await self._find_out(call, key, schema, free)
-        return marked(await call(**(free if refusal else schema)), refusal)
+                    return await self._find_out(call, key, wanted, without)
+        return Finding(await call(**(without if refusal else wanted)), refusal)
 
     async def _find_out(
         self,
         call: Callable[..., Awaitable[Reply]],
         key: bytes,
-        schema: Mapping[str, Any],
-        free: Mapping[str, Any],
-    ) -> Reply:
+        wanted: Mapping[str, Any],
+        without: Mapping[str, Any],
+    ) -> Finding:
         try:
-            reply = await call(**schema)
+            reply = await call(**wanted)
         except ModelError as error:
             if error.ends_run or error.kind not in _MAY_CONCERN_SCHEMA:
                 raise
-            reply = await call(**free)
+            reply = await call(**without)
             words = " ".join(self._redact(str(error)).split())[:_LONGEST_REASON]
-            return marked(reply, await self._keep(key, words))
-        return marked(reply, await self._keep(key, ""))
+            return Finding(reply, await self._keep(key, words))
+        return Finding(reply, await self._keep(key, ""))
 
     async def _refusal(self, key: bytes) -> str | None:
         """The endpoint's refusal of the schema; "" where it takes the schema, None where that is not known yet."""

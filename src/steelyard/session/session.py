@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any, Final, Protocol, Self
 
 from steelyard.errors import ModelError, SteelyardError, StoreError
 from steelyard.models.base import Model, ModelInfo, Request
 from steelyard.models.budget import Ledger, Quota
 from steelyard.models.limits import Limits, Retry
+from steelyard.models.refused_parameters import LIMIT_NAMES
 from steelyard.session.deadlines import Deadlines
+from steelyard.session.parameter_findings import Call, Changes, ParameterFindings, with_changes
 from steelyard.session.replies import pack_output, pack_reply, unpack_output, unpack_reply, without_kept
-from steelyard.session.reply_schemas import ReplySchemas, schema_digest
+from steelyard.session.reply_schemas import Finding, ReplySchemas, schema_digest
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
 from steelyard.sql.sandbox import Sandbox
 from steelyard.types import Asks, Output, Reply
+
+_NO_CHANGES: Final[Changes] = MappingProxyType({})
 
 
 class Journal(Ledger, Protocol):
@@ -132,6 +136,7 @@ class Session:
         self._wire = HttpWire(secrets, self.deadlines)
         self.proofs = Proofs()
         self.schemas = ReplySchemas(journal.find, journal.commit, secrets.redact_text)
+        self.parameters = ParameterFindings(journal.find, journal.commit, secrets.redact_text)
         # A future only where another call waits for the same reply.
         self._in_flight: dict[bytes, asyncio.Future[Reply | None] | None] = {}
         self._readings: dict[str, frozenset[str]] = {}
@@ -173,7 +178,14 @@ class Session:
         return Ask(self, sample, repeat, stage, draw, run)
 
     async def reply(
-        self, model: Model, request: Request, key: bytes, sample: str = "", *, for_all: bool = False
+        self,
+        model: Model,
+        request: Request,
+        key: bytes,
+        sample: str = "",
+        *,
+        for_all: bool = False,
+        changes: Changes = _NO_CHANGES,
     ) -> Reply:
         """The journal's reply for `key`, or a new one, committed. An equal call in flight is awaited, not repeated.
 
@@ -183,6 +195,7 @@ class Session:
             key: of the journal.
             sample: the id of the sample that it is sent for.
             for_all: whether it is sent once for all samples, whatever process they are in.
+            changes: how its parameters were changed, which the reply records.
 
         Raises:
             ModelError: no usable reply for good.
@@ -201,12 +214,13 @@ class Session:
                 stored = await self.journal.claim(key)
             body = None
             if stored is None:
-                reply = self._redacted(await self.limits.call(model, request, self._wire, sample, key.hex()))
+                reply = await self.limits.call(model, request, self._wire, sample, key.hex())
+                reply = self._redacted(reply, changes)
                 body = pack_reply(reply)
                 stored = await self.journal.commit(key, body)
                 reply = without_kept(reply)
             if stored is not body:  # it was there before, or another process committed its own first
-                reply = await self._stored_reply(model, request, key, stored, sample)
+                reply = await self._stored_reply(model, request, (key, stored), sample, changes)
         except BaseException as error:
             _pass_on(in_flight.pop(flight), error)
             raise
@@ -214,8 +228,11 @@ class Session:
             waiting.set_result(reply)
         return reply
 
-    async def _stored_reply(self, model: Model, request: Request, key: bytes, stored: bytes, sample: str) -> Reply:
-        """A stored reply; of an endpoint with a mapping, read again from its body if it was read under another."""
+    async def _stored_reply(
+        self, model: Model, request: Request, row: tuple[bytes, bytes], sample: str, changes: Changes
+    ) -> Reply:
+        """The reply of a row, its key and body; read again if an endpoint with a mapping was read under another."""
+        key, stored = row
         reply = unpack_reply(key.hex(), stored)
         if not request.reading:
             return reply
@@ -224,15 +241,17 @@ class Session:
         kept = Kept.of(stored)
         if kept is None:
             read_alike = await self._was_read_alike(request, model)
-            return reply if read_alike else await self.reply(model, request, asked_again_key(key), sample)
+            return (
+                reply if read_alike else await self.reply(model, request, asked_again_key(key), sample, changes=changes)
+            )
         if kept.reading == request.reading:
             return reply
         again = read_again_key(key, request.reading)
         if kept.body is None:
-            return await self.reply(model, request, again, sample)
+            return await self.reply(model, request, again, sample, changes=changes)
         packed = await self.journal.find(again)
         if packed is None:
-            reply = self._redacted(read_again(model, request, again, reply, kept))
+            reply = self._redacted(read_again(model, request, again, reply, kept), changes)
             packed = await self.journal.commit(again, pack_reply(reply))
         return unpack_reply(again.hex(), packed)
 
@@ -254,8 +273,10 @@ class Session:
         # The future is never cancelled: awaiting it would then look like a cancellation of this call.
         return await asyncio.shield(waiting)
 
-    def _redacted(self, reply: Reply) -> Reply:
+    def _redacted(self, reply: Reply, changes: Changes) -> Reply:
         """`reply` without secrets: the wire cannot see one that was split over the events of a stream."""
+        if changes:
+            reply = with_changes(reply, changes)
         if self.secrets.empty:
             return reply
         redact = self.secrets.redact_value
@@ -318,6 +339,11 @@ class Keys:
         self._draw = draw
         self._counts: dict[bytes, int] = {}
 
+    @property
+    def draw(self) -> str:
+        """Empty unless a fresh draw was taken."""
+        return self._draw
+
     def next(self, digest: bytes) -> bytes:
         """The key of the next call with this request."""
         nth = self._counts.get(digest, 0)
@@ -334,12 +360,18 @@ class Ask:
 
     Attributes:
         stage: `target`, or a scorer's name.
+        sample: its id.
+        keys: of its calls in the journal.
         repeat: which of the sample's repeats this is, from 0.
         replies: in the order of their calls.
+        optional: parameters that may be left out where the endpoint refuses them.
         over: the error that ended the run during a call, even if the target's own code caught it.
     """
 
-    __slots__ = ("_above", "_keys", "_others", "_run", "_sample", "_session", "over", "repeat", "replies", "stage")
+    __slots__ = (
+        *("_above", "_others", "_run", "_session"),
+        *("keys", "optional", "over", "repeat", "replies", "sample", "stage"),
+    )
 
     def __init__(self, session: Session, sample: str, repeat: int, stage: str, draw: str, run: str = "") -> None:
         self.stage = stage
@@ -347,18 +379,29 @@ class Ask:
         self.replies: list[Reply] = []
         self.over: ModelError | StoreError | None = None
         self._session = session
-        self._sample = sample
+        self.sample = sample
         self._run = run
-        self._keys = Keys(sample, repeat, draw)
+        self.keys = Keys(sample, repeat, draw)
         self._above: Ask | None = None
         self._others: dict[str, Ask] = {}
+        self.optional: Collection[str] = ()
+
+    def may_drop(self, names: Collection[str]) -> Ask:
+        """The same Ask for a call that may do without these parameters, where the endpoint refuses them."""
+        view = Ask(self._session, self.sample, self.repeat, self.stage, "", self._run)
+        view.optional = names
+        view.replies = self.replies
+        view.keys = self.keys
+        view._others = self._others
+        view._above = self._above or self
+        return view
 
     def of_stage(self, stage: str) -> Ask:
         """An Ask for the same sample and repeat whose replies are counted under another stage."""
         stage_ask = self._others.get(stage)
         if stage_ask is None:
-            stage_ask = self._others[stage] = Ask(self._session, self._sample, self.repeat, stage, "", self._run)
-            stage_ask._keys = self._keys
+            stage_ask = self._others[stage] = Ask(self._session, self.sample, self.repeat, stage, "", self._run)
+            stage_ask.keys = self.keys
             stage_ask._above = self
         return stage_ask
 
@@ -377,44 +420,62 @@ class Ask:
             StoreError: it could not be stored.
         """
         journal = self._session.journal
-        key = journal_key(b"output of a turn", self._sample, self.repeat, nth, self._run)
+        key = journal_key(b"output of a turn", self.sample, self.repeat, nth, self._run)
         packed = await journal.find(key)
         return unpack_output(packed or await journal.commit(key, pack_output(await make())))
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """Ask `model`; see `steelyard.types.Asks`."""
-        request = model.request(messages, parameters)
-        try:
-            reply = await self._session.reply(model, request, self._keys.next(request.digest), self._sample)
-        except (ModelError, StoreError) as error:
-            self._note(error)
-            raise
+        own = getattr(model, "parameters", None) or ()
+        if self.optional or not (LIMIT_NAMES.isdisjoint(parameters) and LIMIT_NAMES.isdisjoint(own)):
+
+            async def send(model: Model, parameters: Mapping[str, Any], changes: Changes) -> Reply:
+                request = model.request(messages, parameters)
+                key = self.keys.next(request.digest)
+                return await self._session.reply(model, request, key, self.sample, changes=changes)
+
+            reply = await self._changed(send, model, parameters)
+        else:  # nothing may be changed: no step more than the call itself, as most calls are of this kind
+            request = model.request(messages, parameters)
+            try:
+                reply = await self._session.reply(model, request, self.keys.next(request.digest), self.sample)
+            except ModelError as error:
+                explained = self._session.parameters.explained(error, model, parameters, self)
+                self._note(explained)
+                raise explained from error.__cause__
+            except StoreError as error:
+                self._note(error)
+                raise
         self.replies.append(reply)
         return reply
 
-    async def held(
-        self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
-    ) -> Reply:
-        """Ask with a JSON schema where the endpoint takes one, else without; see `session.reply_schemas`.
-
-        Args:
-            model: the model to call.
-            messages: the messages to send.
-            schema: parameters of the call with the schema.
-            free: those without.
-        """
-        key = self._keys.once(schema_digest(model, schema))
-        return await self._session.schemas.reply(partial(self, model, messages), key, schema, free)
-
-    async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
-        """Call `model` once for all samples; the reply counts as one of the record whose call was sent."""
-        request = model.request(messages, parameters)
+    async def _changed(self, send: Call, model: Model, parameters: Mapping[str, Any]) -> Reply:
+        """The reply of `send`, with the parameters that the endpoint takes."""
         try:
-            key = self._keys.once(request.digest)
-            reply = await self._session.reply(model, request, key, self._sample, for_all=True)
+            return await self._session.parameters.reply(send, model, parameters, self)
         except (ModelError, StoreError) as error:
             self._note(error)
             raise
+
+    async def either(
+        self,
+        call: Callable[..., Awaitable[Reply]],
+        model: Model,
+        wanted: Mapping[str, Any],
+        without: Mapping[str, Any],
+    ) -> Finding:
+        """Call with parameters that the endpoint may refuse, or else without; see `session.reply_schemas`."""
+        return await self._session.schemas.reply(call, self.keys.once(schema_digest(model, wanted)), wanted, without)
+
+    async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
+        """Call `model` once for all samples; the reply counts as one of the record whose call was sent."""
+
+        async def send(model: Model, parameters: Mapping[str, Any], changes: Changes) -> Reply:
+            request = model.request(messages, parameters)
+            key = self.keys.once(request.digest)
+            return await self._session.reply(model, request, key, self.sample, for_all=True, changes=changes)
+
+        reply = await self._changed(send, model, parameters)
         if not reply.cached:
             self.replies.append(reply)
         return reply

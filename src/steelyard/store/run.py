@@ -381,6 +381,7 @@ class Run:
             matched=passages,
             turns=turn_summaries(self),
             reply_forms=self._reply_forms(),
+            calls=self.manifest.get("calls", {}),
             framework=framework,
             asks_itself=asked_by_itself(stages, self.manifest),
             damaged=self._damages() if opens_bodies or computed.damaged else (),

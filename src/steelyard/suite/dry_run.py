@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
@@ -14,9 +15,11 @@ from steelyard.models.base import Model, ModelInfo, Request
 from steelyard.models.embeddings import Embeddings
 from steelyard.models.prices import PriceTable, units
 from steelyard.models.rate_limit import Rates
+from steelyard.models.refused_parameters import adjusted
 from steelyard.runner import Step
+from steelyard.session.parameter_findings import change_of, finding_digests
 from steelyard.session.replies import plain_output
-from steelyard.session.reply_schemas import marked, schema_digest
+from steelyard.session.reply_schemas import Finding, schema_digest
 from steelyard.session.session import Keys
 from steelyard.store import Store
 from steelyard.store.journal import find_reply
@@ -220,7 +223,7 @@ class _StageDryRun:
         self._prices = answers.prices
         self._calls: list[_Call] = []
         self._once: set[bytes] = set()
-        self._refusals: dict[bytes, str] = {}
+        self._notes: dict[bytes, Reply | None] = {}
 
     def ask(self, sample: Sample, repeat: int) -> _CountingAsk:
         if len(self._calls) >= _LOOK_UP:
@@ -260,12 +263,11 @@ class _StageDryRun:
         estimate.money = None if self._cost is None else units(self._cost)
         calls.clear()
 
-    def refusal(self, key: bytes) -> str:
-        """The journal's note that an endpoint refuses a JSON schema; "" where it has none."""
-        if key not in self._refusals:
-            note = find_reply(self._journal, key) if self._journal is not None else None
-            self._refusals[key] = "" if note is None else note.text
-        return self._refusals[key]
+    def noted(self, key: bytes) -> Reply | None:
+        """The journal's note of what an endpoint refuses; None where it has none."""
+        if key not in self._notes:
+            self._notes[key] = find_reply(self._journal, key) if self._journal is not None else None
+        return self._notes[key]
 
     def call(self, key: bytes, model: Model, request: Request, parameters: Mapping[str, Any]) -> _Call:
         """Describe one call, with its cost if the model has a price."""
@@ -279,29 +281,51 @@ class _StageDryRun:
 class _CountingAsk:
     """An Ask that sends nothing and notes what it would have sent."""
 
+    is_dry_run = True
+
     def __init__(self, estimate: _StageDryRun, keys: Keys, repeat: int) -> None:
         self.repeat = repeat
         self._estimate = estimate
         self._keys = keys
+        self.optional: Collection[str] = ()
+
+    def may_drop(self, names: Collection[str]) -> _CountingAsk:
+        view = copy.copy(self)
+        view.optional = names
+        return view
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
+        model, parameters = self._changed(model, parameters)
         request = model.request(messages, parameters)
         call = self._estimate.call(self._keys.next(request.digest), model, request, parameters)
         self._estimate.note(call)
         return self._reply(model, request, call)
 
-    async def held(
-        self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
-    ) -> Reply:
-        """With the JSON schema, unless the journal knows that the endpoint refuses it."""
-        refusal = self._estimate.refusal(self._keys.once(schema_digest(model, schema)))
-        return marked(await self(model, messages, **(free if refusal else schema)), refusal)
+    async def either(
+        self,
+        call: Callable[..., Awaitable[Reply]],
+        model: Model,
+        wanted: Mapping[str, Any],
+        without: Mapping[str, Any],
+    ) -> Finding:
+        """With what the endpoint may refuse, unless the journal knows that it does."""
+        note = self._estimate.noted(self._keys.once(schema_digest(model, wanted)))
+        refusal = "" if note is None else note.text
+        return Finding(await call(**(without if refusal else wanted)), refusal)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
+        model, parameters = self._changed(model, parameters)
         request = model.request(messages, parameters)
         call = self._estimate.call(self._keys.once(request.digest), model, request, parameters)
         self._estimate.note_once(call)
         return self._reply(model, request, call)
+
+    def _changed(self, model: Model, parameters: Mapping[str, Any]) -> tuple[Model, dict[str, Any]]:
+        """The call without the parameters of which the journal knows that the endpoint refuses them."""
+        changes: dict[str, str] = {}
+        for name, digest in finding_digests(model, parameters, self.optional):
+            changes |= change_of(self._estimate.noted(self._keys.once(digest)), name, self.optional)
+        return adjusted(model, parameters, changes, self.optional)
 
     def _reply(self, model: Any, request: Any, call: _Call) -> Reply:
         if hasattr(model, "mock_reply"):

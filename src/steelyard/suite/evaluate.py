@@ -21,6 +21,7 @@ from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import NewRun, Run, RunWriter, Store
+from steelyard.store.call_notes import remember_calls
 from steelyard.store.list_figures import remember_figures
 from steelyard.store.progress import running_scores
 from steelyard.store.store import new_id
@@ -254,9 +255,14 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
 async def _ended(store: Store, evaluation: int, *, just_written: bool = False) -> tuple[Run, ...]:
     """The runs of an evaluation that has ended; their figures for lists are stored."""
     runs = tuple(store.runs_of(evaluation, just_written=just_written))
+
+    def remember() -> tuple[Run, ...]:
+        noted = remember_calls(store, runs)
+        remember_figures(store, noted)
+        return noted
+
     # In a thread: of a large run it takes half a second, and the loop may be the caller's own.
-    await asyncio.to_thread(remember_figures, store, runs)
-    return runs
+    return await asyncio.to_thread(remember)
 
 
 def _with_options(

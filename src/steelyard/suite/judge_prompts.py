@@ -82,8 +82,11 @@ def _value_of(key: str, value: Any, prompts: Mapping[str, Any]) -> Any:
     if key == "judge":
         ((name, fields),) = value["model"].items()
         model = find("model", name, built_in=True)(**fields)
-        return Judge(**{**value, "model": model})
+        of_judge = {name: _value_of(name, item, prompts) if name == "system" else item for name, item in value.items()}
+        return Judge(**{**of_judge, "model": model})
     if isinstance(value, Mapping) and set(value) == {"file", "digest"}:
+        if key == "system":
+            return next(prompt["system"]["text"] for prompt in prompts.values() if "system" in prompt)
         # A template in a file: the manifest has its text with the prompts, whatever became of the file.
         return next(prompt["own"]["text"] for prompt in prompts.values() if "own" in prompt)
     if key.endswith("template") and value and is_template_file(value):

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, get_args
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.stopping import Question
 from steelyard.errors import ConfigError, boundary, expect_number
-from steelyard.models.base import ModelInfo
+from steelyard.models.base import ModelInfo, is_model
 from steelyard.models.budget import Budget
 from steelyard.models.limits import Retry
 from steelyard.models.prices import PriceTable
@@ -24,6 +24,7 @@ from steelyard.models.rate_limit import Rates
 from steelyard.registry import name_of
 from steelyard.runner import Step
 from steelyard.targets.pair import Pair
+from steelyard.targets.prompt import Prompt
 from steelyard.types import Sample, Scorer, Target
 
 
@@ -174,7 +175,7 @@ class Suite:
         name: a title for reports.
         kind: the suite's registered name (`choice`), or `custom`.
         samples: may be iterated several times; ids are unique.
-        targets: one run each, by name.
+        targets: one run each, by name; a model alone is asked the question.
         scorers: applied to every output, in order.
         options: how it is run.
         tags: per target, report columns (`{"glm-4": {"knowledge_base": "no"}}`).
@@ -208,6 +209,15 @@ class Suite:
     scorers_of: Mapping[str, tuple[Scorer, ...]] = field(default_factory=dict)
     jury: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        # A model alone is asked each sample's question, as by a prompt that is nothing but the question.
+        if any(is_model(target) and not callable(target) for target in self.targets.values()):
+            asked = {
+                name: Prompt(target) if is_model(target) and not callable(target) else target
+                for name, target in self.targets.items()
+            }
+            object.__setattr__(self, "targets", asked)  # the class is frozen
 
     def scorers_for(self, target: str) -> tuple[Scorer, ...]:
         """The scorers of one target, bound to it if they depend on what it was shown."""

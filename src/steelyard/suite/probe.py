@@ -1,20 +1,29 @@
 """Probe the endpoints of a suite: one call each, to see whether they answer; nothing is stored.
 
-A probe covers all calls to one address whose bodies name the same things: two models behind one endpoint, or two
-knowledge bases behind one path, are two probes; two temperatures of one model are one.
+A probe covers all calls to one address whose bodies name the same things and in which the user set the same parameters:
+two models behind one endpoint, or two knowledge bases behind one path, are two probes. It sends the parameters that the
+judges send, and like them goes without those that the endpoint refuses.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steelyard.errors import SteelyardError
-from steelyard.models.base import ModelInfo
+from steelyard.errors import ModelError, SteelyardError, boundary
+from steelyard.models.base import Fault, ModelInfo
+from steelyard.plain_json import to_json
+from steelyard.prompts.sample_values import sample_values
+from steelyard.runner import Step
+from steelyard.session.parameter_findings import CHANGED_PARAMETERS, ParameterFindings, with_changes
+from steelyard.session.session import Keys
+from steelyard.types import Output, Usage
 
 if TYPE_CHECKING:
     from steelyard.models.base import Request
@@ -41,6 +50,8 @@ class PlannedProbe:
         names: what the body names: a model, a knowledge base.
         model: what is called.
         request: the call.
+        parameters: of the call, beside those of the model.
+        optional: names of those that an endpoint may refuse, as the user did not set them.
     """
 
     address: str
@@ -48,6 +59,8 @@ class PlannedProbe:
     names: str
     model: Any
     request: Request
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    optional: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +107,17 @@ def plan_probes(suite: Suite) -> list[PlannedProbe]:
     """
     sample = next(iter(suite.samples))
     planned: dict[tuple[str, ...], PlannedProbe] = {}
-    for name, model in _models(suite):
-        request = _request(model, sample)
-        # Two models or knowledge bases at one address are two probes, two temperatures of one model are one.
+    for name, model, call in _calls(suite, sample):
+        request = _request(model, sample, call.parameters)
         names = _named_in(model)
-        key = (request.method, request.url, names)
-        before = planned.get(key)
-        asks = (*(before.asks if before else ()), *(() if before and name in before.asks else (name,)))
-        earliest = before or PlannedProbe(request.url.partition("?")[0], (), names, model, request)
-        planned[key] = PlannedProbe(earliest.address, asks, names, earliest.model, earliest.request)
+        set_by_user = {key: value for key, value in call.parameters.items() if key not in call.optional}
+        key = (request.method, request.url, names, to_json(set_by_user).decode("utf-8", "replace"))
+        before = planned.get(key) or PlannedProbe(request.url.partition("?")[0], (), names, model, request)
+        asks = before.asks if name in before.asks else (*before.asks, name)
+        parameters = {**call.parameters, **before.parameters}
+        request = _request(before.model, sample, parameters)
+        optional = before.optional | call.optional
+        planned[key] = PlannedProbe(before.address, asks, names, before.model, request, parameters, optional)
     return list(planned.values())
 
 
@@ -158,27 +173,81 @@ def not_probed(suite: Suite) -> list[str]:
     return [name for name, target in suite.targets.items() if hasattr(target, "unwrap") and not [*models_in(target)]]
 
 
-def _models(suite: Suite) -> Iterator[tuple[str, Any]]:
-    """(name of the part, model) for all models of targets and scorers."""
-    from steelyard.suite.survey import models_in
+class _ProbeCall(NamedTuple):
+    """The parameters of a call, and which of them the user did not set."""
+
+    parameters: Mapping[str, Any]
+    optional: frozenset[str]
+
+
+def _calls(suite: Suite, sample: Sample) -> Iterator[tuple[str, Any, _ProbeCall]]:
+    """(name of the part, model, call) for all models of targets and scorers."""
+    from steelyard.suite.survey import calls_in
 
     parts = [*suite.targets.items(), *((type(scorer).__name__, scorer) for scorer in suite.scorers)]
     parts += [(name, scorer) for name, scorers in suite.scorers_of.items() for scorer in scorers]
     for name, part in parts:
-        for model in models_in(part):
-            yield name, model
+        for model, holder in calls_in(part):
+            yield name, model, _call_of(part, holder, sample)
 
 
-def _request(model: Any, sample: Sample) -> Request:
+def _call_of(part: Any, holder: Any, sample: Sample) -> _ProbeCall:
+    """What a judge's scorer sends with its first call, or else what the judge or prompt sends with every call."""
+    sent = getattr(holder, "sent", None)
+    if not callable(sent):
+        parameters = getattr(holder, "parameters", None)
+        return _ProbeCall(parameters if isinstance(parameters, Mapping) else {}, frozenset())
+    ask = _NotingAsk()
+    # A scorer that does not apply to the first sample calls nothing; one that cannot read the output fails.
+    with contextlib.suppress(SteelyardError), boundary("scorer"):
+        step = Step.of("scorer", part)
+        shown = Output(step.info.mock_output or "...", sample.contexts or ("...",))
+        asyncio.run(step(ask, sample, shown))
+    if ask.noted:
+        return ask.noted[0]
+    return _ProbeCall(sent(), holder.optional())
+
+
+class _NotingAsk:
+    """An Ask that sends nothing and notes the parameters of the first call."""
+
+    is_dry_run = True
+    repeat = 0
+
+    def __init__(self) -> None:
+        self.noted: list[_ProbeCall] = []
+        self.optional: Collection[str] = ()
+
+    def may_drop(self, names: Collection[str]) -> _NotingAsk:
+        view = _NotingAsk()
+        view.noted, view.optional = self.noted, names
+        return view
+
+    async def __call__(self, _model: Any, _messages: Any, /, **parameters: Any) -> Reply:
+        self.noted.append(_ProbeCall(parameters, frozenset(self.optional) & frozenset(parameters)))
+        raise ModelError("nothing is sent", kind="interrupted")
+
+    once = __call__
+
+    async def either(
+        self, call: Callable[..., Any], _model: Any, _wanted: Mapping[str, Any], without: Mapping[str, Any]
+    ) -> Any:
+        """Without what the scorer can do without."""
+        return await call(**without), ""
+
+
+def _request(model: Any, sample: Sample, parameters: Mapping[str, Any]) -> Request:
     """The call: a model gets a greeting; an endpoint that is a target itself needs a sample for its body."""
-    from steelyard.prompts.sample_values import sample_values
-
     request: Request
-    if callable(model) and hasattr(model, "messages"):
+    if _takes_sample(model):
         request = model.request(model.messages(sample), sample_values(sample))
     else:
-        request = model.request(_GREETING, {})
+        request = model.request(_GREETING, parameters)
     return request
+
+
+def _takes_sample(model: Any) -> bool:
+    return callable(model) and hasattr(model, "messages")
 
 
 def _named_in(model: Any) -> str:
@@ -205,8 +274,6 @@ def _constants(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _least_money(planned: PlannedProbe, prices: PriceTable | None) -> float | None:
-    from steelyard.types import Usage
-
     return _money(planned, prices, Usage(planned.request.input_tokens, 0))
 
 
@@ -218,16 +285,11 @@ def _money(planned: PlannedProbe, prices: PriceTable | None, usage: Any) -> floa
 
 
 async def _probe(wire: Any, planned: PlannedProbe, prices: PriceTable | None) -> Probe:
-    from steelyard.models.base import Fault
-    from steelyard.types import Usage
-
     begun = time.monotonic()
     usage = Usage()
     try:
-        reply = planned.model.read(await planned.model.send(planned.request, wire))
+        reply = await _answer(wire, planned)
         answered, text, usage = True, _about(reply), reply.usage
-    except Fault as fault:
-        answered, text = False, f"{fault.kind}: {fault.message}"
     except SteelyardError as error:
         answered, text = False, str(error)
     return Probe(
@@ -241,6 +303,38 @@ async def _probe(wire: Any, planned: PlannedProbe, prices: PriceTable | None) ->
         usage.output_tokens,
         _money(planned, prices, usage) if answered else None,
         _via(wire, planned.request),
+    )
+
+
+async def _answer(wire: Any, planned: PlannedProbe) -> Reply:
+    """The reply to a probe, with the parameters that the endpoint takes.
+
+    Raises:
+        ModelError: there was none.
+    """
+
+    async def call(model: Any, parameters: Mapping[str, Any], changes: Mapping[str, str]) -> Reply:
+        request = planned.request if _takes_sample(model) else model.request(_GREETING, parameters)
+        try:
+            reply: Reply = model.read(await model.send(request, wire))
+        except Fault as fault:
+            raise ModelError(f"{fault.kind}: {fault.message}", kind=fault.kind) from fault
+        return with_changes(reply, changes)
+
+    async def find(_key: bytes) -> None:
+        return None
+
+    async def commit(_key: bytes, body: bytes) -> bytes:
+        return body
+
+    findings = ParameterFindings(find, commit, wire.redact)
+    keys = Keys("", 0, "")
+    stage = "judge" if planned.optional else "target"
+    return await findings.reply(
+        call,
+        planned.model,
+        planned.parameters,
+        SimpleNamespace(optional=planned.optional, keys=keys, sample="", stage=stage),
     )
 
 
@@ -265,4 +359,6 @@ def _about(reply: Reply) -> str:
         facts.append(f"{passages} passage{'s' if passages != 1 else ''}")
     if reply.metadata.get("kb_miss"):
         facts.append("nothing found in the knowledge base")
+    changes: Mapping[str, str] = reply.metadata.get(CHANGED_PARAMETERS, {})
+    facts += [f"{name} is sent as {to}" if to else f"{name} is refused and left out" for name, to in changes.items()]
     return f"{beginning!r} ({', '.join(filter(None, facts))})"

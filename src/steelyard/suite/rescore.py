@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple, Self, TypeAlias
@@ -17,9 +18,11 @@ from typing import Any, Final, NamedTuple, Self, TypeAlias
 from steelyard.analysis.score_columns import JudgedRow
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
 from steelyard.models.base import Model, Request
+from steelyard.models.refused_parameters import adjusted
 from steelyard.runner import Step, distinct
+from steelyard.session.parameter_findings import CHANGED_PARAMETERS, Changes, change_of, finding_digests
 from steelyard.session.readings import stored_reading
-from steelyard.session.reply_schemas import marked, schema_digest
+from steelyard.session.reply_schemas import Finding, schema_digest
 from steelyard.session.session import Keys
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
@@ -271,43 +274,69 @@ class JournalAsk:
         self._stage = stage
         self._replies = {reply.key: reply for several in record.replies.values() for reply in several}
         self._keys = Keys(record.sample.id, record.repeat, draw)
+        self.optional: Collection[str] = ()
+
+    def may_drop(self, names: Collection[str]) -> JournalAsk:
+        """See `session.Ask.may_drop`."""
+        view = copy.copy(self)
+        view.optional = names
+        return view
 
     async def __call__(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """The stored reply; see `steelyard.types.Asks`."""
-        request = model.request(messages, parameters)
-        return self._reply(model, request, self._keys.next(request.digest), messages)
+        return self._reply(self._keys.next, model, messages, parameters)
 
-    async def held(
-        self, model: Model, messages: Any, /, *, schema: Mapping[str, Any], free: Mapping[str, Any]
-    ) -> Reply:
-        """The stored reply in the form in which it was asked for: with a JSON schema, or without."""
-        refusal = find_reply(self._store, self._keys.once(schema_digest(model, schema)))
-        if refusal is not None and refusal.text:
-            return marked(await self(model, messages, **free), refusal.text)
+    async def either(
+        self,
+        call: Callable[..., Awaitable[Reply]],
+        model: Model,
+        wanted: Mapping[str, Any],
+        without: Mapping[str, Any],
+    ) -> Finding:
+        """The stored reply in the form in which it was asked for: with what may be refused, or without."""
+        note = find_reply(self._store, self._keys.once(schema_digest(model, wanted)))
+        if note is not None and note.text:
+            return Finding(await call(**without), note.text)
         try:
-            return marked(await self(model, messages, **schema), "")
+            return Finding(await call(**wanted), "")
         except ModelError:
-            if refusal is not None:
+            if note is not None:
                 raise
             # The note of the refusal may be missing, as in a run from another store, though the replies are there.
-            return marked(await self(model, messages, **free), "why is not stored any more")
+            return Finding(await call(**without), "why is not stored any more")
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:
         """The stored reply that serves all samples."""
-        request = model.request(messages, parameters)
-        return self._reply(model, request, self._keys.once(request.digest), messages)
+        return self._reply(self._keys.once, model, messages, parameters)
 
-    def _reply(self, model: Model, request: Request, key: bytes, messages: Any) -> Reply:
+    def _reply(
+        self, key_of: Callable[[bytes], bytes], model: Model, messages: Any, parameters: Mapping[str, Any]
+    ) -> Reply:
+        for changes in self._changes(model, parameters):
+            changed_model, changed = adjusted(model, parameters, changes, self.optional)
+            request = changed_model.request(messages, changed)
+            reply = self._stored(changed_model, request, key_of(request.digest))
+            if reply is not None:
+                self.sent[reply.key] = messages
+                return reply
+        raise ModelError(f"{self._stage} needs a reply that was never requested", kind=_NOT_ASKED)
+
+    def _stored(self, model: Model, request: Request, key: bytes) -> Reply | None:
         # Where a mapping says how replies are read, the record's own may have been read under another.
         reply = None if request.reading else self._replies.get(key.hex())
         try:
-            reply = reply or stored_reading(partial(find_body, self._store), model, request, key)
+            return reply or stored_reading(partial(find_body, self._store), model, request, key)
         except ModelError as error:  # its mapping does not fit
             raise ConfigError(f"{self._stage}: {error}") from error
-        if reply is not None:
-            self.sent[reply.key] = messages
-            return reply
-        raise ModelError(f"{self._stage} needs a reply that was never requested", kind=_NOT_ASKED)
+
+    def _changes(self, model: Model, parameters: Mapping[str, Any]) -> list[Changes]:
+        """The changes with which a call may have been sent: as the journal has them, as this record's replies, none."""
+        noted: dict[str, str] = {}
+        for name, digest in finding_digests(model, parameters, self.optional):
+            noted |= change_of(find_reply(self._store, self._keys.once(digest)), name, self.optional)
+        recorded = [reply.metadata.get(CHANGED_PARAMETERS) for reply in self._replies.values()]
+        possible: list[Changes] = [noted, *(changes for changes in recorded if isinstance(changes, Mapping)), {}]
+        return [changes for no, changes in enumerate(possible) if changes not in possible[:no]]
 
 
 def _refusal(unasked: Counter[str], run: Run) -> str:

@@ -49,7 +49,7 @@ def scorer_stages(scorers: Iterable[Scorer]) -> dict[str, Scorer]:
 
 
 def prompt_hints(scorers: Iterable[Scorer]) -> Iterator[str]:
-    """Hints on the user's own prompts of judges that begin with a sample's text, which endpoints cannot cache.
+    """Hints on the user's own prompts of judges that begin or end with a sample's text.
 
     Args:
         scorers: all of a suite; a hint occurs once, however many targets share the scorer.
@@ -61,6 +61,11 @@ def prompt_hints(scorers: Iterable[Scorer]) -> Iterator[str]:
                 yield (
                     f"{stage_name(scorer)}: its prompt begins with {{{{{name}}}}}; with the instructions first, an "
                     "endpoint that caches prompts need not read them again for every sample"
+                )
+            if name := prompt.ends_with():
+                yield (
+                    f"{stage_name(scorer)}: its prompt ends with {{{{{name}}}}}, so text written by others has the "
+                    "last word; an instruction behind it makes it harder to mislead the judge"
                 )
 
 

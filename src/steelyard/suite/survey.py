@@ -18,6 +18,7 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
+from steelyard.models.base import is_model
 from steelyard.models.budget import Budget, BudgetMeter, Quota
 from steelyard.models.prices import PriceTable, priced_names
 from steelyard.plain_json import check_plain, to_json
@@ -368,17 +369,22 @@ def prices_of(suite: Suite) -> PriceTable | None:
 
 def models_in(value: Any) -> Iterator[Any]:
     """Every model in targets and scorers, however deep in their fields."""
-    if all(callable(getattr(value, name, None)) for name in ("request", "send", "read")):
-        yield value
+    return (model for model, _ in calls_in(value))
+
+
+def calls_in(value: Any, holder: Any = None) -> Iterator[tuple[Any, Any]]:
+    """Every model in targets and scorers with what calls it, such as a judge or a prompt; None where nothing does."""
+    if is_model(value):
+        yield value, holder
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
-            yield from models_in(getattr(value, field.name))
+            yield from calls_in(getattr(value, field.name), value)
     elif isinstance(value, Mapping):
         for part in value.values():
-            yield from models_in(part)
+            yield from calls_in(part, holder)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from models_in(part)
+            yield from calls_in(part, holder)
 
 
 async def load_models(suite: Suite) -> None:

@@ -206,8 +206,3 @@ def test_a_second_run_finds_every_repeat_in_the_journal_where_the_first_had_it()
 def test_a_window_too_small_is_refused():
     with pytest.raises(ConfigError, match="window_tokens"):
         Faithfulness(window_tokens=0).check()
-
-
-def test_a_refining_prompt_that_ends_with_others_words_is_refused():
-    with pytest.raises(ConfigError, match="ends with"):
-        Faithfulness(refine_template="Is it supported? {{answer}} {{contexts}}").check()

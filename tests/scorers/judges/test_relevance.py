@@ -136,7 +136,6 @@ def test_it_is_weighed_like_any_g_eval_and_passes_at_a_threshold():
         ({"candidate": "query"}, "candidate"),
         ({"threshold": 0}, "not on the scale"),
         ({"weighting": "x"}, "weighting"),
-        ({"template": "{{question}} Rate {{answer}}"}, "ends with"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(fields, message):

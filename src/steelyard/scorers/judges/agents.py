@@ -7,7 +7,7 @@ detail say what was left out. An output without messages is not applicable: an a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -19,6 +19,7 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import refuse_file_names
 from steelyard.prompts.trajectory import Trajectory, read_trajectory
+from steelyard.registry import NEW_KEY
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import (
@@ -29,6 +30,7 @@ from steelyard.scorers.judges.judge import (
     read_numbered,
     reference_of,
     score_of,
+    takes_model,
     unless_stopped,
 )
 from steelyard.session.replies import answer_of, refused_before
@@ -100,6 +102,7 @@ async def _yes_no_score(
     return score_of(name, verdicts, candidate=answer, passes=lambda value: value > 1 / 2, detail=detail)
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class GoalReached:
     """Whether an agent, or a conversation, reached the goal, by a judge: 1 or 0.
@@ -110,6 +113,7 @@ class GoalReached:
         window_tokens: estimated tokens of the transcript that is shown; of a longer one the middle is left out.
         template: a prompt of your own; may use `{{question}}`, `{{goal}}`, `{{reference}}`, `{{transcript}}`,
             `{{answer}}` (all fenced; what is not there is empty), `{{left_out}}` and `{{mark}}`.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
@@ -121,6 +125,7 @@ class GoalReached:
     goal: str = ""
     window_tokens: int = WINDOW_TOKENS
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     def check(self) -> None:
         """Check the settings.
@@ -155,9 +160,12 @@ class GoalReached:
     @property
     def _prompt(self) -> FencedPrompt:
         fenced = ("question", "goal", "reference", "transcript", "answer")
-        return self.judge.prompt("goal_reached", self.template, fenced, ("left_out",), needed=("transcript",))
+        return self.judge.prompt(
+            "goal_reached", self.template, fenced, ("left_out",), needed=("transcript",), system=self.system
+        )
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class PlanFollowed:
     """Whether an agent did what its plan says, by a judge: 1 or 0; not applicable without a plan.
@@ -168,6 +176,7 @@ class PlanFollowed:
         window_tokens: as of `goal_reached`.
         template: a prompt of your own; may use `{{question}}`, `{{plan}}`, `{{transcript}}`, `{{answer}}` (all
             fenced), `{{left_out}}` and `{{mark}}`.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
@@ -179,6 +188,7 @@ class PlanFollowed:
     plan: str = ""
     window_tokens: int = WINDOW_TOKENS
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     def check(self) -> None:
         """Check the settings.
@@ -215,9 +225,12 @@ class PlanFollowed:
     @property
     def _prompt(self) -> FencedPrompt:
         fenced = ("question", "plan", "transcript", "answer")
-        return self.judge.prompt("plan_followed", self.template, fenced, ("left_out",), needed=("transcript",))
+        return self.judge.prompt(
+            "plan_followed", self.template, fenced, ("left_out",), needed=("transcript",), system=self.system
+        )
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class StepsJustified:
     """The share of an agent's calls of tools that were justified by what it knew then, by a judge; one call judges all.
@@ -231,12 +244,14 @@ class StepsJustified:
         threshold: the lowest share that passes; null: nothing passes or fails.
         template: a prompt of your own; may use `{{question}}`, `{{transcript}}`, `{{steps}}` (all fenced),
             `{{count}}`, `{{left_out}}` and `{{mark}}`.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     judge: Judge = Judge()
     window_tokens: int = WINDOW_TOKENS
     threshold: float | None = None
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -305,7 +320,9 @@ class StepsJustified:
     def _prompt(self) -> FencedPrompt:
         fenced = ("question", "transcript", "steps")
         plain = ("count", "left_out")
-        return self.judge.prompt("steps_justified", self.template, fenced, plain, needed=("transcript", "steps"))
+        return self.judge.prompt(
+            "steps_justified", self.template, fenced, plain, needed=("transcript", "steps"), system=self.system
+        )
 
 
 def _share(verdicts: Sequence[Verdict]) -> float:

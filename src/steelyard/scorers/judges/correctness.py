@@ -9,7 +9,7 @@ question does not apply, where LlamaIndex judges against a placeholder.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -17,9 +17,18 @@ from typing import Any, ClassVar, Final
 from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
+from steelyard.registry import NEW_KEY
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
-from steelyard.scorers.judges.judge import Judge, no_answer, not_applicable, reference_of, score_of, unless_stopped
+from steelyard.scorers.judges.judge import (
+    Judge,
+    no_answer,
+    not_applicable,
+    reference_of,
+    score_of,
+    takes_model,
+    unless_stopped,
+)
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
@@ -28,6 +37,7 @@ _BETWEEN: Final = MappingProxyType({"en": "\nOR\n", "zh": "\n或\n"})
 _NAMES: Final = ("correctness", "correct")
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class Correctness:
     """Correctness of an answer against its reference: `correctness` from 1 to 5; `correct` is 1 if that passes, else 0.
@@ -40,6 +50,7 @@ class Correctness:
         threshold: the least rating that passes.
         template: the user's own prompt; it may name {{question}}, {{reference}} (alternatives are parted by a line OR,
             in Chinese 或), {{answer}} and {{mark}}.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="5")
@@ -47,6 +58,7 @@ class Correctness:
     judge: Judge = Judge()
     threshold: float = 4.0
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -104,7 +116,9 @@ class Correctness:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt("correctness", self.template, fenced=("question", "reference", "answer"))
+        return self.judge.prompt(
+            "correctness", self.template, fenced=("question", "reference", "answer"), system=self.system
+        )
 
 
 def _rating_in(reply: Reply) -> Verdict:

@@ -13,7 +13,7 @@ from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import refuse_file_names
-from steelyard.registry import accepts_former_keys
+from steelyard.registry import NEW_KEY, accepts_former_keys
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import (
@@ -25,6 +25,7 @@ from steelyard.scorers.judges.judge import (
     read_numbered,
     reference_of,
     score_of,
+    takes_model,
     unless_stopped,
 )
 from steelyard.session.replies import answer_of, refused_before
@@ -35,6 +36,7 @@ _REASON_TOKENS: Final = 512
 _FENCED: Final = ("question", "contexts", "reference", "answer")
 
 
+@takes_model
 @accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Rubric:
@@ -53,6 +55,7 @@ class Rubric:
         template: a prompt of your own; may use `{{question}}`, `{{contexts}}`, `{{reference}}`, `{{answer}}` (all
             fenced; what is not shown is empty), `{{criterion}}` (what is judged), `{{levels}}`, `{{metric}}` and
             `{{mark}}`.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     judge: Judge = Judge()
@@ -64,6 +67,7 @@ class Rubric:
     contexts: bool = False
     threshold: float | None = None
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -165,7 +169,9 @@ class Rubric:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt("rubric", self.template, _FENCED, ("criterion", "levels", "metric"))
+        return self.judge.prompt(
+            "rubric", self.template, _FENCED, ("criterion", "levels", "metric"), system=self.system
+        )
 
 
 def _number(value: Any) -> float:
@@ -181,6 +187,7 @@ _TOKENS_EACH: Final = 150
 """A verdict with its reason in one sentence takes about 40; Chinese takes more."""
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class Guideline:
     """The share of guidelines that an answer follows; it passes if it follows all.
@@ -194,12 +201,14 @@ class Guideline:
         name: of the score.
         template: a prompt of your own; may use `{{question}}` and `{{answer}}` (both fenced), `{{guidelines}}`
             (numbered), `{{count}}` and `{{mark}}`.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     judge: Judge = Judge()
     guidelines: tuple[str, ...] = ()
     name: str = "guideline"
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -283,7 +292,9 @@ class Guideline:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt("guideline", self.template, ("question", "answer"), ("guidelines", "count"))
+        return self.judge.prompt(
+            "guideline", self.template, ("question", "answer"), ("guidelines", "count"), system=self.system
+        )
 
 
 def _followed(verdicts: Sequence[Verdict]) -> int:

@@ -8,7 +8,7 @@ free of the error, so that more is better, as for every rate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -16,10 +16,11 @@ from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import refuse_file_names
+from steelyard.registry import NEW_KEY
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.formats import Regex, undecided
-from steelyard.scorers.judges.judge import Judge, contexts_of, no_answer, score_of, unless_stopped
+from steelyard.scorers.judges.judge import Judge, contexts_of, no_answer, score_of, takes_model, unless_stopped
 from steelyard.scorers.lexical import text_of, unscored
 from steelyard.scorers.patterns import TIMEOUT_S, Flag, compile_pattern
 from steelyard.session.replies import answer_of, refused_before
@@ -39,6 +40,7 @@ def _infos(name: str) -> tuple[ScoreInfo, ...]:
     return (ScoreInfo(name, (0.0, 1.0), threshold=1.0, labels=("free of it", "has the error")),)
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class ErrorJudge:
     """Whether an answer is free of one kind of error, by a judge: 1 or 0.
@@ -51,6 +53,7 @@ class ErrorJudge:
             judge is measured on.
         template: a prompt of your own; may use `{{question}}`, `{{contexts}}`, `{{answer}}`, `{{examples}}` (all
             fenced; what is not there is empty), `{{definition}}` and `{{mark}}`.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     judge: Judge = Judge()
@@ -58,6 +61,7 @@ class ErrorJudge:
     definition: str = ""
     examples: tuple[str, ...] = ()
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -117,7 +121,9 @@ class ErrorJudge:
     @property
     def _prompt(self) -> FencedPrompt:
         fenced = ("question", "contexts", "answer", "examples")
-        return self.judge.prompt("error_code", self.template, fenced, ("definition",), shared=("examples",))
+        return self.judge.prompt(
+            "error_code", self.template, fenced, ("definition",), shared=("examples",), system=self.system
+        )
 
 
 def _read(reply: Reply) -> Verdict:

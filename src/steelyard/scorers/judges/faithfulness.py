@@ -22,7 +22,7 @@ support counts as unsupported.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -31,6 +31,7 @@ from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
+from steelyard.registry import NEW_KEY
 from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
@@ -45,6 +46,7 @@ from steelyard.scorers.judges.judge import (
     nothing_to_support,
     read_numbered,
     score_of,
+    takes_model,
     together,
     unless_stopped,
     unparsed_verdict,
@@ -58,6 +60,7 @@ _LONGEST_REASON: Final = 2000
 """Limit of characters of the reasons so far that the prompt of a further window shows."""
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
     """Whether an answer is supported by what was retrieved for it: 1 or 0.
@@ -73,7 +76,9 @@ class Faithfulness:
             calls.
         template: the user's own prompt for the first window; it may name {{question}}, {{contexts}}, {{answer}} and
             {{mark}}.
-        refine_template: the user's own prompt for each further window; it may also name {{reason}}: the reasons so far.
+        refine_template: the user's own prompt for each further window; it may also name {{reason}}, the reasons so far,
+            and {{existing_answer}}, YES or NO.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     score_infos: ClassVar[tuple[ScoreInfo, ...]] = (
@@ -85,6 +90,7 @@ class Faithfulness:
     window_tokens: int = 3000
     template: Path | str = ""
     refine_template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     def check(self) -> None:
         """Check the settings.
@@ -153,6 +159,7 @@ class Faithfulness:
         values = {**material, "contexts": window.shown()}
         if latest is not None:
             values["reason"] = latest.reason[:_LONGEST_REASON]
+            values["existing_answer"] = latest.label.upper()
         prompt = self._create if latest is None else self._refine
         language = self.judge.language_for(*material.values())
         reply = await self.judge.ask(ask, prompt.messages(language, values), schema=self.judge.yes_no_schema())
@@ -164,12 +171,13 @@ class Faithfulness:
 
     @property
     def _create(self) -> FencedPrompt:
-        return self.judge.prompt(_NAME, self.template, fenced=("question", "contexts", "answer"))
+        return self.judge.prompt(_NAME, self.template, fenced=("question", "contexts", "answer"), system=self.system)
 
     @property
     def _refine(self) -> FencedPrompt:
         fenced = ("question", "contexts", "answer", "reason")
-        return self.judge.prompt("faithfulness_refine", self.refine_template, fenced=fenced)
+        plain = ("existing_answer",)
+        return self.judge.prompt("faithfulness_refine", self.refine_template, fenced, plain, system=self.system)
 
 
 def _claims_something(reply: Reply) -> Verdict:
@@ -226,6 +234,7 @@ class _Claims:
         return tuple(no for no, verdict in enumerate(self.verdicts) if verdict.value != 1)
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class ClaimFaithfulness:
     """The share of an answer's claims that the retrieved contexts support.
@@ -243,6 +252,7 @@ class ClaimFaithfulness:
             {{answer}} and {{mark}}.
         template: the user's own prompt that judges them; it may name {{contexts}}, {{claims}} (numbered), {{count}}
             and {{mark}}.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. NO")
@@ -252,6 +262,7 @@ class ClaimFaithfulness:
     window_tokens: int = 3000
     claims_template: Path | str = ""
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -343,11 +354,13 @@ class ClaimFaithfulness:
 
     @property
     def _taking(self) -> FencedPrompt:
-        return self.judge.prompt("claims", self.claims_template, fenced=("question", "answer"))
+        return self.judge.prompt("claims", self.claims_template, fenced=("question", "answer"), system=self.system)
 
     @property
     def _judging(self) -> FencedPrompt:
-        return self.judge.prompt("claim_verdicts", self.template, fenced=("contexts", "claims"), plain=("count",))
+        return self.judge.prompt(
+            "claim_verdicts", self.template, fenced=("contexts", "claims"), plain=("count",), system=self.system
+        )
 
 
 def _share(claims: _Claims) -> Verdict:

@@ -12,7 +12,7 @@ With `reasoning` the judge nevertheless writes reasons first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,10 +21,10 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import refuse_file_names
-from steelyard.registry import accepts_former_keys
+from steelyard.registry import NEW_KEY, accepts_former_keys
 from steelyard.replies.listing import read_list
 from steelyard.replies.verdict import Verdict
-from steelyard.scorers.judges.judge import Judge, no_answer, unparsed_verdict
+from steelyard.scorers.judges.judge import Judge, no_answer, takes_model, unparsed_verdict
 from steelyard.scorers.judges.rating import Form, Rated, Weighting, rate, rated_score
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
@@ -35,6 +35,7 @@ _STEPS_NAMES: Final = ("task", "criteria", "metric")
 _NAMES: Final = (*_STEPS_NAMES, "low", "high", "steps")
 
 
+@takes_model
 @accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class GEval:
@@ -65,6 +66,7 @@ class GEval:
         template: a prompt of your own; may use `{{question}}` and `{{answer}}` (both fenced), `{{task}}`,
             `{{criteria}}`, `{{steps}}`, `{{metric}}`, `{{low}}`, `{{high}}` and `{{mark}}`.
         steps_template: a prompt of your own for the steps; may use `{{task}}`, `{{criteria}}` and `{{metric}}`.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     judge: Judge = Judge()
@@ -81,6 +83,7 @@ class GEval:
     threshold: float | None = None
     template: Path | str = ""
     steps_template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -171,7 +174,7 @@ class GEval:
     @property
     def _prompt(self) -> FencedPrompt:
         name = "g_eval_reasons" if self.reasoning else "g_eval"
-        return self.judge.prompt(name, self.template, ("question", "answer"), _NAMES)
+        return self.judge.prompt(name, self.template, ("question", "answer"), _NAMES, system=self.system)
 
     @property
     def _steps_prompt(self) -> FencedPrompt:

@@ -12,13 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 from statistics import fmean, stdev
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar, cast
 
 from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Model, ModelInfo
+from steelyard.models.base import Model, ModelInfo, is_model
 from steelyard.models.references import check_sent
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
@@ -29,6 +30,7 @@ from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
+from steelyard.session.parameter_findings import may_drop
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.session.reply_schemas import AS_SCHEMA, REPLY_FORM, ask_for_schema, marked
 from steelyard.types import (
@@ -48,7 +50,7 @@ from steelyard.types import (
 STEADY: Final[Mapping[str, Any]] = MappingProxyType(
     {"temperature": 0, "top_p": 1, "frequency_penalty": 0, "presence_penalty": 0}
 )
-"""Sent with every call of a judge, to make its replies as repeatable as the model allows."""
+"""Sent with every call of a judge, to make its replies as repeatable as the model allows; left out where refused."""
 
 _NAME: Final = re.compile(r"[\w.-]+")
 _MOST_REPEATS: Final = 100
@@ -75,6 +77,7 @@ class Judge:
         structured: `auto` requests verdicts by a JSON schema, the reason before the verdict, and free text where the
             endpoint refuses schemas; true requests a schema, and a refusal is an error; false requests free text. Both
             forms are read by the same reader, and each score records which form was requested.
+        system: a system message before every prompt of this judge, as a text or a file; a scorer's own wins.
     """
 
     model: Model | None = None
@@ -83,6 +86,7 @@ class Judge:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="", metadata={NEW_KEY: True})
     structured: Literal["auto"] | bool = field(default=False, metadata={NEW_KEY: True})
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
     earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 
@@ -151,11 +155,15 @@ class Judge:
         fenced: tuple[str, ...],
         plain: tuple[str, ...] = (),
         *,
-        needed: tuple[str, ...] = (),
-        shared: tuple[str, ...] = (),
+        system: Path | str = "",
+        **more: tuple[str, ...],
     ) -> FencedPrompt:
-        """The prompt `judge_<name>`, or the user's own; see `FencedPrompt`."""
-        return FencedPrompt(f"judge_{name}", own, fenced, plain, needed, self.earlier_prompts, shared)
+        """The prompt `judge_<name>`, or the user's own, with the scorer's system message or the judge's.
+
+        Args: see `FencedPrompt`; `more` are its `needed` and `shared`.
+        """
+        earlier, system = self.earlier_prompts, system or self.system
+        return FencedPrompt(f"judge_{name}", own, fenced, plain, earlier=earlier, system=system, **more)
 
     async def ask(
         self, ask: Asks, messages: list[Message], /, *, schema: Mapping[str, Any] = _NO_SCHEMA, **parameters: Any
@@ -172,19 +180,26 @@ class Judge:
         Raises:
             ModelError: the call failed for good.
         """
-        free = self._given(parameters)
+        ask = may_drop(ask, self.optional(parameters))
+        free = self.sent(parameters)
         if not schema:
             return await ask(self.model, messages, **free)
-        restricted = self._given({**parameters, **schema})
+        restricted = self.sent({**parameters, **schema})
         if self.structured == "auto" and self.model is not None:
             return await ask_for_schema(ask, self.model, messages, schema=restricted, free=free)
         return marked(await ask(self.model, messages, **restricted), "")
 
     async def ask_once(self, ask: Asks, messages: list[Message], /, **parameters: Any) -> Reply:
         """Make one call whose reply serves all samples and repeats, such as evaluation steps."""
-        return await ask.once(self.model, messages, **self._given(parameters))
+        ask = may_drop(ask, self.optional(parameters))
+        return await ask.once(self.model, messages, **self.sent(parameters))
 
-    def _given(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def optional(self, parameters: Mapping[str, Any] = _NO_SCHEMA) -> frozenset[str]:
+        """The parameters of a call that the user did not set, and that an endpoint may refuse."""
+        return frozenset({*STEADY, *parameters}) - frozenset(self.parameters)
+
+    def sent(self, parameters: Mapping[str, Any] = _NO_SCHEMA) -> dict[str, Any]:
+        """The parameters of a call, beside those of the model: the user's over the scorer's over `STEADY`."""
         merged = {**STEADY, **parameters, **self.parameters}
         return {name: value for name, value in merged.items() if value is not None}
 
@@ -216,6 +231,23 @@ class Judge:
             ModelError: the first that failed, raised after all calls have ended, so that the other replies are kept.
         """
         return await together([once] * self.repeats)
+
+
+_Scorer = TypeVar("_Scorer")
+
+
+def takes_model(cls: type[_Scorer]) -> type[_Scorer]:
+    """Class decorator of a scorer with the field `judge`: a model in its place becomes a `Judge` of it."""
+    original_init: Any = cls.__init__
+
+    @wraps(original_init)
+    def init_with_judge(self: Any, *args: Any, **keywords: Any) -> None:
+        original_init(self, *args, **keywords)
+        if not isinstance(self.judge, Judge) and is_model(self.judge):
+            object.__setattr__(self, "judge", Judge(self.judge))  # the class is frozen
+
+    cls.__init__ = init_with_judge  # type: ignore[method-assign]
+    return cls
 
 
 def _closed(properties: Mapping[str, Any]) -> dict[str, Any]:

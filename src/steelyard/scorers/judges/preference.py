@@ -31,6 +31,7 @@ from steelyard.scorers.judges.judge import (
     form_of,
     not_applicable,
     reference_of,
+    takes_model,
     together,
     unless_stopped,
 )
@@ -49,6 +50,7 @@ _ENCLOSED: Final = re.compile(
 """Markup around a letter that an answer may contain for its own purposes and that would be read as a verdict."""
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class Preference:
     """Which of two answers a judge prefers: 1 for side A, 0 for side B, 0.5 for neither.
@@ -71,6 +73,7 @@ class Preference:
         template: a prompt of your own; names `{{answer_a}}` and `{{answer_b}}`, and may use `{{question}}` and
             `{{reference}}` (all four fenced; a reference that is not shown is empty), `{{criteria}}` and `{{mark}}`.
             It asks for `[[A]]`, `[[B]]` or, for a tie, `[[C]]`.
+        system: a system message before it, as a text or a file, which may name the same values.
         name: of the score.
         transcript_tokens: where it is above 0, the judge is shown the messages of both agents before their answers,
             each within so many estimated tokens; the middle of a longer transcript is left out. A pair with a side that
@@ -85,6 +88,7 @@ class Preference:
     orders: Literal["both", "random"] = "both"
     seed: int = 0
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
     name: str = "preference"
     transcript_tokens: int = field(default=0, metadata={NEW_KEY: True})
 
@@ -238,7 +242,9 @@ class Preference:
     @property
     def _prompt(self) -> FencedPrompt:
         fenced = ("question", "reference", "answer_a", "answer_b")
-        return self.judge.prompt("preference", self.template, fenced, ("criteria",), needed=("answer_a", "answer_b"))
+        return self.judge.prompt(
+            "preference", self.template, fenced, ("criteria",), needed=("answer_a", "answer_b"), system=self.system
+        )
 
 
 def _disarmed(answer: str) -> str:

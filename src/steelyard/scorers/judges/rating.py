@@ -28,6 +28,7 @@ from steelyard.replies.clean import fold
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import Judge, score_of, together, unless_stopped
+from steelyard.session.reply_schemas import ask_for_probabilities
 from steelyard.session.session import proving
 from steelyard.types import STOPPED, Asks, Message, Reply, Score
 
@@ -171,25 +172,18 @@ def _mean(verdicts: Sequence[Verdict]) -> Rated:
 
 async def _weighted(form: Form, judge: Judge, ask: Asks, messages: list[Message]) -> tuple[Rated, ...]:
     """Ratings weighted by token probabilities; where these are missing, the rating as it was read, with the reason."""
-    call = partial(judge.ask, ask, messages, schema=form.schema(judge))
-    weighted = partial(call, logprobs=True, top_logprobs=form.alternatives, max_tokens=form.most_tokens)
+    call = partial(judge.ask, ask, messages, schema=form.schema(judge), max_tokens=form.most_tokens)
+    weighted = partial(call, logprobs=True, top_logprobs=form.alternatives)
 
-    async def once() -> Reply | str:
-        try:
-            return await (_proved(form, judge, ask, weighted) if form.weighting == "logprobs" else weighted())
-        except ModelError as error:
-            if form.weighting == "logprobs" or error.kind != "bad_request" or error.ends_run:
-                raise
-            return f"the endpoint refused the request for token probabilities: {error}"
+    async def once() -> Rated:
+        if form.weighting == "logprobs" or judge.model is None:
+            return _expected(form, await _proved(form, judge, ask, weighted))
+        reply, refusal = await ask_for_probabilities(ask, judge.model, call, form.alternatives)
+        if refusal:
+            return _single(form.read(reply), f"the endpoint refused the request for token probabilities: {refusal}")
+        return _expected(form, reply)
 
-    outcomes = await judge.repeated(once)
-    refusals = [outcome for outcome in outcomes if isinstance(outcome, str)]
-    plain = partial(call, max_tokens=form.most_tokens)
-    again = iter(await together([plain] * len(refusals)) if refusals else ())
-    return tuple(
-        _single(form.read(next(again)), outcome) if isinstance(outcome, str) else _expected(form, outcome)
-        for outcome in outcomes
-    )
+    return await judge.repeated(once)
 
 
 async def _proved(form: Form, judge: Judge, ask: Asks, weighted: Callable[[], Awaitable[Reply]]) -> Reply:

@@ -28,7 +28,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -39,7 +39,7 @@ from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
-from steelyard.registry import accepts_former_keys
+from steelyard.registry import NEW_KEY, accepts_former_keys
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.sql import Wanted
 from steelyard.replies.verdict import Verdict
@@ -53,6 +53,7 @@ from steelyard.scorers.judges.judge import (
     read_numbered,
     reference_of,
     score_of,
+    takes_model,
     together,
     unless_stopped,
 )
@@ -74,6 +75,7 @@ hardly wavers between more than two or three ratings. With 20, a reply would tak
 _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "reference": "relevance_of_reference"})
 
 
+@takes_model
 @accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Relevance:
@@ -100,6 +102,7 @@ class Relevance:
         threshold: the lowest score that passes; null: nothing passes or fails.
         template: a prompt of your own; may use `{{question}}`, `{{schema}}` (empty where none is shown) and
             `{{answer}}`, all fenced, and `{{mark}}`.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     judge: Judge = Judge()
@@ -113,6 +116,7 @@ class Relevance:
     min_probability_mass: float = 0.5
     threshold: float | None = None
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def stage_info(self) -> StageInfo:
@@ -207,7 +211,7 @@ class Relevance:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt("relevance", self.template, ("question", "schema", "answer"))
+        return self.judge.prompt("relevance", self.template, ("question", "schema", "answer"), system=self.system)
 
 
 def _asks_for_sql(sample: Sample) -> bool:
@@ -225,6 +229,7 @@ _UNANSWERABLE: Final = "answer_relevancy_unanswerable"
 _QUESTIONS: Final = 2
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class AnswerRelevancy:
     """Whether an answer keeps to the question, and gives what was asked for: half a point each, so 0, 0.5 or 1.
@@ -243,6 +248,7 @@ class AnswerRelevancy:
             and {{mark}}.
         unanswerable_template: the user's own prompt for unanswerable samples, which asks whether the answer declines,
             YES or NO; it may name the same values.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     stage_info: ClassVar[StageInfo] = StageInfo(mock_reply="1. YES\n2. YES")
@@ -251,6 +257,7 @@ class AnswerRelevancy:
     threshold: float = 1.0
     template: Path | str = ""
     unanswerable_template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -313,11 +320,13 @@ class AnswerRelevancy:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt(_NAME, self.template, fenced=("question", "answer"))
+        return self.judge.prompt(_NAME, self.template, fenced=("question", "answer"), system=self.system)
 
     @property
     def _unanswerable_prompt(self) -> FencedPrompt:
-        return self.judge.prompt(_UNANSWERABLE, self.unanswerable_template, fenced=("question", "answer"))
+        return self.judge.prompt(
+            _UNANSWERABLE, self.unanswerable_template, fenced=("question", "answer"), system=self.system
+        )
 
 
 def is_unanswerable(sample: Sample) -> bool:
@@ -337,6 +346,7 @@ _CONTEXT_NAMES: Final = ("context_relevance", "context_precision")
 _BLANK: Final = Verdict("scored", 0.0, label="no", form="blank", reason="the context is blank")
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class ContextRelevance:
     """The share of retrieved contexts that are of use, and whether those come first: two scores in [0, 1].
@@ -350,6 +360,7 @@ class ContextRelevance:
             window is of use if a part of it is.
         template: the user's own prompt; it may name {{question}}, {{contexts}} (numbered from 1), {{count}} and
             {{mark}}.
+        system: a system message before it, as a text or a file, which may name the same values.
     """
 
     score_infos: ClassVar[tuple[ScoreInfo, ...]] = tuple(ScoreInfo(name, (0.0, 1.0)) for name in _CONTEXT_NAMES)
@@ -358,6 +369,7 @@ class ContextRelevance:
     judge: Judge = Judge()
     window_tokens: int = 3000
     template: Path | str = ""
+    system: Path | str = field(default="", metadata={NEW_KEY: True})
 
     def check(self) -> None:
         """Check the settings.
@@ -409,7 +421,9 @@ class ContextRelevance:
 
     @property
     def _prompt(self) -> FencedPrompt:
-        return self.judge.prompt("context_relevance", self.template, fenced=("question", "contexts"), plain=("count",))
+        return self.judge.prompt(
+            "context_relevance", self.template, fenced=("question", "contexts"), plain=("count",), system=self.system
+        )
 
 
 def average_precision(of_use: Sequence[float]) -> float:

@@ -17,7 +17,7 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.template import refuse_file_names
 from steelyard.runner import stage_info
 from steelyard.scorers.human_preference import HumanPreference
-from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.preference import Preference
 from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.suite.objects import Options, Suite
@@ -32,6 +32,7 @@ _NOBODY: Final = (
 )
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class PairwiseSuite:
     """Preferences between two or more targets, judged on their answers to the same questions.

@@ -18,7 +18,7 @@ from steelyard.prompts.language import Language, language_of
 from steelyard.runner import judge_name
 from steelyard.scorers.judges.correctness import Correctness
 from steelyard.scorers.judges.faithfulness import Faithfulness
-from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.relevance import AnswerRelevancy
 from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.lexical import RougeL, TokenF1
@@ -35,6 +35,7 @@ from steelyard.types import Scorer, Target
 _LEADING: Final = ("correctness", "token_f1")
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class RagSuite:
     """Questions about documents, with the expected answers and the passages that hold them.

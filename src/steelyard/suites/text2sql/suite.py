@@ -10,7 +10,7 @@ from typing import Literal
 from steelyard.data.sample_files import SampleFiles
 from steelyard.data.table import origin_keys
 from steelyard.errors import ConfigError
-from steelyard.scorers.judges.judge import Judge
+from steelyard.scorers.judges.judge import Judge, takes_model
 from steelyard.scorers.judges.of_sql import reading_as
 from steelyard.scorers.judges.suite_judges import SuiteJudges
 from steelyard.scorers.sql import SqlResult
@@ -19,6 +19,7 @@ from steelyard.suites.text2sql.rows import load_text2sql
 from steelyard.types import Scorer, Target
 
 
+@takes_model
 @dataclass(frozen=True, slots=True)
 class Text2SqlSuite:
     """Questions with the SQL that answers them.
