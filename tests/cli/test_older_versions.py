@@ -74,7 +74,7 @@ def test_pages_are_made_of_its_runs(steelyard, written, tmp_path):
 def test_an_interrupted_run_is_resumed_and_pays_for_nothing_twice(steelyard, written, tmp_path):
     config = tmp_path / "judged.toml"
     config.write_text(config.read_text(encoding="utf-8").replace("calls = 12", "calls = 20"), encoding="utf-8")
-    steelyard("resume", "qmk4uw", "--config", config, "--store", written, "-q", code=0)
+    steelyard("resume", "qmk4uw", "--config", config, "--store", written, "-q", "--allow-changed", code=0)
     shown = steelyard("show", "qmk4uw", "--store", written, "--json").json()
     assert [shown["state"], shown["done"]] == ["finished", 10]
     assert headlines(shown)["correctness"] == [4.0, 10, 0]
@@ -129,7 +129,7 @@ def test_a_judged_run_is_resumed_and_scored_again_with_the_prompts_that_it_was_b
     config.write_text(config.read_text(encoding="utf-8").replace("calls = 12", "calls = 20"), encoding="utf-8")
     begun = prompt_of(steelyard("show", "qmk4uw", "--store", written, "--json").json())
     assert begun["text"] != load_template("en/judge_correctness"), "this version has another text"
-    steelyard("resume", "qmk4uw", "--config", config, "--store", written, "-q", code=0)
+    steelyard("resume", "qmk4uw", "--config", config, "--store", written, "-q", "--allow-changed", code=0)
     resumed = steelyard("show", "qmk4uw", "--store", written, "--json").json()
     assert prompt_of(resumed) == begun
     steelyard("rescore", "qmk4uw", "--config", config, "--store", written, code=0)

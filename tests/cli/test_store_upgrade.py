@@ -36,6 +36,7 @@ def test_it_names_the_copy_and_every_migration(steelyard, written):  # noqa: F81
         "migration 9: create the tables of error analysis"
         "migration 10: create the table with tokens from the caches of endpoints"
         "migration 11: create the table with what was computed of runs"
+        "migration 12: create the table with replies that were read again under another response mapping"
         f"{written} is upgraded"
     )
     with Store(copy) as store:
@@ -73,7 +74,7 @@ def test_every_score_is_what_it_was(steelyard, upgraded):
 def test_an_interrupted_run_is_resumed_and_pays_for_nothing_twice(steelyard, upgraded, tmp_path):
     config = tmp_path / "judged.toml"
     config.write_text(config.read_text(encoding="utf-8").replace("calls = 12", "calls = 20"), encoding="utf-8")
-    steelyard("resume", "qmk4uw", "--config", config, "--store", upgraded, "-q", code=0)
+    steelyard("resume", "qmk4uw", "--config", config, "--store", upgraded, "-q", "--allow-changed", code=0)
     shown = steelyard("show", "qmk4uw", "--store", upgraded, "--json").json()
     assert [shown["state"], shown["done"]] == ["finished", 10]
     assert headlines(shown)["correctness"] == [4.0, 10, 0]

@@ -1,12 +1,21 @@
-"""The lines of `steelyard config check` about a dataset."""
+"""The lines of `steelyard check` about the references of a dataset."""
 
-from steelyard.config.check_dataset import open_reference_lines
+from steelyard.config.check_dataset import reference_lines
+from steelyard.scorers.reference_checks import ReferenceFinding
 
 
-def test_of_many_references_without_a_unique_result_the_first_are_listed_and_the_others_counted():
-    first, *listed, last = open_reference_lines([f"q{no}" for no in range(75)])
-    assert first.strip().startswith("75 references have no unique result")
-    assert [line.strip() for line in listed] == [f"q{no}" for no in range(60)]
-    assert last.strip() == "and 15 more: --json has all"
-    assert len(list(open_reference_lines([f"q{no}" for no in range(60)]))) == 61
-    assert list(open_reference_lines([])) == []
+def findings(kind, n):
+    return [ReferenceFinding(f"q{no}", f"set.jsonl line {no}", kind, "") for no in range(n)]
+
+
+def test_of_many_references_with_one_fault_the_first_are_listed_and_the_others_counted():
+    first, *listed, last = reference_lines(findings("no_unique_result", 75))
+    assert first.strip().startswith("warning, 75 references: ")
+    assert listed[0].strip() == "q0 (set.jsonl line 0)"
+    assert last.strip() == f"and {75 - len(listed)} more: --json has all"
+    assert list(reference_lines([])) == []
+
+
+def test_errors_come_before_warnings():
+    lines = list(reference_lines([*findings("no_unique_result", 1), *findings("cannot_run", 2)]))
+    assert [line.split(",")[0].strip() for line in lines if "reference" in line] == ["error", "warning"]

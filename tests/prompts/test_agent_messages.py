@@ -238,7 +238,7 @@ def test_a_resumed_record_moves_the_reported_tokens_once_and_deleting_takes_them
         return 1.0
 
     samples = [Sample(str(n), f"q{n}") for n in range(3)]
-    run = evaluate(agent, samples, [scorer], store=tmp_path / "s.db", max_errors=0)
+    run = evaluate(agent, samples, [scorer], store=tmp_path / "s.db", max_errors=0, on_broken="return")
     assert run.summary().framework.to_json() == {"records": 3, "in_part": 0, "input_tokens": 30, "output_tokens": 3}
     assert run.errors == 1
     resumed = evaluate(agent, samples, [scorer], store=tmp_path / "s.db", max_errors=0, resume=run.id)

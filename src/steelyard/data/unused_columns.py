@@ -5,7 +5,7 @@ A column that a suite does not know is still what somebody wrote: a passage unde
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -82,7 +82,7 @@ class TableColumns:
 
     def see(self, row: Row) -> None:
         """Note which columns have a value in this row."""
-        cells = row.cells
+        cells = _own_cells(row)
         if isinstance(cells, Mapping) and not self.dataset.too_many and not cells.keys() <= self._known:
             for key in cells:
                 if key not in self._known:
@@ -103,10 +103,24 @@ class TableColumns:
         Whole numbers of a sheet are integers, dates and other values without a JSON form are texts.
         """
         values: dict[str, Any] = dict.fromkeys(self.dataset.names, "")
+        cells = _own_cells(row)
         for column, name in self._kept.items():
-            cell = cell_at(row.cells, column)
+            cell = cell_at(cells, column)
             values[name] = "" if _is_long(cell) else _plain(cell, is_grid=isinstance(column, int))
         return values
+
+
+def _own_cells(row: Row) -> Sequence[Any] | Mapping[str, Any]:
+    """The cells of a row; what an object has under `metadata`, as promoted rows have it, stands beside its other keys.
+
+    Without keys that suites set, which these rows were given when they were read before, and where they come from.
+    """
+    cells = row.cells
+    inner = cells.get("metadata") if isinstance(cells, Mapping) else None
+    if not isinstance(cells, Mapping) or not isinstance(inner, Mapping):
+        return cells
+    kept = {key: value for key, value in inner.items() if key not in OWN_KEYS and key != "promoted"}
+    return {**kept, **{key: value for key, value in cells.items() if key != "metadata"}}
 
 
 def _is_row_number(table: Table, layout: ColumnLayout) -> bool:

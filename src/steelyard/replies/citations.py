@@ -31,7 +31,7 @@ def without_citations(text: str) -> str:
     """The text with blanks in the place of its citation marks, so that offsets stay.
 
     >>> without_citations("The fee is 5 euros [2]. So it says【4†source】.")
-    'The fee is 5 euros    . So it says           .'
+    'The fee is 5 euros    . So it says          .'
     >>> without_citations("The answer is [5]"), without_citations("Paris [5]")
     ('The answer is [5]', 'Paris [5]')
     """
