@@ -5,6 +5,7 @@ import json
 import pytest
 
 from steelyard import ConfigError, DataError, ExactMatch, Sample, evaluate
+from steelyard.prompts.passages import with_passage
 from steelyard.scorers.retrieval import Retrieval
 from steelyard.targets.replay import Replay
 
@@ -187,6 +188,11 @@ def test_a_file_without_ids_is_searched_by_its_questions(tmp_path):
     assert target(Sample("line:2", "How high?")).value == "1 m"
     with pytest.raises(LookupError, match="holds no output for sample 'line:3'"):
         target(Sample("line:3", "How deep?"))
+
+
+def test_results_that_name_a_question_without_its_passage_are_found(tmp_path):
+    target = Replay(written(tmp_path, "o.jsonl", '{"q": "How high?", "output": "1 m"}'), id="q")
+    assert target(with_passage(Sample("line:2", "How high?"), "The tower.")).value == "1 m"
 
 
 def test_a_list_of_texts_as_pandas_writes_it_is_read_from_a_cell(tmp_path):

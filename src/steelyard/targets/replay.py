@@ -17,6 +17,7 @@ from steelyard.data.text_tables import SqlLine, split_line
 from steelyard.errors import ConfigError, DataError, boundary, did_you_mean
 from steelyard.files import read_regular_text
 from steelyard.prompts.agent_messages import MESSAGES, USAGE, conversation_output
+from steelyard.prompts.passages import own_question
 from steelyard.types import INLINE, Output, Sample, StageInfo
 
 _LINES: Final = frozenset({".sql", ".txt"})
@@ -72,7 +73,8 @@ class Replay:
         outputs = self._outputs()
         if outputs.lines is not None:
             return Output(self._line(outputs.lines, sample))
-        keys = (sample.id, sample.input) if isinstance(sample.input, str) else (sample.id,)
+        # Results of another tool name the question without the passage that stands above it in the input.
+        keys = (sample.id, sample.input, own_question(sample)) if isinstance(sample.input, str) else (sample.id,)
         output = next((outputs.by_id[key] for key in keys if key in outputs.by_id), None)
         if output is None:
             raise LookupError(f"{Path(self.file).name} holds no output for sample {sample.id!r}")
