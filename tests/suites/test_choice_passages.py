@@ -2,6 +2,7 @@
 
 import json
 
+import openpyxl
 import pytest
 
 from steelyard import Prompt, Sample, Scripted
@@ -34,6 +35,17 @@ def test_a_passage_is_found_by_its_header_and_stands_above_the_question(tmp_path
     assert sample.input == f"{RAIN}\n\nWhat rises?"
     assert data.mapping["passage"] == header
     assert data.columns == ()
+
+
+def test_a_merged_passage_stands_above_each_of_its_questions(tmp_path):
+    book = openpyxl.Workbook()
+    rows = [[RAIN, "What rises?", "the river", "the sun", "A"], [None, "What falls?", "snow", "rain", "B"]]
+    for row in (["passage", "question", "A", "B", "answer"], *rows, [None, "What shines?", "the sun", "mud", "A"]):
+        book.active.append(row)
+    book.active.merge_cells("A2:A3")
+    book.save(tmp_path / "a.xlsx")
+    inputs = [sample.input for sample in load_choice(SampleFiles(tmp_path / "a.xlsx")).samples]
+    assert inputs == [f"{RAIN}\n\nWhat rises?", f"{RAIN}\n\nWhat falls?", "What shines?"]
 
 
 @pytest.mark.parametrize("blank", [None, "", " "])

@@ -100,6 +100,7 @@ class ChoiceTable:
         layout: role -> columns.
         prefix: in front of ids made from places, where there are several files.
         groups: the group of rows inside a merged group cell, by the row's number.
+        passages: the same of a merged passage cell, which stands beside several questions.
         question: the column of each role; None where there is none. `options` is empty where only the kind of a
             question says which it has.
         count_from: the number that means A where keys are numbers.
@@ -126,6 +127,7 @@ class ChoiceTable:
     form: KeyForm | None = None
     unused: TableColumns | None = None
     several: bool = False
+    passages: Mapping[int, str] = field(default_factory=dict)
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header that are not left out, blank ones included."""
@@ -192,7 +194,7 @@ def open_reading(
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
     question, answer = columns["question"][0], columns["answer"][0]
-    groups = _merged_groups(table, group)
+    groups = _merged_texts(table, group)
     joined_table = table
     if len(options) == 1:
         joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(table)
@@ -209,16 +211,17 @@ def open_reading(
         kind,
         joined=joined_table is not table,
         unused=unused.of(table, layout),
+        passages=_merged_texts(table, layout.column("passage")),
     )
 
 
-def _merged_groups(table: Table, group: Column | None) -> dict[int, str]:
-    """Rows inside merged cells of the group column -> the text in the first cell; other cells are never filled."""
-    spans = [span for span in table.merged if span.first_column == group and span.last_row > span.first_row]
-    if not spans or group is None:
+def _merged_texts(table: Table, column: Column | None) -> dict[int, str]:
+    """Rows inside merged cells of a column -> the text in the first cell; other blank cells are never filled."""
+    spans = [span for span in table.merged if span.first_column == column and span.last_row > span.first_row]
+    if not spans or column is None:
         return {}
     firsts = {span.first_row for span in spans}
-    texts = {row.number: render(cell_at(row.cells, group)) for row in table if row.number in firsts}
+    texts = {row.number: render(cell_at(row.cells, column)) for row in table if row.number in firsts}
     return {
         number: texts.get(span.first_row, "") for span in spans for number in range(span.first_row, span.last_row + 1)
     }
@@ -245,6 +248,7 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     if len(defects) > before:
         return None
     passage = _text(joined_cells(row, reading.layout.columns.get("passage", ())))
+    passage = passage or reading.passages.get(row.number, "")
     return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage)
 
 
