@@ -205,6 +205,14 @@ def test_a_missing_package_is_named_with_what_to_install(tmp_path, monkeypatch):
         LangChainRunnable("needs_chain:chain").check()
 
 
+def test_a_missing_package_that_the_extra_does_not_bring_is_the_one_to_install(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "needs_agents.py").write_text("import langchain.agents\n", "utf-8")
+    monkeypatch.setitem(sys.modules, "langchain.agents", None)
+    with pytest.raises(ConfigError, match=r"which is not installed: pip install langchain$"):
+        LangChainRunnable("needs_agents:agent").check()
+
+
 def test_two_agents_are_judged_on_what_they_say_and_not_on_their_steps():
     def agent(says):
         return LangChainRunnable(

@@ -172,6 +172,13 @@ def test_a_missing_package_is_named_with_what_to_install(tmp_path, monkeypatch):
         LlamaIndexEngine("needs_it:engine").check()
 
 
+def test_a_missing_part_of_llama_index_is_the_package_to_install(tmp_path, monkeypatch):
+    written(tmp_path, monkeypatch, "needs_part", "import llama_index.llms.no_such\n")
+    monkeypatch.setitem(sys.modules, "llama_index.llms.no_such", None)
+    with pytest.raises(ConfigError, match=r"pip install llama-index-llms-no-such$"):
+        LlamaIndexEngine("needs_part:engine").check()
+
+
 def test_an_engine_that_fails_is_a_failure_of_the_record():
     class Broken:
         async def aquery(self, question):

@@ -92,7 +92,15 @@ def _needs(path: str, package: str, extra: str) -> ConfigError:
             f"{path!r} imports {package!r}, and there is no such module: install its package, or run from the folder "
             "of your own module"
         )
-    return ConfigError(f"{path!r} needs the package {package!r}, which is not installed: {install_command(extra)}")
+    command = install_command(extra)
+    parts = package.replace("_", "-").split(".")
+    # LlamaIndex's packages share a name space: `llama_index.llms.openai` is in llama-index-llms-openai.
+    distribution = (
+        "-".join(parts[: 3 if parts[:2] != ["llama-index", "core"] else 2]) if extra == "llamaindex" else parts[0]
+    )
+    if not re.search(rf"(?<![\w-]){re.escape(distribution)}(?![\w-])", command.partition(" install ")[2]):
+        command = f"pip install {distribution}"  # the extra does not bring it
+    return ConfigError(f"{path!r} needs the package {package!r}, which is not installed: {command}")
 
 
 def _has(candidate: Any, methods: Sequence[str]) -> bool:
