@@ -5,7 +5,8 @@ Claude not `temperature` with `top_p`, Grok and Gemini no penalties. Bodies diff
 `param`, places of a schema (`loc`), or a sentence, which spells a name as it likes ("top_p", "topP", "Penalty").
 
 A name that was misread does no harm: a change is kept only where the changed call is answered, see
-`session.adjustments`. Sources of the wordings: `tests/models/refused_parameters.toml` lists them with their servers.
+`session.parameter_findings`. Sources of the wordings: `tests/models/refused_parameters.toml` lists them with their
+servers.
 """
 
 from __future__ import annotations
