@@ -7,7 +7,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.loopback import completion, http, peer, said
 
@@ -68,6 +68,15 @@ def test_a_value_too_short_for_a_key_is_hidden_only_where_it_stands_as_one():
     assert Secrets(["A"], {"A": "qzxwvu"}).redact_text("a qzxwvu") == "a [secret A]"
 
 
+def is_json(text):
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+@example("000000", "1", "")
 @given(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=6), st.text(), st.text())
 def test_a_key_is_hidden_as_it_is_and_as_json_writes_it(value, before, after):
     secrets = Secrets(["K"], {"K": value})
@@ -75,7 +84,8 @@ def test_a_key_is_hidden_as_it_is_and_as_json_writes_it(value, before, after):
         hidden = secrets.redact_text(text)
         assert value not in hidden.replace("[secret K]", "\0")
         masked = secrets.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
-        assert masked in {hidden, '"[secret K]"'}  # a text of digits is JSON, and bytes that are JSON remain so
+        # A text of digits is JSON, and bytes that are JSON remain so.
+        assert masked == ('"[secret K]"' if is_json(text) and not is_json(hidden) else hidden)
     value_in = {"a": [before, (value,)], value: {"b": 1.5}}
     assert secrets.redact_value(value_in) == {
         "a": [secrets.redact_text(before), ("[secret K]",)],

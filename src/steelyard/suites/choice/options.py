@@ -15,7 +15,7 @@ from steelyard.suites.choice.keys import LETTERS
 
 _TEXTS: Final = ("text", "texts", "choices", "options", "content", "value", "option")
 _LABELS: Final = ("label", "labels", "key", "letter", "id")
-_LABEL: Final = re.compile(
+_LETTERED: Final = re.compile(
     r"(?:(?<=[\s;；,，、|。.)）？?：:\u4e00-\u9fff])|^)[(（【\[]?([A-Za-zＡ-Ｚａ-ｚ])\s*[)）】\].．:：、]"
 )
 _CIRCLED: Final = re.compile(r"([\u2460-\u2473])[.．:：、]?")
@@ -117,7 +117,7 @@ def _in_text(text: str) -> OptionTexts:
     for mark in ("\n", "|", "｜"):
         parts = [part.strip() for part in text.split(mark)]
         parts = [part for part in parts if part] if mark == "\n" else parts
-        if len(parts) > 1 and not any(map(_LABEL.match, parts)):
+        if len(parts) > 1 and not any(map(_LETTERED.match, parts)):
             return OptionTexts(parts)
     raise ValueError(f"the options {text[:40]!r} cannot be separated; expected {_FORMS}")
 
@@ -147,7 +147,7 @@ def cut_question(text: str) -> tuple[str, list[str]]:
     >>> cut_question("哪个是行星？\nA. 太阳\nB. 火星"), cut_question("Which? ①Sun ②Mars")
     (('哪个是行星？', ['太阳', '火星']), ('Which?', ['Sun', 'Mars']))
     """
-    for at, pattern in enumerate((*_ON_LINES, _LABEL, _CIRCLED)):
+    for at, pattern in enumerate((*_ON_LINES, _LETTERED, _CIRCLED)):
         marks = _sequence(list(pattern.finditer(text)))
         if len(marks) < (_LEAST_BARE if at == _BARE_ON_LINES else 2):
             continue
@@ -175,7 +175,7 @@ def _number(mark: str) -> int:
 
 def _continues(texts: Sequence[str]) -> bool:
     """Whether the text of an option holds the letter that would follow the last one."""
-    return any(_number(match[1]) == len(texts) + 1 for option in texts for match in _LABEL.finditer(option))
+    return any(_number(match[1]) == len(texts) + 1 for option in texts for match in _LETTERED.finditer(option))
 
 
 def holds_key(option: str) -> bool:

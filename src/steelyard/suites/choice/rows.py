@@ -12,6 +12,7 @@ from operator import itemgetter
 from sys import intern
 from typing import Final
 
+from steelyard.analysis.numbers import count_text
 from steelyard.data.columns import ColumnLayout, find_layout
 from steelyard.data.load import id_prefixes, read_tables
 from steelyard.data.rows import about_selection
@@ -317,8 +318,8 @@ class _ChoiceCheck:
         if clusters:
             copies = clusters.total() - len(clusters)
             parts.append(
-                f"questions that occur more than once are kept: {len(clusters)}, with {copies} copies; a question and "
-                "its copies count as one in every interval"
+                f"questions that occur more than once are kept: {len(clusters)}, with {count_text(copies, 'copy')}; "
+                "a question and its copies count as one in every interval"
             )
         if renamed:
             parts.append(f"repeated ids that got a number, as in id#2: {renamed}")
