@@ -82,7 +82,12 @@ def test_a_page_whose_first_connection_fails_connects_again(store, browse):
                 cut.append(route)
                 await (route.abort() if len(cut) == 1 else route.continue_())
 
+            async def late(route):
+                await asyncio.sleep(0.5)
+                await route.continue_()
+
             await page.tab.route("**/events", cut_first)
+            await page.tab.route("**/viewer.js", late)
             await page.tab.reload()
             said = await page.until(CONNECTION)
             await page.until(f"!{CONNECTION}")
