@@ -60,7 +60,6 @@ class Target:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def close(self):
-        self.server.shutdown()
         self.server.server_close()
 
     def url(self, host="localhost"):
@@ -136,23 +135,28 @@ def network(foreign_bin, tmp_path_factory):
         "locked": Proxy(programs / "proxy", folder, "--basic-auth", f"me:{PASSWORD}"),
         "refuses": Proxy(programs / "proxy", folder, *refuses),
     }
-    yield {"ca": folder / "ca.pem", "certificate": folder / "server.pem", **proxies}
-    for proxy in proxies.values():
-        proxy.close()
+    targets = []
+    yield {"ca": folder / "ca.pem", "certificate": folder / "server.pem", "targets": targets, **proxies}
+    for opened in (*targets, *proxies.values()):
+        opened.close()
+
+
+def _target(network, certificate=None):
+    """A target whose port no later one gets: the proxies' logs name connections by port, of all tests."""
+    target = Target(certificate)
+    network["targets"].append(target)
+    yield target
+    target.server.shutdown()
 
 
 @pytest.fixture
 def tls(network):
-    target = Target(network["certificate"])
-    yield target
-    target.close()
+    yield from _target(network, network["certificate"])
 
 
 @pytest.fixture
-def plain():
-    target = Target()
-    yield target
-    target.close()
+def plain(network):
+    yield from _target(network)
 
 
 def run(folder, url, model=None, command="run", **environment):
