@@ -136,9 +136,6 @@ class MemoryJournal:
         self.money += money
         self.millis += millis
 
-    async def manifests(self):
-        return []
-
     def retried(self, model, fault):
         self.retries.append((model, fault))
 

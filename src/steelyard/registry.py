@@ -7,18 +7,16 @@ Another package adds a class with an entry point in the group `steelyard.targets
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Mapping
-from functools import cache, wraps
+from functools import cache
 from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from steelyard.errors import ConfigError, did_you_mean
 
-_Class = TypeVar("_Class")
 Kind = Literal["model", "target", "scorer", "suite"]
 
 BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
@@ -99,26 +97,6 @@ BUILT_IN: Final[Mapping[Kind, Mapping[str, str]]] = MappingProxyType(
 )
 
 
-FORMER_KEYS: Final[Mapping[Kind, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
-    {
-        "scorer": MappingProxyType(
-            {
-                "choice": MappingProxyType({"beside": "also_scored"}),
-                "contains": MappingProxyType({"need": "mode"}),
-                "g_eval": MappingProxyType({"least_mass": "min_probability_mass"}),
-                "relevance": MappingProxyType({"least_mass": "min_probability_mass"}),
-                "rubric": MappingProxyType({"between": "allow_between"}),
-            }
-        )
-    }
-)
-"""Registered name -> former key -> present key; used wherever configurations are read, described or compared.
-
-It is here and not in the classes because manifests of older runs are read by commands that must not wait for the
-import of every scorer (0.3 to 1 s of CPU).
-"""
-
-
 @cache
 def _import_paths(kind: Kind) -> Mapping[str, str]:
     from importlib.metadata import entry_points
@@ -163,55 +141,6 @@ def name_of(kind: Kind, cls: type) -> str | None:
     return next((name for name, candidate in paths.items() if candidate == path), None)
 
 
-def former_keys(cls: type) -> Mapping[str, str]:
-    """Former name -> present name of the keys of a class that were renamed."""
-    return next((keys for kind in FORMER_KEYS if (keys := FORMER_KEYS[kind].get(name_of(kind, cls) or ""))), {})
-
-
-def accepts_former_keys(cls: type[_Class]) -> type[_Class]:
-    """Class decorator: accept the keywords that `FORMER_KEYS` renamed, with a DeprecationWarning."""
-    original_init = cls.__init__
-
-    @wraps(original_init)
-    def init_with_present_keys(self: Any, *args: Any, **keywords: Any) -> None:
-        for former, present in former_keys(cls).items():
-            if former in keywords:
-                warnings.warn(f"{former}= was renamed to {present}=", DeprecationWarning, stacklevel=2)
-                keywords[present] = keywords.pop(former)
-        original_init(self, *args, **keywords)
-
-    cls.__init__ = init_with_present_keys  # type: ignore[method-assign]
-    return cls
-
-
-def with_present_keys(described: Any) -> Any:
-    """Rename former keys in a description that any version of `describe` wrote.
-
-    >>> with_present_keys({"choice": {"rule": "steelyard", "beside": ["last_letter"]}})
-    {'choice': {'rule': 'steelyard', 'also_scored': ['last_letter']}}
-    """
-    # Dicts, as JSON and `describe` give them: whether a value is a Mapping takes ten times as long to tell, and this is
-    # done for the manifest of every run in a list.
-    if isinstance(described, list):
-        return [with_present_keys(element) for element in described]
-    if not isinstance(described, dict):
-        return described
-    renamed = {}
-    for name, value in described.items():
-        if isinstance(value, dict):
-            former = next((keys[name] for keys in FORMER_KEYS.values() if name in keys), {})
-            value = {former.get(key, key): member for key, member in value.items()} if former else value  # noqa: PLW2901
-            renamed[name] = with_present_keys(value)
-        else:
-            renamed[name] = with_present_keys(value) if isinstance(value, list) else value
-    return renamed
-
-
-NEW_KEY: Final = "new_key"
-"""Key in a field's metadata: a manifest names the field only where it differs from its default, so that an interrupted
-run of a version without the field can be resumed."""
-
-
 def describe(value: Any) -> Any:
     """Describe `value` as plain JSON for a manifest; a registered dataclass becomes `{name: {fields}}`.
 
@@ -235,11 +164,7 @@ def describe(value: Any) -> Any:
 def _describe_fields(value: Any) -> Any:
     # A field that the constructor does not take (`init=False`) is not a setting.
     settings = [field for field in dataclasses.fields(value) if field.init]
-    fields = {
-        field.name: describe(getattr(value, field.name))
-        for field in settings
-        if not (field.metadata.get(NEW_KEY) and getattr(value, field.name) == field.default)
-    }
+    fields = {field.name: describe(getattr(value, field.name)) for field in settings}
     if hasattr(value, "manifest"):
         fields.update(value.manifest())
     name = next((name for kind in BUILT_IN if (name := name_of(kind, type(value)))), None)

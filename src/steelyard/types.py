@@ -34,7 +34,7 @@ Outcome = Literal["scored", "not_applicable", "unparsed", "refused"]
 Denominator = Literal["all", "answered"]
 
 LabelKind = Literal["", "choice", "pass_fail", "scale", "preference", "text", "cannot_tell"]
-"""What kind of verdict a label is; "" where unknown, as with labels of older versions. `cannot_tell` means that
+"""What kind of verdict a label is; "" where unknown. `cannot_tell` means that
 somebody has seen the record and gives no verdict: it counts in no score and no agreement."""
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)

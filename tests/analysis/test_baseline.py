@@ -171,10 +171,6 @@ def test_a_file_that_is_none_says_what_is_wrong(value, words):
         ("scores", 3),
         ("scores", [["a"]]),
         ("primary", ["exact_match"]),
-        ("over", "all"),
-        ("scales", {"exact_match": [1, "5"]}),
-        ("scales", {"exact_match": [5, 1]}),
-        ("scales", {"exact_match": None}),
         ("score_infos", ["exact_match"]),
         ("score_infos", {"exact_match": [0, 1]}),
         ("score_infos", {"exact_match": {"range": [5, 1]}}),
@@ -199,12 +195,9 @@ def rating_file(**manifest):
     return read({**GOOD, "manifest": {"scores": ["rating"], **manifest}, "samples": samples})
 
 
-def test_a_file_of_version_0_1_is_read_with_its_scale_and_denominator():
-    older = rating_file(over={"rating": "scored"}, scales={"rating": [1, 5]})
-    (rating,) = older.summary().scores
+def test_a_file_is_read_with_its_scale_and_denominator():
+    (rating,) = rating_file(score_infos={"rating": {"range": [1, 5], "denominator": "answered"}}).summary().scores
     assert (rating.over, rating.scale, rating.bounds) == ("scored", (1, 5), ((9 + 1) / 3, (9 + 5) / 3))
-    newer = rating_file(score_infos={"rating": {"range": [1, 5], "denominator": "answered"}})
-    assert newer.summary().scores == older.summary().scores
 
 
 def test_a_file_keeps_what_the_scorers_declared():

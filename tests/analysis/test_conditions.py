@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from steelyard import ConfigError, Failure, Label, Output, Record, Sample, Score
 from steelyard.analysis.conditions import label_condition, parse_condition, quoted_name, quoted_value
 
-MANIFEST = {"scores": ["solve_rate", "f1"], "over": {"solve_rate": "all", "f1": "scored"}}
+MANIFEST = {
+    "scores": ["solve_rate", "f1"],
+    "score_infos": {"solve_rate": {"denominator": "all"}, "f1": {"denominator": "answered"}},
+}
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 

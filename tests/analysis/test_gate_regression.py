@@ -31,7 +31,7 @@ def stored(ident, values, *, groups=None, clusters=None, hashes=None, score="sol
         for at, value in enumerate(values)
     )
     counts = {"planned": len(samples), "done": len(samples), "errors": 0}
-    manifest = {"scores": [score], "primary": score, "over": {score: "all"}}
+    manifest = {"scores": [score], "primary": score, "score_infos": {score: {"denominator": "all"}}}
     fields = {"suite": "exam", "target": f"target-{ident}", "state": "finished", "created": ""}
     return BaselineFile(id=ident, manifest=manifest, counts=counts, samples=samples, **fields | changes)
 

@@ -34,37 +34,6 @@ def test_a_field_of_a_later_version_is_passed_over():
     assert read == {"a": ScoreInfo("a", (0.0, 2.0))}
 
 
-OLDER = {
-    "scores": ["solve_rate", "last_letter", "rating", "free"],
-    "over": {"solve_rate": "all", "last_letter": "all", "rating": "scored", "free": "scored"},
-    "labelled": ["rating"],
-    "scales": {"rating": [1, 5]},
-    "spreads": ["rating"],
-    "words": {"solve_rate": ["right", "wrong"]},
-    "exam": ["solve_rate"],
-    "beside": ["last_letter"],
-}
-
-
-def test_a_manifest_of_version_0_1_is_read_as_infos():
-    assert list(score_infos(OLDER).values()) == [
-        ScoreInfo("solve_rate", labels=("right", "wrong"), denominator="all", exam=True),
-        ScoreInfo("last_letter", denominator="all", also_scored=True),
-        ScoreInfo("rating", (1.0, 5.0), histogram=True, named_verdicts=True),
-        ScoreInfo("free"),
-    ]
-
-
-def test_of_a_run_that_was_scored_again_the_newer_keys_hold():
-    again = {**OLDER, "scores": ["rating"], "score_infos": {"rating": {"range": [1, 7], "denominator": "all"}}}
-    assert score_infos(again) == {"rating": ScoreInfo("rating", (1.0, 7.0), denominator="all")}
-
-
-def test_an_older_score_that_names_no_denominator_counts_all_replies():
-    assert score_infos({"scores": ["a"], "over": None}) == {"a": ScoreInfo("a", denominator="all")}
-    assert score_infos({}) == {}
-
-
 @pytest.mark.parametrize(
     ("info", "ends"), [(None, (0, 1)), (ScoreInfo("a"), (0, 1)), (ScoreInfo("a", (-1, 1)), (-1, 1))]
 )
@@ -73,5 +42,5 @@ def test_a_score_of_unknown_range_is_taken_to_lie_between_0_and_1(info, ends):
 
 
 def test_names_are_found_by_what_is_declared():
-    infos = score_infos(OLDER)
+    infos = {name: ScoreInfo(name, also_scored=name == "last_letter") for name in ("solve_rate", "last_letter")}
     assert names_where(infos, lambda info: info.also_scored) == ("last_letter",)

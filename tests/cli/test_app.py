@@ -48,7 +48,7 @@ def test_help_names_every_command_in_whole_sentences(steelyard):
             "promote",
             "data",
         ],
-        "Store and tools": ["verify", "delete", "store", "convert", "prompts", "schema", "completion"],
+        "Store and tools": ["verify", "delete", "convert", "prompts", "schema", "completion"],
     }
     commands = out.split("\n\nGet started:")[1].splitlines()
     assert not [line for line in commands if line.endswith("...")]

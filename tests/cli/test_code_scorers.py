@@ -174,7 +174,7 @@ def test_a_pattern_asks_nobody(steelyard, coding):
     assert (found["trial"]["tpr"]["hits"], found["trial"]["tnr"]["hits"]) == (10, 10)
     with Store() as store:
         assert store.run(found["run"]).kind == "codes"
-        assert store.spent(store.run(found["run"]).evaluation) == (0, 0)
+        assert store.spending(store.run(found["run"]).evaluation)[:2] == (0, 0)
 
 
 def test_verdicts_that_cannot_be_read_are_in_no_rate(tried):

@@ -8,7 +8,6 @@ import pytest
 
 from steelyard import ExactMatch, Sample, Store, evaluate
 from steelyard.retrieval.index_files import keep
-from steelyard.store.open_store import open_backend
 
 STORE = Path(".steelyard/steelyard.db")
 WRITTEN = {
@@ -58,14 +57,11 @@ def test_what_a_command_writes_is_closed_to_others(steelyard, run, command):
     assert open_to_others() == []
 
 
-def test_the_store_is_so_with_its_log_and_the_copy_before_an_upgrade(run):
+def test_the_store_is_so_with_its_log(run):
     with Store() as store:
         store.writer.change(lambda batch: None)
         assert STORE.with_name("steelyard.db-wal").exists()
         assert open_to_others() == []
-    with open_backend(None).connect("latest") as connection:
-        assert open_backend(None).copy(connection).exists()
-    assert open_to_others() == []
 
 
 def test_an_index_of_documents_is_so(tmp_path):

@@ -142,7 +142,7 @@ def test_a_budget_of_calls_holds_over_kills_and_a_raised_one_completes(tmp_path)
             (run,) = store.runs()
             assert run.state == "interrupted"
             assert 50 - 2 * 8 <= run.done <= 50
-            assert store.spent(run.evaluation)[0] == 50
+            assert store.spending(run.evaluation).calls == 50
         write_exam(tmp_path, server.url, calls=1000)
         command_here(tmp_path, "resume", "--quiet")
         assert 200 <= len(server.answered()) <= 200 + 2 * 8

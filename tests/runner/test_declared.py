@@ -8,7 +8,6 @@ from steelyard import (
     Correctness,
     ExactMatch,
     Judge,
-    Output,
     Retrieval,
     Sample,
     Score,
@@ -18,7 +17,6 @@ from steelyard import (
     TableMetrics,
     evaluate,
 )
-from steelyard.registry import describe
 from steelyard.runner import Step, score_infos, stage_info, stage_name
 from steelyard.scorers.judges.suite_judges import with_judges
 
@@ -33,23 +31,6 @@ class Declared:
 
     def __call__(self, sample, output):
         return 4.0
-
-
-class Older:
-    """As docs/how-to/python.md of version 0.1 described a scorer."""
-
-    score_name = "rating"
-    score_names = ("rating", "fine")
-    over = "all"
-    scales = {"rating": (1, 5)}  # noqa: RUF012  # as it was written
-    spread = ("rating",)
-    words = {"fine": ("fine", "not fine")}  # noqa: RUF012  # as above
-    labelled = ("fine",)
-    primary = "fine"
-    rehearsal = "5"
-
-    def __call__(self, sample, output):
-        return [Score("rating", 4.0), Score("fine", 1.0, detail={"label": "fine"})]
 
 
 def test_without_a_declaration_a_scorer_has_one_score_called_like_it_and_the_defaults():
@@ -164,36 +145,6 @@ def length(sample, output):
 length.score_infos = (ScoreInfo("length", (0, 10), lower_is_better=True, threshold=2),)
 
 
-def test_a_scorer_written_for_version_0_1_is_still_understood():
-    assert stage_name(Older()) == "rating"
-    assert stage_info(Older()).mock_reply == "5"
-    assert score_infos(Older(), "rating") == (
-        ScoreInfo("rating", (1.0, 5.0), denominator="all", histogram=True),
-        ScoreInfo("fine", labels=("fine", "not fine"), denominator="all", headline=True, named_verdicts=True),
-    )
-
-
-def test_what_it_says_of_a_score_that_it_does_not_give_is_refused():
-    scorer = Older()
-    scorer.spread = ("ratings",)
-    with pytest.raises(ConfigError, match="Older gives no score 'ratings': did you mean 'rating'"):
-        score_infos(scorer, "rating")
-    scorer.spread, scorer.scales = (), {"rating": 5}
-    with pytest.raises(ConfigError, match="Older"):
-        score_infos(scorer, "rating")
-
-
-def test_attributes_of_a_target_are_not_taken_for_those_of_a_scorer():
-    class Target:
-        over = words = "anything"
-        scales = 3
-
-        def __call__(self, sample):
-            return Output("yes")
-
-    assert evaluate(Target(), [Sample("1", "?", "yes")], [ExactMatch()]).summary().scores[0].answered.value == 1
-
-
 class Judged:
     """A scorer with a judge, as those of the package have one."""
 
@@ -230,8 +181,3 @@ def test_a_name_that_no_score_could_have_is_refused():
     assert Judge(Scripted("5"), name="严格-1.5_b").name == "严格-1.5_b"
     with pytest.raises(ConfigError, match=r"^judges: expected letters, .* but got 'two words'"):
         with_judges([Correctness()], {"two words": Judge(Scripted("5"))})
-
-
-def test_the_manifest_of_a_judge_without_a_name_is_that_of_earlier_versions():
-    assert "name" not in describe(Judge(Scripted("5")))
-    assert describe(Judge(Scripted("5"), name="strict"))["name"] == "strict"

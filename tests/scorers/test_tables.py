@@ -214,7 +214,7 @@ WIDE = [[""] * 100] * 11
 DEEP = [[list(range(1001)), 1]]
 
 
-@pytest.mark.parametrize("rules", ["steelyard", "documented", "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36"])
+@pytest.mark.parametrize("rules", ["steelyard", "qatch-docs", "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36"])
 @pytest.mark.parametrize("large", [WIDE, DEEP, json.dumps(WIDE)], ids=["wide", "deep", "text"])
 def test_a_predicted_table_of_too_many_cells_is_zero_with_the_reason(sandbox, rules, large):
     metrics = ("cell_precision", "tuple_cardinality", "tuple_order")
@@ -225,7 +225,7 @@ def test_a_predicted_table_of_too_many_cells_is_zero_with_the_reason(sandbox, ru
     assert found["cell_precision"].detail == {"kind": "too_large", "label": "too large"}
 
 
-@pytest.mark.parametrize("rules", ["steelyard", "documented", "qatch-1.0.36"])
+@pytest.mark.parametrize("rules", ["steelyard", "qatch-docs", "qatch-1.0.36"])
 @pytest.mark.parametrize("prediction", [TABLE, WIDE])
 def test_a_wanted_table_of_too_many_cells_leaves_nothing_to_compare(sandbox, rules, prediction):
     found = score(sandbox, WIDE, prediction, scorer=TableMetrics(limits=FEW, rules=rules))
@@ -235,7 +235,7 @@ def test_a_wanted_table_of_too_many_cells_leaves_nothing_to_compare(sandbox, rul
 
 
 def test_a_wanted_query_whose_result_is_too_large_leaves_nothing_to_compare(sandbox, folder):
-    scorer = sp(folder, limits=SqlLimits(max_cells=7), rules="documented")
+    scorer = sp(folder, limits=SqlLimits(max_cells=7), rules="qatch-docs")
     found = score(sandbox, "SELECT * FROM goods a, goods b", "SELECT name FROM goods", scorer=scorer)
     assert {(one.value, one.detail.get("label", "")) for one in found.values()} >= {(None, "not compared")}
     assert set(values(found).values()) == {None}
@@ -255,7 +255,7 @@ def test_a_reply_longer_than_any_result_is_not_read(sandbox):
     assert found["cell_recall"].reason == "the prediction is too large: more than 1,000 characters"
 
 
-@pytest.mark.parametrize("rules", ["steelyard", "documented", "qatch-0.2.5", "qatch-1.0.36"])
+@pytest.mark.parametrize("rules", ["steelyard", "qatch-docs", "qatch-0.2.5", "qatch-1.0.36"])
 def test_a_comparison_of_tables_that_takes_too_long_says_nothing_of_the_target(sandbox, rules):
     wanted = [[number, f"row {number}", number + 0.25] for number in range(30_000)]
     scorer = TableMetrics(rules=rules, limits=SqlLimits(compare_timeout_s=0.05))
@@ -348,7 +348,7 @@ def test_only_the_metrics_asked_for_are_given(sandbox):
     ("options", "message"),
     [
         ({"task": "QS"}, "there is no task"),
-        ({"rules": "documentd"}, "did you mean 'documented'"),
+        ({"rules": "qatch-doc"}, "did you mean 'qatch-docs'"),
         ({"metrics": ("cell_recal",)}, "did you mean 'cell_recall'"),
         ({"metrics": ("cell_recall", "cell_recall")}, "twice"),
         ({"limits": SqlLimits(timeout_s=0)}, "timeout_s"),

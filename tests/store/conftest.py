@@ -28,8 +28,7 @@ def schema_of(connection):
     name = f"test_{os.getpid()}_{token_hex(4)}"
     yield name
     connection.execute("SET lock_timeout = '20s'")
-    for made in (name, f"{name}_before_upgrade"):
-        connection.execute(f'DROP SCHEMA IF EXISTS "{made}" CASCADE')
+    connection.execute(f'DROP SCHEMA IF EXISTS "{name}" CASCADE')
 
 
 def address_of(schema):

@@ -23,13 +23,6 @@ def connection_to(where):
         yield connection
 
 
-def as_older(where, *tables):
-    """Make a store what a version has left that knew neither these tables nor migrations."""
-    for table in tables:
-        execute(where, f"DROP TABLE IF EXISTS {table}")
-    execute(where, "DELETE FROM about WHERE name <> 'schema'")
-
-
 def execute(where, statement, parameters=()):
     """The rows that a statement gives; `?` stands for a parameter."""
     if isinstance(locate(where), Address):

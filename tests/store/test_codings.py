@@ -1,7 +1,6 @@
 """Error analyses on both databases: what is drawn, what stands after notes and codes, and what is refused."""
 
 import pytest
-from tests.store.outside import execute
 from tests.store.test_delete import length
 
 from steelyard import ConfigError, ExactMatch, Sample, Store, evaluate
@@ -273,11 +272,3 @@ def test_two_processes_see_each_others_notes(store, coding, where):
         write_note(store, coding, two, "rude", author="ann")
         assert read_coding(store, coding) == read_coding(other, named_coding(other, coding.id))
     assert {note.author for note in read_coding(store, coding).notes.values()} == {"ann", "bob"}
-
-
-def test_a_store_without_the_tables_has_none(store, where):
-    for table in ("coding_event", "coding_item", "coding"):
-        execute(where, f"DROP TABLE {table}")
-    assert codings(store) == []
-    with pytest.raises(ConfigError):
-        find_code(store, "late")

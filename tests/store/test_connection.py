@@ -52,9 +52,10 @@ def test_rows_beyond_those_of_one_statement_and_any_text_are_inserted_as_they_ar
 
 def test_numbers_of_different_types_go_into_one_column(connection):
     numbers = [1, 0.5, True, np.float64(0.25), 2**40, None, -0.0, 1e308]
-    rows = [{"label": n, "run": 1, "kind": "scale", "low": number, "high": 1} for n, number in enumerate(numbers)]
-    connection.insert_rows(schema.insert_into(schema.label_form), rows)
-    lows = connection.execute("SELECT low FROM label_form ORDER BY label").scalars()
+    label = {"run": 1, "sample": "q", "repeat": 0, "name": "n", "author": "a", "created": 0.0, "value": "1"}
+    rows = [{"num": n, **label, "kind": "scale", "low": number, "high": 1} for n, number in enumerate(numbers)]
+    connection.insert_rows(schema.insert_into(schema.label), rows)
+    lows = connection.execute("SELECT low FROM label ORDER BY num").scalars()
     assert list(lows) == [1.0, 0.5, 1.0, 0.25, 2.0**40, None, 0.0, 1e308]
 
 

@@ -165,23 +165,6 @@ def test_a_stream_is_read_again(where):
     assert reply.metadata["ttft"] > 0
 
 
-def test_replies_of_an_older_version_are_used_under_the_mapping_of_their_runs_alone(where, monkeypatch):
-    with server() as (url, asked):
-        with monkeypatch.context() as older:
-            older.setattr(HttpModel, "with_body", lambda _model, reply, *_: reply)
-            run_of(endpoint(url), where)
-        same = run_of(endpoint(url), where)
-        assert (len(asked), same.summary().from_journal) == (12, 12)
-        other = run_of(endpoint(url, "message_id"), where)
-        assert (len(asked), set(outputs(other))) == (24, {"1"})
-        back = run_of(endpoint(url), where)
-        assert (len(asked), set(outputs(back))) == (24, {"B"})
-        assert set(outputs(run_of(endpoint(url, "message_id"), where))) == {"1"}
-        with pytest.raises(ConfigError, match="each of 12 kept replies"):
-            run_of(endpoint(url, "answer"), where)
-    assert len(asked) == 24
-
-
 def test_a_body_that_is_too_long_to_be_kept_is_asked_for_again_once(where, monkeypatch):
     monkeypatch.setattr(http_models, "_MOST_KEPT", 20)
     with server() as (url, asked):

@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from tests.store.outside import as_older
 
 from steelyard import ConfigError, ExactMatch, Label, Sample, Store, evaluate
 from steelyard.store.delete import delete_runs
@@ -94,11 +93,6 @@ def test_labels_are_found_by_record(store, run):
     assert ("q2", 1) not in by_record(found)
 
 
-def test_a_store_that_is_older_than_labels_has_none(store, run, where):
-    as_older(where, "label")
-    assert run.labels() == all_labels(store, run) == ()
-
-
 def test_a_run_tells_its_remarks_itself(store, run):
     assert store.run(run.id).remarks() == Remarks()
     add_labels(store, run, [label(), label(value=None), label("q1")])
@@ -146,15 +140,6 @@ def test_half_a_character_is_kept_as_a_question_mark(run, where):
         assert read_notes(store, [run])[run.id][0].author == "a?"
 
 
-def test_a_store_without_the_tables_is_read_as_empty_and_completed_when_written(run, where):
-    as_older(where, "note", "label")
-    with Store(where) as store:
-        assert read_notes(store, [run]) == {run.id: ()}
-        assert read_notes(store, []) == {}
-        add_note(store, run, "now", author="ann", at=AT)
-        assert [one.text for one in read_notes(store, [run])[run.id]] == ["now"]
-
-
 def test_kind_and_scale_are_kept_label_by_label(store, run):
     given = [
         label("q0", 4.0, "rating", "ann", kind="scale", scale=(1.0, 5.0)),
@@ -172,17 +157,6 @@ def test_another_scale_is_another_label(store, run):
     first = label("q0", 4.0, "rating", "ann", kind="scale", scale=(1.0, 5.0))
     assert add_labels(store, run, [first, replace(first, scale=(1.0, 10.0))]) == 2
     assert [given.scale for given in run.labels()] == [(1.0, 10.0)]
-
-
-def test_labels_of_a_store_without_kinds_are_read_and_more_can_be_given(store, run, where):
-    add_labels(store, run, [label(name="answer", value="B", author="ann")])
-    store.close()
-    as_older(where, "label_form")
-    with Store(where) as older:
-        again = older.run(run.id)
-        assert [(given.value, given.kind) for given in again.labels()] == [("B", "")]
-        add_labels(older, again, [label("q1", "pass", "exact_match", "ann", kind="pass_fail")])
-        assert [(given.value, given.kind) for given in again.labels()] == [("B", ""), ("pass", "pass_fail")]
 
 
 def test_a_note_on_a_deleted_run_goes_to_no_other(store, run, where):

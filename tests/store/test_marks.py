@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from tests.store.outside import as_older, execute
+from tests.store.outside import execute
 from tests.store.test_delete import run_over
 from tests.store.test_store import new
 from tests.store.test_verify import SAMPLES
@@ -108,14 +108,3 @@ def test_a_mark_of_no_run_is_found(where, two):
     assert [damage.what for damage in verify(store).damages] == [
         "table mark has 1 rows of run number 99, which is not there"
     ]
-
-
-def test_a_store_that_is_older_than_marks_is_read_without_and_gets_them_when_it_is_marked(where, two):
-    store, first, _ = two
-    store.close()
-    as_older(where, "mark")
-    with Store(where) as older:
-        assert read_marks(older) == {}
-        assert verify(older).is_sound
-        assert mark_run(older, older.run(first.id), PIN).baseline
-        assert baselines(older.runs(), read_marks(older))

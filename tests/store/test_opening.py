@@ -117,8 +117,8 @@ def of_version(version):
         (of_another, "is a database, but not a Steelyard store"),
         (truncated, "malformed|not a database"),
         (folder, "unable to open database file"),
-        (of_version("99"), "has schema 99, this version reads 1"),
-        (of_version("-"), "has schema -, this version reads 1"),
+        (of_version("99"), "has tables of version 99, this release reads version 1"),
+        (of_version("-"), "made by a development release"),
     ],
 )
 def test_what_is_no_readable_store_is_refused_in_one_sentence(made, said_so):

@@ -11,7 +11,6 @@ from steelyard.models.rate_limit import Rates
 from steelyard.models.shared_rates import SharedRateLimiter, SharedRates
 from steelyard.store import Store
 from steelyard.store.pace import StorePace
-from steelyard.store.worker_tables import create_worker_tables
 from steelyard.workers.shared_gates import SharedGates
 
 WINDOW_S = 2.0
@@ -23,7 +22,6 @@ BUSY, IDLE = 40, 4
 def stores(address, n):
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(Store(address, create_missing=True)) for _ in range(n)]
-        create_worker_tables(opened[0])
         yield opened
 
 

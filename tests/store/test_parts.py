@@ -9,7 +9,6 @@ import pytest
 
 from steelyard.store import Store
 from steelyard.store.parts import AskPart, divide_equally
-from steelyard.store.worker_tables import create_worker_tables
 
 EVALUATION = 1
 
@@ -37,7 +36,6 @@ class Worker:
 @pytest.fixture
 def store(on_server):
     with Store(on_server, create_missing=True) as opened:
-        create_worker_tables(opened)
         yield opened
 
 

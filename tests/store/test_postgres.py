@@ -95,7 +95,7 @@ def test_there_is_no_store_until_something_is_run(on_server, schema, server):
     server.execute(f"DROP TABLE {schema}.cats")
     Store(on_server, create_missing=True).close()
     execute(on_server, "UPDATE about SET value = '99'")
-    with pytest.raises(StoreError, match="has schema 99, this version reads 1"):
+    with pytest.raises(StoreError, match="has tables of version 99, this release reads version 1"):
         Store(on_server)
 
 
@@ -299,7 +299,7 @@ def test_of_two_transactions_that_wait_for_each_other_both_are_done_in_the_end(o
             thread.join()
         # How often is the server's affair: it may wake the other one late, and both then wait once more.
         assert max(tries.values()) > 1, "the server ended one of them, which was done again"
-        assert [one.spent(num)[0] for num in (1, 2)] == [2, 2]
+        assert [one.spending(num).calls for num in (1, 2)] == [2, 2]
         assert (one.writer.store_error(), two.writer.store_error()) == (None, None)
 
 

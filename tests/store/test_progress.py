@@ -1,7 +1,6 @@
 """What is kept of a run while it runs: sums of scores equal to its summary, whatever was replaced, and retries."""
 
 import pytest
-from tests.store.outside import as_older
 from tests.store.test_store import new
 
 from steelyard import Failure, Options, Output, Prompt, Record, Sample, Score, Store, Suite, evaluate_suite
@@ -65,20 +64,6 @@ def test_the_mean_so_far_is_the_headline_of_the_summary(written):
         running = sums_of(store, run).get(summary.name, RunningScore())
         assert running.mean(run.score_infos.get(summary.name)) == pytest.approx(summary.headline.value), summary.name
         assert running.is_share(run.score_infos.get(summary.name)) == summary.is_share, summary.name
-
-
-def test_a_run_that_an_older_version_began_is_counted_when_it_is_resumed(written, where):
-    store, writer = written
-    before = sums_of(store, writer.run)
-    writer.finish("interrupted", "", 1.0)
-    run = store.run(writer.run.id)
-    store.close()
-    as_older(where, "running_score", "retry")
-    with Store(where) as older:
-        assert sums_of(older, run) == {}
-        assert older.consumption(run.evaluation).retries == {}
-        older.reopen_run(older.run(run.id), manifest=run.manifest, planned=run.planned).abandon()
-        assert sums_of(older, run) == before
 
 
 def test_the_last_failures_come_in_the_order_of_samples(where):

@@ -4,7 +4,7 @@ import threading
 from dataclasses import replace
 
 import pytest
-from tests.store.outside import as_older, execute
+from tests.store.outside import execute
 from tests.store.test_delete import run_over
 
 from steelyard import ConfigError, Contains, Sample, Store, evaluate
@@ -280,16 +280,6 @@ def test_a_queue_that_is_not_there_is_named(store):
     queue = made(store)
     with pytest.raises(ConfigError, match=f"did you mean '{queue.id}'"):
         named_queue(store, queue.id[:-1] + "#")
-
-
-def test_a_store_that_is_older_than_queues_has_none(where):
-    run_over(TWENTY[:2], where)
-    as_older(where, "queue", "queue_item", "reservation")
-    with Store(where) as store:
-        assert queues(store) == []
-        made(store)
-        assert len(queues(store)) == 1
-        assert verify(store).is_sound
 
 
 @pytest.mark.parametrize(

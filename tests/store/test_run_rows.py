@@ -6,7 +6,6 @@ Scores rest on what the rule used, and scoring again adds a version.
 from dataclasses import replace
 
 import pytest
-from tests.store.outside import as_older
 
 from steelyard import ExactMatch, Failure, Output, Record, Reply, Sample, Score, Store, evaluate
 from steelyard.analysis.stopping import Stopping, Used
@@ -192,40 +191,6 @@ def test_a_record_that_is_replaced_takes_its_counts_with_it(store):
     }
 
 
-def without_stages(where):
-    """Make the store what an earlier version left."""
-    as_older(where, "stage")
-
-
-def test_an_older_store_is_read_as_one_without_stages_and_counts_them_once_it_is_written(where):
-    with Store(where, create_missing=True) as store:
-        writer = begin(store)
-        writer.insert(0, record(0, {"target": (reply(1),), "correctness": (reply(2),)}))
-        writer.finish("finished", "", 1.0)
-    without_stages(where)
-    with Store(where) as store:
-        assert store.run("t").summary().stages == ()
-        writer = begin(store)
-        writer.insert(0, record(0, {"target": (reply(1),), "correctness": (reply(2),)}))
-        writer.finish("finished", "", 1.0)
-        assert [one.stage for one in store.run("t").summary().stages] == ["target", "correctness"]
-
-
-def test_a_run_whose_beginning_was_not_counted_shows_no_part_as_the_whole(where):
-    with Store(where, create_missing=True) as store:
-        writer = begin(store)
-        writer.insert(0, record(0, {"target": (reply(1),)}))
-        writer.finish("interrupted", "", 1.0)
-    without_stages(where)
-    with Store(where) as store:
-        writer = store.reopen_run(store.run("t"), manifest={"stages": STAGES}, planned=3)
-        writer.insert(1, record(1, {"target": (reply(2),), "correctness": (reply(3),)}))
-        writer.finish("finished", "", 1.0)
-        run = store.run("t")
-        assert run.replies == 3
-        assert run.summary().stages == ()
-
-
 def test_scoring_again_changes_no_cost(store):
     writer = begin(store)
     writer.insert(0, record(0, {"target": (reply(1),), "correctness": (reply(2),)}))
@@ -237,8 +202,8 @@ def test_scoring_again_changes_no_cost(store):
 
 
 def test_a_score_that_no_record_has_has_no_histogram(store):
-    manifest = {"stages": STAGES, "scores": ["correctness", "gone"], "spreads": ["correctness", "gone"]}
-    manifest |= {"scales": {"correctness": [1, 5]}}
+    infos = {"correctness": {"range": [1, 5], "histogram": True}, "gone": {"histogram": True}}
+    manifest = {"stages": STAGES, "scores": ["correctness", "gone"], "score_infos": infos}
     writer = store.begin_evaluation([NewRun("s", "custom", "t", 1, manifest)])[1][0]
     writer.insert(0, record(0, {}))
     writer.finish("finished", "", 1.0)

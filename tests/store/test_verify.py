@@ -3,11 +3,11 @@
 import random
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.store.outside import as_older, execute
+from tests.store.outside import execute
 from tests.thorough import times
 
 from steelyard import ExactMatch, Label, Prompt, Sample, Score, Store, StoreError, evaluate
@@ -85,7 +85,7 @@ def test_a_run_that_was_resumed_over_replaced_records_is_sound(where):
     failing["now"] = False
     assert evaluate(target, SAMPLES[:20], [length], store=where, max_errors=0, resume=run.id).state == "finished"
     verdict = verdict_of(where)
-    assert (verdict.damages, verdict.counts["runs without a checksum"]) == ([], 0)
+    assert verdict.damages == []
 
 
 def test_a_run_that_is_being_written_is_sound(where):
@@ -262,15 +262,7 @@ def test_an_index_that_has_lost_a_row_is_found_by_deep(copied):
     assert any("missing from the journal" in one.what for one in verdict_of(copied).damages)
 
 
-def test_a_run_that_an_earlier_version_began_is_sound_without_a_checksum(copied):
-    as_older(copied, "seal")
+def test_a_run_without_its_checksum_is_damaged(copied):
+    execute(copied, "DELETE FROM seal")
     verdict = verdict_of(copied)
-    assert verdict.is_sound
-    assert verdict.counts["runs without a checksum"] == 2
-    assert verdict.notes[-1] == "an earlier version made this store; it has no table seal yet"
-    with Store(copied) as store:
-        rescore(store, store.runs()[1], [ExactMatch()])
-        assert verify(store).is_sound
-    with suppress(ValueError):
-        execute(copied, "UPDATE score SET value = 0.25 WHERE layer = 2 AND no = 1")
-    assert any("the scores of scoring version 2" in one.what for one in verdict_of(copied).damages)
+    assert [damage.what for damage in verdict.damages] == ["its checksum is missing"] * 2

@@ -54,9 +54,9 @@ def test_a_judges_stored_replies_are_read_again_without_a_call():
     judged = evaluate(Prompt(Scripted({}, default="yes")), SAMPLES, [Judged(float)], store="s.db")
     assert judged.summary().scores[0].answered.value == 44
     with Store("s.db") as store:
-        before = store.spent(judged.evaluation), judged.replies
+        before = store.spending(judged.evaluation), judged.replies
         again, _ = rescore(store, store.run(judged.id), [Judged(lambda text: float(text[0]))])
-        assert (store.spent(judged.evaluation), again.replies) == before
+        assert (store.spending(judged.evaluation), again.replies) == before
     assert again.summary().scores[0].answered.value == 4
 
 

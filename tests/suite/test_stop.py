@@ -254,7 +254,7 @@ def test_a_pair_shows_both_answers_of_its_own_evaluation():
     for record in pair.records():
         assert record.output.value == {"A": answers[0][record.sample.id], "B": answers[1][record.sample.id]}
         assert record.output.metadata["A"] == {"run": a.id, "failure": "", "finish": ""}
-    assert pair.manifest["target"]["pair"] == {"first": "a", "second": "b", "names": []}
+    assert pair.manifest["target"]["pair"] == {"first": "a", "second": "b", "names": [], "transcripts": False}
     assert a.summary().scores == ()
     assert pair.summary().primary == "preference"
 

@@ -109,10 +109,9 @@ def test_a_configuration_names_every_field(dataset):
         "databases": "databases",
         "task": "SP",
         "predictions": {"good": "good"},
-        "scoring": {"rules": "documented", "metrics": ["cell_recall"], "limits": {"timeout_s": 5}},
+        "scoring": {"rules": "qatch-docs", "metrics": ["cell_recall"], "limits": {"timeout_s": 5}},
     }
     suite = build(TablesSuite, from_plain(written, "tables.yaml"), Site(dataset)).build()
     scorer = suite.scorers[0]
-    assert (scorer.rules, scorer.metrics, scorer.limits.timeout_s) == ("documented", ("cell_recall",), 5)
+    assert (scorer.rules, scorer.metrics, scorer.limits.timeout_s) == ("qatch-docs", ("cell_recall",), 5)
     assert scorer.databases == dataset / "databases"
-    assert "rules: 'documented' is now called 'qatch-docs'; the older name is still read" in suite.notes

@@ -92,14 +92,6 @@ def test_documented_keeps_truth_null_and_numbers_apart():
     assert cell_precision([[True, None, 2]], [[1, "none", "2 "]], rules="qatch-docs") == 0.0
 
 
-@pytest.mark.parametrize(("target", "prediction"), [(AB, [["a", "b"]]), (AB, "no table"), ([[1]], [["1.00"]])])
-def test_the_older_name_of_the_documentations_rules_is_still_read(target, prediction):
-    old, new = (
-        table_metrics(target, prediction, rules=name, metrics=ALL_METRICS) for name in ("documented", "qatch-docs")
-    )
-    assert old == new
-
-
 def test_every_rule_set_says_its_own_name_and_has_the_metrics_that_it_claims():
     for name, rules in RULE_SETS.items():
         accuracy = table_metrics(AB, AB, rules=name, metrics=["execution_accuracy"])["execution_accuracy"]

@@ -22,7 +22,6 @@ from steelyard.store.leases import (
     plan_portion,
     planned_samples,
 )
-from steelyard.store.worker_tables import create_worker_tables
 
 pytestmark = pytest.mark.scale
 
@@ -144,7 +143,6 @@ def test_planning_goes_on_when_the_server_of_the_store_was_away(tmp_path, privat
 def test_a_server_that_crashes_keeps_plan_and_grants_whatever_the_durability(private_server):
     samples = [Sample(f"q{n}", f"Question {n}?", "A") for n in range(6)]
     with Store(private_server.address, create_missing=True) as store:
-        create_worker_tables(store)
         private_server.flush_late()
         evaluation, writers = store.begin_evaluation([NewRun("s", "custom", name, 6, {"stages": []}) for name in "ab"])
         one, other = (writer.run.num for writer in writers)

@@ -13,7 +13,6 @@ from steelyard import Record, Sample, Score
 from steelyard.models.limits import Limits, Retry
 from steelyard.store import NewRun, Store
 from steelyard.store.leases import LEASE_S, TakeLeases, add_leases, close_leases, open_leases, plan_portion
-from steelyard.store.worker_tables import create_worker_tables
 from steelyard.suite import Options, Suite
 from steelyard.types import Output
 from steelyard.workers.leased_run import LeasedRun
@@ -33,7 +32,6 @@ def answer(sample):
 def begun(on_server):
     """A store, and a run of eight samples in leases of four."""
     with Store(on_server, create_missing=True) as store:
-        create_worker_tables(store)
         evaluation, (writer,) = store.begin_evaluation([NewRun("s", "custom", "t", len(SAMPLES), MANIFEST)])
         plan_portion(store, evaluation, 0, SAMPLES)
         open_leases(store, writer.run.num, PLAN)

@@ -19,7 +19,6 @@ from steelyard.models.shared_rates import SharedRates
 from steelyard.store import NewRun, Store
 from steelyard.store.leases import LEASE_S
 from steelyard.store.pace import StorePace
-from steelyard.store.worker_tables import create_worker_tables
 from steelyard.suite import RunConfig, RunHandle, Suite, aevaluate_suite
 from steelyard.workers import ProcessWorkers, processes
 
@@ -209,7 +208,6 @@ def test_a_server_that_crashes_does_not_forget_which_calls_were_sent(private_ser
 
     private_server.flush_late()
     with Store(private_server.address, create_missing=True) as store:
-        create_worker_tables(store)
         before = moments(store)
         private_server.restart("immediate")
     with Store(private_server.address) as store:

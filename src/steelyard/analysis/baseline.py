@@ -43,10 +43,9 @@ LATEST: Final = "latest"
 """The baseline's name for the newest earlier run of the same target."""
 
 _MANIFEST: Final = (
-    "steelyard", "samples", "target", "scorers", "scores", "score_infos", "over", "scales", "primary", "tags",
+    "steelyard", "samples", "target", "scorers", "scores", "score_infos", "primary", "tags",
 )  # fmt: skip
-"""The keys of a manifest that a baseline keeps: which data, target and scorers produced the values. A run that version
-0.1 stored has `over` and `scales` in place of `score_infos`."""
+"""The keys of a manifest that a baseline keeps: which data, target and scorers produced the values."""
 _COUNTS: Final = ("planned", "done", "errors")
 _TEXTS: Final = ("run", "suite", "target", "state", "created")
 _OUTCOMES: Final = frozenset(get_args(RowOutcome)) - {"scored"}
@@ -357,8 +356,6 @@ _SHAPES: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = MappingProxyTy
         "scores": (_is_list_of_texts, "a list of names"),
         "primary": (_is_text, "a name"),
         "score_infos": (_is_mapping_of(_is_info), "a mapping of score to what its scorer declared"),
-        "over": (_is_mapping_of(_is_text), "a mapping of score to a word"),
-        "scales": (_is_mapping_of(_is_scale), "a mapping of score to its lowest and highest value"),
         "tags": (_is_mapping_of(_is_text), "a mapping of name to text"),
     }
 )

@@ -73,7 +73,7 @@ class Answered(NamedTuple):
 
 
 NOT_KEPT: Final = Answered()
-"""Used where nothing was stored: the record failed, or an earlier version stored it."""
+"""Used where nothing was stored: the record failed."""
 
 
 def queue_kind(outcome: RowOutcome, answered: Answered) -> QueueKind | None:

@@ -1,7 +1,6 @@
-"""What scores mean and what they rate: reads the `ScoreInfo` of each from manifests, also those of version 0.1.
+"""What scores mean and what they rate: reads the `ScoreInfo` of each from manifests.
 
-A manifest has them under `score_infos`, name -> what the scorer declared. Version 0.1 wrote a key for each aspect
-(`over`, `scales`, `spreads`, `words`, `labelled`, `exam`, `beside`) and knew neither direction nor threshold.
+A manifest has them under `score_infos`, name -> what the scorer declared.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.types import Denominator, ScoreInfo
+from steelyard.types import ScoreInfo
 
 if TYPE_CHECKING:
     from steelyard.analysis.summary_values import Over
@@ -27,51 +26,19 @@ def score_infos(manifest: Mapping[str, Any]) -> dict[str, ScoreInfo]:
     """Score -> what its scorer declared, in the order of the scorers; undeclared scores are left out.
 
     Args:
-        manifest: of a run or of a baseline file, of this version or of version 0.1.
+        manifest: of a run or of a baseline file.
 
     >>> score_infos({"scores": ["rating"], "score_infos": {"rating": {"range": [1.0, 5.0]}}})["rating"].range
     (1.0, 5.0)
-    >>> score_infos({"scores": ["rating"], "over": {"rating": "scored"}, "scales": {"rating": [1, 5]}})["rating"].range
-    (1.0, 5.0)
     """
     names: Sequence[str] = manifest.get("scores") or ()
-    written = manifest.get(KEY)
-    if written is None:
-        return infos_of_older_keys(names, manifest)
+    written = manifest.get(KEY) or {}
     return {name: _read(name, written[name]) for name in dict.fromkeys((*names, *written)) if name in written}
 
 
 def plain_infos(infos: Iterable[ScoreInfo]) -> dict[str, dict[str, Any]]:
     """Score -> the other fields of its info as plain JSON, as `score_infos` reads them."""
     return {info.name: _plain(info) for info in infos}
-
-
-def infos_of_older_keys(names: Iterable[str], keys: Mapping[str, Any]) -> dict[str, ScoreInfo]:
-    """Score infos from the keys of version 0.1; a score that `over` does not name has all replies as denominator.
-
-    Args:
-        names: the scores, in order; those that only a key names come after them.
-        keys: `over` and the others, as far as there are any.
-    """
-    over, scales, words = (keys.get(key) or {} for key in ("over", "scales", "words"))
-    flags = {flag: keys.get(key) or () for flag, key in _OLDER_FLAGS.items()}
-    known = dict.fromkeys((*names, *over, *scales, *words, *(name for several in flags.values() for name in several)))
-    infos: dict[str, ScoreInfo] = {}
-    for name in filter(None, known):
-        declared: dict[str, Any] = {flag: name in several for flag, several in flags.items()}
-        denominator: Denominator = "answered" if over.get(name, "all") == "scored" else "all"
-        infos[name] = ScoreInfo(
-            name, _pair(scales.get(name)), labels=_pair(words.get(name)), denominator=denominator, **declared
-        )
-    return infos
-
-
-_OLDER_FLAGS: Final[Mapping[str, str]] = {
-    "histogram": "spreads",
-    "named_verdicts": "labelled",
-    "exam": "exam",
-    "also_scored": "beside",
-}
 
 
 def over_of(info: ScoreInfo | None) -> Over:

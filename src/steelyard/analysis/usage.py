@@ -23,7 +23,7 @@ class StageCost:
             where one of them has no cost.
         currency: of the money.
         cached_tokens: of the input tokens, those that endpoints report as cached; they may have a lower price.
-            0 also where an endpoint does not report them, and in runs of older versions.
+            0 also where an endpoint does not report them.
         read_again: of the replies from the journal, those that were kept and read again under another response mapping.
     """
 

@@ -74,7 +74,6 @@ _HEADINGS: Final = {
     "Store and tools": (
         ("verify", "store_commands"),
         ("delete", "store_commands"),
-        ("store upgrade", "store_commands"),
         ("convert", "config_commands"),
         ("prompts", "config_commands"),
         ("schema", "config_commands"),
@@ -84,7 +83,7 @@ _HEADINGS: Final = {
 """Heading of `--help` -> its commands in order, each with the module of this package that defines the function of that
 name.
 
-A command of two words (`store upgrade`) is put into a group named by the first; its function is `store_upgrade`.
+A command of two words (`data show`) is put into a group named by the first; its function is `data_show`.
 """
 _COMMANDS: Final = tuple(command for commands in _HEADINGS.values() for command in commands)
 _NAMES: Final = frozenset(name.partition(" ")[0] for name, _ in _COMMANDS)
@@ -94,7 +93,6 @@ _GROUPS: Final = {
     "codes": "Find out what is wrong with answers, and how often.",
     "data": "Look through datasets, and save new versions.",
     "queue": "Let several people label records.",
-    "store": "Commands for the whole store.",
 }
 """Group of two-word commands -> its line in `--help`."""
 

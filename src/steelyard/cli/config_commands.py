@@ -246,7 +246,7 @@ def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -
 def _notes(loaded: Loaded) -> list[str]:
     from steelyard.suite.scorer_infos import prompt_hints
 
-    return list(dict.fromkeys((*loaded.notes, *loaded.suite.notes, *prompt_hints(loaded.suite.all_scorers))))
+    return list(dict.fromkeys((*loaded.suite.notes, *prompt_hints(loaded.suite.all_scorers))))
 
 
 def _count(samples: Any) -> int:

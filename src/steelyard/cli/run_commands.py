@@ -302,7 +302,7 @@ def _say_notes(loaded: Loaded) -> None:
     from steelyard.suite.survey import notes_of
 
     to = console(stderr=True)
-    for note in (*loaded.notes, *notes_of(loaded.suite)):
+    for note in notes_of(loaded.suite):
         say(to, f"note: {note}")
 
 

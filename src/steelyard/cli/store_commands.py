@@ -1,4 +1,4 @@
-"""Commands for the store as a whole: `verify` finds damage, `delete` deletes runs, `store upgrade` migrates."""
+"""Commands for the store as a whole: `verify` finds damage, `delete` deletes runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from steelyard.errors import ConfigError, StoreError
 if TYPE_CHECKING:
     from steelyard.store import Run, Store
     from steelyard.store.delete import Deletion
-    from steelyard.store.migrations import Upgrade
     from steelyard.store.verify import Verification
 
 _MOST_SHOWN: Final = 20
@@ -156,41 +155,3 @@ def _confirm() -> None:
         raise ConfigError("no terminal to ask for confirmation: --yes deletes without asking")
     if not typer.confirm("Delete this?"):
         raise typer.Abort
-
-
-def store_upgrade(
-    *,
-    no_copy: Annotated[bool, typer.Option("--no-copy", help="Do not copy the store first.")] = False,
-    store: StoreOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Upgrade a store that was created by an older version.
-
-    An older store can be read, and its runs resumed, without an upgrade; a command that needs one says so. The store is
-    first copied to a file next to it, or to another schema of the database. An interrupted upgrade changes nothing. The
-    upgrade is refused while a run is being written.
-    """
-    from steelyard.report.terminal import console, print_json, say
-    from steelyard.store import Store
-
-    with Store(store) as opened:
-        upgrade = opened.upgrade(copy=not no_copy)
-    if as_json:
-        applied = [{"number": migration.number, "summary": migration.summary} for migration in upgrade.applied]
-        copy = str(upgrade.copy) if upgrade.copy else None
-        print_json({"store": str(upgrade.where), "applied": applied, "copy": copy})
-    else:
-        to = console()
-        for line in _upgrade_lines(upgrade):
-            say(to, line)
-
-
-def _upgrade_lines(upgrade: Upgrade) -> Iterator[str]:
-    if not upgrade.applied:
-        yield f"{upgrade.where} is up to date"
-        return
-    if upgrade.copy is not None:
-        yield f"copy of the store before the upgrade: {upgrade.copy}"
-    for migration in upgrade.applied:
-        yield f"migration {migration.number}: {migration.summary}"
-    yield f"{upgrade.where} is upgraded"

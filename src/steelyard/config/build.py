@@ -7,11 +7,11 @@ name, or else of the first field; or the bare name if there is nothing to set.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Final, NamedTuple, get_origin
+from typing import Any, Final, get_origin
 
 from steelyard.config.keys import (
     LEAVES,
@@ -31,20 +31,13 @@ from steelyard.config.nodes import MappingEntry, Node, Problems, plain
 from steelyard.config.scalars import described, is_path, leaf, suits
 from steelyard.errors import ConfigError, SteelyardError, boundary, did_you_mean
 from steelyard.prompts.template import looks_like_file, no_such_file, packaged_prompts
-from steelyard.registry import BUILT_IN, Kind, find, former_keys, name_of, names
+from steelyard.registry import BUILT_IN, Kind, find, name_of, names
 
 _MAY_BE_FOLDERS: Final = frozenset({"dataset"})
 """Keys that take a folder or a text. For other keys, a folder must not hide a packaged prompt of the same name."""
 
 _MAY_BE_NO_FILES: Final = frozenset({"dataset", "store", "prices"})
 """Keys whose text may name something other than a file, or a file whose reader reports its errors."""
-
-
-class RenamedKey(NamedTuple):
-    """A key that is written by its former name, and its present one."""
-
-    key: Node
-    present: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +47,12 @@ class Site:
     Args:
         folder: of the configuration.
         what: the key, for messages.
-        renamed: collects every key that is written by its former name.
         stored: whether the values come from a store and not from this person; then nothing is built that names a file,
             a model, a target or a class of another package.
     """
 
     folder: Path
     what: str = ""
-    renamed: list[RenamedKey] = field(default_factory=list)
     stored: bool = False
 
     def at(self, what: str) -> Site:
@@ -244,7 +235,6 @@ def _filled(cls: type, entries: Mapping[str, MappingEntry], node: Node, site: Si
     keys = keys_of(cls)
     problems = Problems()
     values = {}
-    entries = _with_present_keys(cls, entries, site, problems)
     for name, entry in entries.items():
         if name in keys:
             with problems.gathered(entry.node):
@@ -282,38 +272,6 @@ def _meant(name: str, keys: Collection[str], cls: type) -> str:
     if name in _OF_A_CALL and _PARAMETERS in keys:
         return f": it is a parameter of the calls; write {_PARAMETERS}: {{{name}: ...}}"
     return did_you_mean(name, keys)
-
-
-def _with_present_keys(
-    cls: type, entries: Mapping[str, MappingEntry], site: Site, problems: Problems
-) -> Mapping[str, MappingEntry]:
-    """The entries by the present names of their keys; a key that is written by both of its names is an error."""
-    present = former_keys(cls)
-    for former in present.keys() & entries.keys():
-        if present[former] in entries:
-            problems.add(f"{former!r} is the former name of {present[former]!r}; give one", entries[former].key)
-        site.renamed.append(RenamedKey(entries[former].key, present[former]))
-    return {present.get(name, name): entry for name, entry in entries.items()}
-
-
-def with_renamed_keys(node: Node, renamed: Sequence[RenamedKey]) -> Node:
-    """Replace former key names in a tree by their present ones.
-
-    Args:
-        node: the tree that was built from, or one that has the same key nodes.
-        renamed: as `Site.renamed` collected them.
-    """
-    names = {id(key): present for key, present in renamed}
-
-    def copied(node: Node) -> Node:
-        if isinstance(node.value, Mapping):
-            entries = ((names.get(id(entry.key), name), entry) for name, entry in node.entries.items())
-            return node.with_value(
-                {name: MappingEntry(entry.key.with_value(name), copied(entry.node)) for name, entry in entries}
-            )
-        return node.with_value(tuple(map(copied, node.value))) if isinstance(node.value, tuple) else node
-
-    return copied(node) if names else node
 
 
 def _checked(make: Callable[[], Any], node: Node, site: Site, entries: Mapping[str, MappingEntry] | None = None) -> Any:

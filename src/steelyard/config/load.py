@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from steelyard.analysis.baseline import is_baseline_file
 from steelyard.analysis.gate_rules import BASELINE
-from steelyard.config.build import Site, build, with_renamed_keys
+from steelyard.config.build import Site, build
 from steelyard.config.environment import Environment, environment
 from steelyard.config.gate import check_gate, match_gate, with_baseline
 from steelyard.config.nodes import MappingEntry, Node, Problems, from_plain, plain, texts
@@ -42,7 +42,6 @@ class Loaded:
         environment: the values of the references; its repr shows names only.
         described: the object that the file describes and that the suite was built from.
         tree: the keys of that object, each with its position.
-        notes: keys that are written by their former names, with their positions; empty for a stored configuration.
     """
 
     suite: Suite
@@ -52,7 +51,6 @@ class Loaded:
     environment: Environment
     described: Any
     tree: Node
-    notes: tuple[str, ...] = ()
 
     @property
     def files(self) -> list[Path]:
@@ -114,7 +112,7 @@ def load_plain(stored: Mapping[str, Any], base: Path, *, environ: Mapping[str, s
         DataError: as `load`.
     """
     root = from_plain(stored, "stored configuration")
-    return replace(_loaded(root, base, environ, use_dotenv=use_dotenv), notes=())
+    return _loaded(root, base, environ, use_dotenv=use_dotenv)
 
 
 def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv: bool) -> Loaded:
@@ -127,12 +125,10 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
     check_gate(root, folder, problems)
     described_suite: Any = None
     tree = root
-    site = Site(folder)
     with problems.gathered(root):
         tree = _prepared(root)
-        described_suite = build(cls, tree, site)
+        described_suite = build(cls, tree, Site(folder))
     problems.raise_any()
-    root, tree = with_renamed_keys(root, site.renamed), with_renamed_keys(tree, site.renamed)
     suite = with_baseline(_build(described_suite, root), folder)
     _check_whole(root, tree, suite, problems)
     checked = check_filled_names(suite)
@@ -141,13 +137,7 @@ def _loaded(root: Node, folder: Path, environ: Mapping[str, str], *, use_dotenv:
     suite = checked.suite
     match_gate(root, suite, problems, scores=lambda: _scores(suite))
     problems.raise_any()
-    notes = (f"{_short(key.location)}: the new name of {key.value} is {present}" for key, present in site.renamed)
-    return Loaded(suite, "", folder, plain(root), values, described_suite, tree, tuple(dict.fromkeys(notes)))
-
-
-def _short(location: Location) -> str:
-    """File and line, as in `exam.yaml:7`."""
-    return f"{Path(location.file).name}:{location.line}"
+    return Loaded(suite, "", folder, plain(root), values, described_suite, tree)
 
 
 def _suite_class(root: Node) -> type:

@@ -30,7 +30,7 @@ from steelyard.config.keys import (
     value_of,
 )
 from steelyard.config.schema import KINDS, suite_keys
-from steelyard.registry import Kind, describe, find, former_keys, name_of, names
+from steelyard.registry import Kind, describe, find, name_of, names
 
 _TITLES: Final[Mapping[str, str]] = {
     "suites": "Suites",
@@ -112,8 +112,6 @@ def _is_short(hint: Any) -> bool:
 
 def _table(cls: type, keys: Mapping[str, Key], nested: dict[str, type]) -> Iterator[str]:
     descriptions = dict(arguments_of(cls))
-    for former, present in former_keys(cls).items():
-        descriptions[present] += f" Formerly `{former}`."
     yield from ("| key | type | default | |", "|---|---|---|---|")
     for key in keys.values():
         cells = [f"`{key.name}`", _linked(key.hint, nested), _default(key), descriptions.get(key.name, "")]

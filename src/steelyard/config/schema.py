@@ -26,7 +26,7 @@ from steelyard.config.keys import (
     value_of,
 )
 from steelyard.errors import ConfigError
-from steelyard.registry import Kind, describe, find, former_keys, names
+from steelyard.registry import Kind, describe, find, names
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 KINDS: Final[tuple[Kind, ...]] = ("target", "scorer", "model")
@@ -98,10 +98,7 @@ def _with_tags(targets: dict[str, Any]) -> dict[str, Any]:
 
 def _fields(cls: type, keys: Mapping[str, Key], definitions: Definitions) -> dict[str, dict[str, Any]]:
     descriptions = arguments_of(cls)
-    fields = {key.name: _field(key, descriptions.get(key.name, ""), definitions) for key in keys.values()}
-    for former, present in former_keys(cls).items():
-        fields[former] = {**fields[present], "description": f"renamed to `{present}`", "deprecated": True}
-    return fields
+    return {key.name: _field(key, descriptions.get(key.name, ""), definitions) for key in keys.values()}
 
 
 def _field(key: Key, description: str, definitions: Definitions) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from typing import Any, Final
 from steelyard.config.build import Site, build
 from steelyard.config.nodes import from_plain
 from steelyard.errors import ConfigError, boundary
-from steelyard.registry import with_present_keys
 from steelyard.sql.results import SqlLimits
 from steelyard.types import Scorer
 
@@ -31,7 +30,7 @@ def stored_scorers(described: Mapping[str, Any]) -> tuple[Scorer, ...]:
     Raises:
         ConfigError: one of them cannot be built from plain values alone; the message begins with its stage.
     """
-    return tuple(_stored_scorer(stage, with_present_keys(scorer)) for stage, scorer in described.items())
+    return tuple(_stored_scorer(stage, scorer) for stage, scorer in described.items())
 
 
 def _stored_scorer(stage: str, described: Any) -> Scorer:

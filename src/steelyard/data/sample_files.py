@@ -13,7 +13,6 @@ from steelyard.data.mappings import keyed_table, refuse_doubles
 from steelyard.data.paths import base_name, is_folder
 from steelyard.data.table import Table, UnreadKind
 from steelyard.errors import ConfigError, DataError, did_you_mean
-from steelyard.registry import NEW_KEY
 
 _KINDS: Final = "a pandas, polars or pyarrow frame, a dataset of `datasets`, or a list of mappings"
 
@@ -125,7 +124,7 @@ class SampleFiles:
     random: int | None = None
     seed: int = 0
     skip_bad: bool = False
-    duplicates: Literal["refuse", "keep"] = field(default="refuse", metadata={NEW_KEY: True})
+    duplicates: Literal["refuse", "keep"] = "refuse"
     skip_rows_with: UnreadKind | tuple[UnreadKind, ...] = ()
     frame: HeldFrame | None = None
 

@@ -147,8 +147,7 @@ def _from_csv(text: str) -> list[dict[str, Any]]:
 
 
 def _row(values: Mapping[str, Any]) -> QaRow:
-    # Earlier versions wrote no cluster.
-    if not isinstance(values, Mapping) or {*values, "cluster"} != set(_NAMES):
+    if not isinstance(values, Mapping) or set(values) != set(_NAMES):
         raise ValueError(f"a row has the keys {', '.join(_NAMES)}")
     return QaRow(**{name: _value(name, value) for name, value in values.items()})
 

@@ -162,7 +162,7 @@ def review(
     with Store(where) as store:
         again = store.run(first.id)
         reasons = _reasons_of(again)
-        spent = store.spent(again.evaluation)[0]
+        spent = store.spending(again.evaluation).calls
         result = dataclasses.replace(
             result, **_counts(again, reasons), labels=_keep(store, chosen, reasons, {}, (author, at))
         )

@@ -6,7 +6,7 @@ import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Final, Literal
@@ -17,7 +17,6 @@ from steelyard.models.json_paths import PathSearch, TooMuchWork, check_path
 from steelyard.models.mismatches import keys_named, mismatch
 from steelyard.models.refusals import MISMATCH
 from steelyard.models.streaming import DONE, Framing, first_of, opened, values_in
-from steelyard.registry import NEW_KEY
 from steelyard.types import Json, Reply, Usage
 
 _SOURCE_LINE: Final = re.compile(r"\A\s*出处\s*\[\d+\][^\n]*(?:\n\s*|$)")
@@ -58,7 +57,7 @@ class ResponseMap:
     error: str = ""
     usage: str = ""
     complete: str = ""
-    messages: str = field(default="", metadata={NEW_KEY: True})
+    messages: str = ""
 
     def digest(self, accept_status: tuple[int, ...] = ()) -> str:
         """12 hexadecimal digits that are equal for equal mappings, by which kept bodies are read again.

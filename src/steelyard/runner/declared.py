@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from steelyard.errors import ConfigError, boundary, did_you_mean
+from steelyard.errors import ConfigError, boundary
 from steelyard.registry import name_of
 from steelyard.types import DescribesScores, DescribesStage, ScoreInfo, StageInfo
 
@@ -22,7 +22,7 @@ def stage_info(part: Any) -> StageInfo:
     """
     with boundary("config", _name(part)):  # an option that `check` would refuse may raise in a property
         if not isinstance(part, DescribesStage):
-            return _older_stage_info(part)
+            return StageInfo()
         info: Any = part.stage_info
     if not isinstance(info, StageInfo):
         raise ConfigError(f"{_name(part)}: stage_info must be a StageInfo, not {info!r:.80}")
@@ -57,7 +57,7 @@ def score_infos(scorer: Any, stage: str) -> tuple[ScoreInfo, ...]:
     Raises:
         ConfigError: it declares something other than scores.
     """
-    return _declared(scorer) or _older_score_infos(scorer, stage)
+    return _declared(scorer) or (ScoreInfo(stage),)
 
 
 def _declared(scorer: Any) -> tuple[ScoreInfo, ...]:
@@ -78,44 +78,3 @@ def _declared(scorer: Any) -> tuple[ScoreInfo, ...]:
 
 def _name(part: Any) -> str:
     return str(getattr(part, "__name__", "") or type(part).__name__)
-
-
-_OLDER: Final[Mapping[str, str]] = {
-    "scales": "scales",
-    "words": "words",
-    "spread": "spreads",
-    "labelled": "labelled",
-    "exam": "exam",
-    "beside": "beside",
-}
-"""Attribute of a scorer that was written for version 0.1 -> the key in that version's manifests."""
-
-
-def _older_score_infos(scorer: Any, stage: str) -> tuple[ScoreInfo, ...]:
-    """The scores of a scorer that was written for version 0.1, which had an attribute for each aspect.
-
-    Its attributes were documented, so scorers of users still have them; where there are none, the defaults apply.
-    """
-    from steelyard.analysis.score_infos import infos_of_older_keys
-
-    names = tuple(getattr(scorer, "score_names", ())) or (getattr(scorer, "score_name", stage),)
-    over = getattr(scorer, "over", "scored")
-    keys = {key: getattr(scorer, attribute, None) for attribute, key in _OLDER.items()}
-    with boundary("config", _name(scorer)):
-        denominators = over if isinstance(over, Mapping) else dict.fromkeys(names, over)
-        infos = infos_of_older_keys(names, {**keys, "over": {**dict.fromkeys(names, "scored"), **denominators}})
-    if unknown := [name for name in infos if name not in names]:
-        raise ConfigError(f"{_name(scorer)} gives no score {unknown[0]!r}{did_you_mean(str(unknown[0]), names)}")
-    headline = getattr(scorer, "primary", "")
-    return tuple(replace(info, headline=True) if name == headline else info for name, info in infos.items())
-
-
-def _older_stage_info(part: Any) -> StageInfo:
-    """The same for a target or scorer that was written for version 0.1."""
-    return StageInfo(
-        name=getattr(part, "score_name", ""),
-        inline=bool(getattr(part, "inline", False)),
-        mock_reply=getattr(part, "rehearsal", ""),
-        mock_output=getattr(part, "stand_in", ""),
-        compares_pairs=bool(getattr(part, "of_pairs", False)),
-    )

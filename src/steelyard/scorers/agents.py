@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
@@ -20,7 +20,6 @@ from steelyard.errors import ConfigError, DataError, did_you_mean, expect_number
 from steelyard.models.prices import Price, PriceTable, units
 from steelyard.prompts.agent_messages import USAGE, tokens_in
 from steelyard.prompts.trajectory import ToolUse, Trajectory, read_trajectory
-from steelyard.registry import NEW_KEY
 from steelyard.scorers.json_validation import CheckSteps, check_schema, first_error
 from steelyard.scorers.patterns import PatternTime, compile_pattern
 from steelyard.types import INLINE, LACKS, Output, Sample, Score, ScoreInfo, StageInfo, Usage
@@ -406,8 +405,8 @@ class AgentSteps:
     error_pattern: str = _ERROR
     input_price: float | None = None
     output_price: float | None = None
-    model: str = field(default="", metadata={NEW_KEY: True})
-    cached_price: float | None = field(default=None, metadata={NEW_KEY: True})
+    model: str = ""
+    cached_price: float | None = None
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

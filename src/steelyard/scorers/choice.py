@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import question_of
 from steelyard.prompts.sample_values import option_label
-from steelyard.registry import NEW_KEY, accepts_former_keys
 from steelyard.replies.answer_key import OR
 from steelyard.replies.answer_pattern import compile_answer_pattern, read_by_pattern
 from steelyard.replies.choice import ChoiceReading, read_choice
@@ -39,7 +38,6 @@ OtherRule = Literal["strict_only_letter", "last_letter", "first_option"]
 Credit = Literal["", "jaccard", "subset"]
 
 
-@accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Share of questions whose reply gives exactly the reference's letters.
@@ -71,7 +69,7 @@ class Choice:
     rule: Rule = "steelyard"
     also_scored: tuple[OtherRule, ...] = ()
     credit: Credit = ""
-    pattern: str = field(default="", metadata={NEW_KEY: True})
+    pattern: str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

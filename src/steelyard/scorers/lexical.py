@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError
 from steelyard.normal_form import nfkc
-from steelyard.registry import accepts_former_keys
 from steelyard.types import INLINE, STOPPED, Output, Sample, Score, ScoreInfo, StageInfo
 
 if TYPE_CHECKING:
@@ -171,7 +170,6 @@ class ChrF:
         return Score("chrf", values[best], passed=passed, reason=reason, detail={"reference": best})
 
 
-@accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Contains:
     """Whether the output contains the reference.

@@ -34,7 +34,7 @@ def pack_reply(reply: Reply) -> bytes:
 
 
 def _counts(usage: Usage) -> list[int]:
-    """The tokens of a call; replies of earlier versions end with the third."""
+    """The tokens of a call; what was sent is left out where it is not known."""
     counts = [usage.input_tokens, usage.output_tokens, int(usage.estimated)]
     return [*counts, usage.sent, *([1] if usage.dense else [])] if usage.sent else counts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from types import MappingProxyType
@@ -41,9 +41,6 @@ class Journal(Ledger, Protocol):
 
     async def commit(self, key: bytes, body: bytes) -> bytes:
         """Store `body`; returns the stored body once it is on disk, which is the first one of that key."""
-
-    async def manifests(self) -> Sequence[Mapping[str, Any]]:
-        """The manifests of all runs, as they were when the runs were made."""
 
     def retried(self, model: str, fault: str) -> None:
         """Count an attempt that failed and is sent again, without waiting.
@@ -139,7 +136,6 @@ class Session:
         self.parameters = ParameterFindings(journal.find, journal.commit, secrets.redact_text)
         # A future only where another call waits for the same reply.
         self._in_flight: dict[bytes, asyncio.Future[Reply | None] | None] = {}
-        self._readings: dict[str, frozenset[str]] = {}
         self._stopped = False
 
     async def __aenter__(self) -> Self:
@@ -236,15 +232,10 @@ class Session:
         reply = unpack_reply(key.hex(), stored)
         if not request.reading:
             return reply
-        from steelyard.session.readings import Kept, asked_again_key, read_again, read_again_key
+        from steelyard.session.readings import Kept, read_again, read_again_key
 
         kept = Kept.of(stored)
-        if kept is None:
-            read_alike = await self._was_read_alike(request, model)
-            return (
-                reply if read_alike else await self.reply(model, request, asked_again_key(key), sample, changes=changes)
-            )
-        if kept.reading == request.reading:
+        if kept is None or kept.reading == request.reading:
             return reply
         again = read_again_key(key, request.reading)
         if kept.body is None:
@@ -254,16 +245,6 @@ class Session:
             reply = self._redacted(read_again(model, request, again, reply, kept), changes)
             packed = await self.journal.commit(again, pack_reply(reply))
         return unpack_reply(again.hex(), packed)
-
-    async def _was_read_alike(self, request: Request, model: Model) -> bool:
-        """Whether runs of this store read an endpoint under the present mapping only, by their manifests."""
-        from steelyard.session.readings import readings_in
-
-        address = ModelInfo.of(model).address
-        readings = self._readings.get(address)
-        if readings is None:
-            readings = self._readings[address] = readings_in(await self.journal.manifests(), address)
-        return readings <= {request.reading}
 
     async def _shared(self, key: bytes) -> Reply | None:
         """The reply of the equal call in flight; None if it was cancelled, so that this call is to be sent itself."""

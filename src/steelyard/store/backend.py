@@ -96,28 +96,14 @@ class Backend(Protocol):
     def lock_schema(self, connection: Connection) -> None:
         """Lock the schema against other processes until the transaction ends."""
 
-    def exclude_writers(self, connection: Connection) -> None:
-        """Block all other writers until the transaction ends."""
-
-    def copy(self, connection: Connection) -> Path | Address:
-        """Copy the store to a free name beside it: a file, or a schema of the same database.
-
-        Args:
-            connection: in a transaction that excludes writers and has changed nothing yet.
-
-        Returns:
-            The copy, which can be opened as a store.
-
-        Raises:
-            ConfigError: this user may not create it.
-            StoreError: there is no room for it.
-        """
-
-    def foreign_objects(self, connection: Connection) -> list[str]:
+    def acting_objects(self, connection: Connection) -> list[str]:
         """Names of objects that act when our tables are read or written, such as a view or a trigger: no store has any.
 
         It is called before any table of a store that exists is read.
         """
+
+    def altered_objects(self, connection: Connection) -> list[str]:
+        """Names of tables that are not as this version makes them, and of indexes that a file lacks."""
 
     def tables(self, connection: Connection) -> set[str]:
         """Names of the store's tables."""

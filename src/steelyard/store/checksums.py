@@ -79,10 +79,7 @@ def insert_checksums(connection: Connection, run: int, parts: Mapping[int, int])
 
 
 def update_checksum(connection: Connection, run: int, part: int, by: int) -> None:
-    """Add rows to a checksum, or remove them from it.
-
-    A run of an earlier version has none and gets none: it would be the checksum of some of its rows.
-    """
+    """Add rows to a checksum, or remove them from it."""
     connection.execute(_UPDATE, {"run": run, "part": part, "by": by})
 
 
@@ -104,9 +101,7 @@ def checksums_at(connection: Connection, run: int, no: int, repeat: int) -> dict
 
 
 def read_checksums(connection: Connection, run: int) -> dict[int, int]:
-    """Part -> its checksum; empty for a run that an earlier version began."""
-    if not connection.has_table(schema.checksum.name):
-        return {}
+    """Part -> its checksum."""
     return dict(connection.execute("SELECT part, digest FROM seal WHERE run = :run", {"run": run}).tuples())
 
 

@@ -152,8 +152,6 @@ def _rank(seed: int, item: DrawnItem) -> bytes:
 def codings(store: Store, run: Run | None = None) -> list[Coding]:
     """The error analyses of a store, or those that a run is in, newest first."""
     with store.reading() as connection:
-        if not connection.has_table(schema.coding.name):
-            return []
         rows = connection.execute(f"{_SELECT} ORDER BY num DESC").all()
         draws = [from_json(row.body.encode()) for row in rows]
         return [
@@ -176,8 +174,6 @@ def _coding(connection: Connection, row: Any, drawn: Mapping[str, Mapping[str, A
 def coding_sizes(store: Store) -> dict[str, int]:
     """Id of each error analysis of a store, newest first -> its records; those of deleted runs are gone."""
     with store.reading() as connection:
-        if not connection.has_table(schema.coding.name):
-            return {}
         query = """SELECT drawn.id, (SELECT count(*) FROM coding_item WHERE coding_item.coding = drawn.num) AS items
             FROM coding AS drawn ORDER BY drawn.num DESC"""
         return {row.id: row.items for row in connection.execute(query).all()}

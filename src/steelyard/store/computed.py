@@ -76,7 +76,7 @@ def read_computed(connection: Connection, asked: Mapping[K, ComputedOf]) -> dict
         connection: to the store of the runs.
         asked: what to read, under any keys.
     """
-    if not asked or not connection.has_table(schema.computed.name):
+    if not asked:
         return {}
     states = _states(connection, (run for of in asked.values() for run in of.runs))
     query = "SELECT run, about, body FROM computed WHERE run IN :runs AND about IN :abouts"
@@ -103,7 +103,7 @@ def read_state(connection: Connection, of: ComputedOf) -> list[Any] | None:
         connection: to the store of the runs.
         of: what is to be computed.
     """
-    return _state_of(of, _states(connection, of.runs)) if connection.has_table(schema.computed.name) else None
+    return _state_of(of, _states(connection, of.runs))
 
 
 def store_computed(store: OpenStore, computed: Iterable[tuple[ComputedOf, list[Any] | None, Any]]) -> bool:
@@ -142,8 +142,6 @@ def _opened(body: Any) -> tuple[Any, Any] | None:
 def _states(connection: Connection, runs: Iterable[CountedRun]) -> dict[str, list[Any]]:
     """Run's id -> its state; no entry for one that may change, or that has no checksums."""
     settled = {run.id: run for run in runs if run.state != "running"}
-    if not connection.has_table(schema.checksum.name):
-        return {}
     parts: dict[int, dict[int, int]] = {}
     for numbers in portions(sorted({run.num for run in settled.values()})):
         for number, part, digest in connection.execute(_CHECKSUMS, {"runs": numbers}).tuples():

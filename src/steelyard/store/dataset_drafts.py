@@ -244,10 +244,8 @@ def check_unchanged(now: DatasetDraft, seen: int) -> None:
 
 
 def saved_versions(store: OpenStore) -> list[SavedVersion]:
-    """Every file that was saved, oldest first; none of a store that is older than drafts."""
+    """Every file that was saved, oldest first."""
     with store.reading() as connection:
-        if not connection.has_table(schema.dataset_event.name):
-            return []
         query = "SELECT * FROM dataset_event WHERE kind = :kind ORDER BY num"
         rows = connection.execute(query, {"kind": _SAVED}).all()
     return [_saved(row) for row in rows]
@@ -316,18 +314,17 @@ def _draft(connection: Connection, dataset: str, base: str) -> DatasetDraft:
     rows: dict[str, DraftRow] = {}
     seen: dict[str, int] = {}
     last = 0
-    if connection.has_table(schema.dataset_event.name):
-        query = "SELECT * FROM dataset_event WHERE dataset = :dataset AND base = :base ORDER BY num"
-        for event in connection.execute(query, {"dataset": dataset, "base": base}):
-            last = event.num
-            if event.kind not in _ROW_KINDS:
-                rows, seen = {}, {}
-                continue
-            seen[event.sample] = event.num
-            if event.kind == _UNDONE:
-                rows.pop(event.sample, None)
-                continue
-            rows[event.sample] = _row(event, rows.get(event.sample))
+    query = "SELECT * FROM dataset_event WHERE dataset = :dataset AND base = :base ORDER BY num"
+    for event in connection.execute(query, {"dataset": dataset, "base": base}):
+        last = event.num
+        if event.kind not in _ROW_KINDS:
+            rows, seen = {}, {}
+            continue
+        seen[event.sample] = event.num
+        if event.kind == _UNDONE:
+            rows.pop(event.sample, None)
+            continue
+        rows[event.sample] = _row(event, rows.get(event.sample))
     return DatasetDraft(dataset, base, rows, seen, last)
 
 

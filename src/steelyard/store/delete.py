@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from steelyard.errors import StoreError
 from steelyard.store import schema
 from steelyard.store.connection import Connection, portions
-from steelyard.store.leases import drop_leases, planned_sample
+from steelyard.store.leases import drop_leases
 from steelyard.store.records import KEY_BYTES
 from steelyard.store.writer import Batch
 
@@ -33,8 +33,6 @@ _UNUSED_SAMPLES: Final = """WHERE NOT EXISTS
         WHERE p.sample = sample.num AND run.num NOT IN :runs)"""
 """The same where a run that several processes write has its samples stored before its records: those that were not run
 before it was stopped are in no record, and those of another run that is being written are in none yet."""
-_FORGET_PLANS: Final = """DELETE FROM planned_sample
-    WHERE evaluation NOT IN (SELECT evaluation FROM run WHERE num NOT IN :runs)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +111,12 @@ def _delete(batch: Batch, store: Store, runs: Sequence[int], *, replies: bool) -
         for keys in portions(sorted(_own_keys(connection, runs))):
             connection.execute("DELETE FROM reply WHERE key IN :keys", {"keys": keys})
     connection.execute(f"DELETE FROM sample {_deleted_samples(connection)}", {"runs": runs})
-    if _has_plans(connection):
-        connection.execute(_FORGET_PLANS, {"runs": runs})
     drop_leases(connection, runs)
-    for table in (*(table.name for table in schema.RUN_TABLES), schema.SEARCH_WORDS, schema.PACKED_RUN):
-        if connection.has_table(table):
-            connection.execute(f"DELETE FROM {table} WHERE run IN :runs", {"runs": runs})
+    for table in schema.RUN_TABLES:
+        connection.execute(f"DELETE FROM {table.name} WHERE run IN :runs", {"runs": runs})
+    for name in (schema.SEARCH_WORDS, schema.PACKED_RUN):
+        if connection.has_table(name):
+            connection.execute(f"DELETE FROM {name} WHERE run IN :runs", {"runs": runs})
     connection.execute("DELETE FROM run WHERE num IN :runs", {"runs": runs})
     return deleted if replies else Deletion(**{**asdict(deleted), "replies": 0})
 
@@ -132,8 +130,6 @@ def _written_run(connection: Connection, store: Store, runs: Sequence[int]) -> s
 
 def _counted(connection: Connection, runs: Sequence[int]) -> Deletion:
     def rows(table: schema.StoredTable) -> int:
-        if not connection.has_table(table.name):
-            return 0
         return int(connection.execute(f"SELECT count(*) FROM {table.name} WHERE run IN :runs", {"runs": runs}).scalar())
 
     return Deletion(
@@ -149,13 +145,9 @@ def _counted(connection: Connection, runs: Sequence[int]) -> Deletion:
     )
 
 
-def _has_plans(connection: Connection) -> bool:
-    return connection.dialect == "postgresql" and connection.has_table(planned_sample.name)
-
-
 def _deleted_samples(connection: Connection) -> str:
     """The condition for the samples that a deletion removes."""
-    return _UNUSED_SAMPLES if _has_plans(connection) else _OWN_SAMPLES
+    return _UNUSED_SAMPLES if connection.dialect == "postgresql" else _OWN_SAMPLES
 
 
 def _own_keys(connection: Connection, runs: Sequence[int]) -> set[bytes]:

@@ -6,7 +6,7 @@ A reply is committed before anything uses it, so that a process that is killed h
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -14,7 +14,6 @@ from steelyard.analysis.stopping import Stopped
 from steelyard.errors import StoreError
 from steelyard.models.budget import Budget
 from steelyard.models.prices import billionths
-from steelyard.plain_json import from_json
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.backend import Lock
@@ -24,14 +23,14 @@ from steelyard.store.progress import CountRetry
 from steelyard.store.records import reply_bodies, unpacker_of
 from steelyard.store.run import Run
 from steelyard.store.run_rows import InsertRecord, end_run
-from steelyard.store.usage import add_spending, read_spending
 from steelyard.store.writer import Batch, Ticket, Writer
 from steelyard.types import Record, Reply
 
 if TYPE_CHECKING:
     from asyncio import Future
 
-_SPEND: Final = "UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens WHERE num = :num"
+_SPEND: Final = """UPDATE evaluation SET calls = calls + :calls, tokens = tokens + :tokens, money = money + :money,
+    millis = millis + :millis WHERE num = :num"""
 _BITS_PER_KEY: Final = 32
 _LEAST_BITS: Final = 1 << 15
 _HASH_BITS: Final = 26
@@ -70,27 +69,6 @@ def _bodies(batch: Batch, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         with contextlib.suppress(StoreError):
             bodies[key] = batch.unpacker.unpack(bytes(body))
     return bodies
-
-
-@dataclass(frozen=True, slots=True)
-class ReadManifests:
-    """Read the manifests of all runs."""
-
-    rank: ClassVar[int] = 0
-    writes: ClassVar[bool] = False
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
-    ticket: Ticket | None
-
-    @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[ReadManifests]) -> Sequence[Sequence[Mapping[str, Any]]]:
-        """One query for all."""
-        texts = list(batch.connection.execute("SELECT manifest FROM run").scalars())
-        manifests = []
-        for text in texts:
-            with contextlib.suppress(ValueError):  # damaged: `verify` says so
-                manifests.append(from_json(text))
-        return [manifests] * len(operations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,14 +136,14 @@ class Spend:
 
     @classmethod
     def apply(cls, batch: Batch, operations: Sequence[Spend]) -> Sequence[None]:
-        """One update per evaluation, and one more where money or time were counted."""
+        """One update per evaluation."""
         for num in sorted({spend.evaluation for spend in operations}):
             of_evaluation = [spend for spend in operations if spend.evaluation == num]
-            calls, tokens = (sum(spend.calls for spend in of_evaluation), sum(spend.tokens for spend in of_evaluation))
-            batch.connection.execute(_SPEND, {"num": num, "calls": calls, "tokens": tokens})
-            money, millis = (sum(spend.money for spend in of_evaluation), sum(spend.millis for spend in of_evaluation))
-            if money or millis:
-                add_spending(batch, num, money, millis)
+            sums = {
+                name: sum(getattr(spend, name) for spend in of_evaluation)
+                for name in ("calls", "tokens", "money", "millis")
+            }
+            batch.connection.execute(_SPEND, {"num": num, **sums})
         return [None] * len(operations)
 
 
@@ -203,17 +181,16 @@ class SpendWithin:
                 ]
         for num, amounts in spent.items():
             calls, tokens, money = (total - booked for total, booked in zip(amounts, before[num], strict=True))
-            batch.connection.execute(_SPEND, {"num": num, "calls": calls, "tokens": tokens})
-            if money:
-                add_spending(batch, num, money, 0)
+            values = {"num": num, "calls": calls, "tokens": tokens, "money": money, "millis": 0}
+            batch.connection.execute(_SPEND, values)
         return answers
 
 
 def _locked_spending(batch: Batch, evaluation: int) -> list[int]:
     """Calls, tokens and billionths that an evaluation has booked; nobody else books until the transaction ends."""
-    query = "SELECT calls, tokens FROM evaluation WHERE num = :num FOR UPDATE"
-    ((calls, tokens),) = batch.connection.execute(query, {"num": evaluation}).tuples()
-    return [calls, tokens, read_spending(batch.connection, evaluation)[0]]
+    query = "SELECT calls, tokens, money FROM evaluation WHERE num = :num FOR UPDATE"
+    (spent,) = batch.connection.execute(query, {"num": evaluation}).tuples()
+    return list(spent)
 
 
 def _refused(spend: SpendWithin, spent: Sequence[int]) -> str:
@@ -285,13 +262,6 @@ class StoreJournal:
         self._writer.submit(InsertReply(key, body, ticket))
         stored: bytes = await ticket
         return stored
-
-    async def manifests(self) -> Sequence[Mapping[str, Any]]:
-        """The manifests of all runs, as they were when the runs were made."""
-        ticket = _ticket()
-        self._writer.submit(ReadManifests(ticket))
-        manifests: Sequence[Mapping[str, Any]] = await ticket
-        return manifests
 
     async def book(self, calls: int, tokens: int, money: int = 0, millis: int = 0) -> None:
         """Add to what the evaluation has spent; returns once it is on disk."""

@@ -10,7 +10,6 @@ from typing import Any, Final, Protocol
 from steelyard.analysis.judge_agreement_values import LabelDraw, RecordPlace
 from steelyard.errors import SteelyardError
 from steelyard.plain_json import from_json
-from steelyard.store import schema
 from steelyard.store.connection import portions
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import UNREADABLE, unpack_sample, unpacker_of
@@ -52,8 +51,6 @@ def label_draw(run: LabelledRecords, labels: Iterable[Label]) -> LabelDraw:
     """
     labelled = {(label.sample, label.repeat) for label in labels}
     with run.store.reading() as connection:
-        if not connection.has_table(schema.queue.name):
-            return LabelDraw(examples=_examples(run, labelled))
         query = """SELECT queue_item.sample, queue_item.repeat, queue_item.weight, queue.num, queue.body
             FROM queue_item JOIN queue ON queue.num = queue_item.queue WHERE queue_item.run = :run"""
         rows = connection.execute(query, {"run": run.num}).all()

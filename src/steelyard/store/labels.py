@@ -25,6 +25,9 @@ MOST_CHARACTERS: Final = 10_000
 _FEW: Final = 100
 """Below so many new labels, only the stored labels of their samples are read."""
 _Key = tuple[str, int, str, str]
+_INSERT: Final = schema.insert_into(
+    schema.label, tuple(column.name for column in schema.label.columns if not column.key)
+)
 
 
 def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> int:
@@ -55,7 +58,7 @@ def add_labels(store: OpenStore, run: ReadableRun, labels: Sequence[Label]) -> i
                 current[_key(label)] = (label.value, label.scale)
                 changed.append(label)
         if changed:
-            _insert(batch.connection, run.num, changed)
+            batch.connection.insert_rows(_INSERT, [_row(run.num, label) for label in changed])
         return len(changed)
 
     return int(store.writer.change(change))
@@ -89,8 +92,6 @@ def run_row(connection: Connection, run: str) -> Any:
 def current_labels(connection: Connection, run: int, sample: str = "") -> tuple[Label, ...]:
     """The labels of a run that count: the newest of each sample, repeat, name and author, unless it was withdrawn.
 
-    Empty for a store that is older than labels.
-
     Args:
         connection: to the store.
         run: its number.
@@ -106,8 +107,6 @@ def current_labels(connection: Connection, run: int, sample: str = "") -> tuple[
 
 def newest_label(connection: Connection, run: int) -> int:
     """The number of the label of a run that was given or withdrawn last; 0 where there is none."""
-    if not connection.has_table(schema.label.name):
-        return 0
     return connection.execute("SELECT MAX(num) FROM label WHERE run = :run", {"run": run}).scalar() or 0
 
 
@@ -158,32 +157,10 @@ def _key(label: Label) -> _Key:
     return label.sample, label.repeat, label.name, label.author
 
 
-def _insert(connection: Connection, run: int, labels: Sequence[Label]) -> None:
-    """Write labels, and the kinds of those that have one."""
-    numbers = [connection.insert(schema.label, _row(run, label)) for label in labels]
-    forms = [
-        {"label": number, "run": run, "kind": label.kind, "low": low, "high": high}
-        for number, label in zip(numbers, labels, strict=True)
-        for low, high in [label.scale or (None, None)]
-        if label.kind
-    ]
-    connection.insert_rows(schema.insert_into(schema.label_form), forms)
-
-
 def _read(connection: Connection, run: int, about: set[str] | None = None) -> list[Label]:
     """All labels of a run; of the samples in `about` alone where it is given and not empty."""
-    if not connection.has_table(schema.label.name):
-        return []
-    of_these: str = "AND sample IN :about" if about else ""
+    of_these = "AND sample IN :about" if about else ""
     values: dict[str, Any] = {"run": run, "about": sorted(about)} if about else {"run": run}
-    labels = connection.execute(f"SELECT * FROM label WHERE run = :run {of_these} ORDER BY num", values).all()
-    forms: dict[int, Any] = {}
-    if connection.has_table(schema.label_form.name):
-        query = "SELECT * FROM label_form WHERE run = :run"
-        if about:
-            query += f" AND label IN (SELECT num FROM label WHERE run = :run {of_these})"
-        forms = {row.label: row for row in connection.execute(query, values)}
-    rows = [(row, forms.get(row.num)) for row in labels]
     return [
         Label(
             row.sample,
@@ -192,10 +169,10 @@ def _read(connection: Connection, run: int, about: set[str] | None = None) -> li
             row.author,
             datetime.fromtimestamp(row.created, UTC),
             row.repeat,
-            form.kind if form else "",
-            (form.low, form.high) if form and form.low is not None else None,
+            row.kind,
+            None if row.low is None else (row.low, row.high),
         )
-        for row, form in rows
+        for row in connection.execute(f"SELECT * FROM label WHERE run = :run {of_these} ORDER BY num", values)
     ]
 
 
@@ -208,6 +185,7 @@ def _value(text: Any) -> Any:
 
 
 def _row(run: int, label: Label) -> dict[str, Any]:
+    low, high = (label.scale if label.kind else None) or (None, None)
     return {
         "run": run,
         "sample": label.sample,
@@ -216,6 +194,9 @@ def _row(run: int, label: Label) -> dict[str, Any]:
         "author": label.author,
         "created": label.at.timestamp(),
         "value": _encodable(to_json(label.value).decode("utf-8", "surrogatepass")),
+        "kind": label.kind,
+        "low": low,
+        "high": high,
     }
 
 
@@ -266,10 +247,9 @@ def read_notes(store: OpenStore, runs: Iterable[ReadableRun]) -> dict[str, tuple
 
 
 def _notes(connection: Connection, runs: dict[int, str]) -> dict[str, tuple[Note, ...]]:
-    """Notes by run id, of runs given as number -> id; empty for a store that is older than notes."""
+    """Notes by run id, of runs given as number -> id."""
     by_run: dict[str, tuple[Note, ...]] = dict.fromkeys(runs.values(), ())
-    if connection.has_table(schema.note.name):
-        for row in connection.execute("SELECT * FROM note ORDER BY num"):
-            if name := runs.get(row.run):
-                by_run[name] += (Note(name, row.text, row.author, datetime.fromtimestamp(row.created, UTC)),)
+    for row in connection.execute("SELECT * FROM note ORDER BY num"):
+        if name := runs.get(row.run):
+            by_run[name] += (Note(name, row.text, row.author, datetime.fromtimestamp(row.created, UTC)),)
     return by_run

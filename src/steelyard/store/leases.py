@@ -21,55 +21,11 @@ from steelyard.plain_json import to_json
 from steelyard.store.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import pack_sample, unpack_sample, unpacker_of
-from steelyard.store.schema import StoredColumn, StoredTable
 from steelyard.store.writer import Batch, Ticket
 from steelyard.types import Sample
 
-lease = StoredTable(
-    "lease",
-    StoredColumn("run", "integer", key=True),
-    StoredColumn("lo", "integer", key=True),
-    StoredColumn("hi", "integer"),
-    StoredColumn("plan", "name"),
-    StoredColumn("owner", "name", default=""),
-    StoredColumn("generation", "integer", default="0"),
-    StoredColumn("until", "float", default="0"),
-)
-"""A range of samples that is not done: from `lo` to before `hi`. `plan` identifies the execution of the run (a start or
-a resume) that cut the ranges; `until` is in seconds since 1970 by the database's clock. A finished range has no row."""
-
-planned_sample = StoredTable(
-    "planned_sample",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("no", "integer", key=True),
-    StoredColumn("sample", "big"),
-)
-"""The dataset of an evaluation with workers: the sample at each place. The rows exist while it runs."""
-
-worker = StoredTable(
-    "worker",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("slot", "integer", key=True),
-    StoredColumn("owner", "name"),
-    StoredColumn("place", "text"),
-    StoredColumn("started", "float"),
-    StoredColumn("seen", "float"),
-    StoredColumn("records", "integer", default="0"),
-    StoredColumn("taken_over", "integer", default="0"),
-    StoredColumn("starts", "integer", default="1"),
-)
-"""The worker processes of an evaluation, one row for each slot: when it was last seen, the records it has stored, the
-leases it has taken over from another, and how often a process was started for the slot."""
-
-claim = StoredTable(
-    "claim",
-    StoredColumn("key", "bytes", key=True),
-    StoredColumn("evaluation", "integer"),
-    StoredColumn("owner", "name"),
-    StoredColumn("until", "float"),
-)
-"""A call that is sent once for all samples, by the journal's key of its reply, and which worker sends it."""
-
+_FORGET_PLANS: Final = """DELETE FROM planned_sample
+    WHERE evaluation NOT IN (SELECT evaluation FROM run WHERE num NOT IN :runs)"""
 LEASE_S: Final = 6.0
 """How long a lease is valid without renewal, in seconds."""
 CLAIM_S: Final = 30.0
@@ -324,7 +280,7 @@ def open_runs(connection: Connection, evaluation: int) -> set[int]:
 
 def workers_of(connection: Connection, evaluation: int) -> list[WorkerRow]:
     """The workers of an evaluation that runs; none where it has none, or has ended."""
-    if connection.dialect != "postgresql" or not connection.has_table(worker.name):
+    if connection.dialect != "postgresql":
         return []
     rows = connection.execute(_WORKERS, {"evaluation": evaluation})
     return [
@@ -521,6 +477,7 @@ def still_held(connection: Connection, leases: Collection[Lease]) -> set[Lease]:
 
 
 def drop_leases(connection: Connection, runs: Sequence[int]) -> None:
-    """Delete the leases of runs that are deleted."""
-    if connection.dialect == "postgresql" and connection.has_table(lease.name):
+    """Delete the leases of runs that are deleted, and the plans of their evaluations."""
+    if connection.dialect == "postgresql":
+        connection.execute(_FORGET_PLANS, {"runs": runs})
         connection.execute("DELETE FROM lease WHERE run IN :runs", {"runs": runs})

@@ -183,7 +183,7 @@ def _set(connection: Connection, run: int, kind: str, value: str, *, present: bo
 
 
 def read_marks(store: OpenStore) -> Mapping[int, RunMarks]:
-    """Run's number -> its marks, of every run that has any; empty for a store that is older than marks."""
+    """Run's number -> its marks, of every run that has any."""
     with store.reading() as connection:
         return _marks(connection)
 
@@ -202,15 +202,9 @@ def baselines(runs: Iterable[Run], marks: Mapping[int, RunMarks]) -> dict[tuple[
 def _marks(connection: Connection, run: int | None = None) -> dict[int, RunMarks]:
     """The marks by run; of one run alone also where it has none."""
     of_run: dict[int, list[tuple[str, str]]] = {} if run is None else {run: []}
-    if connection.has_table(schema.mark.name):
-        query = "SELECT run, kind, value FROM mark"
-        rows: Iterable[tuple[int, str, str]] = (
-            connection.execute(query).tuples()
-            if run is None
-            else connection.execute(f"{query} WHERE run = :run", {"run": run}).tuples()
-        )
-        for number, kind, value in rows:
-            of_run.setdefault(number, []).append((kind, value))
+    query = "SELECT run, kind, value FROM mark WHERE run = coalesce(:run, run)"
+    for number, kind, value in connection.execute(query, {"run": run}).tuples():
+        of_run.setdefault(number, []).append((kind, value))
     return {number: _gathered(marks) for number, marks in of_run.items()}
 
 

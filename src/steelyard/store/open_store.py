@@ -10,12 +10,11 @@ import contextlib
 import threading
 import weakref
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from steelyard.errors import ConfigError, SteelyardError, StoreError, boundary
-from steelyard.store import schema
 from steelyard.store.address import Address, locate
 from steelyard.store.backend import (
     REPAIR_HINT,
@@ -29,7 +28,7 @@ from steelyard.store.backend import (
 )
 from steelyard.store.columns import ColumnCache
 from steelyard.store.connection import Connection, DatabaseError
-from steelyard.store.migrations import Upgrade, check_version, create_tables, prepare_writing, record_all, upgrade
+from steelyard.store.schema_version import ROWS, check_version, create_tables
 from steelyard.store.sqlite_objects import listed_names
 from steelyard.store.writer import Writer
 
@@ -144,36 +143,19 @@ class OpenStore:
 
     @property
     def writer(self) -> Writer:
-        """The one writer of this process, started on first use.
-
-        Raises:
-            ConfigError: an older version made the store, and this one needs an upgrade to write it.
-        """
+        """The one writer of this process, started on first use."""
         with self._starting:  # threads of the viewer may be the first to write at the same moment
             if self._writer is None:
                 # First, so that a disk which is full already is noticed before anything is paid for.
                 self._reserve = self._backend.reserve()
                 try:
                     with _as_store_error(self.path):
-                        prepare_writing(self._backend)
                         self._writer = Writer(self._backend, self._reserve)
                 except SteelyardError:
                     if self._reserve is not None:
                         self._reserve.release()
                     raise
             return self._writer
-
-    def upgrade(self, *, copy: bool = True) -> Upgrade:
-        """Apply the migrations that a store of an older version lacks, see `migrations`; all of them or none.
-
-        Args:
-            copy: first copy the store, to a file beside it or another schema of the database.
-
-        Raises:
-            ConfigError: a run of the store is being written, or this user may not copy it.
-        """
-        with _as_store_error(self.path):
-            return upgrade(self._backend, copy=copy)
 
     def lock(self, run: str, *, beside_workers: bool = False) -> Lock:
         """Take the lock that the writer of a run holds.
@@ -246,8 +228,7 @@ def _create(backend: Backend) -> None:
             return
         backend.lock_schema(connection)
         if not backend.tables(connection):
-            create_tables(connection, schema.TABLES)
-            record_all(connection)
+            create_tables(connection)
 
 
 def _check(backend: Backend) -> None:
@@ -266,17 +247,23 @@ def _check(backend: Backend) -> None:
                 raise ConfigError(f"there is no store at {where} yet, the {kind} is empty: run something first")
             if "about" not in tables:
                 raise StoreError(f"{where} is a database, but not a Steelyard store")
-            foreign = backend.foreign_objects(connection)
-            if foreign:
-                raise StoreError(
-                    f"{where} is refused, nothing of it was read: its schema holds {listed_names(foreign)}. A store "
-                    "has no views, triggers, virtual tables or expressions, and lacks no index. If you made these, "
-                    "drop them; if the store came from somebody else, ask for another copy"
-                )
-            version = connection.execute("SELECT value FROM about WHERE name = 'schema'").scalar()
+            # Before anything of it is read, what acts when it is; then its version, by which its tables are known.
+            _refuse(where, backend.acting_objects(connection))
+            about = dict(connection.execute(ROWS).tuples())
+            if about:
+                check_version(where, about)
+            _refuse(where, backend.altered_objects(connection))
     # SQLite's message about a damaged file may quote bytes of it that are not text.
     except (DatabaseError, UnicodeDecodeError) as error:
         raise StoreError(f"{where} cannot be opened: {cause_of(error, where)}{repair_hint(error, where)}") from error
-    if version is None:
+    if not about:
         raise StoreError(f"{where} is damaged: it does not say which version made it{repair_commands(where)}")
-    check_version(where, version)
+
+
+def _refuse(where: Path | Address, objects: Sequence[str]) -> None:
+    if objects:
+        raise StoreError(
+            f"{where} is refused, nothing of it was read: its schema holds {listed_names(objects)}. A store has no "
+            "views, triggers, virtual tables or expressions, and lacks no index. If you made these, drop them; if the "
+            "store came from somebody else, ask for another copy"
+        )

@@ -13,26 +13,7 @@ from typing import Any, ClassVar, Final
 from steelyard.models.shared_rates import BUCKET_S, Next, SharedRates, Slots, bucket_of
 from steelyard.store.connection import Connection
 from steelyard.store.put_off import NOW, endpoint_key
-from steelyard.store.schema import StoredColumn, StoredTable
 from steelyard.store.writer import Batch, Ticket, Writer
-
-pace = StoredTable(
-    "pace",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("endpoint", "bytes", key=True),
-    StoredColumn("by_requests", "float", default="0"),
-    StoredColumn("by_tokens", "float", default="0"),
-)
-"""The earliest moment of the next call to an endpoint, in seconds since 1970. Whoever plans calls holds the row."""
-
-sent_tokens = StoredTable(
-    "sent_tokens",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("endpoint", "bytes", key=True),
-    StoredColumn("bucket", "bigint", key=True),
-    StoredColumn("tokens", "bigint"),
-)
-"""Tokens of the calls of each half second since 1970; only where tokens are limited."""
 
 _OF_ENDPOINT: Final = "WHERE evaluation = :evaluation AND endpoint = :endpoint"
 _HOLD: Final = f"""INSERT INTO pace (evaluation, endpoint) VALUES (:evaluation, :endpoint)

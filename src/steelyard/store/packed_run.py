@@ -26,7 +26,6 @@ import orjson
 from steelyard.analysis.score_columns import Answered
 from steelyard.analysis.score_infos import names_where, score_infos
 from steelyard.errors import StoreError
-from steelyard.registry import with_present_keys
 from steelyard.store import schema
 from steelyard.store.backend import read_json
 from steelyard.store.checksums import HEAD, ROWS, read_checksums
@@ -108,7 +107,7 @@ def write_packed_run(connection: Connection, run: int) -> None:
     if row is None or row.done <= FROM_RECORDS or row.layer or (counters := _counted(connection, run)) is None:
         return
     try:
-        manifest = with_present_keys(read_json(row.manifest, "a manifest"))
+        manifest = read_json(row.manifest, "a manifest")
         exams = names_where(score_infos(manifest), lambda info: info.exam)
         body = _packed(connection, run, exams, counters)
     except (TypeError, ValueError, OverflowError, StoreError):
@@ -151,7 +150,7 @@ def _crc(data: bytes) -> bytes:
 
 
 def _counted(connection: Connection, run: int) -> list[int] | None:
-    """The checksums and counters that move with every row; None for a run of an earlier version without checksums."""
+    """The checksums and counters that move with every row; None where a checksum is lost."""
     parts = read_checksums(connection, run)
     if HEAD not in parts or ROWS not in parts:
         return None

@@ -15,17 +15,7 @@ from typing import ClassVar, Final
 from steelyard.store.leases import LEASE_S
 from steelyard.store.open_store import OpenStore
 from steelyard.store.put_off import NOW
-from steelyard.store.schema import StoredColumn, StoredTable
 from steelyard.store.writer import Batch, Ticket
-
-part = StoredTable(
-    "part",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("slot", "integer", key=True),
-    StoredColumn("n", "integer"),
-    StoredColumn("until", "float"),
-)
-"""What each worker of an evaluation may have in flight, and until when it counts, in seconds since 1970."""
 
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('steelyard parts ' || current_schema()), :evaluation)"
 _OTHERS: Final = f"SELECT slot, n FROM part WHERE evaluation = :evaluation AND slot <> :slot AND until > {NOW}"

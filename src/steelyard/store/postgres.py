@@ -12,14 +12,13 @@ import socket
 import time
 from contextlib import suppress
 from hashlib import blake2b
-from itertools import count
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from steelyard.errors import ConfigError, StoreError, install_command
 from steelyard.store.address import Address
 from steelyard.store.backend import Durability, Purpose, Transact, cause_of
 from steelyard.store.connection import Connection, DatabaseError
-from steelyard.store.schema import SEARCH_WORDS, TABLES
+from steelyard.store.schema import SEARCH_WORDS, tables_of
 
 if TYPE_CHECKING:
     from steelyard.store.postgres_connection import PostgresConnection
@@ -32,12 +31,7 @@ _CONNECT_S: Final = 10
 _LOCK_ATTEMPTS: Final = 10
 _LOCK_PAUSE_S: Final = 0.05
 """The server notices within milliseconds that the process that held the lock was killed."""
-_SERIALS: Final = """SELECT c.relname, a.attname FROM pg_catalog.pg_attrdef d
-    JOIN pg_catalog.pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
-    JOIN pg_catalog.pg_class c ON c.oid = d.adrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = :schema AND starts_with(pg_get_expr(d.adbin, d.adrelid), 'nextval(')"""
-"""Columns that are numbered by a sequence."""
-_FOREIGN: Final = """WITH ours AS (
+_ACTING: Final = """WITH ours AS (
         SELECT c.oid, c.relname, c.relkind, c.relrowsecurity FROM pg_catalog.pg_class c
         JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = :schema AND c.relname IN :names)
     SELECT relname::text FROM ours WHERE relkind <> 'r' OR relrowsecurity
@@ -54,8 +48,6 @@ _FOREIGN: Final = """WITH ours AS (
         AND pg_get_expr(d.adbin, d.adrelid) !~ '^nextval[(]''[^'']*''::regclass[)]$'
     ORDER BY 1"""
 """What acts when a table is read or written."""
-_LONGEST_STEM: Final = 40
-"""Of the 63 characters of a schema's name, so that there is room for what is added to it."""
 _TAKE: Final = "SELECT pg_try_advisory_lock(:key)"
 _SHARE: Final = "SELECT pg_advisory_lock_shared(:key)"
 _RELEASE: Final = "SELECT pg_advisory_unlock(:key)"
@@ -143,41 +135,14 @@ class PostgresSchema:
         if connection.execute("SELECT to_regnamespace(:name)", {"name": schema}).scalar() is None:
             connection.execute(f'CREATE SCHEMA "{schema}"')
 
-    def exclude_writers(self, connection: Connection) -> None:
-        """Lock the tables; first those that every writer uses, in its order, so that two do not wait for each other."""
-        order = ("reply", "record", "sample", "run")
-        names = sorted(self.tables(connection), key=lambda name: (order.index(name) if name in order else 9, name))
-        listed = ", ".join(f'"{name}"' for name in names)
-        connection.execute(f"LOCK TABLE {listed} IN SHARE ROW EXCLUSIVE MODE")
-
-    def copy(self, connection: Connection) -> Address:
-        """Copy to a schema `NAME_before_upgrade` of the same database, in one transaction: complete or not at all."""
-        schemas = set(connection.execute("SELECT nspname::text FROM pg_catalog.pg_namespace").scalars())
-        stem = target = f"{self.where.schema[:_LONGEST_STEM]}_before_upgrade"
-        numbers = count(2)
-        while target in schemas:
-            target = f"{stem}_{next(numbers)}"
-        try:
-            connection.execute(f'CREATE SCHEMA "{target}"')
-        except DatabaseError as error:
-            if error.code != _NOT_PERMITTED:
-                raise
-            raise ConfigError(
-                f"this role may not create a schema for a copy of {self.where}: "
-                f"copy it with pg_dump --schema={self.where.schema}, then upgrade it with --no-copy"
-            ) from error
-        for table in sorted(self.tables(connection)):
-            copied, original = f'"{target}"."{table}"', f'"{self.where.schema}"."{table}"'
-            connection.execute(f"CREATE TABLE {copied} (LIKE {original} INCLUDING ALL)")
-            connection.execute(f"INSERT INTO {copied} SELECT * FROM {original}")
-        for table, column in connection.execute(_SERIALS, {"schema": target}).all():
-            _give_sequence(connection, f'"{target}"."{table}"', column, f'"{target}"."{table}_{column}_seq"')
-        return Address.of(self.where.url, target)
-
-    def foreign_objects(self, connection: Connection) -> list[str]:
+    def acting_objects(self, connection: Connection) -> list[str]:
         """Views in the place of our tables, and triggers, rules, policies and expressions on them."""
-        names = [*(table.name for table in TABLES), SEARCH_WORDS]
-        return list(connection.execute(_FOREIGN, {"schema": self.where.schema, "names": names}).scalars())
+        names = [*(table.name for table in tables_of("postgresql")), SEARCH_WORDS]
+        return list(connection.execute(_ACTING, {"schema": self.where.schema, "names": names}).scalars())
+
+    def altered_objects(self, connection: Connection) -> list[str]:  # noqa: ARG002  # as the protocol has it
+        """None: a schema of a server is no file that a stranger hands over."""
+        return []
 
     def tables(self, connection: Connection) -> set[str]:
         """Names of the tables in the schema."""
@@ -273,14 +238,6 @@ class PostgresSchema:
     def _keys(self, run: str) -> tuple[int, int]:
         """The numbers of a run's lock, and of that which its workers share."""
         return _number(f"{self.where.schema}/{run}"), _number(f"{self.where.schema}/{run}/workers")
-
-
-def _give_sequence(connection: Connection, table: str, column: str, sequence: str) -> None:
-    """Let a copied table number its rows by a sequence of its own: LIKE copies the default, which names the old one."""
-    connection.execute(f'CREATE SEQUENCE {sequence} OWNED BY {table}."{column}"')
-    connection.execute(f"ALTER TABLE {table} ALTER \"{column}\" SET DEFAULT nextval('{sequence}')")
-    newest = f'SELECT coalesce(max("{column}"), 0) + 1 FROM {table}'
-    connection.execute(f"SELECT setval('{sequence}', ({newest}), false)")
 
 
 def _number(text: str) -> int:

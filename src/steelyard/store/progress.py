@@ -15,7 +15,6 @@ from steelyard.analysis.running_score import RunningScore
 from steelyard.models.prices import Spent
 from steelyard.store import schema
 from steelyard.store.connection import Connection
-from steelyard.store.usage import read_spending
 from steelyard.store.writer import Batch, Ticket
 from steelyard.types import OUTCOMES
 
@@ -63,15 +62,13 @@ def move_scores(
 
 
 def count_scores_again(batch: Batch, run: int) -> None:
-    """Compute the sums of a run from its rows: an earlier version that began it kept none."""
+    """Compute the sums of a run from its rows, some of which were changed."""
     batch.connection.execute("DELETE FROM running_score WHERE run = :run", {"run": run})
     batch.connection.execute(_COUNT_AGAIN, {"run": run})
 
 
 def running_scores(connection: Connection, run: int) -> dict[str, RunningScore]:
-    """Score -> its sums over the records so far; empty for a run of an earlier version."""
-    if not connection.has_table(schema.running_score.name):
-        return {}
+    """Score -> its sums over the records so far."""
     query = "SELECT w.text, s.* FROM running_score s JOIN word w ON w.num = s.name WHERE s.run = :run"
     rows = connection.execute(query, {"run": run})
     return {row.text: RunningScore(*(getattr(row, name) for name in _SUMS)) for row in rows}
@@ -126,11 +123,10 @@ class Consumption(NamedTuple):
 def consumption(connection: Connection, evaluation: int) -> Consumption:
     """What an evaluation has spent so far."""
     values = {"num": evaluation}
-    row = connection.execute("SELECT calls, tokens FROM evaluation WHERE num = :num", values).first()
-    money, millis, currency = read_spending(connection, evaluation)
-    retries: dict[tuple[str, str], int] = {}
-    if connection.has_table(schema.retry.name):
-        query = "SELECT * FROM retry WHERE evaluation = :num ORDER BY n DESC, model, fault"
-        retries = {(row.model, row.fault): row.n for row in connection.execute(query, values)}
-    calls, tokens = (0, 0) if row is None else (row.calls, row.tokens)
-    return Consumption(Spent(calls, tokens, money, millis), currency, retries)
+    row = connection.execute("SELECT * FROM evaluation WHERE num = :num", values).first()
+    query = "SELECT * FROM retry WHERE evaluation = :num ORDER BY n DESC, model, fault"
+    retries = {(row.model, row.fault): row.n for row in connection.execute(query, values)}
+    spent, currency = Spent(), ""
+    if row is not None:
+        spent, currency = Spent(row.calls, row.tokens, row.money, row.millis), row.currency
+    return Consumption(spent, currency, retries)

@@ -12,18 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import ClassVar, Final, NamedTuple
 
-from steelyard.store.schema import StoredColumn, StoredTable
 from steelyard.store.writer import Batch, Ticket
-
-put_off = StoredTable(
-    "put_off",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("endpoint", "bytes", key=True),
-    StoredColumn("until", "float"),
-    StoredColumn("sent", "float"),
-)
-"""Until when nothing may be sent to an endpoint, and when the last call was sent that it put off, in seconds since
-1970."""
 
 NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
 _PUT_OFF: Final = f"""INSERT INTO put_off (evaluation, endpoint, until, sent)

@@ -96,10 +96,8 @@ def create_queue(store: Store, design: QueueDesign, items: Sequence[DrawnItem], 
 
 
 def queues(store: Store) -> list[LabelQueue]:
-    """All queues of a store, newest first; none of a store that is older than queues."""
+    """All queues of a store, newest first."""
     with store.reading() as connection:
-        if not connection.has_table(schema.queue.name):
-            return []
         rows = connection.execute("SELECT num, id, created, author, body FROM queue ORDER BY num DESC").all()
     return [_queue(row) for row in rows]
 
@@ -416,8 +414,6 @@ def _items(connection: Connection, queue: int, num: int | None = None) -> list[Q
 def _labels(connection: Connection, queue: LabelQueue, items: Iterable[QueueItem], rater: str = "") -> list[Any]:
     """The rows of the current labels on items of a queue, oldest first; those of one rater where it is named."""
     keys = {item.key for item in items}
-    if not keys or not connection.has_table(schema.label.name):
-        return []
     query = """SELECT num, run, sample, repeat, name, author, value FROM label
         WHERE run IN :runs AND name = :name AND (:rater = '' OR author = :rater) ORDER BY num"""
     newest: dict[tuple[RecordKey, str], Any] = {}

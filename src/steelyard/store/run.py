@@ -15,7 +15,6 @@ from steelyard.analysis.stopping import Stopped, Stopping, Used
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunState, RunSummary, ScoreSummary
 from steelyard.analysis.tallied_summary import NeedsRowsError, summarize_tallies, tallied_histograms
-from steelyard.registry import with_present_keys
 from steelyard.store.backend import read_json
 from steelyard.store.connection import Connection, portions
 from steelyard.store.labels import JUDGES, current_labels, judged_run, newest_label, remarks_on, run_row
@@ -143,13 +142,12 @@ class Run:
             return self.first_manifest
         with self._store.reading() as connection:
             newest = scoring_of(connection, self.num, self.scoring_version)
-        return {**self.first_manifest, **with_present_keys(newest)}
+        return {**self.first_manifest, **newest}
 
     @cached_property
     def first_manifest(self) -> Mapping[str, Any]:
         """The same as it was when the run was made, however often it was scored again."""
-        stored = read_json(self._row.manifest, f"the manifest of run {self.id} ({self.target})")
-        return cast("Mapping[str, Any]", with_present_keys(stored))
+        return read_json(self._row.manifest, f"the manifest of run {self.id} ({self.target})")
 
     @cached_property
     def score_infos(self) -> Mapping[str, ScoreInfo]:
@@ -417,7 +415,7 @@ class Run:
         return self._found_damages
 
     def stage_costs(self) -> tuple[StageCost, ...]:
-        """Calls, tokens and cost of the target and each scorer; empty if an earlier version stored part of the run."""
+        """Calls, tokens and cost of the target and each scorer."""
         with self._store.reading() as connection:
             return stage_costs(connection, self.num, self.stages)
 

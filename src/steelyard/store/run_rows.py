@@ -38,7 +38,7 @@ from steelyard.store.checksums import (
 from steelyard.store.connection import Connection, select_in
 from steelyard.store.leases import Lease, still_held
 from steelyard.store.packed_run import write_packed_run
-from steelyard.store.progress import count_scores_again, move_scores, scores_at
+from steelyard.store.progress import move_scores, scores_at
 from steelyard.store.records import (
     ReadableRun,
     pack_keys,
@@ -51,16 +51,13 @@ from steelyard.store.records import (
 )
 from steelyard.store.unreported_passages import settle_unreported, settled
 from steelyard.store.usage import (
-    OF_FRAMEWORK,
     OF_RUN,
     OF_STAGE,
-    OF_STAGE_CACHE,
-    OF_STAGE_MONEY,
-    OF_STAGE_READ_AGAIN,
+    REPORTED,
     reported_counts,
 )
 from steelyard.store.writer import Batch, Ticket
-from steelyard.types import Output, Record, Reply, Score
+from steelyard.types import Record, Reply, Score
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +137,12 @@ _END: Final = "UPDATE run SET state = :state, reason = :reason, seconds = second
 
 def reopen(batch: Batch, run: NamedRun, manifest: Mapping[str, Any], planned: int) -> bool:
     """Reopen an unfinished run with the manifest that it is resumed with; False if another process has finished it."""
-    # New records are scored into version 0; what `rescore` made of the unfinished run stays as an older version.
+    # New records are scored into version 0; what `rescore` made of the unfinished run stays as a version of its own.
     values = {"planned": planned, "manifest": to_json(manifest).decode("utf-8", "replace")}
     if not batch.connection.execute(_REOPEN, {"num": run.num, **values}).changed:
         return False
     names = {"id": run.id, "suite": run.suite, "kind": run.kind, "target": run.target}
     set_head_checksum(batch.connection, run.num, head_digest({**names, **values}))
-    count_scores_again(batch, run.num)
     return True
 
 
@@ -167,8 +163,6 @@ def end_run(batch: Batch, run: int, state: str, reason: str, seconds: float, sto
 
 def read_stopping(connection: Connection, run: int) -> Stopped | None:
     """The stopping decision and the sample positions it holds for (None: all); None if no rule ended the run."""
-    if not connection.has_table(schema.stopping.name):
-        return None
     row = connection.execute("SELECT body, used FROM stopping WHERE run = :run", {"run": run}).first()
     if row is None:
         return None
@@ -212,11 +206,10 @@ def end_of_samples(connection: Connection, run: int) -> int:
 
 
 def scoring_of(connection: Connection, run: int, version: int) -> Mapping[str, Any]:
-    """What a later scoring version has in place of the run's manifest; earlier releases noted its scorers alone."""
+    """What a later scoring version has in place of the run's manifest."""
     query = "SELECT scorers FROM layer WHERE run = :run AND layer = :layer"
     stored = connection.execute(query, {"run": run, "layer": version}).scalar()
-    scoring = read_json(stored or "{}", f"scoring version {version} of run number {run}")
-    return scoring if isinstance(scoring.get("scores"), list) else {}
+    return read_json(stored or "{}", f"scoring version {version} of run number {run}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,9 +382,9 @@ def _insert_scores(batch: Batch, operations: Sequence[InsertRecord]) -> Sequence
 
 
 _Moves = dict[str, Counter[str]]
-"""Stage -> changes of its counters; "" has those of the run that no stage has, with `OF_FRAMEWORK` as
-`framework_NAME`."""
-_MOVE_RUN: Final = f"UPDATE run SET {', '.join(f'{name} = {name} + :{name}' for name in OF_RUN)} WHERE num = :run"
+"""Stage -> changes of its counters; "" has those of the run that no stage has."""
+_COUNTERS: Final = (*OF_RUN, *REPORTED)
+_MOVE_RUN: Final = f"UPDATE run SET {', '.join(f'{name} = {name} + :{name}' for name in _COUNTERS)} WHERE num = :run"
 
 
 def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced: Iterable[_Moves]) -> None:
@@ -400,7 +393,7 @@ def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced:
     moves: _Moves = {"": Counter(done=len(operations), errors=failures)}
     for insert in operations:
         replies = insert.record.replies
-        moves[""].update(_of_framework(insert.record.output, through_journal=bool(replies.get("target"))))
+        moves[""].update(reported_counts(insert.record.output, through_journal=bool(replies.get("target"))))
         for stage, of_stage in replies.items():
             for reply in of_stage:
                 _count_reply(moves.setdefault(stage, Counter()), reply, cached=reply.cached)
@@ -411,33 +404,13 @@ def _count(batch: Batch, run: int, operations: Sequence[InsertRecord], replaced:
     for counters in moves.values():
         of_run.update({name: counters[name] for name in OF_RUN})
         of_run["replies"] += counters["calls"]
-    batch.connection.execute(_MOVE_RUN, {"run": run, **{name: of_run[name] for name in OF_RUN}})
-    _count_stages(batch, run, operations[0].stages, moves)
-    if any(of_run[f"framework_{name}"] for name in OF_FRAMEWORK):
-        row = {"run": run, **{name: of_run[f"framework_{name}"] for name in OF_FRAMEWORK}}
-        batch.connection.execute(schema.insert_or_add(schema.framework_usage, ("run",), OF_FRAMEWORK), row)
-
-
-def _count_stages(batch: Batch, run: int, stages: Sequence[str], moves: _Moves) -> None:
-    priced = {stage: counters for stage, counters in moves.items() if counters["priced"] or counters["money"]}
-    cached = {stage: counters for stage, counters in moves.items() if counters["cached_tokens"]}
-    read_again = {stage: counters for stage, counters in moves.items() if counters["read_again"]}
-    of_tables = (
-        (schema.stage, OF_STAGE, moves),
-        (schema.stage_money, OF_STAGE_MONEY, priced),
-        (schema.stage_cache, OF_STAGE_CACHE, cached),
-        (schema.stage_read_again, OF_STAGE_READ_AGAIN, read_again),
-    )
-    for table, names, by_stage in of_tables:
-        rows = [
-            {"run": run, "stage": stages.index(stage), **{name: counters[name] for name in names}}
-            for stage, counters in by_stage.items()
-        ]
-        batch.connection.insert_rows(schema.insert_or_add(table, ("run", "stage"), names), rows)
-
-
-def _of_framework(output: Output | None, *, through_journal: bool) -> dict[str, int]:
-    return {f"framework_{name}": n for name, n in reported_counts(output, through_journal=through_journal).items()}
+    batch.connection.execute(_MOVE_RUN, {"run": run, **{name: of_run[name] for name in _COUNTERS}})
+    stages = operations[0].stages
+    rows = [
+        {"run": run, "stage": stages.index(stage), **{name: counters[name] for name in OF_STAGE}}
+        for stage, counters in moves.items()
+    ]
+    batch.connection.insert_rows(schema.insert_or_add(schema.stage, ("run", "stage"), OF_STAGE), rows)
 
 
 def _count_reply(counters: Counter[str], reply: Reply, *, cached: bool) -> None:
@@ -465,7 +438,7 @@ def _counted_before(batch: Batch, operation: InsertRecord) -> _Moves:
     keys = unpack_keys(row.replies, operation.stages)
     if row.body is not None and not any(key.stage == "target" for key in keys):
         output, _ = unpack_record(batch.unpacker.unpack(bytes(row.body)), ())
-        moves[""].update(_of_framework(output, through_journal=False))
+        moves[""].update(reported_counts(output, through_journal=False))
     for key in keys:
         body = batch.connection.execute("SELECT body FROM reply WHERE key = :key", {"key": key.key}).scalar()
         try:

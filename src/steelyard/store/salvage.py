@@ -26,9 +26,9 @@ from steelyard.errors import ConfigError, StoreError
 from steelyard.plain_json import from_json
 from steelyard.store import schema
 from steelyard.store.codec import Unpacker
-from steelyard.store.migrations import check_version
 from steelyard.store.records import MOST_STAGES, sample_hash
-from steelyard.store.sqlite_objects import foreign_objects, listed_names
+from steelyard.store.schema_version import ROWS, check_version
+from steelyard.store.sqlite_objects import acting_objects, altered_objects, listed_names
 
 # Places in a SQLite file, here and in `_give_schema`, are those of https://www.sqlite.org/fileformat2.html. Of the head
 # (bytes 0-99), 24-27 count changes, 28-31 pages; 32-39 are about free pages; 92-95 repeat the count of changes. Then
@@ -154,8 +154,7 @@ def _unreadable(where: Path) -> StoreError:
 def _give_schema(copy: Path, new_path: Path) -> None:
     """Write the schema's pages of a new store over those of a copy: tables are made in one order, so they begin there.
 
-    The first page is the head and the root of the schema's tree, whose children it names. Where an older version made
-    the file its tables may begin elsewhere; what is read there then is refused by its checksums.
+    The first page is the head and the root of the schema's tree, whose children it names.
     """
     sound = new_path.read_bytes()
     first_page = bytearray(sound[:_PAGE_BYTES])
@@ -179,7 +178,8 @@ def _remove_foreign_objects(copy: Path, notes: list[str]) -> None:
     with suppress(sqlite3.Error), closing(sqlite3.connect(copy, isolation_level=None)) as connection:
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
         connection.execute("PRAGMA trusted_schema = OFF")
-        foreign = foreign_objects(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+        objects = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+        foreign = list(dict.fromkeys([*acting_objects(objects), *altered_objects(objects)]))
         connection.execute("PRAGMA writable_schema = ON")
         texts = {table.name: table.definition("sqlite")[0] for table in schema.TABLES}
         for name in texts.keys() & set(foreign):
@@ -211,12 +211,12 @@ def _opens(copy: Path) -> bool:
 
 def _check_version(damaged: sqlite3.Connection, where: Path) -> None:
     try:
-        row = damaged.execute("SELECT value FROM about WHERE name = 'schema'").fetchone()
-    except sqlite3.Error:
+        rows = damaged.execute(ROWS).fetchall()
+        about = {str(name, "ascii"): str(value, "ascii") for name, value in rows}
+    except (sqlite3.Error, TypeError, UnicodeDecodeError):
         return  # it cannot be read: the tables have the names and columns of this version
-    version = row[0].decode("ascii", "replace") if row and isinstance(row[0], bytes) else None
-    if version is not None:
-        check_version(where, version)
+    if about:
+        check_version(where, about)
 
 
 def _copy_rows(damaged: sqlite3.Connection, new: sqlite3.Connection, table: schema.StoredTable) -> list[Gap]:

@@ -1,4 +1,4 @@
-"""The tables of a store, as the newest version creates them; `migrations` adds them to older stores.
+"""The tables of a store, all of which are created with it, and the number of their version.
 
 Numbers that summaries need are columns apart from the bodies, so that a list of runs or a table of rates unpacks no
 body. Bodies are JSON, compressed against a shared dictionary where that helps (see `codec`).
@@ -138,9 +138,13 @@ evaluation = StoredTable(
     StoredColumn("created", "float"),
     StoredColumn("calls", "integer", default="0"),
     StoredColumn("tokens", "bigint", default="0"),
+    StoredColumn("currency", "text", default=""),
+    StoredColumn("money", "bigint", default="0"),
+    StoredColumn("millis", "bigint", default="0"),
 )
-"""One call of `evaluate`: the runs that were started together and share a budget. `calls` and `tokens` count what
-was reserved before it was sent, so that a killed process cannot have sent more."""
+"""One call of `evaluate`: the runs that were started together and share a budget. `calls`, `tokens` and `money`
+(billionths of its currency's unit) count what was reserved before it was sent, so that a killed process cannot have
+sent more; `millis` are those of all its executions."""
 
 run = StoredTable(
     "run",
@@ -161,10 +165,17 @@ run = StoredTable(
     StoredColumn("from_journal", "integer", default="0"),
     StoredColumn("input_tokens", "bigint", default="0"),
     StoredColumn("output_tokens", "bigint", default="0"),
+    StoredColumn("reporting", "integer", default="0"),
+    StoredColumn("reporting_in_part", "integer", default="0"),
+    StoredColumn("reported_input_tokens", "bigint", default="0"),
+    StoredColumn("reported_output_tokens", "bigint", default="0"),
     StoredColumn("layer", "integer", default="0"),
     StoredColumn("manifest", "text"),
 )
-"""One target over one dataset. The counters are moved in the transaction that stores the records they count."""
+"""One target over one dataset. The counters are moved in the transaction that stores the records they count.
+
+`reporting` records have an output that reports tokens of models which did not go through the journal, and
+`reporting_in_part` of these only for some of the calls."""
 
 stage = StoredTable(
     "stage",
@@ -175,51 +186,15 @@ stage = StoredTable(
     StoredColumn("input_tokens", "bigint"),
     StoredColumn("output_tokens", "bigint"),
     StoredColumn("estimated", "integer"),
-    without_rowid=True,
-)
-"""The usage of each stage of a run, by the stage's number; updated like the run's counters. It came after the first
-tables (see `migrations`): a store that lacks it is read as if it were empty."""
-
-stage_money = StoredTable(
-    "stage_money",
-    StoredColumn("run", "integer", key=True),
-    StoredColumn("stage", "integer", key=True),
     StoredColumn("priced", "integer"),
     StoredColumn("money", "bigint"),
-    without_rowid=True,
-)
-"""How many replies of a stage have a cost, and billionths of all of them; moved like `stage`, and came after it."""
-
-stage_cache = StoredTable(
-    "stage_cache",
-    StoredColumn("run", "integer", key=True),
-    StoredColumn("stage", "integer", key=True),
     StoredColumn("cached_tokens", "bigint"),
-    without_rowid=True,
-)
-"""Input tokens of a stage that endpoints had in their caches; moved like `stage`, and came after it. A stage without
-such tokens has no row."""
-
-stage_read_again = StoredTable(
-    "stage_read_again",
-    StoredColumn("run", "integer", key=True),
-    StoredColumn("stage", "integer", key=True),
     StoredColumn("read_again", "integer"),
     without_rowid=True,
 )
-"""Replies of a stage that were read from kept bodies under another response mapping than at first; moved like `stage`,
-and came after it. A stage without such replies has no row."""
-
-spending = StoredTable(
-    "spending",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("currency", "text"),
-    StoredColumn("money", "bigint"),
-    StoredColumn("millis", "bigint"),
-    without_rowid=True,
-)
-"""What an evaluation has spent beside the calls and tokens in its own row: billionths of its currency's unit, booked
-before sending, and milliseconds of all its executions. It came later, like `stage`."""
+"""The usage of each stage of a run, by the stage's number; updated like the run's counters. `priced` replies have a
+cost, and `money` is billionths of all of them; `cached_tokens` are those of the input that endpoints had in their
+caches; `read_again` replies were read from kept bodies under another response mapping than at first."""
 
 stopping = StoredTable(
     "stopping",
@@ -229,7 +204,7 @@ stopping = StoredTable(
     without_rowid=True,
 )
 """What a stopping rule decided for a run, as JSON, and a bit for each place of the dataset that the decision rests on
-(place 0 is the lowest bit of the first byte); NULL where it rests on all. It came later, like `stage`."""
+(place 0 is the lowest bit of the first byte); NULL where it rests on all."""
 
 layer = StoredTable(
     "layer",
@@ -310,7 +285,7 @@ note = StoredTable(
     StoredColumn("text", "text"),
     index=Index("note_run", "run"),
 )
-"""What a person says of a run; never changed, never removed. It came later, like `stage`."""
+"""What a person says of a run; never changed, never removed."""
 
 label = StoredTable(
     "label",
@@ -322,23 +297,14 @@ label = StoredTable(
     StoredColumn("author", "text"),
     StoredColumn("created", "float"),
     StoredColumn("value", "text"),
-    index=Index("label_run", "run"),
-)
-"""A person's or model's verdict on a record, its value as JSON. The newest row of a run, sample, repeat, name and
-author counts; older ones stay. The sample is named by its id: its place may be another's after a resume that allowed
-changed inputs. It came later, like `stage`."""
-
-label_form = StoredTable(
-    "label_form",
-    StoredColumn("label", "bigint", key=True),
-    StoredColumn("run", "integer"),
     StoredColumn("kind", "word"),
     StoredColumn("low", "float", nullable=True),
     StoredColumn("high", "float", nullable=True),
-    index=Index("label_form_run", "run"),
+    index=Index("label_run", "run"),
 )
-"""The kind of a label, by its number, and the ends of its scale. A table of its own, not columns of `label`: an older
-store, which lacks it, is read and salvaged as if it were empty, and older versions go on writing labels."""
+"""A person's or model's verdict on a record, its value as JSON, its kind and the ends of its scale. The newest row of a
+run, sample, repeat, name and author counts; older ones stay. The sample is named by its id: its place may be another's
+after a resume that allowed changed inputs."""
 
 checksum = StoredTable(
     "seal",
@@ -347,19 +313,7 @@ checksum = StoredTable(
     StoredColumn("digest", "bigint"),
     without_rowid=True,
 )
-"""A checksum over the rows of a part of a run, see `checksums`. It came later, like `stage`."""
-
-framework_usage = StoredTable(
-    "framework_usage",
-    StoredColumn("run", "integer", key=True),
-    StoredColumn("records", "integer"),
-    StoredColumn("in_part", "integer"),
-    StoredColumn("input_tokens", "bigint"),
-    StoredColumn("output_tokens", "bigint"),
-    without_rowid=True,
-)
-"""Tokens that outputs of a run report of models which did not go through the journal: in how many records, and in how
-many of these only for some of the calls. It came later, like `stage`."""
+"""A checksum over the rows of a part of a run, see `checksums`."""
 
 mark = StoredTable(
     "mark",
@@ -369,8 +323,7 @@ mark = StoredTable(
     StoredColumn("created", "float"),
     without_rowid=True,
 )
-"""Marks of runs: `baseline`, `archived`, and `tag` with the tag as its value. A row is there or not; it came later,
-like `stage`."""
+"""Marks of runs: `baseline`, `archived`, and `tag` with the tag as its value. A row is there or not."""
 
 running_score = StoredTable(
     "running_score",
@@ -385,7 +338,7 @@ running_score = StoredTable(
     without_rowid=True,
 )
 """What a page shows of a run while it runs, without reading its scores: counts of each score of version 0, its values
-that are not in [0, 1], and their sum. Moved with the run's counters; it came later, like `stage`."""
+that are not in [0, 1], and their sum. Moved with the run's counters."""
 
 retry = StoredTable(
     "retry",
@@ -395,7 +348,7 @@ retry = StoredTable(
     StoredColumn("n", "integer"),
     without_rowid=True,
 )
-"""How many attempts of calls failed and were sent again, by model and kind of fault. It came later, like `stage`."""
+"""How many attempts of calls failed and were sent again, by model and kind of fault."""
 
 queue = StoredTable(
     "queue",
@@ -405,8 +358,7 @@ queue = StoredTable(
     StoredColumn("author", "text"),
     StoredColumn("body", "text"),
 )
-"""A queue of records that people label: what is asked, of how many raters, and how its items were drawn, as JSON. It
-came later, like `stage`, and so did its items and reservations."""
+"""A queue of records that people label: what is asked, of how many raters, and how its items were drawn, as JSON."""
 
 queue_item = StoredTable(
     "queue_item",
@@ -448,7 +400,7 @@ dataset_event = StoredTable(
     index=Index("dataset_event_dataset", "dataset"),
 )
 """What people do to the rows of a dataset's version before they save it as a new one, and that they saved it; never
-changed, never removed. It came later, like `stage`."""
+changed, never removed."""
 
 coding = StoredTable(
     "coding",
@@ -458,8 +410,7 @@ coding = StoredTable(
     StoredColumn("author", "text"),
     StoredColumn("body", "text"),
 )
-"""An error analysis: which runs it is about and how its records were drawn, as JSON. It came later, like `stage`, and
-so did its records and events."""
+"""An error analysis: which runs it is about and how its records were drawn, as JSON."""
 
 coding_item = StoredTable(
     "coding_item",
@@ -493,18 +444,106 @@ computed = StoredTable(
     StoredColumn("body", "bytes"),
     without_rowid=True,
 )
-"""What was computed of a run, and of which state of its rows: may be deleted at any time, see the module of this name.
-It came later, like `stage`."""
+"""What was computed of a run, and of which state of its rows: may be deleted at any time, see the module of this
+name."""
+
+lease = StoredTable(
+    "lease",
+    StoredColumn("run", "integer", key=True),
+    StoredColumn("lo", "integer", key=True),
+    StoredColumn("hi", "integer"),
+    StoredColumn("plan", "name"),
+    StoredColumn("owner", "name", default=""),
+    StoredColumn("generation", "integer", default="0"),
+    StoredColumn("until", "float", default="0"),
+)
+"""A range of samples that is not done: from `lo` to before `hi`. `plan` identifies the execution of the run (a start or
+a resume) that cut the ranges; `until` is in seconds since 1970 by the database's clock. A finished range has no row."""
+
+planned_sample = StoredTable(
+    "planned_sample",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("no", "integer", key=True),
+    StoredColumn("sample", "big"),
+)
+"""The dataset of an evaluation with workers: the sample at each place. The rows exist while it runs."""
+
+worker = StoredTable(
+    "worker",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("slot", "integer", key=True),
+    StoredColumn("owner", "name"),
+    StoredColumn("place", "text"),
+    StoredColumn("started", "float"),
+    StoredColumn("seen", "float"),
+    StoredColumn("records", "integer", default="0"),
+    StoredColumn("taken_over", "integer", default="0"),
+    StoredColumn("starts", "integer", default="1"),
+)
+"""The worker processes of an evaluation, one row for each slot: when it was last seen, the records it has stored, the
+leases it has taken over from another, and how often a process was started for the slot."""
+
+claim = StoredTable(
+    "claim",
+    StoredColumn("key", "bytes", key=True),
+    StoredColumn("evaluation", "integer"),
+    StoredColumn("owner", "name"),
+    StoredColumn("until", "float"),
+)
+"""A call that is sent once for all samples, by the journal's key of its reply, and which worker sends it."""
+
+put_off = StoredTable(
+    "put_off",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("endpoint", "bytes", key=True),
+    StoredColumn("until", "float"),
+    StoredColumn("sent", "float"),
+)
+"""Until when nothing may be sent to an endpoint, and when the last call was sent that it put off, in seconds since
+1970."""
+
+part = StoredTable(
+    "part",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("slot", "integer", key=True),
+    StoredColumn("n", "integer"),
+    StoredColumn("until", "float"),
+)
+"""What each worker of an evaluation may have in flight, and until when it counts, in seconds since 1970."""
+
+pace = StoredTable(
+    "pace",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("endpoint", "bytes", key=True),
+    StoredColumn("by_requests", "float", default="0"),
+    StoredColumn("by_tokens", "float", default="0"),
+)
+"""The earliest moment of the next call to an endpoint, in seconds since 1970. Whoever plans calls holds the row."""
+
+sent_tokens = StoredTable(
+    "sent_tokens",
+    StoredColumn("evaluation", "integer", key=True),
+    StoredColumn("endpoint", "bytes", key=True),
+    StoredColumn("bucket", "bigint", key=True),
+    StoredColumn("tokens", "bigint"),
+)
+"""Tokens of the calls of each half second since 1970; only where tokens are limited."""
 
 TABLES: Final = (
-    about, evaluation, run, stage, stage_money, spending, stopping, layer, sample, record, score, word, reply,
-    dictionary, note, label, label_form, checksum, framework_usage, mark,
-    running_score, retry, queue, queue_item, reservation, dataset_event,
-    coding, coding_item, coding_event, stage_cache, computed, stage_read_again,
+    about, evaluation, run, stage, stopping, layer, sample, record, score, word, reply, dictionary, note, label,
+    checksum, mark, running_score, retry, queue, queue_item, reservation, dataset_event, coding, coding_item,
+    coding_event, computed,
 )  # fmt: skip
 """In the order in which they are created."""
+WORKER_TABLES: Final = (lease, planned_sample, worker, claim, put_off, part, pace, sent_tokens)
+"""What runs with several workers need beside them, on PostgreSQL alone: leases need `SKIP LOCKED`."""
 RUN_TABLES: Final = tuple(table for table in TABLES if "run" in table.names)
 """Tables whose rows belong to a run each, by its number."""
+
+
+def tables_of(dialect: Dialect) -> tuple[StoredTable, ...]:
+    """The tables of a store in a database of this kind."""
+    return (*TABLES, *WORKER_TABLES) if dialect == "postgresql" else TABLES
 
 
 @cache

@@ -6,13 +6,11 @@ import contextlib
 import fcntl
 import os
 import re
-import shutil
 import sqlite3
 import stat
 import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import count
 from pathlib import Path
 from secrets import token_hex
 from typing import ClassVar, Final, Self, cast
@@ -20,14 +18,13 @@ from urllib.parse import quote
 
 from steelyard.errors import StoreError
 from steelyard.files import make_private_folder, open_private
-from steelyard.store import schema
 from steelyard.store.backend import Durability, Purpose, Transact
 from steelyard.store.connection import NO_VALUES, Connection, DatabaseError, Rows, Values
 from steelyard.store.file_watch import FileWatch, save
-from steelyard.store.migrations import create_tables, record_all
 from steelyard.store.schema import Dialect, StoredTable, insert_into
+from steelyard.store.schema_version import create_tables
 from steelyard.store.sqlite_locks import OpenedFile, RunLock, is_locked, open_file
-from steelyard.store.sqlite_objects import OBJECTS, foreign_objects
+from steelyard.store.sqlite_objects import OBJECTS, acting_objects, altered_objects
 
 _BUSY_S: Final = 30.0
 """How long a writer waits for another process's transaction, which takes milliseconds."""
@@ -91,38 +88,13 @@ class SqliteFile:
     def lock_schema(self, connection: Connection) -> None:
         """Do nothing: a transaction that writes excludes all others."""
 
-    def exclude_writers(self, connection: Connection) -> None:
-        """Do nothing: a transaction that writes excludes all others."""
-
-    def copy(self, connection: Connection) -> Path:  # noqa: ARG002  # read by another one, before anything is changed
-        """`NAME.before-upgrade.db` beside the file, made by SQLite's backup, with what is in its log."""
-        target = self.where.with_name(f"{self.where.stem}.before-upgrade{self.where.suffix}")
-        numbers = count(2)
-        while target.exists():
-            target = target.with_stem(f"{self.where.stem}.before-upgrade-{next(numbers)}")
-        # Renamed when complete, so that no part of a copy has this name. What a killed process left may be overwritten:
-        # only this process writes.
-        partial = target.with_name(f"{target.name}.partial")
-        try:
-            partial.unlink(missing_ok=True)
-            open_private(partial, "xb").close()
-            with (
-                contextlib.closing(sqlite3.connect(self.where)) as source,
-                contextlib.closing(sqlite3.connect(partial)) as copy,
-            ):
-                source.backup(copy)
-            shutil.copymode(self.where, partial)
-            os.link(partial, target)  # fails where somebody has taken the name meanwhile
-        except (OSError, sqlite3.Error) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise StoreError(f"{self.where} cannot be copied to {target}: {reason}") from error
-        finally:
-            partial.unlink(missing_ok=True)
-        return target
-
-    def foreign_objects(self, connection: Connection) -> list[str]:
+    def acting_objects(self, connection: Connection) -> list[str]:
         """Views, triggers and the like, see `sqlite_objects`."""
-        return foreign_objects(connection.execute(OBJECTS).tuples())
+        return acting_objects(connection.execute(OBJECTS).tuples())
+
+    def altered_objects(self, connection: Connection) -> list[str]:
+        """Tables that are not as this version makes them, see `sqlite_objects`."""
+        return altered_objects(connection.execute(OBJECTS).tuples())
 
     def tables(self, connection: Connection) -> set[str]:
         """Names of the tables."""
@@ -347,8 +319,7 @@ class SqliteConnection:
 def _create_store(path: Path) -> None:
     path.touch(0o600)
     with SqliteConnection(path, "normal", writes=True) as new, new.begin():
-        create_tables(new, schema.TABLES)
-        record_all(new)
+        create_tables(new)
 
 
 def _log_of(path: Path) -> Path:

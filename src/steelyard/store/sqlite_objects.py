@@ -2,13 +2,13 @@
 
 A view in the place of a table can compute for ever, a trigger changes what is written, and an expression of a generated
 column, a constraint or an index is computed with every row. So a file holds tables and indexes whose texts are those of
-`schema`, and what a newer version may add (see `migrations`): tables, columns and indexes that are names and types.
+`schema`, and what its user adds: other tables and indexes that are names and types alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -24,7 +24,6 @@ _PLAIN_TABLE: Final = re.compile(
     r"(?: WITHOUT ROWID)?"
 )
 _PLAIN_INDEX: Final = re.compile(rf"CREATE INDEX {_NAME} ON {_NAME} ?{_NAMES}")
-_ADDED_COLUMNS: Final = rf"(?:, {_NAME} {_TYPE})*"
 _STATISTICS: Final = (
     "CREATE TABLE sqlite_stat1(tbl,idx,stat)",
     "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)",
@@ -37,20 +36,37 @@ _LONGEST: Final = 10_000
 _MOST_NAMED: Final = 5
 _LONGEST_NAME: Final = 60
 OBJECTS: Final = f"SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT {_MOST + 1}"
-"""The rows for `foreign_objects`. An index without a text is one that SQLite makes for a key."""
+"""The rows for `acting_objects` and `altered_objects`. An index without a text is one that SQLite makes for a key."""
 
 
-def foreign_objects(rows: Iterable[tuple[object, object]]) -> list[str]:
-    """Names of the objects that do not belong into a store, and of the indexes that it should have and has not.
+def acting_objects(rows: Iterable[tuple[object, object]]) -> list[str]:
+    """Names of the objects that may compute something when a table is read or written.
 
     Args:
         rows: name and text of each object, as `OBJECTS` reads them. SQLite goes by the text alone.
     """
     objects = list(rows)
-    texts = {text for _, text in objects}
     names = [f"{name}" for name, text in objects if text not in _definitions() and not _is_plain(text)]
-    names += [index for table, (index, text) in _indexes().items() if table in texts and text not in texts]
     return [*dict.fromkeys(names), *([f"more than {_MOST} objects"] if len(objects) > _MOST else [])]
+
+
+def altered_objects(rows: Iterable[tuple[object, object]]) -> list[str]:
+    """Names of a store's own tables that have another text, and of the indexes that it lacks.
+
+    Args:
+        rows: as for `acting_objects`, which finds none.
+    """
+    objects = list(rows)
+    texts = {text for _, text in objects}
+    own = {table.name for table in schema.TABLES}
+    others = [
+        (name, _PLAIN_TABLE.fullmatch(" ".join(str(text).split())))
+        for name, text in objects
+        if text not in _definitions()
+    ]
+    names = [f"{name}" for name, table in others if table and table[1].strip('"') in own]
+    names += [index for table, (index, text) in _indexes().items() if table in texts and text not in texts]
+    return list(dict.fromkeys(names))
 
 
 def listed_names(names: Sequence[str]) -> str:
@@ -65,7 +81,7 @@ def listed_names(names: Sequence[str]) -> str:
 
 @cache
 def _definitions() -> frozenset[object]:
-    """The texts of the objects of the newest version."""
+    """The texts of the objects of a store."""
     own = [text for table in schema.TABLES for text in table.definition("sqlite")]
     return frozenset([*own, schema.PACKED_RUN_TABLE, *_STATISTICS])
 
@@ -78,25 +94,8 @@ def _indexes() -> Mapping[str, tuple[str, str]]:
 
 
 def _is_plain(text: object) -> bool:
-    """Whether an object that this version does not know computes nothing."""
+    """Whether an object that no store has computes nothing."""
     if not isinstance(text, str) or len(text) > _LONGEST:
         return False
     text = " ".join(text.split())
-    if table := _PLAIN_TABLE.fullmatch(text):
-        name = table[1].strip('"')
-        return name not in _tables() or bool(_tables()[name].fullmatch(text))
-    return _PLAIN_INDEX.fullmatch(text) is not None
-
-
-@cache
-def _tables() -> Mapping[str, re.Pattern[str]]:
-    """Name of each table -> its text, in which a newer version may have added columns."""
-    return {table.name: re.compile(_ADDED_COLUMNS.join(_around_added(table))) for table in schema.TABLES}
-
-
-def _around_added(table: schema.StoredTable) -> Iterator[str]:
-    """The text of a table before and after the place where ALTER TABLE adds a column."""
-    text = " ".join(table.definition("sqlite")[0].split())
-    columns, keys = text.split(", PRIMARY KEY ", 1)
-    yield re.escape(columns)
-    yield re.escape(f", PRIMARY KEY {keys}")
+    return any(pattern.fullmatch(text) is not None for pattern in (_PLAIN_TABLE, _PLAIN_INDEX))

@@ -22,7 +22,7 @@ from steelyard.store.open_store import OpenStore
 from steelyard.store.progress import Consumption, consumption
 from steelyard.store.run import Run
 from steelyard.store.run_rows import NewRun, add_scoring_version, begin_runs, reopen
-from steelyard.store.usage import check_currency, read_spending, set_currency
+from steelyard.store.usage import check_currency, set_currency
 from steelyard.types import Score
 
 _ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
@@ -78,13 +78,6 @@ class Store(OpenStore):
             failing.pop_all()
         return evaluation, writers
 
-    def spent(self, evaluation: int) -> tuple[int, int]:
-        """Calls and tokens that an evaluation has booked."""
-        query = "SELECT calls, tokens FROM evaluation WHERE num = :num"
-        with self.reading() as connection:
-            ((calls, tokens),) = connection.execute(query, {"num": evaluation}).tuples()
-        return calls, tokens
-
     def spending(self, evaluation: int, *, currency: str = "") -> Spent:
         """All that an evaluation has booked.
 
@@ -96,12 +89,13 @@ class Store(OpenStore):
             ConfigError: it has spent in another currency.
             StoreError: a negative amount, which would raise the budget.
         """
+        query = "SELECT calls, tokens, money, millis, currency FROM evaluation WHERE num = :num"
         with self.reading() as connection:
-            money, millis, before = read_spending(connection, evaluation)
+            ((*amounts, before),) = connection.execute(query, {"num": evaluation}).tuples()
+        spent = Spent(*amounts)
         if currency:
-            check_currency(money, before, currency)
+            check_currency(spent.money, before, currency)
             self.writer.change(lambda batch: set_currency(batch, evaluation, currency))
-        spent = Spent(*self.spent(evaluation), money, millis)
         if min(spent) < 0:
             raise StoreError(f"the store says that negative amounts were spent, {spent}: it is damaged or was changed")
         return spent

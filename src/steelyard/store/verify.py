@@ -19,7 +19,6 @@ from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.checksums import HEAD, ROWS, head_digest, read_checksums, record_digest, score_digest
 from steelyard.store.connection import Connection, DatabaseError
-from steelyard.store.migrations import ADDED_TABLES
 from steelyard.store.records import (
     KEY_BYTES,
     ReplyKey,
@@ -31,7 +30,7 @@ from steelyard.store.records import (
     unpacker_of,
 )
 from steelyard.store.scores import words_of
-from steelyard.store.usage import OF_FRAMEWORK, reported_counts
+from steelyard.store.usage import REPORTED, reported_counts
 from steelyard.types import Reply
 
 if TYPE_CHECKING:
@@ -147,7 +146,10 @@ def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verif
         for line in store.check_pages(connection, deep=deep, notes=result.notes):
             result.add(line)
     with result.reading("the tables"), store.reading() as connection:
-        _check_tables(store.tables(connection), result)
+        present = store.tables(connection)
+        for table in schema.tables_of(connection.dialect):
+            if table.name not in present:
+                result.add(f"table {table.name} is missing")
     if run is None:
         for name, check in (("samples", _check_samples), ("replies", _check_replies), ("words", _check_words)):
             with result.reading(name), store.reading() as connection:
@@ -160,15 +162,6 @@ def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verif
             with result.reading(f"run {checked.id}"), store.reading() as connection:
                 RunCheck(connection, checked.num, checked.id, result).check()
     return result
-
-
-def _check_tables(present: set[str], result: Verification) -> None:
-    later = {table.name for table in ADDED_TABLES}
-    for table in schema.TABLES:
-        if table.name not in present and table.name not in later:
-            result.add(f"table {table.name} is missing")
-    if missing := sorted(later - present):
-        result.notes.append(f"an earlier version made this store; it has no table {', '.join(missing)} yet")
 
 
 def _check_samples(connection: Connection, result: Verification) -> None:
@@ -222,8 +215,6 @@ def _check_words(connection: Connection, result: Verification) -> None:
 
 def _check_owner(connection: Connection, table: schema.StoredTable, result: Verification) -> None:
     """Check that every row belongs to a run that exists."""
-    if not connection.has_table(table.name):
-        return
     rows = f"""SELECT run, count(*) FROM {table.name} WHERE run NOT IN (SELECT num FROM run)
         GROUP BY run ORDER BY run"""
     for number, count in connection.execute(rows).tuples():
@@ -271,7 +262,7 @@ class RunCheck:
             last_place = (rows[-1]["no"], rows[-1]["repeat"])
         self._check_counters(row)
         self._check_stages()
-        self._check_reported()
+        self._check_reported(row)
         self._check_checksums()
         self._check_remarks()
 
@@ -293,9 +284,9 @@ class RunCheck:
         if not list(self._of_run("SELECT num FROM evaluation WHERE num = :num", num=row["evaluation"])):
             self._add(f"evaluation {row['evaluation']}, which holds what was spent, is missing")
         stored = read_checksums(self._connection, self._run)
-        if not stored:
-            self._result.counts["runs without a checksum"] += 1
-        elif HEAD in stored and stored[HEAD] != head_digest(row):
+        if not {HEAD, ROWS} <= stored.keys():
+            self._add("its checksum is missing")
+        elif stored[HEAD] != head_digest(row):
             self._add("its checksum is wrong: the manifest, a name or the planned number is not what it was begun with")
 
     def _check_scoring_versions(self, newest: int) -> None:
@@ -432,21 +423,14 @@ class RunCheck:
 
     def _may_end_early(self, row: Mapping[str, Any]) -> bool:
         """Whether a stopping rule decided on the run, or may have on another run of its evaluation."""
-        if self._has(schema.stopping) and list(self._of_run("SELECT run FROM stopping WHERE run = :run")):
+        if list(self._of_run("SELECT run FROM stopping WHERE run = :run")):
             return True
         with suppress(ValueError, KeyError, TypeError, AttributeError):  # a manifest that is damaged
             return bool(from_json(row["manifest"])["options"]["stop_when_decided"]["question"])
         return False
 
     def _check_stages(self) -> None:
-        if not self._has(schema.stage):
-            return
         rows = {row["stage"]: row for row in self._of_run("SELECT * FROM stage WHERE run = :run")}
-        calls = sum(row["calls"] for row in rows.values())
-        if not rows or calls < self._counted["replies"]:
-            # An earlier version stored a part of the run and counted no stages; nothing is shown of them then.
-            self._result.counts["runs without counted stages"] += bool(self._counted["replies"])
-            return
         for stage in sorted(rows.keys() | self._by_stage.keys()):
             stored, counted = rows.get(stage, {}), self._by_stage.get(stage, Counter())
             wrong = [name for name in _STAGE_COUNTERS if stored.get(name, 0) != counted[name]]
@@ -455,12 +439,10 @@ class RunCheck:
             if wrong:
                 self._add(f"stage {stage} counts other {', '.join(wrong).replace('_', ' ')} than its records hold")
 
-    def _check_reported(self) -> None:
-        if self._lost_outputs or not self._has(schema.framework_usage):
+    def _check_reported(self, row: Mapping[str, Any]) -> None:
+        if self._lost_outputs:
             return
-        row = next(self._of_run("SELECT * FROM framework_usage WHERE run = :run"), None)
-        # An earlier version counted none; nothing is shown of them then.
-        wrong = [name for name in OF_FRAMEWORK if row[name] != self._reported[name]] if row else []
+        wrong = [name for name in REPORTED if row[name] != self._reported[name]]
         if wrong:
             self._add(f"the tokens its outputs report are counted with other {', '.join(wrong).replace('_', ' ')}")
 
@@ -474,23 +456,18 @@ class RunCheck:
     def _check_remarks(self) -> None:
         """Check what was written about the run later: labels are of its samples, and the stopping decision is JSON."""
         sample_ids = {ident for ident, _ in self._samples}
-        if self._has(schema.label):
-            for row in self._of_run("SELECT * FROM label WHERE run = :run"):
-                self._result.counts["labels"] += 1
-                if row["sample"] not in sample_ids:
-                    self._add(
-                        f"label {row['name']!r} is of a sample that the run does not have", row["sample"], row["repeat"]
-                    )
-                self._parse(row["value"].encode("utf-8", "surrogatepass"), f"label {row['name']!r}", row["sample"])
-        if self._has(schema.stopping):
-            for row in self._of_run("SELECT body FROM stopping WHERE run = :run"):
-                self._parse(row["body"].encode(), "what its stopping rule decided")
+        for row in self._of_run("SELECT * FROM label WHERE run = :run"):
+            self._result.counts["labels"] += 1
+            if row["sample"] not in sample_ids:
+                self._add(
+                    f"label {row['name']!r} is of a sample that the run does not have", row["sample"], row["repeat"]
+                )
+            self._parse(row["value"].encode("utf-8", "surrogatepass"), f"label {row['name']!r}", row["sample"])
+        for row in self._of_run("SELECT body FROM stopping WHERE run = :run"):
+            self._parse(row["body"].encode(), "what its stopping rule decided")
 
     def _parse(self, body: bytes, what: str, sample: str = "") -> None:
         try:
             from_json(body)
         except ValueError as error:
             self._add(f"{what} cannot be read: {error}", sample)
-
-    def _has(self, table: schema.StoredTable) -> bool:
-        return self._connection.has_table(table.name)

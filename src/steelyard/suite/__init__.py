@@ -14,6 +14,3 @@ __all__ = [
     "evaluate",
     "evaluate_suite",
 ]
-
-How = RunConfig  # the name in version 0.1, which users' code may import
-Control = RunHandle  # likewise

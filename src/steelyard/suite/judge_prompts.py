@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from steelyard.errors import ModelError, SteelyardError
 from steelyard.prompts.template import is_template_file
-from steelyard.registry import find, with_present_keys
+from steelyard.registry import find
 from steelyard.runner import Step
 from steelyard.scorers.judges.judge import Judge, with_stored_prompts
 from steelyard.store import Run
@@ -33,7 +33,7 @@ def judge_prompts(run: Run, record: Record) -> dict[str, list[Message]]:
         run: with its manifest and its journal; nothing is sent and nothing is written.
         record: of that run.
     """
-    described = with_present_keys(run.manifest.get("scorers", {}))
+    described = run.manifest.get("scorers", {})
     prompts: dict[str, list[Message]] = {}
     for stage, scorer in described.items():
         if stage in record.replies and record.output is not None:

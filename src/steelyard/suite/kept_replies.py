@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 
 from steelyard.errors import ConfigError, ModelError, SteelyardError
 from steelyard.models.base import Model, Request
-from steelyard.session.readings import Kept, asked_again_key, read_again, read_again_key
+from steelyard.session.readings import Kept, read_again, read_again_key
 from steelyard.session.replies import unpack_reply
 from steelyard.session.session import Keys
 from steelyard.store import Store
@@ -73,19 +73,17 @@ def _fits(target: Any, sample: Sample, store: Store, draw: str) -> bool | ModelE
     except SteelyardError:
         return None  # the run says what is wrong with this sample
     key = Keys(sample.id, 0, draw).next(request.digest)
-    for first in (asked_again_key(key), key):
-        stored = find_body(store, first)
-        kept = None if stored is None else Kept.of(stored)
-        if stored is None or kept is None or kept.body is None:
-            continue
-        if kept.reading != request.reading:
-            again = read_again_key(first, request.reading)
-            try:
-                read_again(model, request, again, unpack_reply(first.hex(), stored), kept)
-            except ModelError as error:
-                return error
-        return True
-    return None
+    stored = find_body(store, key)
+    kept = None if stored is None else Kept.of(stored)
+    if stored is None or kept is None or kept.body is None:
+        return None
+    if kept.reading != request.reading:
+        again = read_again_key(key, request.reading)
+        try:
+            read_again(model, request, again, unpack_reply(key.hex(), stored), kept)
+        except ModelError as error:
+            return error
+    return True
 
 
 class _Called(Exception):  # not an error

@@ -308,8 +308,7 @@ _DECIDES: Final = (
 """Manifest keys that must be unchanged for a run to be resumed; concurrency, budgets and limits may change."""
 _ROUTE_KEYS: Final = frozenset({"proxy", "ca_file"})
 """Keys that may change: how an endpoint is reached does not change what it answers."""
-_UNSET: Final = ("", None)
-"""Values equal to a missing key: a newer version adds keys and must still resume runs of an older one."""
+_MISSING: Final = object()
 
 
 def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
@@ -323,18 +322,8 @@ def changed_keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def _differs(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> bool:
-    """Whether a key changed; routes to endpoints and unset keys of a newer version do not count."""
-    if not _ROUTE_KEYS.isdisjoint(key.split(".")):
-        return False
-    if key in before and key in after:
-        return bool(before[key] != after[key])
-    if key == "samples.columns" and key in after:
-        return False  # of a run by a version that did not read these columns
-    if ".prompts." in key and key in after:
-        return (
-            False  # of a question that the older version did not know; settings that bring a prompt differ themselves
-        )
-    return before.get(key, after.get(key)) not in _UNSET
+    """Whether a key changed; routes to endpoints do not count."""
+    return _ROUTE_KEYS.isdisjoint(key.split(".")) and before.get(key, _MISSING) != after.get(key, _MISSING)
 
 
 def _flat(value: Any, at: str = "") -> Iterator[tuple[str, Any]]:

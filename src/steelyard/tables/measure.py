@@ -14,8 +14,8 @@ from steelyard.sql.equality import CellEquality
 from steelyard.sql.extent import check_time
 from steelyard.sql.verdict import ResultVerdict
 
-RuleName = Literal["steelyard", "qatch-docs", "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36", "documented"]
-"""Names of rule sets in configurations and arguments; `documented` is the older name of `qatch-docs`."""
+RuleName = Literal["steelyard", "qatch-docs", "qatch-0.2.2", "qatch-0.2.5", "qatch-1.0.36"]
+"""Names of rule sets in configurations and arguments."""
 
 METRICS: Final = ("cell_precision", "cell_recall", "tuple_cardinality", "tuple_constraint", "tuple_order")
 """The five metrics of QATCH."""

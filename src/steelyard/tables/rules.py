@@ -164,33 +164,17 @@ RULE_SETS: Final[Mapping[str, RuleSet]] = MappingProxyType(
     }
 )
 
-OLDER_NAMES: Final[Mapping[str, RuleName]] = MappingProxyType({"documented": "qatch-docs"})
-"""Names of earlier versions, which configurations may still have."""
-
 
 def rule_set(name: Any) -> RuleSet:
-    """The rule set of this name; names of earlier versions are read as well.
+    """The rule set of this name.
 
     Raises:
         ConfigError: there is none; the message suggests one.
-
-    >>> rule_set("documented").name
-    'qatch-docs'
     """
-    rules = RULE_SETS.get(OLDER_NAMES.get(name, name)) if isinstance(name, str) else None
+    rules = RULE_SETS.get(name) if isinstance(name, str) else None
     if rules is None:
-        raise ConfigError(f"there are no rules {name!r}{did_you_mean(str(name), [*RULE_SETS, *OLDER_NAMES])}")
+        raise ConfigError(f"there are no rules {name!r}{did_you_mean(str(name), RULE_SETS)}")
     return rules
-
-
-def older_name_notes(name: str) -> tuple[str, ...]:
-    """A note where a rule set is given by the name of an earlier version.
-
-    >>> older_name_notes("documented")
-    ("rules: 'documented' is now called 'qatch-docs'; the older name is still read",)
-    """
-    new = OLDER_NAMES.get(name)
-    return () if new is None else (f"rules: {name!r} is now called {new!r}; the older name is still read",)
 
 
 def metric_names(metrics: Any) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from steelyard.errors import ConfigError, boundary, did_you_mean
@@ -19,7 +19,6 @@ from steelyard.prompts.agent_messages import (
 )
 from steelyard.prompts.conversation import content_text, is_messages, last_user_turn, question_of, transcript_of
 from steelyard.prompts.message_parts import shown_content
-from steelyard.registry import NEW_KEY
 from steelyard.targets.adapters import check_there, name_of, page_of, passages_in, resolve, source
 from steelyard.types import Output, Sample
 
@@ -74,7 +73,7 @@ class LangChainRunnable:
     output_key: str = ""
     contexts_key: str = ""
     offsets: bool = False
-    contexts_from: tuple[str, ...] = field(default=(), metadata={NEW_KEY: True})
+    contexts_from: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Check that the runnable exists without building it, which may call a model.

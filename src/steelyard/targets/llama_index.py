@@ -25,7 +25,6 @@ from steelyard.errors import TargetError
 from steelyard.prompts.agent_messages import agent_metadata, plain_message, tokens_in
 from steelyard.prompts.conversation import is_messages, last_user_turn, question_of, transcript_of
 from steelyard.prompts.message_parts import has_other_parts, is_text_part
-from steelyard.registry import NEW_KEY
 from steelyard.targets.adapters import check_there, name_of, page_of, passages_in, resolve, source
 from steelyard.types import Message, Output, Sample
 
@@ -68,7 +67,7 @@ class LlamaIndexEngine:
 
     engine: str | QueryEngineLike
     offsets: bool = False
-    contexts_from: tuple[str, ...] = field(default=(), metadata={NEW_KEY: True})
+    contexts_from: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Check that the engine exists without building it, which may request embeddings.

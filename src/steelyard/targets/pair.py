@@ -7,12 +7,11 @@ that are stored already. The suite binds it to them before it is run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Final, NamedTuple
 
 from steelyard.errors import ConfigError
 from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES
-from steelyard.registry import NEW_KEY
 from steelyard.session.replies import answer_of, refused_before
 from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
@@ -46,7 +45,7 @@ class Pair:
     first: str
     second: str
     names: tuple[str, ...] = ()
-    transcripts: bool = field(default=False, metadata={NEW_KEY: True})
+    transcripts: bool = False
 
     def check(self) -> None:
         """Check that both sides are named and differ.

@@ -36,7 +36,6 @@ from steelyard.prompts.template import (
     render,
     words_of_file,
 )
-from steelyard.registry import NEW_KEY
 from steelyard.retrieval.chunk import CHUNK_TOKENS, Chunk
 from steelyard.retrieval.stored import Hit
 from steelyard.retrieval.vectors import VectorIndex, keep_vectors, kept_vectors, unit_rows, vectors_path
@@ -102,7 +101,7 @@ class QueryEngine:
     system: Path | str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     index: str = ".steelyard/indexes"
-    language: LanguageSetting = field(default="auto", metadata={NEW_KEY: True})
+    language: LanguageSetting = "auto"
 
     def check(self) -> None:
         """Read and index the documents, and check the settings, before any model is called.

@@ -34,7 +34,7 @@ from steelyard.store.leases import (
 from steelyard.store.parts import divide_equally
 from steelyard.store.progress import consumption, running_scores, tokens_so_far
 from steelyard.store.store import new_id
-from steelyard.store.worker_tables import create_worker_tables, forget_plan, forget_workers
+from steelyard.store.worker_tables import forget_plan, forget_workers
 from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.objects import error_share
 from steelyard.suite.running import RESUMABLE, EndedRun, finish_together, state_of
@@ -161,7 +161,6 @@ class Leader:
 
     def _prepare(self) -> None:
         begun, store = self.begun, self.begun.store
-        create_worker_tables(store)
         forget_workers(store, begun.evaluation)
         for writer in begun.writers:
             open_leases(store, writer.run.num, self.plan)

@@ -10,7 +10,7 @@ import json
 import sys
 from dataclasses import asdict, dataclass
 
-from steelyard.store.migrations import MIGRATIONS
+from steelyard.store.schema_version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Versions:
     Args:
         steelyard: of this package.
         python: as `3.12`; a pickle of the last digit's other versions is the same.
-        tables: number of the newest migration of a store.
+        tables: version of the tables of a store.
     """
 
     steelyard: str
@@ -31,7 +31,7 @@ class Versions:
     def here(cls) -> Versions:
         """Those of this process."""
         python = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return cls(sys.modules["steelyard"].__version__, python, max(migration.number for migration in MIGRATIONS))
+        return cls(sys.modules["steelyard"].__version__, python, VERSION)
 
     @classmethod
     def from_json(cls, text: str) -> Versions:
@@ -63,7 +63,7 @@ class Versions:
             )
         if other.tables != self.tables:
             return (
-                f"its Steelyard {other.steelyard} has the tables of migration {other.tables}, and that of the run "
-                f"those of migration {self.tables}: install the same build for every worker"
+                f"its Steelyard {other.steelyard} has tables of version {other.tables}, and that of the run "
+                f"those of version {self.tables}: install the same build for every worker"
             )
         return ""

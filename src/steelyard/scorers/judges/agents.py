@@ -7,7 +7,7 @@ detail say what was left out. An output without messages is not applicable: an a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -19,7 +19,6 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import refuse_file_names
 from steelyard.prompts.trajectory import Trajectory, read_trajectory
-from steelyard.registry import NEW_KEY
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import (
@@ -125,7 +124,7 @@ class GoalReached:
     goal: str = ""
     window_tokens: int = WINDOW_TOKENS
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     def check(self) -> None:
         """Check the settings.
@@ -188,7 +187,7 @@ class PlanFollowed:
     plan: str = ""
     window_tokens: int = WINDOW_TOKENS
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     def check(self) -> None:
         """Check the settings.
@@ -251,7 +250,7 @@ class StepsJustified:
     window_tokens: int = WINDOW_TOKENS
     threshold: float | None = None
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

@@ -9,7 +9,7 @@ question does not apply, where LlamaIndex judges against a placeholder.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Final
 from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
-from steelyard.registry import NEW_KEY
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import (
@@ -58,7 +57,7 @@ class Correctness:
     judge: Judge = Judge()
     threshold: float = 4.0
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

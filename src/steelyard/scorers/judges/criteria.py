@@ -13,7 +13,6 @@ from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import refuse_file_names
-from steelyard.registry import NEW_KEY, accepts_former_keys
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import (
@@ -37,7 +36,6 @@ _FENCED: Final = ("question", "contexts", "reference", "answer")
 
 
 @takes_model
-@accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Rubric:
     """A rating of an answer on levels that are each described in words.
@@ -67,7 +65,7 @@ class Rubric:
     contexts: bool = False
     threshold: float | None = None
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -208,7 +206,7 @@ class Guideline:
     guidelines: tuple[str, ...] = ()
     name: str = "guideline"
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

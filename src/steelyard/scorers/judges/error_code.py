@@ -8,7 +8,7 @@ free of the error, so that more is better, as for every rate.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -16,7 +16,6 @@ from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import refuse_file_names
-from steelyard.registry import NEW_KEY
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.formats import Regex, undecided
@@ -61,7 +60,7 @@ class ErrorJudge:
     definition: str = ""
     examples: tuple[str, ...] = ()
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

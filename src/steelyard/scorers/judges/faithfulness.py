@@ -22,7 +22,7 @@ support counts as unsupported.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -31,7 +31,6 @@ from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
-from steelyard.registry import NEW_KEY
 from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
@@ -90,7 +89,7 @@ class Faithfulness:
     window_tokens: int = 3000
     template: Path | str = ""
     refine_template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     def check(self) -> None:
         """Check the settings.
@@ -262,7 +261,7 @@ class ClaimFaithfulness:
     window_tokens: int = 3000
     claims_template: Path | str = ""
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

@@ -12,7 +12,7 @@ With `reasoning` the judge nevertheless writes reasons first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +21,6 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import refuse_file_names
-from steelyard.registry import NEW_KEY, accepts_former_keys
 from steelyard.replies.listing import read_list
 from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.judge import Judge, no_answer, takes_model, unparsed_verdict
@@ -36,7 +35,6 @@ _NAMES: Final = (*_STEPS_NAMES, "low", "high", "steps")
 
 
 @takes_model
-@accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class GEval:
     """How well an answer meets criteria of your own, on a scale of whole numbers.
@@ -83,7 +81,7 @@ class GEval:
     threshold: float | None = None
     template: Path | str = ""
     steps_template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

@@ -24,7 +24,6 @@ from steelyard.models.references import check_sent
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
 from steelyard.prompts.reply_schema import response_format
-from steelyard.registry import NEW_KEY
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import verdict_like
@@ -84,9 +83,9 @@ class Judge:
     repeats: int = 1
     language: LanguageSetting = "auto"
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    name: str = field(default="", metadata={NEW_KEY: True})
-    structured: Literal["auto"] | bool = field(default=False, metadata={NEW_KEY: True})
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    name: str = ""
+    structured: Literal["auto"] | bool = False
+    system: Path | str = ""
     earlier_prompts: Mapping[str, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Packaged prompt -> its text in a stored run that is scored again or resumed; see `with_stored_prompts`."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -22,7 +22,6 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import placeholders, refuse_file_names
 from steelyard.prompts.trajectory import read_trajectory
-from steelyard.registry import NEW_KEY
 from steelyard.replies.preference import read_preference
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import neutralised, verdict_like
@@ -88,9 +87,9 @@ class Preference:
     orders: Literal["both", "random"] = "both"
     seed: int = 0
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
     name: str = "preference"
-    transcript_tokens: int = field(default=0, metadata={NEW_KEY: True})
+    transcript_tokens: int = 0
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:

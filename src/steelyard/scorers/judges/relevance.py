@@ -28,7 +28,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -39,7 +39,6 @@ from steelyard.errors import ConfigError, did_you_mean, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
-from steelyard.registry import NEW_KEY, accepts_former_keys
 from steelyard.replies.abstention import is_abstention
 from steelyard.replies.sql import Wanted
 from steelyard.replies.verdict import Verdict
@@ -76,7 +75,6 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType({"output": "relevance", "ref
 
 
 @takes_model
-@accepts_former_keys
 @dataclass(frozen=True, slots=True)
 class Relevance:
     """Relevance from 1 to 5: all points of the request are covered, with nothing redundant or in excess.
@@ -116,7 +114,7 @@ class Relevance:
     min_probability_mass: float = 0.5
     threshold: float | None = None
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     @property
     def stage_info(self) -> StageInfo:
@@ -172,7 +170,7 @@ class Relevance:
         language = self.judge.language_for(question)
         values = {"question": question, "schema": _text(schema), "answer": candidate}
         messages = self._prompt.messages(language, values)
-        # A prompt of a user's own, or of an older version, may ask for the number alone.
+        # A prompt of a user's own may ask for the number alone.
         form = self._form
         if _REASONS.search(self._prompt.text(language)):
             form = replace(form, reasoning=True, alternatives=_ALTERNATIVES)
@@ -257,7 +255,7 @@ class AnswerRelevancy:
     threshold: float = 1.0
     template: Path | str = ""
     unanswerable_template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     @property
     def score_infos(self) -> tuple[ScoreInfo, ...]:
@@ -369,7 +367,7 @@ class ContextRelevance:
     judge: Judge = Judge()
     window_tokens: int = 3000
     template: Path | str = ""
-    system: Path | str = field(default="", metadata={NEW_KEY: True})
+    system: Path | str = ""
 
     def check(self) -> None:
         """Check the settings.

@@ -13,7 +13,6 @@ from steelyard.errors import ConfigError
 from steelyard.scorers.tables import TableMetrics
 from steelyard.suite.objects import Options, Suite
 from steelyard.suites.tables.rows import PredictedColumn, load_tables
-from steelyard.tables.rules import older_name_notes
 from steelyard.types import Target
 
 
@@ -76,6 +75,6 @@ class TablesSuite:
             gate=self.gate,
             primary=next(info.name for info in scoring.score_infos if info.headline),
             source=self.samples,
-            notes=(*data.notes, *older_name_notes(scoring.rules)),
+            notes=data.notes,
             breakdowns=origin_keys(key for sample in data.samples for key in sample.metadata),
         )
