@@ -208,7 +208,7 @@ def test_a_notebook_shows_the_bounds_beside_the_mean(run):
     html = run._repr_html_()
     assert "<th>bounds by unparsed</th><th>n</th>" in html
     assert "<td>3.78</td><td>2.87 to 4.68</td><td>3.27 to 4.00</td><td>9</td>" in html
-    assert "<td>66.7 %</td><td>39.1 % to 86.2 %</td><td>–</td><td>12</td>" in html
+    assert "<td>66.7 %</td><td>39.1 to 86.2</td><td>–</td><td>12</td>" in html
 
 
 def test_a_run_without_any_of_it_says_nothing_of_it(tmp_path, capsys):

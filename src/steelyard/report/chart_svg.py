@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from steelyard.analysis.numbers import MISSING
 from steelyard.escaping import visible
 from steelyard.report import chart_layout as layout
 from steelyard.report.chart import (
@@ -50,7 +51,6 @@ from steelyard.report.chart_canvas import (
 )
 from steelyard.report.chart_curve import CurveChart, curve_drawing
 from steelyard.report.chart_scatter import ScatterChart, scatter_drawing
-from steelyard.report.numbers import MISSING
 from steelyard.report.template import environment
 
 WIDTH: Final = 720

@@ -15,9 +15,9 @@ from steelyard.analysis.history import History
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.escaping import markdown_cell, markdown_inline
 from steelyard.report.history_sections import history_sections, history_title
-from steelyard.report.numbers import one_line
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
+from steelyard.report.run_texts import one_line
 from steelyard.report.section import Section, SectionTable, Sentence, TableCell
 
 MOST_LINES: Final = 58
