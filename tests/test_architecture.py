@@ -34,7 +34,7 @@ READS_ENVIRONMENT = {
 `config.given` finds the folder of a person's notes, `config.check_dataset` that of a person's cache; `models.litellm`
 sets the flags that keep its package off the network, and `cli.app` how many threads numpy starts."""
 HEAVY = (
-    "aiohttp", "numpy", "altair", "pydantic", "jinja2", "rich", "typer", "ruamel", "sqlglot", "duckdb",
+    "aiohttp", "numpy", "pydantic", "jinja2", "rich", "typer", "ruamel", "sqlglot", "duckdb",
     "regex", "jsonschema", "pypdfium2",
 )  # fmt: skip
 
@@ -145,7 +145,7 @@ targets:
   t: {prompt: {template: en/four_options, model: {scripted: {default: The answer is A.}}}}
 """
 UNUSED = (
-    *("altair", "jinja2", "jsonschema", "pydantic", "sqlglot", "duckdb", "pypdfium2", "regex"),
+    *("jinja2", "jsonschema", "pydantic", "sqlglot", "duckdb", "pypdfium2", "regex"),
     *("steelyard.sql.workers.pool", "steelyard.stats.sequential", "steelyard.suite.decision"),
     *("steelyard.generate", "steelyard.scorers.judges.judge", "steelyard.report.html"),
 )
@@ -169,7 +169,7 @@ with contextlib.suppress(KeyboardInterrupt):
 assert b'href="/run/' in pages[0]
 """
 UNUSED_BY_THE_LIST_OF_RUNS = (
-    *("aiohttp", "pydantic", "ruamel", "altair", "regex", "starlette.testclient"),
+    *("aiohttp", "pydantic", "ruamel", "regex", "starlette.testclient"),
     *("steelyard.config", "steelyard.data.dataset_file", "steelyard.suites", "steelyard.report.coding_page"),
     *("steelyard.viewer.code_page", "steelyard.viewer.codes_page", "steelyard.viewer.compare_page"),
     *("steelyard.viewer.datasets_page", "steelyard.viewer.live_page", "steelyard.viewer.open_datasets"),

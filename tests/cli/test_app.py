@@ -10,7 +10,7 @@ import typer.main
 from steelyard.cli.app import build_app
 from steelyard.store import Store
 
-HEAVY = ("aiohttp", "numpy", "altair", "pydantic", "jinja2", "rich", "ruamel", "asyncio.base_events")
+HEAVY = ("aiohttp", "numpy", "pydantic", "jinja2", "rich", "ruamel", "asyncio.base_events")
 COMMAND = [sys.executable, "-c", "from steelyard.cli import main; main()"]
 
 

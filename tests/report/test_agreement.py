@@ -8,11 +8,11 @@ from rich.console import Console
 from tests.report.sections_read import notes, rows
 
 from steelyard import Correctness, Judge, Label, Sample, Scripted, Store, evaluate
+from steelyard.analysis.numbers import MISSING
 from steelyard.report.agreement import agreement_section
 from steelyard.report.html import html_report
 from steelyard.report.judge_agreement import held_to_people_section
 from steelyard.report.markdown import markdown_report
-from steelyard.report.numbers import MISSING
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.section import section_json
 from steelyard.report.terminal_sections import print_sections

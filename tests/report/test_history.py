@@ -14,8 +14,7 @@ from tests.report.sections_read import part
 from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.analysis import history as module
 from steelyard.analysis.history import history_of
-from steelyard.report.chart_altair import draw
-from steelyard.report.chart_svg import svg
+from steelyard.report.chart_svg import drawing, svg
 from steelyard.report.history_sections import (
     change_method,
     history_chart,
@@ -169,55 +168,60 @@ def test_json_has_every_number_and_note(past):
     assert first["digest"] == second["digest"]
 
 
-def rows_at(spec, at):
-    """The data of a layer, which is the chart's own where all layers share it."""
-    return spec["datasets"][spec["layer"][at].get("data", spec.get("data"))["name"]]
+def dates_below(chart, width):
+    """The dates below the axis of a chart."""
+    dates = {date for _, date in chart.ticks}
+    return [text.text for layer in drawing(chart, width=width).layers for text in layer.texts if text.text in dates]
 
 
 def test_the_chart_has_a_band_a_point_and_a_numbered_flag(past):
     history = past(("glm", 0.5, 40), ("qwen", 0.2, 40), ("glm", 0.9, 40), notes=[(2, "first"), (2, "second"), (0, "x")])
     numbered = [(one.term.split()[0], one.text.split()[0]) for one in history_sections(history)[-1].notes]
     assert numbered == [("1.", "x"), ("2.", "first"), ("3.", "second")]
-    spec = draw(history_chart(history)).to_dict()
-    marks = [layer["mark"]["type"] for layer in spec["layer"]]
-    assert marks == ["area", "rule", "line", "point", "point", "text"]
-    rows = rows_at(spec, 0)
-    assert [row["value"] for row in rows] == [50.0, 20.0, 90.0]
-    assert all(row["low"] < row["value"] < row["high"] for row in rows)
-    assert [row["place"] for row in rows] == [0, 1, 0]
-    assert [row["notes"] for row in rows_at(spec, -1)] == ["1", "2, 3"]
-    assert "glm: 90.0 % (" in spec["description"]
+    chart = history_chart(history)
+    layers = drawing(chart).layers
+    glm, qwen = ([layer for layer in layers if layer.kind == kind] for kind in ("s0", "s1"))
+    counts = [
+        [sum(len(getattr(layer, name)) for layer in series) for name in ("paths", "lines", "marks")]
+        for series in (glm, qwen)
+    ]
+    assert counts == [[2, 2, 2], [0, 1, 1]], "a band and a line need two runs"
+    assert [point.value for point in chart.points] == [50.0, 20.0, 90.0]
+    assert all(point.low < point.value < point.high for point in chart.points)
+    assert [point.series for point in chart.points] == [0, 1, 0]
+    flags = [text.text for layer in layers for text in layer.texts if text.text in {"1", "2, 3"}]
+    assert flags == ["1", "2, 3"]
+    assert "glm: 90.0 % (" in chart.description
 
 
 def test_other_samples_are_a_dashed_line_once_for_all_targets(past):
     history = past(("glm", 0.5, 40), ("qwen", 0.5, 40), ("glm", 0.5, 50), ("qwen", 0.5, 50), ("glm", 0.5, 50))
-    spec = draw(history_chart(history)).to_dict()
-    assert spec["layer"][0]["mark"]["strokeDash"] == [4, 3]
-    second, third = history_chart(history).points[1:3]
-    assert rows_at(spec, 0) == [{"days": (second.days + third.days) / 2}]
+    chart = history_chart(history)
+    [line] = [line for layer in drawing(chart).layers for line in layer.lines if line.dashed]
+    second, third = sorted(
+        float(mark.x[:-1]) for layer in drawing(chart).layers if layer.kind != "ink" for mark in layer.marks
+    )[1:3]
+    assert line.x1 == line.x2
+    assert float(line.x1[:-1]) == pytest.approx((second + third) / 2, abs=0.02)
 
 
 @pytest.mark.parametrize("shares", [(1.0, 1.0), (0.0,), (0.5, 0.52), (0.0, 1.0)])
 def test_the_axis_holds_every_interval_stays_a_share_and_is_no_sliver(past, shares):
     history = past(*(("glm", share, 40) for share in shares))
+    chart = history_chart(history)
+    low, high = chart.domain
+    assert 0 <= low <= min(point.low for point in chart.points)
+    assert max(point.high for point in chart.points) <= high <= 100
+    assert high - low >= 20
     for width in (340, 720):
-        spec = draw(history_chart(history), width=width).to_dict()
-        low, high = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
-        rows = rows_at(spec, 0)
-        assert 0 <= low <= min(row["low"] for row in rows), width
-        assert max(row["high"] for row in rows) <= high <= 100, width
-        assert high - low >= 20, width
-        assert f'width="{width}"' in svg(history_chart(history), width=width)
+        assert f'width="{width}"' in svg(chart, width=width)
 
 
 def test_many_runs_have_dates_that_do_not_touch(past):
     history = past(("glm", 0.5, 4), ("glm", 0.5, 4))
     days = [f"2026-{1 + no // 28:02}-{1 + no % 28:02}" for no in range(30)]
     history = dated(replace(history, runs=history.runs * 15), *days)
-    narrow, wide = (
-        draw(history_chart(history), width=width).to_dict()["layer"][0]["encoding"]["x"]["axis"]["values"]
-        for width in (340, 720)
-    )
+    narrow, wide = (dates_below(history_chart(history), width) for width in (340, 720))
     assert (len(narrow), len(wide)) == (2, 4)
     assert set(narrow) <= set(wide)
 
@@ -282,9 +286,9 @@ def test_distances_in_the_chart_are_those_in_time(past):
     chart = history_chart(history)
     assert [point.days for point in chart.points] == [0, 1, 30, 275]
     assert [text for _, text in chart.ticks] == ["2026-05", "2026-07", "2026-09", "2026-11"]
-    drawn = draw(chart).to_dict()
-    assert drawn["layer"][0]["encoding"]["x"]["field"] == "days"
-    assert drawn["layer"][0]["encoding"]["x"]["axis"]["values"] == [days for days, _ in chart.ticks]
+    at = [float(mark.x[:-1]) for layer in drawing(chart).layers for mark in layer.marks]
+    assert [(x - at[0]) / (at[-1] - at[0]) * 275 for x in at] == pytest.approx([0, 1, 30, 275], abs=0.1)
+    assert dates_below(chart, 720) == [text for _, text in chart.ticks]
 
 
 @pytest.mark.parametrize(

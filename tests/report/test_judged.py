@@ -12,7 +12,6 @@ from tests.report.judged_suite import NASTY, judged_runs
 
 from steelyard import Choice, Options, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.cli.outcome import evaluate_runs, print_outcome
-from steelyard.report.chart_altair import draw
 from steelyard.report.chart_svg import svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import MOST_CHARACTERS, MOST_LINES, markdown_report
@@ -134,7 +133,7 @@ def rows_of_text(html, heading):
 
 def test_charts_keep_to_the_scale_and_show_a_bar_per_value(runs):
     summaries = [run.summary() for run in runs]
-    assert draw(rate_chart(summaries)).to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"] == [1.0, 5.0]
+    assert rate_chart(summaries).domain == (1.0, 5.0)
     text = svg(histogram_chart(summaries, "correctness"))
     assert text.count("4 (44.4 %)") >= 2
     assert "Correctness: share of each value" in text
@@ -209,7 +208,7 @@ def test_a_notebook_shows_the_bounds_beside_the_mean(run):
     html = run._repr_html_()
     assert "<th>bounds by unparsed</th><th>n</th>" in html
     assert "<td>3.78</td><td>2.87 to 4.68</td><td>3.27 to 4.00</td><td>9</td>" in html
-    assert "<td>66.7 %</td><td>39.1 % to 86.2 %</td><td>–</td><td>12</td>" in html
+    assert "<td>66.7 %</td><td>39.1 to 86.2</td><td>–</td><td>12</td>" in html
 
 
 def test_a_run_without_any_of_it_says_nothing_of_it(tmp_path, capsys):

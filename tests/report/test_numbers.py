@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.report.numbers import one_line
+from steelyard.report.run_texts import one_line
 
 BLANKS = st.text(" \t\r\n\x0b\x1c\x85\u2028\u3000", max_size=40)
 WORDS = st.lists(st.one_of(BLANKS, st.text(max_size=12)), max_size=40).map("".join)

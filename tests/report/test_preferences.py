@@ -14,8 +14,7 @@ from steelyard.analysis.preferences import preferences
 from steelyard.analysis.standings import Standing
 from steelyard.analysis.stopping import Stopping
 from steelyard.cli.outcome import evaluate_runs
-from steelyard.report.chart_altair import draw
-from steelyard.report.chart_svg import svg
+from steelyard.report.chart_svg import drawing, svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_page, markdown_report
 from steelyard.report.preferences import preferences_section, sequence_chart, win_rate_chart
@@ -44,10 +43,6 @@ def text_of(html):
 
 def data_of(html):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)[1])
-
-
-def rows_of(chart):
-    return [row for rows in draw(chart).to_dict()["datasets"].values() for row in rows]
 
 
 def test_a_pair_has_its_sentence_its_shares_and_its_rates_on_the_page(html, weighed):
@@ -185,36 +180,38 @@ def test_one_random_order_is_told_with_its_own_interval():
 
 def test_a_pair_that_is_not_decided_has_a_hollow_mark_in_the_chart_of_win_rates():
     pairs = [preferences(judging(*["A"] * 19, "tie")), preferences(judging("A", "B")), preferences(judging("tie"))]
-    rows = [row for row in rows_of(win_rate_chart(pairs)) if "label" in row]
-    assert [(row["value"], row["decided"], row["text"]) for row in rows] == [
+    chart = win_rate_chart(pairs)
+    assert [(point.value, point.decided, point.text) for point in chart.points] == [
         (100.0, True, "100.0 %"),
         (50.0, False, "50.0 %"),
         (None, False, "–"),
     ]
-    assert rows[0]["low"] == 83.182
-    assert rows[2]["low"] is None
+    assert chart.points[0].low == pytest.approx(83.182, abs=5e-4)
+    assert chart.points[2].low is None
+    hollow = [mark.hollow for layer in drawing(chart).layers for mark in layer.marks]
+    assert sorted(hollow) == [False, True]
 
 
 def test_the_chart_of_a_sequence_has_its_band_its_threshold_and_its_stop():
     chart = sequence_chart(STOPPED, name="ours")
-    rows = rows_of(chart)
-    assert {"n": 212, "mean": 62.0, "low": 53.0, "high": 70.0} in rows
-    assert {"n": 805, "at": 50.0, "text": "50 %"} in rows
-    assert [row["words"] for row in rows if "words" in row] == ["decided after 212"]
+    assert pytest.approx((212, 62.0, 53.0, 70.0)) in chart.points
+    assert (chart.most, chart.threshold) == (805, 50.0)
     text = svg(chart)
+    assert ">50 %<" in text
+    assert ">decided after 212<" in text
     assert "53.0 to 70.0 % after 212 of 805 samples, threshold 50 %" in text
 
 
 def test_a_sequence_that_used_the_whole_set_marks_no_stop():
     stopping = Stopping("population", "solve_rate", 0.8, 0.95, "", 50, 50, 0, "", Interval(0.6, 0.9))
-    rows = rows_of(sequence_chart(stopping))
-    assert not [row for row in rows if "words" in row]
-    assert {"n": 50, "mean": 75.0, "low": 60.0, "high": 90.0} in rows
+    chart = sequence_chart(stopping)
+    assert "decided after" not in svg(chart)
+    assert pytest.approx((50, 75.0, 60.0, 90.0)) in chart.points
 
 
 def test_a_difference_has_an_axis_from_minus_to_plus_a_hundred():
     stopping = Stopping("full", "solve_rate", 0.0, 0.95, "other", 50, 20, 0, "above", Interval(0.1, 0.5))
-    assert draw(sequence_chart(stopping)).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"] == [-100, 100]
+    assert sequence_chart(stopping).domain == (-100, 100)
 
 
 @pytest.mark.parametrize("width", [340, 720])
@@ -231,9 +228,8 @@ def test_ratings_stand_behind_the_range_of_their_rank():
     counts = (None, 2, 1, 1, 0, 0, 0)
     first = Standing("a", 0.0, None, 1100.4, Interval(1040, 1160), 1, 1, *counts)
     chart = rating_chart([first, Standing("b", 0.0, None, 900.0, None, 2, 3, *counts)])
-    rows = rows_of(chart)
-    assert [(row["label"], row["text"], row["low"]) for row in rows if "label" in row] == [
-        ("1 a", "1100", 1040),
-        ("2 to 3 b", "900", None),
+    assert [(chart.rows[point.row], point.text, point.low) for point in chart.points] == [
+        ("1  a", "1100", 1040),
+        ("2 to 3  b", "900", None),
     ]
     assert "a: 1100 (1040 to 1160)" in svg(chart)

@@ -15,6 +15,7 @@ from tests.store.test_store import new
 from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Prompt, Sample, Store, Suite, evaluate, evaluate_suite
+from steelyard.analysis.numbers import cost_text, seconds_text
 from steelyard.analysis.usage import StageCost
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.choice import Choice
@@ -23,7 +24,7 @@ from steelyard.store.list_figures import ListFigures
 from steelyard.store.verify import verify
 from steelyard.suite.evaluate import RunConfig
 from steelyard.viewer.pages import Pages
-from steelyard.viewer.run_figures import FigureCache, cost_text, seconds_text
+from steelyard.viewer.run_figures import FigureCache
 from steelyard.viewer.warm_up import warm_up
 
 

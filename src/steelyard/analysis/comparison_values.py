@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.costs import CostDifference
-from steelyard.analysis.notebook import ABSENT, interval_text, number_text, table_html
-from steelyard.analysis.numbers import p_text
+from steelyard.analysis.notebook import table_html
+from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, signed_text, value_text
 from steelyard.analysis.settings import SettingDifference
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import Over, RunSummary
@@ -340,7 +340,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
-        level = f"{100 * self.pairs[0].level:g} %" if self.pairs else "95 %"
+        level = level_text(self.pairs[0].level) if self.pairs else "95 %"
         head = ["run", "n", "baseline", "this run", "difference", f"{level} CI", "p", "improved", "regressed"]
         caption = f"{self.score}, compared with {self.baseline.target} (run {self.baseline.run})"
         sentences: list[str] = []
@@ -356,12 +356,12 @@ def _notebook_row(pair: PairComparison) -> list[str]:
     return [
         f"{pair.other_target} ({pair.other})",
         str(headline.n),
-        number_text(headline.baseline, share=share),
-        number_text(headline.other, share=share),
-        number_text(headline.difference, share=share, difference=True),
-        interval_text(headline.interval, share=share, difference=True),
+        value_text(headline.baseline, share=share),
+        value_text(headline.other, share=share),
+        signed_text(headline.difference, share=share),
+        interval_text(headline.interval, share=share, sign=True) or MISSING,
         p_text(headline.decisive_p),
-        *(ABSENT if count is None else str(count) for count in counts),
+        *(MISSING if count is None else str(count) for count in counts),
     ]
 
 

@@ -8,7 +8,17 @@ from typing import Final
 
 from steelyard.analysis.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference, Verdict
 from steelyard.analysis.differences import POWER, difference_of_rates, excludes_zero
-from steelyard.analysis.numbers import count_text, level_text, p_equals, p_text, score_phrase
+from steelyard.analysis.numbers import (
+    count_text,
+    figure_text,
+    interval_text,
+    level_text,
+    p_equals,
+    p_text,
+    score_phrase,
+    signed_text,
+    value_text,
+)
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import ScoreSummary
@@ -59,7 +69,7 @@ def _inconclusive(
     reason += f", which leaves the difference between {_bounds(missing.bounds, difference)}"
     if difference.difference is None:
         return f"{reason}. No sample has a verdict on both sides."
-    value = f"{_number(difference.difference, difference, sign=True)}{_unit(difference)}"
+    value = _change(difference)
     interval = f"{level_text(level)} CI {_interval(difference)}; " if difference.interval else ""
     facts = f"{interval}{_test(difference)}; {count_text(difference.n, 'pair')}"
     return f"{reason}. As scored, it is {value} ({facts})."
@@ -71,7 +81,7 @@ def _without_verdict(missing: MissingVerdicts) -> str:
 
 
 def _bounds(bounds: Interval, difference: PairedDifference) -> str:
-    low, high = (_number(end, difference, sign=True) for end in bounds)
+    low, high = (signed_text(end, share=difference.unit) for end in bounds)
     return f"{low} and {high}{_unit(difference)}"
 
 
@@ -82,7 +92,7 @@ def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str]
     interval = difference.interval
     if interval and not up:
         interval = Interval(-interval.high, -interval.low)
-    amount = _number(abs(size), difference)
+    amount = figure_text(abs(size), share=difference.unit)
     if score in _RATES_SOLVED:
         claim = f"{other} solves {amount} points {'more' if up else 'less'} than {baseline}"
     elif difference.unit:
@@ -91,10 +101,10 @@ def _decided(difference: PairedDifference, *, score: str, names: tuple[str, str]
         claim = f"{other} scores {amount} {'higher' if up else 'lower'} on {score_phrase(score)} than {baseline}"
     if difference.lower_is_better:
         claim += f", which is {'worse' if up else 'better'}, as lower is better"
-    facts = [f"{_value(difference.other, difference)} against {_value(difference.baseline, difference)}"]
+    sides = (difference.other or 0.0, difference.baseline or 0.0)
+    facts = [" against ".join(value_text(side, share=difference.unit) for side in sides)]
     if interval:
-        low, high = (_number(limit, difference) for limit in interval)
-        facts.append(f"{level_text(level)} CI {low} to {high}")
+        facts.append(f"{level_text(level)} CI {interval_text(interval, share=difference.unit)}")
     facts += [_test(difference), *_missing_facts(difference), count_text(difference.n, "pair")]
     return f"{claim} ({'; '.join(facts)})."
 
@@ -125,7 +135,7 @@ def _undecided(difference: PairedDifference, *, score: str, names: tuple[str, st
             f"These data show no evidence of a difference, though the result is borderline: {facts}; "
             f"{level_text(level)} CI {_interval(difference)}.{shown}"
         )
-    low, high = (_number(limit, difference, sign=True) for limit in difference.interval)
+    low, high = (signed_text(limit, share=difference.unit) for limit in difference.interval)
     return (
         f"These data show no evidence of a difference: {facts}; a true difference between {low} and "
         f"{high}{_unit(difference)} is compatible with them.{shown}"
@@ -136,7 +146,7 @@ def by_conversation_sentence(difference: PairedDifference | None, level: float) 
     """The difference of the means over conversations, next to the one over all turns, which decides; "" without one."""
     if difference is None or difference.difference is None:
         return ""
-    size = f"{_number(difference.difference, difference, sign=True)}{_unit(difference)}"
+    size = _change(difference)
     interval = f", {level_text(level)} CI {_interval(difference)}" if difference.interval else ""
     return (
         f" This is over all turns, which decides; with each of the {count_text(difference.n, 'conversation')} counted "
@@ -170,7 +180,7 @@ def moved_scores_sentence(scores: Sequence[ScoreDifference], headline: str, othe
 
 def _moved(score: ScoreDifference) -> str:
     difference = score.difference
-    value = f"{_number(difference.difference or 0.0, difference, sign=True)}{_unit(difference)}"
+    value = _change(difference)
     direction = ", lower is better" if difference.lower_is_better else ""
     return f"{score.verdict} on {score_phrase(score.score)} ({value}, {p_equals(difference.decisive_p)}{direction})"
 
@@ -179,14 +189,15 @@ def _finds(difference: PairedDifference, unit: str) -> str:
     """How large a difference a set like this can detect, and how large a set this difference needs."""
     if difference.detectable is None:
         return ""
-    shown = f" Sets like this show a difference of {_number(difference.detectable, difference)}{unit} in 80 % of cases"
+    detectable = figure_text(difference.detectable, share=difference.unit)
+    shown = f" Sets like this show a difference of {detectable}{unit} in 80 % of cases"
     if (
         not difference.needed
         or difference.needed <= difference.n
-        or not float(_number(difference.difference or 0.0, difference))
+        or not float(figure_text(difference.difference or 0.0, share=difference.unit))
     ):
         return f"{shown}."
-    seen = _number(abs(difference.difference or 0.0), difference)
+    seen = figure_text(abs(difference.difference or 0.0), share=difference.unit)
     return f"{shown}; {seen}{unit}, as seen here, would take {_needed(difference.needed)} pairs."
 
 
@@ -197,7 +208,7 @@ def _needed(pairs: int) -> str:
 def _share(difference: PairedDifference, side: str) -> str:
     value = difference.other if side == "other" else difference.baseline
     if difference.table is None:
-        return _value(value, difference)
+        return value_text(value or 0.0, share=difference.unit)
     return f"{round((value or 0.0) * difference.n)} of {difference.n}"
 
 
@@ -207,21 +218,12 @@ def _unit(difference: PairedDifference) -> str:
 
 def _interval(difference: PairedDifference) -> str:
     """Both limits with their signs and the unit."""
-    low, high = (_number(limit, difference, sign=True) for limit in difference.interval or ())
-    return f"{low} to {high}{_unit(difference)}"
+    return f"{interval_text(difference.interval, share=difference.unit, sign=True)}{_unit(difference)}"
 
 
-def _value(value: float | None, difference: PairedDifference) -> str:
-    number = _number(value or 0.0, difference)
-    return f"{number} %" if difference.unit else number
-
-
-def _number(value: float, difference: PairedDifference, *, sign: bool = False) -> str:
-    """Points of a rate with one decimal, any other score with two; never "-0.0"."""
-    text = f"{100 * value:+.1f}" if difference.unit else f"{value:+.2f}"
-    if float(text) == 0:
-        return text[1:]
-    return text if sign or text[0] == "-" else text[1:]
+def _change(difference: PairedDifference) -> str:
+    """The difference with its sign and the unit."""
+    return f"{signed_text(difference.difference or 0.0, share=difference.unit)}{_unit(difference)}"
 
 
 def _test(difference: PairedDifference) -> str:
@@ -250,7 +252,7 @@ def separate_sentence(first: ScoreSummary, second: ScoreSummary, names: tuple[st
     if interval is None or before.value is None or after.value is None:
         return ""
     rates = f"{names[1]} solves {_count_solved(second)}, {names[0]} {_count_solved(first)}"
-    limits = f"95 % CI of the difference {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points"
+    limits = f"95 % CI of the difference {interval_text(interval, share=True, sign=True)} points"
     if interval.low > 0 or interval.high < 0:
         return (
             f" As separate sets, {rates} ({limits}): more than chance, but the two were asked different questions, "
@@ -289,8 +291,8 @@ def _separate_power(first: ScoreSummary, second: ScoreSummary) -> str:
         return ""
     needed = samples_for_rates(low, high, power=POWER)
     return (
-        f" Separate sets like these show a difference of {100 * detectable:.1f} points in 80 % of cases; "
-        f"{100 * (high - low):.1f} points, as seen here, would take about {needed:,} samples each."
+        f" Separate sets like these show a difference of {figure_text(detectable, share=True)} points in 80 % of "
+        f"cases; {figure_text(high - low, share=True)} points, as seen here, would take about {needed:,} samples each."
     )
 
 
@@ -319,7 +321,7 @@ def decided_sentence(difference: PairedDifference, stopping: Stopping, *, score:
         for value in (difference.other, difference.baseline)
     ]
     return (
-        f"{claim} ({' against '.join(values)}; anytime-valid {100 * stopping.level:g} % confidence sequence of the "
+        f"{claim} ({' against '.join(values)}; anytime-valid {level_text(stopping.level)} confidence sequence of the "
         f"difference {low} to {high}{unit}; {stopping.extent}).{_finds_at_fixed_size(difference, stopping)} "
         f"{stopping.promise}"
     )

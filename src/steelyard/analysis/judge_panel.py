@@ -17,7 +17,7 @@ from steelyard.analysis.judge_agreement import JudgedScore, agreement_with_peopl
 from steelyard.analysis.judge_agreement_values import JudgeAgreement, LabelDraw, RecordPlace
 from steelyard.analysis.judge_panel_values import JudgeDifference, JudgePanel, PanelJudge
 from steelyard.analysis.jury import JuryVote, few_votes, jury_verdicts, no_jury
-from steelyard.analysis.numbers import count_text
+from steelyard.analysis.numbers import count_text, points_text
 from steelyard.analysis.rater_agreement_values import FEWEST
 from steelyard.analysis.score_infos import JURY, jury_score
 from steelyard.types import Label
@@ -287,7 +287,7 @@ def _cheapest_not_worse(
             return judge.name, ""
     n = count_text(differences[0].n, "labelled record")
     return "", (
-        f"{n} do not show of any judge that it is at most {100 * margin:g} points worse than every other: label more, "
+        f"{n} do not show of any judge that it is at most {points_text(margin)} worse than every other: label more, "
         "or choose a wider margin"
     )
 

@@ -1,14 +1,25 @@
-"""Texts for p-values, levels, counts and names, the same in analysis and reports."""
+"""Texts for numbers and for the names of scores: whatever a person reads is formatted here, the same everywhere.
+
+A share is written in percent with one decimal and a difference of shares in points; any other score has two decimals.
+What is missing is a dash, never 0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from steelyard.escaping import visible
 
-_MISSING: Final = "–"
+if TYPE_CHECKING:
+    from steelyard.analysis.intervals import Mean
+    from steelyard.stats.intervals import Interval
+    from steelyard.types import ScoreInfo
+
+MISSING: Final = "–"
+"""Shown where there is no number; never 0."""
 _NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {
         "mrr": "MRR",
@@ -25,6 +36,120 @@ _NAMES: Final[Mapping[str, str]] = MappingProxyType(
 """Scores whose usual spelling is not their name with spaces in place of underscores."""
 
 
+def figure_text(value: float, *, share: bool, sign: bool = False) -> str:
+    """The digits of a value, without a unit: a share in percent, anything else as it is; never "-0.0".
+
+    >>> figure_text(0.6333, share=True), figure_text(-3.456, share=False), figure_text(0.5, share=False, sign=True)
+    ('63.3', '-3.46', '+0.50')
+    """
+    text = f"{100 * value:+.1f}" if share else f"{value:+.2f}"
+    return text if float(text) and (sign or text[0] == "-") else text[1:]
+
+
+def value_text(value: float | None, *, share: bool) -> str:
+    """A mean: percent with one decimal where it is a share, else two decimals.
+
+    >>> value_text(0.6333, share=True), value_text(3.456, share=False), value_text(None, share=True)
+    ('63.3 %', '3.46', '–')
+    """
+    if value is None:
+        return MISSING
+    return f"{figure_text(value, share=share)}{' %' if share else ''}"
+
+
+def signed_text(value: float | None, *, share: bool) -> str:
+    """A difference with its sign: points with one decimal, or two decimals.
+
+    >>> signed_text(0.092, share=True), signed_text(-0.0001, share=True), signed_text(-0.5, share=False)
+    ('+9.2', '0.0', '-0.50')
+    """
+    return MISSING if value is None else figure_text(value, share=share, sign=True)
+
+
+def interval_text(interval: Interval | tuple[float, float] | None, *, share: bool, sign: bool = False) -> str:
+    """Both limits of an interval, in the unit of `value_text` but without its sign; "" where there is none.
+
+    >>> interval_text((0.5441, 0.7142), share=True), interval_text((-0.02, 0.1), share=True, sign=True)
+    ('54.4 to 71.4', '-2.0 to +10.0')
+    """
+    return " to ".join(figure_text(end, share=share, sign=sign) for end in interval or ())
+
+
+def mean_text(mean: Mean, *, share: bool) -> str:
+    """A mean with its interval in brackets: `63.3 % (54.4 to 71.4)`."""
+    interval = interval_text(mean.interval, share=share)
+    return value_text(mean.value, share=share) + (f" ({interval})" if interval else "")
+
+
+def percent_text(share: float | None, digits: int = 1) -> str:
+    """A share in percent, with the decimals that it is worth.
+
+    >>> percent_text(0.8318208, 2), percent_text(0.045, 0), percent_text(None)
+    ('83.18 %', '4 %', '–')
+    """
+    return MISSING if share is None else f"{100 * share:.{digits}f} %"
+
+
+def done_text(done: int, planned: int) -> str:
+    """The part that is done, in whole percent; 100 only where nothing is left.
+
+    >>> done_text(1999, 2000), done_text(0, 0)
+    ('99 %', '0 %')
+    """
+    return f"{100 * done // max(1, planned)} %"
+
+
+def percent_limits(interval: Interval | tuple[float, float] | None) -> str:
+    """Both limits of a rate's interval in percent, with two decimals.
+
+    >>> percent_limits((0.8318208, 1.0))
+    '83.18 % to 100.00 %'
+    """
+    return MISSING if interval is None else " to ".join(percent_text(end, 2) for end in interval)
+
+
+def points_text(width: float, *, share: bool = True) -> str:
+    """A width on the scale of a score, as short as it may be.
+
+    >>> points_text(0.05), points_text(0.5, share=False)
+    ('5 points', '0.5')
+    """
+    return f"{100 * width:g} points" if share else f"{width:g}"
+
+
+def record_value_text(value: float, info: ScoreInfo | None) -> str:
+    """A score of one record: a share in percent, as its mean is; anything else with at most four digits.
+
+    A score with a threshold may be 0 or 1 in every record, which means right or wrong and is not a share.
+
+    >>> from steelyard.types import ScoreInfo
+    >>> record_value_text(1 / 6, ScoreInfo("recall", (0, 1))), record_value_text(1.0, ScoreInfo("recall", (0, 1)))
+    ('16.7 %', '100.0 %')
+    >>> record_value_text(1.0, ScoreInfo("right", (0, 1), threshold=0.5))
+    '1'
+    >>> record_value_text(4.25, ScoreInfo("rating", (1, 5)))
+    '4.25'
+    """
+    if info is None or info.range != (0.0, 1.0) or not 0 <= value <= 1:
+        return f"{value:.4g}"
+    is_verdict = info.threshold is not None and value in {0.0, 1.0}
+    return f"{value:g}" if is_verdict else value_text(value, share=True)
+
+
+def rating_limits(interval: Interval | None) -> str:
+    """Both limits of a rating on the Elo scale, whole numbers."""
+    return MISSING if interval is None else f"{interval.low:.0f} to {interval.high:.0f}"
+
+
+def rank_text(best: int, worst: int) -> str:
+    """A rank, or its range where it is not certain.
+
+    >>> rank_text(1, 1), rank_text(2, 4)
+    ('1', '2 to 4')
+    """
+    return f"{best}" if best == worst else f"{best} to {worst}"
+
+
 def p_text(p: float | None) -> str:
     """A p-value as a number with two significant digits, never in percent; a bound only where it underflows to 0.
 
@@ -32,7 +157,7 @@ def p_text(p: float | None) -> str:
     ('0.031', '3.1e-09', '1', '< 1e-300', '–')
     """
     if p is None:
-        return _MISSING
+        return MISSING
     return f"{p:.2g}" if p else "< 1e-300"
 
 
@@ -63,6 +188,62 @@ def count_text(n: int, noun: str) -> str:
     """
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{n:,} {noun if n == 1 else plural}"
+
+
+def money_text(amount: float, currency: str) -> str:
+    """An amount for display: with two decimals from 1 on, else with three significant digits.
+
+    >>> money_text(1234.5, "USD"), money_text(0.0000921, "CNY"), money_text(0, "")
+    ('1,234.50 USD', '0.0000921 CNY', '0')
+    """
+    small = format(Decimal(f"{amount:.3g}"), "f")
+    return f"{amount:,.2f} {currency}".rstrip() if amount >= 1 else f"{small} {currency}".rstrip()
+
+
+def cost_text(money: Mapping[str, float]) -> str:
+    """A cost by currency; "" where it is not known.
+
+    >>> cost_text({"USD": 1.5, "EUR": 0.25})
+    '1.50 USD + 0.25 EUR'
+    """
+    return " + ".join(money_text(amount, currency) for currency, amount in money.items())
+
+
+def seconds_text(seconds: float) -> str:
+    """A short duration with the digits that count.
+
+    >>> seconds_text(0.0), seconds_text(0.0834), seconds_text(1.26), seconds_text(75)
+    ('<1 ms', '83 ms', '1.3 s', '75 s')
+    """
+    if seconds < 0.001:
+        return "<1 ms"
+    if seconds < 0.0095:
+        return f"{1000 * seconds:.1f} ms"
+    if seconds < 0.95:
+        return f"{1000 * seconds:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
+
+
+def duration_text(seconds: float) -> str:
+    """How long something takes, rounded.
+
+    >>> duration_text(42), duration_text(330), duration_text(9000)
+    ('42 s', '6 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def rate_text(per_second: float) -> str:
+    """Records per second, or per minute where that is easier to read.
+
+    >>> rate_text(1234.5), rate_text(3.25), rate_text(0.02)
+    ('1,234/s', '3.2/s', '1.2/min')
+    """
+    if per_second >= 100:
+        return f"{per_second:,.0f}/s"
+    return f"{per_second:.1f}/s" if per_second >= 0.5 else f"{60 * per_second:.1f}/min"
 
 
 def score_title(name: str) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.notebook import interval_text, number_text, table_html
-from steelyard.analysis.numbers import p_text
+from steelyard.analysis.notebook import table_html
+from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, percent_text
 from steelyard.analysis.stopping import Stopping
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
@@ -260,9 +260,9 @@ class Preferences:
         """A small table, for notebooks."""
         tally = self.tally
         head = [f"{self.first} preferred", f"{self.second} preferred", "tie", "inconsistent", "unparsed", "refused"]
-        head += ["not judged", "errors", f"win rate of {self.first}", f"{100 * self.level:g} % CI", "p"]
+        head += ["not judged", "errors", f"win rate of {self.first}", f"{level_text(self.level)} CI", "p"]
         counts = (tally.a, tally.b, tally.tie, tally.inconsistent, tally.unparsed, tally.refused, tally.failed)
-        win = (number_text(self.win.value, share=True), interval_text(self.win.interval, share=True), p_text(self.p))
+        win = (percent_text(self.win.value), interval_text(self.win.interval, share=True) or MISSING, p_text(self.p))
         sentences = [self.sentence, *(f"Warning: {warning}" for warning in self.warnings)]
         return table_html(
             f"{self.title}, run {self.run}", head, [[*map(str, counts), str(tally.errors), *win]], sentences

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
-from steelyard.analysis.numbers import count_text, level_text, p_equals
+from steelyard.analysis.numbers import count_text, level_text, p_equals, percent_limits, percent_text
 from steelyard.analysis.preferences_values import PositionBias, Preferences, PreferenceVerdict
 from steelyard.analysis.stopping import Stopping
 from steelyard.stats.intervals import Interval
@@ -35,24 +35,6 @@ class SameAnswers(NamedTuple):
     side: str
     most: int
     answers: int
-
-
-def percent(value: float | None, digits: int = 2) -> str:
-    """A rate in percent.
-
-    >>> percent(0.8318208), percent(1.0), percent(None)
-    ('83.18 %', '100.00 %', '–')
-    """
-    return "–" if value is None else f"{100 * value:.{digits}f} %"
-
-
-def limits(interval: Interval | None) -> str:
-    """Both limits of a rate's interval in percent.
-
-    >>> limits(Interval(0.8318208, 1.0))
-    '83.18 % to 100.00 %'
-    """
-    return "–" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
 
 
 def decided_side(stopping: Stopping) -> PreferenceVerdict:
@@ -104,7 +86,7 @@ def _inconclusive(pair: Preferences) -> str:
     are = "is" if missing == 1 else "are"
     reason = (
         f"{count_text(missing, 'verdict')} of {tally.judged:,} {are} unparsed or refused, and depending on "
-        f"{'it' if missing == 1 else 'these'} {pair.first} has {limits(pair.bounds)} with ties as half"
+        f"{'it' if missing == 1 else 'these'} {pair.first} has {percent_limits(pair.bounds)} with ties as half"
     )
     claim = f"Nothing can be concluded about {pair.first} and {pair.second}: {reason}."
     if pair.stopping:
@@ -117,8 +99,8 @@ def _inconclusive(pair: Preferences) -> str:
 def _facts(pair: Preferences) -> str:
     win = pair.win
     return (
-        f"{pair.first} won {pair.tally.a} of {pair.tally.decided} decided pairs, {percent(win.value)} "
-        f"({level_text(pair.level)} CI {limits(win.interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})"
+        f"{pair.first} won {pair.tally.a} of {pair.tally.decided} decided pairs, {percent_text(win.value, 2)} "
+        f"({level_text(pair.level)} CI {percent_limits(win.interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})"
     )
 
 
@@ -132,8 +114,8 @@ def _preferred(pair: Preferences) -> str:
         interval = Interval(1 - interval.high, 1 - interval.low) if interval else None
         rate = None if rate is None else 1 - rate
     return (
-        f"{name} is preferred to {other}: it won {wins} of {tally.decided} decided pairs, {percent(rate)} "
-        f"({level_text(pair.level)} CI {limits(interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})."
+        f"{name} is preferred to {other}: it won {wins} of {tally.decided} decided pairs, {percent_text(rate, 2)} "
+        f"({level_text(pair.level)} CI {percent_limits(interval)}; {pair.test}, {p_equals(pair.p)}{_rest(pair)})."
     )
 
 
@@ -150,7 +132,7 @@ def _detectable(pair: Preferences) -> str:
         return f"With {count_text(decided, 'decided pair')} no result would be evidence."
     return (
         f"The smallest win rate that {count_text(decided, 'decided pair')} would show in 8 of 10 such sets is "
-        f"{percent(pair.detectable, 1)}."
+        f"{percent_text(pair.detectable)}."
     )
 
 
@@ -167,8 +149,8 @@ def _stopped(pair: Preferences, stopping: Stopping) -> str:
         head = f"{name} is preferred to {other} {where}"
     could = f" {_detectable(pair)}" if verdict == "cannot_tell" else ""
     return (
-        f"{head} (anytime-valid {100 * stopping.level:g} % confidence sequence of the share of {pair.first}, a tie or "
-        f"disagreement as half: {limits(stopping.interval)}; {stopping.extent}).{could} {stopping.promise}"
+        f"{head} (anytime-valid {level_text(stopping.level)} confidence sequence of the share of {pair.first}, a tie "
+        f"or disagreement as half: {percent_limits(stopping.interval)}; {stopping.extent}).{could} {stopping.promise}"
     )
 
 
@@ -219,7 +201,7 @@ def position_warnings(pair: Preferences) -> Iterator[str]:
     if contradicts_itself(bias):
         pairs = count_text(bias.n, "pair")
         yield (
-            f"The judge says the same in both orders in {percent(bias.consistency, 1)} of {pairs} only: "
+            f"The judge says the same in both orders in {percent_text(bias.consistency)} of {pairs} only: "
             f"much of the rest follows the position, not the answer."
         )
 
@@ -228,13 +210,13 @@ def _of_missing(pair: Preferences) -> Iterator[str]:
     tally = pair.tally
     missing = tally.unparsed + tally.refused
     if tally.judged and missing > _UNREAD * tally.judged:
-        between = f": counting ties as half, {pair.first} has {limits(pair.bounds)}, whatever they are worth"
+        between = f": counting ties as half, {pair.first} has {percent_limits(pair.bounds)}, whatever they are worth"
         were = "was" if missing == 1 else "were"
         verdicts = f"{count_text(missing, 'verdict')} of {tally.judged:,}"
         yield f"{verdicts} {were} unparsed or refused{between if pair.bounds else ''}."
     if tally.failed > _FAILED * max(1, tally.total):
         counts = ", ".join(absent_text(pair, side) for side in tally.not_judged)
-        as_losses = f"; counted as losses of that side, {pair.first} has {percent(pair.losses.value)}"
+        as_losses = f"; counted as losses of that side, {pair.first} has {percent_text(pair.losses.value, 2)}"
         yield f"{count_text(tally.failed, 'pair')} were not judged, as a side gave no answer ({counts}){as_losses}."
 
 
@@ -311,7 +293,7 @@ def _of_contradictions(pairs: Sequence[Preferences]) -> Iterator[str]:
         least = min(rates, key=lambda title: rates[title])
         yield (
             f"The judge says the same in both orders in less than 70 % of the pairs in {len(rates):,} of these "
-            f"{len(pairs):,} comparisons (least, {percent(rates[least], 1)}, in {least}): much of the rest follows "
+            f"{len(pairs):,} comparisons (least, {percent_text(rates[least])}, in {least}): much of the rest follows "
             "the position, not the answer."
         )
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from steelyard.analysis.numbers import percent_text
 from steelyard.types import Json
 
 RETRIEVAL_SCORES: Final = ("hit_rate", "mrr", "precision", "recall", "average_precision", "ndcg")
@@ -110,8 +111,8 @@ class SourceMatchCounts:
             return f"{counts}; the search misses them, or {cause}"
         if self.long_share > _MANY_LONG:
             return (
-                f"{self.target}: hits are easy: in {100 * self.long_share:.0f} % of the pairs the source is more than "
-                "three times as long as the passage, and any part of it counts; give the sentences that hold the "
+                f"{self.target}: hits are easy: in {percent_text(self.long_share, 0)} of the pairs the source is more "
+                "than three times as long as the passage, and any part of it counts; give the sentences that hold the "
                 "answer as sources"
             )
         return ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from steelyard.analysis.numbers import percent_text
 from steelyard.plain_json import to_json
 from steelyard.types import Record, Score, ScoreInfo
 
@@ -144,7 +145,7 @@ class ReviewRules:
         for score in self._own(record):
             rate = score.detail.get("flip_rate")
             if isinstance(rate, int | float) and rate > 0:
-                yield ReviewReason("judge_undecided", f"{score.name}: {100 * rate:.0f} % of the calls differ")
+                yield ReviewReason("judge_undecided", f"{score.name}: {percent_text(rate, 0)} of the calls differ")
 
     def _inconsistent(self, record: Record) -> Iterator[ReviewReason]:
         if any(score.detail.get("label") == "inconsistent" for score in self._own(record)):

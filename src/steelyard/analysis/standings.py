@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.judging_manifest import score_of, sides_of
 from steelyard.analysis.jury_scores import run_with_jury
-from steelyard.analysis.notebook import ABSENT, number_text, table_html
-from steelyard.analysis.numbers import count_text, level_text
+from steelyard.analysis.notebook import table_html
+from steelyard.analysis.numbers import count_text, level_text, percent_text, rank_text, rating_limits
 from steelyard.analysis.preferences import WITHOUT_VERDICT, unit_of
 from steelyard.analysis.run_protocols import PairRun
 from steelyard.analysis.score_columns import JudgedRow
@@ -152,22 +152,30 @@ class Standings:
 
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
-        head = ["rank", "target", "Elo", f"{100 * self.level:g} % CI", "win rate", "battles", "wins", "losses", "ties"]
+        head = [
+            "rank",
+            "target",
+            "Elo",
+            f"{level_text(self.level)} CI",
+            "win rate",
+            "battles",
+            "wins",
+            "losses",
+            "ties",
+        ]
         head += ["inconsistent", "unanswered"]
         caption = f"{len(self.standings)} targets, {self.battles} battles"
         return table_html(caption, head, map(_notebook_row, self.standings), [self.sentence, *self.notes])
 
 
 def _notebook_row(standing: Standing) -> list[str]:
-    best, worst = standing.rank_best, standing.rank_worst
-    interval = standing.elo_interval
     counts = (standing.battles, standing.wins, standing.losses, standing.ties, standing.inconsistent)
     return [
-        str(best) if best == worst else f"{best} to {worst}",
+        rank_text(standing.rank_best, standing.rank_worst),
         standing.target,
         f"{standing.elo:.0f}",
-        ABSENT if interval is None else f"{interval.low:.0f} to {interval.high:.0f}",
-        number_text(standing.win_rate, share=True),
+        rating_limits(standing.elo_interval),
+        percent_text(standing.win_rate),
         *map(str, counts),
         str(standing.unanswered),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from steelyard.analysis.numbers import level_text
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.types import Json
@@ -79,7 +80,7 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
             "": f"{self.score} cannot be distinguished from {than}",
         }[self.side]
         low, high = self.interval
-        sequence = f"{100 * self.level:g} % confidence sequence"
+        sequence = f"{level_text(self.level)} confidence sequence"
         subject = " of the difference" if self.against else ""
         return f"{claim} {where} ({self.extent}; {sequence}{subject} {low:.3g} to {high:.3g}). {self.promise}"
 

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.notebook import interval_text, number_text, table_html
+from steelyard.analysis.notebook import table_html
+from steelyard.analysis.numbers import MISSING, interval_text, percent_text, value_text
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
@@ -462,7 +463,7 @@ class RunSummary:
             score = self.score(name)
             right = round((score.answered.value or 0) * score.scored) if score is not None else 0
             for label, count in by_label.items():
-                share = f" ({100 * count / right:.1f} %)" if right else ""
+                share = f" ({percent_text(count / right)})" if right else ""
                 notes.append(
                     f"{self.target}: {name}: {count:,} of {right:,} right{share} {'is' if count == 1 else 'are'} right "
                     f"{RIGHT_BY_RULE[label]}"
@@ -541,8 +542,8 @@ def _notebook_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
     mean = score.headline
     intervals = [mean.interval, *([score.missing_bounds] if doubted else [])]
     counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
-    limits = (interval_text(interval, share=score.is_share) for interval in intervals)
-    return [score.name, number_text(mean.value, share=score.is_share), *limits, *map(str, counts)]
+    limits = (interval_text(interval, share=score.is_share) or MISSING for interval in intervals)
+    return [score.name, value_text(mean.value, share=score.is_share), *limits, *map(str, counts)]
 
 
 def _plain_groups(groups: Mapping[str, tuple[ScoreSummary, ...]]) -> dict[str, Json]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 
+from steelyard.analysis.numbers import money_text
 from steelyard.plain_json import field_values
 from steelyard.types import Json
 
@@ -80,13 +80,3 @@ class FrameworkUsage:
     def to_json(self) -> dict[str, Json]:
         """Plain JSON, every field by its name."""
         return field_values(self)
-
-
-def money_text(amount: float, currency: str) -> str:
-    """An amount for display: with two decimals from 1 on, else with three significant digits.
-
-    >>> money_text(1234.5, "USD"), money_text(0.0000921, "CNY"), money_text(0, "")
-    ('1,234.50 USD', '0.0000921 CNY', '0')
-    """
-    small = format(Decimal(f"{amount:.3g}"), "f")
-    return f"{amount:,.2f} {currency}".rstrip() if amount >= 1 else f"{small} {currency}".rstrip()

@@ -48,7 +48,7 @@ def agree(
     records there are only counts.
     """
     from steelyard.report.judge_agreement import held_to_people_parts
-    from steelyard.report.numbers import unfinished
+    from steelyard.report.run_texts import unfinished
     from steelyard.report.section import Section, sentences
     from steelyard.report.terminal import console, print_json
     from steelyard.report.terminal_sections import print_sections

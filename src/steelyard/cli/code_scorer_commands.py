@@ -267,7 +267,7 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
     from steelyard.cli.output import write_text
     from steelyard.report.coding_page import CodingPage, trial_json
     from steelyard.report.markdown import markdown_page
-    from steelyard.report.numbers import reason_suffix
+    from steelyard.report.run_texts import reason_suffix
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.named_codings import find_code
@@ -303,7 +303,7 @@ def _print_sections(page: CodingPage, named: NamedCode) -> None:
 
 def _print_proposals(result: CodeProposals, store: str | None) -> None:
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.numbers import reason_suffix
+    from steelyard.report.run_texts import reason_suffix
     from steelyard.report.terminal import console, say
 
     to = console()

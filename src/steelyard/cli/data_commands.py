@@ -68,7 +68,7 @@ def data_show(
 ) -> None:
     """Show the rows of a dataset, with the draft's changes marked."""
     from steelyard.data.new_version import edited_rows
-    from steelyard.report.numbers import one_line
+    from steelyard.report.run_texts import one_line
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
 

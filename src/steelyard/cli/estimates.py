@@ -77,7 +77,7 @@ def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
 
 def _cost(estimates: Sequence[Estimate]) -> str:
     """The total cost at the suite's prices; "" without prices."""
-    from steelyard.analysis.usage import money_text
+    from steelyard.analysis.numbers import money_text
 
     stages = [(entry, stage) for entry in estimates for stage in entry.stages]
     priced = [stage.money for _, stage in stages if stage.money is not None]
@@ -92,7 +92,7 @@ def _cost(estimates: Sequence[Estimate]) -> str:
 
 def _rows(estimate: Estimate) -> Iterator[tuple[TableCell, ...]]:
     """A row for the target and one for each judge."""
-    from steelyard.analysis.usage import money_text
+    from steelyard.analysis.numbers import money_text
     from steelyard.report.section import text_row
 
     if not estimate.asks:

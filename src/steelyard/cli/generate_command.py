@@ -378,7 +378,7 @@ def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | Non
 
 def _lines(questions: QaSet, out: Path | None, suite: Suite) -> Iterator[str]:
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.numbers import reason_suffix
+    from steelyard.report.run_texts import reason_suffix
 
     report = questions.report
     written = f"{out.name}: " if out else ""

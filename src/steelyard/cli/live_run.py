@@ -20,13 +20,20 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from steelyard.analysis.numbers import count_text, score_phrase
-from steelyard.analysis.usage import money_text
+from steelyard.analysis.numbers import (
+    count_text,
+    done_text,
+    duration_text,
+    money_text,
+    rate_text,
+    score_phrase,
+    value_text,
+)
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read
 from steelyard.escaping import visible
-from steelyard.report.numbers import one_line, value_text
-from steelyard.report.progress import budget_use, duration_text, rate_text, retry_text
+from steelyard.report.progress import budget_use, retry_text
+from steelyard.report.run_texts import one_line
 from steelyard.report.terminal import console, fitting_columns, say, table
 from steelyard.runner import Progress
 
@@ -286,11 +293,7 @@ def _total(targets: Sequence[Progress], currency: str, cells: int) -> list[str]:
 def _bar(done: int, planned: int, cells: int) -> str:
     """The share that is done, as a bar of so many cells and in percent."""
     filled = cells * done // max(1, planned)
-    return f"{'█' * filled}{'░' * (cells - filled)} {_percent(done, planned):>5}"
-
-
-def _percent(done: int, planned: int) -> str:
-    return f"{100 * done // max(1, planned)} %"
+    return f"{'█' * filled}{'░' * (cells - filled)} {done_text(done, planned):>5}"
 
 
 def _score(progress: Progress) -> str:
@@ -301,7 +304,7 @@ def _score(progress: Progress) -> str:
 
 def _words(progress: Progress, currency: str) -> str:
     rate = _rate(progress)
-    parts = [f"{progress.done} of {progress.planned} done ({_percent(progress.done, progress.planned)})"]
+    parts = [f"{progress.done} of {progress.planned} done ({done_text(progress.done, progress.planned)})"]
     parts += ["ended early"] if progress.ended_early else []
     if score := _score(progress):
         parts.append(f"{score_phrase(progress.score)} {score} {'' if progress.is_over else 'so far'}".rstrip())

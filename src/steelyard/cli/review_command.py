@@ -303,6 +303,7 @@ def _review_by_model(plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, qu
 
 
 def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
+    from steelyard.analysis.numbers import percent_text
     from steelyard.report.terminal import console, say, table
 
     to = console()
@@ -310,7 +311,7 @@ def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
         say(to, line)
     if result.causes:
         rows = [
-            [cause, str(count), f"{100 * count / result.reasons:.0f} %", result.examples[cause]]
+            [cause, str(count), percent_text(count / result.reasons, 0), result.examples[cause]]
             for cause, count in result.causes.items()
         ]
         to.print()
@@ -321,7 +322,7 @@ def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
 
 def _review_lines(result: Review, plan: ReviewPlan) -> Iterator[str]:
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.numbers import reason_suffix
+    from steelyard.report.run_texts import reason_suffix
 
     if not result.fitting:
         yield f"no sample of run {result.run} matches: {plan.only}"

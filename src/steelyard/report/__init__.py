@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from steelyard.report.chart_altair import draw, png
     from steelyard.report.chart_svg import svg
     from steelyard.report.coding_page import CodingPage
     from steelyard.report.comparison import difference_chart
@@ -23,13 +22,11 @@ else:
         "steelyard.report.coding_page:CodingPage",
         "steelyard.report.sample_choice:PageSize",
         "steelyard.report.comparison:difference_chart",
-        "steelyard.report.chart_altair:draw",
         "steelyard.report.scores:group_chart",
         "steelyard.report.scores:histogram_chart",
         "steelyard.report.history_sections:history_chart",
         "steelyard.report.html:html_report",
         "steelyard.report.markdown:markdown_report",
-        "steelyard.report.chart_altair:png",
         "steelyard.report.targets:rate_chart",
         "steelyard.report.scores:score_chart",
         "steelyard.report.chart_svg:svg",
@@ -40,13 +37,11 @@ __all__ = [
     "CodingPage",
     "PageSize",
     "difference_chart",
-    "draw",
     "group_chart",
     "histogram_chart",
     "history_chart",
     "html_report",
     "markdown_report",
-    "png",
     "rate_chart",
     "score_chart",
     "svg",

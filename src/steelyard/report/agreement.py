@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.numbers import count_text, score_phrase
+from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_phrase, value_text
 from steelyard.analysis.rater_agreement_values import Agreement, RaterPair
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.numbers import MISSING, interval_text, value_text
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -114,16 +113,14 @@ def _names(agreement: Agreement, pair: RaterPair) -> str:
 def _coefficient(coefficient: Coefficient, column: int) -> TableCell:
     """A coefficient with its interval; a terminal shows the interval of the first only."""
     value = value_text(coefficient.value, share=False)
-    return TableCell(value, _limits(coefficient), value if column else "", value=coefficient.value)
-
-
-def _limits(coefficient: Coefficient) -> str:
-    return interval_text(coefficient.interval, share=False)
+    return TableCell(
+        value, interval_text(coefficient.interval, share=False), value if column else "", value=coefficient.value
+    )
 
 
 def _notes(agreement: Agreement) -> Iterator[Sentence]:
     alpha = agreement.alpha
-    limits = f" ({_limits(alpha)})" if alpha.interval else ""
+    limits = f" ({interval_text(alpha.interval, share=False)})" if alpha.interval else ""
     value = f"{value_text(alpha.value, share=False)}{limits}, {agreement.scale}, {count_text(alpha.n, 'record')}"
     yield Sentence(value if alpha.value is not None else alpha.reason, "fact", "Krippendorff's alpha")
     for pair in agreement.pairs:

@@ -54,7 +54,7 @@ class RowChart:
     Args:
         title: above the plot; cut if there is no space.
         description: the chart in words, for those who do not see it.
-        rows: names from the top; equal names get a number.
+        rows: names from the top.
         points: in any order.
         shape: of the marks.
         series: names, in order; several have a legend.

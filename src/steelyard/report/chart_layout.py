@@ -6,7 +6,6 @@ has, and Chinese labels get the space that they need.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 from unicodedata import east_asian_width
 
@@ -21,11 +20,6 @@ FONT: Final = "system-ui, 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', 
 SIZE: Final = 13
 """Font size of labels in pixels."""
 _WIDE: Final = frozenset("mwMW@%")
-
-
-def colour(number: int) -> str:
-    """The colour of a series by its 0-based number."""
-    return COLOURS[number % len(COLOURS)]
 
 
 def shape(number: int) -> str:
@@ -85,23 +79,3 @@ def _break_place(text: str, room: float) -> int:
     # A blank or an opening bracket goes to the next line and may begin where the space ends; other marks have to fit.
     blank = max(text.rfind(mark, 0, fits + (mark in " （")) for mark in (" ", "-", "_", "/", "，", "（"))
     return fits if blank < fits // 2 else blank + (text[blank] not in " （")
-
-
-def distinct(labels: Iterable[str]) -> list[str]:
-    """Number labels that were cut to the same text, as a chart takes equal labels for one row.
-
-    >>> distinct(["a…", "b", "a…"])
-    ['a…', 'b', 'a… (2)']
-    """
-    seen: dict[str, int] = {}
-    names = []
-    for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        names.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
-    return names
-
-
-def room_of(labels: Sequence[str], most: float) -> int:
-    """Pixels for a column of labels, at most `most`."""
-    lines = [line for label in labels for line in label.split("\n")]
-    return int(min(most, max((width_of(line) for line in lines), default=0.0))) + 14

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import dataclass
 from typing import Final
 
 from steelyard.report.chart_canvas import (
@@ -116,8 +115,7 @@ def scatter_drawing(chart: ScatterChart, *, width: int) -> SvgDrawing:
         canvas.add("quiet", line, order=0)
     for kind, mark in _marks(chart, canvas, across, down):
         canvas.add(kind, mark, order=2)
-    drawn = canvas.drawing(chart.title, chart.description, bottom + _NAME)
-    return replace(drawn, ident=blake2b(repr(drawn).encode("utf-8", "backslashreplace"), digest_size=5).hexdigest())
+    return canvas.drawing(chart.title, chart.description, bottom + _NAME)
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:

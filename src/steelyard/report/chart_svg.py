@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
+from steelyard.analysis.numbers import MISSING
 from steelyard.escaping import visible
 from steelyard.report import chart_layout as layout
 from steelyard.report.chart import (
@@ -48,7 +49,8 @@ from steelyard.report.chart_canvas import (
     tick_text,
     upright_axis,
 )
-from steelyard.report.numbers import MISSING
+from steelyard.report.chart_curve import CurveChart, curve_drawing
+from steelyard.report.chart_scatter import ScatterChart, scatter_drawing
 from steelyard.report.template import environment
 
 WIDTH: Final = 720
@@ -72,7 +74,7 @@ _MARGIN: Final = 0.04
 """Space before the first and after the last run of a timeline, as a share of the time between them."""
 _ANCHOR_COLOURS: Final = ((0xF2, 0xB9, 0x8F), (0xFB, 0xFB, 0xF9), (0x8F, 0xC0, 0xE3))
 """Colours of 0, 50 and 100 % in a matrix: light enough for dark figures (contrast 7 : 1), and unlike in lightness."""
-Drawable = RowChart | MatrixChart | SequenceChart | TimelineChart
+Drawable = RowChart | MatrixChart | SequenceChart | TimelineChart | ScatterChart | CurveChart
 
 
 class SvgMarkup(str):
@@ -112,7 +114,11 @@ def drawing(chart: Drawable, *, width: int = WIDTH) -> SvgDrawing:
         return _drawn_matrix(chart, width)
     if isinstance(chart, SequenceChart):
         return _drawn_sequence(chart, width)
-    return _drawn_timeline(chart, width)
+    if isinstance(chart, TimelineChart):
+        return _drawn_timeline(chart, width)
+    if isinstance(chart, ScatterChart):
+        return scatter_drawing(chart, width=width)
+    return curve_drawing(chart, width=width)
 
 
 def _series_kind(number: int) -> str:

@@ -13,12 +13,21 @@ from typing import Final
 from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference
 from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.multiplicity import all_pairs_note
-from steelyard.analysis.numbers import p_text, score_phrase, score_title
+from steelyard.analysis.numbers import (
+    MISSING,
+    interval_text,
+    level_text,
+    p_text,
+    score_phrase,
+    score_title,
+    signed_text,
+    value_text,
+)
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.settings import short_digests
 from steelyard.report.chart import ChartPoint, RowChart
-from steelyard.report.numbers import MISSING, interval_text, one_line, run_labels, signed_text, value_text
 from steelyard.report.regressions import gives_verdicts, regressions_lines
+from steelyard.report.run_texts import one_line, run_labels
 from steelyard.report.section import (
     EVERYWHERE,
     HTML,
@@ -37,7 +46,6 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
-from steelyard.stats.intervals import Interval
 
 _MOST_SENTENCES: Final = 3
 """Above this many pairs a terminal shows a table with a line per pair: twelve targets still fit a screen."""
@@ -123,7 +131,7 @@ def _many_pairs(comparison: Comparison) -> Section:
     columns = (
         TableColumn("target", "name"),
         TableColumn("diff"),
-        TableColumn(_level(comparison.pairs[0]), "interval"),
+        TableColumn(f"{level_text(comparison.pairs[0].level)} CI", "interval"),
         TableColumn("p (Holm)" if corrected else "p"),
         TableColumn("pairs"),
         TableColumn("verdict", "text"),
@@ -166,7 +174,7 @@ def _all_pairs(comparison: Comparison) -> Section:
     columns = (
         TableColumn("pair", "name"),
         TableColumn("difference", short="diff"),
-        TableColumn(_level(comparison.pairs[0]), "interval"),
+        TableColumn(f"{level_text(comparison.pairs[0].level)} CI", "interval"),
         TableColumn("p (Holm)" if len(comparison.all_pairs) > 1 else "p"),
         TableColumn("pairs"),
         TableColumn("verdict", "text"),
@@ -185,10 +193,6 @@ def _all_pairs(comparison: Comparison) -> Section:
     return Section("All pairs", SectionTable(columns, rows, caption), notes=tuple(sentences([note], "conclusion")))
 
 
-def _level(pair: PairComparison) -> str:
-    return f"{100 * pair.level:g} % CI"
-
-
 def _difference_texts(difference: PairedDifference) -> list[str]:
     """Difference, interval and the p-value that decides the verdict; of a share in points."""
     if difference.difference is None:
@@ -201,9 +205,7 @@ def _difference_texts(difference: PairedDifference) -> list[str]:
 
 
 def _limits(difference: PairedDifference) -> str:
-    if difference.interval is None:
-        return MISSING
-    return " to ".join(signed_text(end, share=difference.unit) for end in difference.interval)
+    return interval_text(difference.interval, share=difference.unit, sign=True) or MISSING
 
 
 def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_terminal: bool) -> Section:
@@ -323,7 +325,7 @@ def _differences(pair: PairComparison) -> Section:
         TableColumn("baseline"),
         TableColumn("other"),
         TableColumn("points" if difference.unit else "difference", short="difference"),
-        TableColumn(_level(pair), "interval"),
+        TableColumn(f"{level_text(pair.level)} CI", "interval"),
         TableColumn("p"),
         TableColumn("relative change", media=HTML),
         TableColumn("n", short="pairs"),
@@ -399,7 +401,7 @@ def _score_columns(pair: PairComparison) -> tuple[TableColumn, ...]:
         TableColumn("baseline"),
         TableColumn("other"),
         TableColumn("difference", short="diff"),
-        TableColumn(_level(pair), "interval"),
+        TableColumn(f"{level_text(pair.level)} CI", "interval"),
         TableColumn("p"),
     )
 
@@ -459,7 +461,7 @@ def _costs(pair: PairComparison, title: str) -> Section:
         TableColumn("baseline"),
         TableColumn("other"),
         TableColumn("difference"),
-        TableColumn(_level(pair), "interval"),
+        TableColumn(f"{level_text(pair.level)} CI", "interval"),
         TableColumn("n"),
     )
     rows = tuple(
@@ -468,7 +470,7 @@ def _costs(pair: PairComparison, title: str) -> Section:
             _amount(cost.baseline, cost),
             _amount(cost.other, cost),
             _signed(cost.difference, cost),
-            _cost_limits(cost.interval, cost),
+            " to ".join(_signed(end, cost) for end in cost.interval or ()) or MISSING,
             f"{cost.n:,}",
         )
         for cost in pair.costs
@@ -515,10 +517,6 @@ def _signed(value: float, cost: CostDifference) -> str:
     return text if value <= 0 or not any(letter in "123456789" for letter in text) else f"+{text}"
 
 
-def _cost_limits(interval: Interval | None, cost: CostDifference) -> str:
-    return MISSING if interval is None else " to ".join(_signed(end, cost) for end in interval)
-
-
 def _evident_differences(comparison: Comparison) -> Section:
     """The better and worse differences on further scores of many runs, for a terminal."""
     pairs_and_scores = [(pair, other) for pair in comparison.pairs for other in pair.scores]
@@ -528,7 +526,7 @@ def _evident_differences(comparison: Comparison) -> Section:
     columns = (
         TableColumn("target: score", "name"),
         TableColumn("diff"),
-        TableColumn(_level(comparison.pairs[0]), "interval"),
+        TableColumn(f"{level_text(comparison.pairs[0].level)} CI", "interval"),
         TableColumn("p"),
         TableColumn("verdict", "text"),
     )

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.preferences_wording import leaves_side_open, percent
+from steelyard.analysis.numbers import MISSING, interval_text, percent_text, signed_text, value_text
+from steelyard.analysis.preferences_wording import leaves_side_open
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.numbers import MISSING, below_figure, headline, interval_text, signed_text, value_text
+from steelyard.report.run_texts import below_figure, headline
 from steelyard.report.section import (
     HTML,
     MARKDOWN,
@@ -123,7 +124,7 @@ def _won(pair: Preferences) -> str:
     mean = pair.half if pair.stopping else pair.win
     if mean.value is None:
         return MISSING
-    return percent(1 - mean.value if _side(pair) == "B" else mean.value, 1)
+    return percent_text(1 - mean.value if _side(pair) == "B" else mean.value)
 
 
 def _preference_words(pair: Preferences) -> tuple[ConclusionState, str]:

@@ -7,9 +7,8 @@ from typing import Final
 
 from steelyard.analysis.code_shares import CodeShare, Rate, TrialResult
 from steelyard.analysis.error_codes import CodingState, ErrorCode, saturation
-from steelyard.analysis.numbers import count_text
+from steelyard.analysis.numbers import MISSING, count_text, interval_text, percent_text, value_text
 from steelyard.report.chart_curve import CurveChart
-from steelyard.report.numbers import MISSING, interval_text, value_text
 from steelyard.report.section import (
     EVERYWHERE,
     PAGES,
@@ -73,7 +72,7 @@ def saturation_chart(state: CodingState) -> tuple[CurveChart | None, str]:
         return None, ""
     words = f"{count_text(curve.seen[-1], 'code')} after {count_text(len(notes), 'note')}"
     sentence = (
-        f"{words}; about {100 * curve.next_is_new:.0f} % of further notes would need a new code (Good 1953)."
+        f"{words}; about {percent_text(curve.next_is_new, 0)} of further notes would need a new code (Good 1953)."
         " Where the expected line is still rising, reading more records will find more kinds of errors."
     )
     series = (("seen", tuple(map(float, curve.seen))), ("expected", curve.expected))

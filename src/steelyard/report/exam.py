@@ -12,9 +12,9 @@ from typing import Final
 
 from steelyard.analysis.exam_values import Exam, LetterBias
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import count_text, p_equals, score_title
+from steelyard.analysis.numbers import MISSING, count_text, figure_text, mean_text, p_equals, score_title, value_text
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
-from steelyard.report.numbers import MISSING, bounds_text, mean_text, value_text
+from steelyard.report.run_texts import bounds_text
 from steelyard.report.section import (
     EVERYWHERE,
     HTML,
@@ -254,8 +254,8 @@ def position_sentence(bias: LetterBias) -> str:
     Recall differs by 31.0 points between letters, standard deviation 12.0 (Cochran's Q p = 0.00025): evidence that \
 the letter matters.
     """
-    spread = f"Recall differs by {100 * bias.spread:.1f} points between letters"
-    figures = f"{spread}, standard deviation {100 * bias.deviation:.1f}"
+    spread = f"Recall differs by {figure_text(bias.spread, share=True)} points between letters"
+    figures = f"{spread}, standard deviation {figure_text(bias.deviation, share=True)}"
     if bias.p is None:
         return f"{figures}."
     verdict = "evidence that the letter matters" if bias.p < 0.05 else "no evidence that the letter matters"

@@ -9,10 +9,9 @@ from types import MappingProxyType
 from typing import Final
 
 from steelyard.analysis.history import ChangeVerdict, History, PastRun, TargetDifference
-from steelyard.analysis.numbers import count_text, score_title
+from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, signed_text, value_text
 from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.report.chart import TimelineChart, TimelinePoint
-from steelyard.report.numbers import MISSING, interval_text, signed_text, value_text
 from steelyard.report.record_lines import note_line
 from steelyard.report.section import (
     HTML,
@@ -28,7 +27,6 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
-from steelyard.stats.intervals import Interval
 from steelyard.types import Note
 
 _SIGNS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
@@ -91,7 +89,7 @@ def _targets_compared(history: History) -> Section:
                 link=RunLink(difference.run, difference.against, history.score),
             ),
             *text_row(
-                _signed_interval(difference.change.interval, history),
+                interval_text(difference.change.interval, share=history.share, sign=True) or MISSING,
                 f"{difference.change.n:,}" if difference.change.paired else MISSING,
                 _WORDS[difference.change.verdict],
             ),
@@ -101,12 +99,6 @@ def _targets_compared(history: History) -> Section:
     base = history.targets_compared[0].against_target if rows else ""
     caption = f"{history_title(history)} against {base}: the run started together, else the newest one before"
     return Section("Targets compared", SectionTable(columns, rows, caption), key="targets")
-
-
-def _signed_interval(interval: Interval | None, history: History) -> str:
-    if interval is None:
-        return MISSING
-    return " to ".join(signed_text(end, share=history.share) for end in interval)
 
 
 def history_title(history: History) -> str:

@@ -23,10 +23,8 @@ from steelyard.analysis.history import History
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.escaping import HIDDEN
-from steelyard.report.chart import Chart, ShareBar
+from steelyard.report.chart import ShareBar
 from steelyard.report.chart_canvas import LEAST_WIDE, SvgDrawing
-from steelyard.report.chart_curve import CurveChart, curve_drawing
-from steelyard.report.chart_scatter import ScatterChart, scatter_drawing
 from steelyard.report.chart_svg import Drawable, drawing
 from steelyard.report.history_sections import history_sections, history_title
 from steelyard.report.page import BEFORE_SAMPLES, ReportContent, report_sections
@@ -202,20 +200,12 @@ def section_environment(*packages: str, link_address: LinkAddress = _no_address)
     return templates
 
 
-def _drawn(chart: Chart | ScatterChart | CurveChart) -> dict[str, tuple[SvgDrawing, str]]:
+def _drawn(chart: Drawable) -> dict[str, tuple[SvgDrawing, str]]:
     """A chart for a window and for a telephone, each with its width; the page shows the one that fits."""
-    if isinstance(chart, ShareBar):
-        raise TypeError("a bar of shares has its own template macro")
-    drawings = {name: (_drawing(chart, width), width) for name, width in (("wide", _WIDE), ("narrow", _NARROW))}
+    drawings = {name: (drawing(chart, width=width), width) for name, width in (("wide", _WIDE), ("narrow", _NARROW))}
     return {
         name: (drawn, str(drawn.least) if drawn.least > width else "100%") for name, (drawn, width) in drawings.items()
     }
-
-
-def _drawing(chart: Drawable | ScatterChart | CurveChart, width: int) -> SvgDrawing:
-    if isinstance(chart, ScatterChart):
-        return scatter_drawing(chart, width=width)
-    return curve_drawing(chart, width=width) if isinstance(chart, CurveChart) else drawing(chart, width=width)
 
 
 def _side_by_side(parts: Sequence[Section]) -> list[list[Section]]:

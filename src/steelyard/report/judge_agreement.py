@@ -6,10 +6,17 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.numbers import count_text, score_phrase
+from steelyard.analysis.numbers import (
+    MISSING,
+    count_text,
+    interval_text,
+    points_text,
+    score_phrase,
+    signed_text,
+    value_text,
+)
 from steelyard.analysis.rater_agreement_values import FEWEST
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.numbers import MISSING, interval_text, signed_text, value_text
 from steelyard.report.section import (
     PAGES,
     RecordLink,
@@ -128,7 +135,7 @@ def _notes(agreement: JudgeAgreement) -> Iterator[Sentence]:
             yield Sentence(f"No corrected figure: {corrected.reason}" if corrected.value is None else corrected.reason)
     if agreement.needed is not None and agreement.half_width is not None and corrected and corrected.value is not None:
         yield needed_sentence(
-            agreement.needed, f"for a half-width of {_reach(agreement.half_width, share=agreement.share)}"
+            agreement.needed, f"for a half-width of {points_text(agreement.half_width, share=agreement.share)}"
         )
     if agreement.both < FEWEST:
         rated = count_text(agreement.both, "record")
@@ -142,10 +149,6 @@ def needed_sentence(needed: LabelsNeeded, aim: str) -> Sentence:
         return Sentence(f"{aim}: {needed.reason}", "fact", "Labels needed")
     more = "no more" if needed.more == 0 else f"about {needed.more:,} more"
     return Sentence(f"{more} {aim}", "fact", "Labels needed")
-
-
-def _reach(width: float, *, share: bool) -> str:
-    return f"{100 * width:g} points" if share else f"{width:g}"
 
 
 def _agreement(agreement: JudgeAgreement, name: str) -> SectionTable:

@@ -6,9 +6,18 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.cut_inputs import call_sentences
-from steelyard.analysis.numbers import count_text, level_text, score_phrase
-from steelyard.analysis.usage import money_text
-from steelyard.report.numbers import MISSING, interval_text, mean_text, signed_text, value_text
+from steelyard.analysis.numbers import (
+    MISSING,
+    count_text,
+    interval_text,
+    level_text,
+    mean_text,
+    money_text,
+    points_text,
+    score_phrase,
+    signed_text,
+    value_text,
+)
 from steelyard.report.section import (
     PAGES,
     Section,
@@ -215,7 +224,7 @@ def _differences(panel: JudgePanel, name: str) -> SectionTable:
         (
             TableCell(f"{difference.first} - {difference.second}"),
             TableCell(signed_text(difference.value, share=True), value=difference.value),
-            TableCell(_signed_interval(difference.interval)),
+            TableCell(interval_text(difference.interval, share=True, sign=True) or MISSING),
             TableCell(f"{difference.n:,}"),
         )
         for difference in panel.differences
@@ -223,12 +232,8 @@ def _differences(panel: JudgePanel, name: str) -> SectionTable:
     return SectionTable(columns, rows, "Points; the intervals of all pairs hold together (Bonferroni)")
 
 
-def _signed_interval(interval: tuple[float, float] | None) -> str:
-    return " to ".join(signed_text(end, share=True) for end in interval) if interval else MISSING
-
-
 def _conclusions(panel: JudgePanel) -> Iterator[Sentence]:
-    margin = f"{100 * panel.margin:g} points"
+    margin = points_text(panel.margin)
     if panel.chosen:
         yield Sentence(
             f"{panel.chosen} is the cheapest that is not worse than any other by more than {margin}",
@@ -256,7 +261,7 @@ def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
     limits = tuple(sorted(sign * end for end in pair.interval)) if pair.interval else None
     gains = limits is not None and limits[0] > 0
     verdict = "" if gains else "; no gain is shown"
-    between = f" ({_signed_interval(limits)})" if limits else ""  # type: ignore[arg-type]  # two ends
+    between = f" ({interval_text(limits, share=True, sign=True)})" if limits else ""  # type: ignore[arg-type]  # two ends
     times = f", at {jury.tokens / best.tokens:.1f} times its tokens" if best.tokens else ""
     gain = f"{signed_text(sign * pair.value, share=True)} points{between}"
     text = f"{gain} over its best member, {best.name}{times}{verdict}"

@@ -14,11 +14,10 @@ from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.escaping import markdown_cell, markdown_inline
-from steelyard.report.chart_layout import distinct
 from steelyard.report.history_sections import history_sections, history_title
-from steelyard.report.numbers import one_line
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
+from steelyard.report.run_texts import one_line
 from steelyard.report.section import Section, SectionTable, Sentence, TableCell
 
 MOST_LINES: Final = 58
@@ -167,7 +166,7 @@ def _table_lines(full: SectionTable, most_rows: int) -> list[str]:
     rows = table.rows[:most_rows]
     # Names that are equal after cutting get a number, so that rows can be distinguished.
     cut = [_cut_inline(row[0].text) for row in rows]
-    names = (distinct(cut) if len({row[0].text for row in rows}) == len(rows) else cut) if kinds[0] == "name" else None
+    names = (_distinct(cut) if len({row[0].text for row in rows}) == len(rows) else cut) if kinds[0] == "name" else None
     lines = [
         _line(_cut_inline(column.title) for column in table.columns),
         _line("---:" if kind in {"number", "interval"} else "---" for kind in kinds),
@@ -198,3 +197,17 @@ def _cut(text: str, most: int) -> str:
 
 def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _distinct(labels: Iterable[str]) -> list[str]:
+    """Number labels that were cut to the same text, so that each names one row.
+
+    >>> _distinct(["a…", "b", "a…"])
+    ['a…', 'b', 'a… (2)']
+    """
+    seen: dict[str, int] = {}
+    names = []
+    for label in labels:
+        seen[label] = seen.get(label, 0) + 1
+        names.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+    return names

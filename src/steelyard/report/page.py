@@ -16,9 +16,9 @@ from steelyard.report.exam import exam_section
 from steelyard.report.gate import gate_section
 from steelyard.report.judge_agreement import held_to_people_section
 from steelyard.report.judge_panel import checks_section, panels_section
-from steelyard.report.numbers import run_labels
 from steelyard.report.people_labels import labels_section
 from steelyard.report.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
+from steelyard.report.run_texts import run_labels
 from steelyard.report.scores import (
     breakdowns_section,
     further_groups_section,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.analysis.numbers import count_text, score_phrase
+from steelyard.analysis.numbers import count_text, score_phrase, signed_text, value_text
 from steelyard.analysis.summary_values import LabelEffect, RunSummary
-from steelyard.report.numbers import signed_text, value_text
 from steelyard.report.section import Section, sentences
 
 

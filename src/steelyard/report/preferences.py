@@ -11,14 +11,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import count_text, p_equals, p_text, score_title
+from steelyard.analysis.numbers import (
+    MISSING,
+    count_text,
+    interval_text,
+    level_text,
+    mean_text,
+    p_equals,
+    p_text,
+    percent_limits,
+    percent_text,
+    score_title,
+    signed_text,
+)
 from steelyard.analysis.preferences_values import GroupPreference, PositionBias, Preferences
-from steelyard.analysis.preferences_wording import absent_text, limits, percent, shared_notes
+from steelyard.analysis.preferences_wording import absent_text, shared_notes
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
 from steelyard.report.judge_panel import reply_form_texts
-from steelyard.report.numbers import MISSING, kind_text, reason_suffix
+from steelyard.report.run_texts import kind_text, reason_suffix
 from steelyard.report.section import (
     HTML,
     MARKDOWN,
@@ -129,8 +141,8 @@ def _pair_row(preferences: Preferences, *, halves: bool) -> tuple[TableCell, ...
     return (
         TableCell(preferences.title),
         *text_row(*(f"{n:,}" for n in counts)),
-        TableCell(percent(mean.value, 1), strong=True, value=mean.value),
-        TableCell(_short(mean.interval)),
+        TableCell(percent_text(mean.value), strong=True, value=mean.value),
+        TableCell(interval_text(mean.interval, share=True) or MISSING),
         TableCell(used if halves else p_text(preferences.p)),
     )
 
@@ -206,14 +218,14 @@ def _parts(preferences: Preferences) -> tuple[SharePart, ...]:
         share = n / judged if judged else 0.0
         if n or kind in _SIDES:
             name = preferences.name_of(kind) if kind in _SIDES else kind
-            text = percent(share, 1) if judged else MISSING
+            text = percent_text(share) if judged else MISSING
             parts.append(SharePart(_SIDES.get(kind, kind), name, f"{n:,}", text, begin, share))
         begin += share
     return tuple(parts)
 
 
 def _rates(preferences: Preferences) -> Section:
-    head = f"{100 * preferences.level:g} % {'confidence sequence' if preferences.stopping else 'CI'}"
+    head = f"{level_text(preferences.level)} {'confidence sequence' if preferences.stopping else 'CI'}"
     columns = (
         TableColumn("Rate", "name", f"of {preferences.first}"),
         TableColumn("Value", short="rate"),
@@ -245,14 +257,14 @@ def _rate_rows(preferences: Preferences) -> Iterator[tuple[TableCell, ...]]:
         yield _rate("no answer as loss", "the same with a missing answer as a loss", preferences.losses)
     if preferences.bounds:
         name = TableCell("bounds", "whatever values the missing verdicts have", "bounds")
-        yield (name, *text_row("", limits(preferences.bounds), f"{preferences.tally.judged:,}", ""))
+        yield (name, *text_row("", percent_limits(preferences.bounds), f"{preferences.tally.judged:,}", ""))
 
 
 def _rate(name: str, meaning: str, mean: Mean, p: str = "", *, strong: bool = False) -> tuple[TableCell, ...]:
     return (
         TableCell(name, meaning, name),
-        TableCell(percent(mean.value), strong=strong, value=mean.value),
-        *text_row(limits(mean.interval), f"{mean.n:,}", p),
+        TableCell(percent_text(mean.value, 2), strong=strong, value=mean.value),
+        *text_row(percent_limits(mean.interval), f"{mean.n:,}", p),
     )
 
 
@@ -279,23 +291,19 @@ def _left_out(preferences: Preferences) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _points(interval: Interval) -> str:
-    return " to ".join(f"{100 * end:+.1f}" for end in interval)
-
-
 def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
     """Position bias as (name, figure): how often the answer shown first won, and consistency over both orders."""
     won = f"{bias.first_won:,} of {count_text(bias.first_won + bias.second_won, 'verdict')}"
     if bias.orders == "one":
-        interval = f", 95 % CI {limits(bias.interval)}" if bias.interval else ""
-        return (("shown first won", f"{percent(bias.first_rate, 1)} ({won}{interval}, {p_equals(bias.p)})"),)
+        interval = f", 95 % CI {percent_limits(bias.interval)}" if bias.interval else ""
+        return (("shown first won", f"{percent_text(bias.first_rate)} ({won}{interval}, {p_equals(bias.p)})"),)
     first, second = f"{bias.favours_first:,}", f"{bias.favours_second:,}"
-    points = MISSING if bias.bias is None else f"{100 * bias.bias:+.1f} points"
-    within = f"95 % CI {_points(bias.bias_interval)}; " if bias.bias_interval else ""
+    points = MISSING if bias.bias is None else f"{signed_text(bias.bias, share=True)} points"
+    within = f"95 % CI {interval_text(bias.bias_interval, share=True, sign=True)}; " if bias.bias_interval else ""
     test = f", {p_equals(bias.p)}" if bias.p is not None else ""
     return (
-        ("same in both orders", f"{percent(bias.consistency, 1)} of {count_text(bias.n, 'pair')}"),
-        ("shown first won", f"{percent(bias.first_rate, 1)} ({won})"),
+        ("same in both orders", f"{percent_text(bias.consistency)} of {count_text(bias.n, 'pair')}"),
+        ("shown first won", f"{percent_text(bias.first_rate)} ({won})"),
         ("bias to the first", f"{points} ({within}disagreements for the first {first}, for the second {second}{test})"),
     )
 
@@ -329,12 +337,8 @@ def _group_row(group: GroupPreference) -> tuple[TableCell, ...]:
     )
     left_out = ", ".join(f"{n:,} {what}" for what, n in missing if n)
     counts = (f"{n:,}" for n in (tally.a, tally.tie, tally.inconsistent, tally.b))
-    rate, interval = percent(group.win.value, 1), _short(group.win.interval)
+    rate, interval = percent_text(group.win.value), interval_text(group.win.interval, share=True) or MISSING
     return text_row(group.group, *counts, rate, interval, p_text(group.p), left_out)
-
-
-def _short(interval: Interval | None) -> str:
-    return MISSING if interval is None else f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"
 
 
 def answers_section(runs: Sequence[tuple[str, RunSummary]], reasons: Sequence[str]) -> Section:
@@ -391,13 +395,13 @@ def win_rate_chart(judged: Sequence[Preferences]) -> RowChart:
     points, words = [], []
     for at, preferences in enumerate(judged):
         mean = preferences.half if preferences.stopping else preferences.win
-        text = MISSING if mean.value is None else f"{100 * mean.value:.1f} %"
+        text = percent_text(mean.value)
         interval = mean.interval if mean.n else None
         points.append(_point(at, mean.value, interval, text, decided=preferences.verdict in {"A", "B"}))
-        words.append(f"{preferences.title}: {text}{f' ({_short(mean.interval)})' if mean.interval else ''}")
+        words.append(f"{preferences.title}: {mean_text(mean, share=True)}")
     levels = {preferences.level for preferences in judged}
     kind = "confidence sequence" if all(preferences.stopping for preferences in judged) else "CI"
-    title = f"Share of the first, {100 * levels.pop():g} % {kind}" if len(levels) == 1 else "Share of the first"
+    title = f"Share of the first, {level_text(levels.pop())} {kind}" if len(levels) == 1 else "Share of the first"
     return RowChart(
         title,
         "; ".join(words),
@@ -427,9 +431,8 @@ def sequence_chart(stopping: Stopping, *, name: str = "") -> SequenceChart:
         name: what the mean is of; "" is the score.
     """
     path = stopping.path or ((stopping.used, sum(stopping.interval) / 2, *stopping.interval),)
-    low, high = stopping.interval
     used = f"after {stopping.used:,} of {stopping.planned:,} samples"
-    words = f"{100 * low:.1f} to {100 * high:.1f} % {used}, threshold {100 * stopping.threshold:g} %"
+    words = f"{interval_text(stopping.interval, share=True)} % {used}, threshold {100 * stopping.threshold:g} %"
     return SequenceChart(
         title=f"{name or score_title(stopping.score)}: confidence sequence over the samples",
         short_title="Confidence sequence over the samples",

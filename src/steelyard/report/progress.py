@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.analysis.numbers import count_text
-from steelyard.analysis.usage import money_text
+from steelyard.analysis.numbers import count_text, duration_text, money_text, percent_text
 from steelyard.models.prices import Spent, units
 
 _FAULTS: Final[Mapping[str, str]] = MappingProxyType(
@@ -48,28 +47,6 @@ def retry_text(retries: Mapping[str, int]) -> str:
     return f"{count_text(total, 'retry')} ({', '.join(f'{fault_text(kind)} {n:,}' for kind, n in by_kind)})"
 
 
-def duration_text(seconds: float) -> str:
-    """A rounded duration.
-
-    >>> duration_text(42), duration_text(330), duration_text(9000)
-    ('42 s', '6 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def rate_text(per_second: float) -> str:
-    """Records per second, or per minute where that is easier to read.
-
-    >>> rate_text(1234.5), rate_text(3.25), rate_text(0.02)
-    ('1,234/s', '3.2/s', '1.2/min')
-    """
-    if per_second >= 100:
-        return f"{per_second:,.0f}/s"
-    return f"{per_second:.1f}/s" if per_second >= 0.5 else f"{60 * per_second:.1f}/min"
-
-
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
     """One limit of a budget: what it limits, and how much is used.
@@ -86,7 +63,7 @@ class BudgetUse:
     share: float
 
     def __str__(self) -> str:
-        return f"{self.name} {self.used} of {self.limit} ({100 * self.share:.0f} %)"
+        return f"{self.name} {self.used} of {self.limit} ({percent_text(self.share, 0)})"
 
 
 def budget_use(limits: Mapping[str, Any], spent: Spent, currency: str) -> tuple[BudgetUse, ...]:

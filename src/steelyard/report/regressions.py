@@ -15,7 +15,7 @@ from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_infos import score_infos
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
-from steelyard.report.numbers import one_line
+from steelyard.report.run_texts import one_line
 from steelyard.report.sample_choice import PAGE_SIZE
 from steelyard.report.section import MARKDOWN, TERMINAL, Section, Sentence
 from steelyard.types import Record

@@ -11,7 +11,7 @@ from typing import Any, Final
 from steelyard.analysis.preferences_values import SIDES
 from steelyard.escaping import cell_text
 from steelyard.report.judge_reasons import named_verdict, resolved_reason
-from steelyard.report.numbers import kind_text
+from steelyard.report.run_texts import kind_text
 from steelyard.types import Record, Score
 
 SHOWN_ELSEWHERE: Final = frozenset({"label", "orders", "side", "why", "alike", "by", "columns"})

@@ -10,23 +10,19 @@ from typing import Final
 from steelyard.analysis.conditions import quoted_name
 from steelyard.analysis.contingency import ContingencyTable
 from steelyard.analysis.histograms import Histogram
-from steelyard.analysis.numbers import score_phrase, score_title
+from steelyard.analysis.numbers import MISSING, interval_text, mean_text, score_phrase, score_title, value_text
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.data.table import origin_keys
 from steelyard.report.chart import ChartPoint, ConditionLink, RowChart
 from steelyard.report.exam import macro_sentences
-from steelyard.report.numbers import (
-    MISSING,
+from steelyard.report.run_texts import (
     SAME_QUESTION,
     applies,
     bounds_text,
     count_cell,
-    interval_text,
     is_rate,
     left_out_text,
-    mean_text,
     run_labels,
-    value_text,
 )
 from steelyard.report.section import (
     EVERYWHERE,

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.numbers import count_text
+from steelyard.analysis.numbers import MISSING, count_text, level_text, percent_text, rank_text, rating_limits
 from steelyard.report.chart import ChartPoint, MatrixChart, RowChart
-from steelyard.report.numbers import MISSING
 from steelyard.report.section import (
     HTML,
     TERMINAL,
@@ -21,7 +20,6 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
-from steelyard.stats.intervals import Interval
 
 if TYPE_CHECKING:
     from steelyard.analysis.standings import Standing, Standings
@@ -77,7 +75,7 @@ def _table(standings: Standings) -> SectionTable:
         TableColumn("rank", "text"),
         TableColumn("target", "name"),
         TableColumn("Elo"),
-        TableColumn(f"{100 * standings.level:g} % CI", "interval"),
+        TableColumn(f"{level_text(standings.level)} CI", "interval"),
         TableColumn("rating", media=HTML),
         TableColumn("win rate"),
         TableColumn("verdicts"),
@@ -100,25 +98,10 @@ def _row(standing: Standing) -> tuple[TableCell, ...]:
     return (
         *text_row(rank_text(standing.rank_best, standing.rank_worst), standing.target),
         TableCell(f"{standing.elo:.0f}", strong=True, value=standing.elo),
-        *text_row(_limits(standing.elo_interval), f"{standing.rating:+.2f}"),
-        TableCell(
-            MISSING if standing.win_rate is None else f"{100 * standing.win_rate:.1f} %", value=standing.win_rate
-        ),
+        *text_row(rating_limits(standing.elo_interval), f"{standing.rating:+.2f}"),
+        TableCell(percent_text(standing.win_rate), value=standing.win_rate),
         *text_row(*(f"{n:,}" for n in counts)),
     )
-
-
-def rank_text(best: int, worst: int) -> str:
-    """A rank, or its range where it is not certain.
-
-    >>> rank_text(1, 1), rank_text(2, 4)
-    ('1', '2 to 4')
-    """
-    return f"{best}" if best == worst else f"{best} to {worst}"
-
-
-def _limits(interval: Interval | None) -> str:
-    return MISSING if interval is None else f"{interval.low:.0f} to {interval.high:.0f}"
 
 
 def _matrix(standings: Standings) -> Section:
@@ -142,7 +125,7 @@ def _matrix(standings: Standings) -> Section:
 def _win_share_cell(share: float | None, n: int) -> TableCell:
     if share is None:
         return TableCell(MISSING)
-    text = f"{100 * share:.0f} %"
+    text = percent_text(share, 0)
     return TableCell(text, f"{n:,}", text, value=share)
 
 
@@ -161,7 +144,7 @@ def rating_chart(standings: Sequence[Standing]) -> RowChart:
         for at, standing in enumerate(standings)
     )
     words = "; ".join(
-        f"{name}: {standing.elo:.0f}" + (f" ({_limits(standing.elo_interval)})" if standing.elo_interval else "")
+        f"{name}: {standing.elo:.0f}" + (f" ({rating_limits(standing.elo_interval)})" if standing.elo_interval else "")
         for name, standing in zip(names, standings, strict=True)
     )
     ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]

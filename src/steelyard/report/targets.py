@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import count_text, score_title
+from steelyard.analysis.numbers import MISSING, count_text, interval_text, mean_text, score_title, value_text
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.judge_panel import reply_form_texts
-from steelyard.report.numbers import (
-    MISSING,
+from steelyard.report.preferences import sequence_chart
+from steelyard.report.run_texts import (
     applies,
     bounds_text,
     consistency_text,
@@ -20,7 +20,6 @@ from steelyard.report.numbers import (
     damaged_records,
     failed_elsewhere,
     headline,
-    interval_text,
     is_rate,
     kind_text,
     left_out_text,
@@ -29,9 +28,7 @@ from steelyard.report.numbers import (
     reason_suffix,
     run_labels,
     unfinished,
-    value_text,
 )
-from steelyard.report.preferences import sequence_chart
 from steelyard.report.section import (
     HTML,
     MARKDOWN,
@@ -283,24 +280,15 @@ def rate_chart(summaries: Sequence[RunSummary], *, score: str = "", chance: floa
         for at, summary in enumerate(summaries)
     ]
     factor = 100 if share else 1
+    means = [mean_text(scored.headline, share=share) if (scored := run.score(score)) else MISSING for run in summaries]
     return RowChart(
         f"{score_title(score)} with 95 % CI",
-        "; ".join(
-            f"{name}: {_with_interval(summary.score(score), share=share)}"
-            for name, summary in zip(names, summaries, strict=True)
-        ),
+        "; ".join(f"{name}: {mean}" for name, mean in zip(names, means, strict=True)),
         names,
         tuple(points),
         domain=score_domain(summaries, score),
         lines=() if chance is None else ((factor * chance, f"chance {value_text(chance, share=share)}"),),
     )
-
-
-def _with_interval(score: ScoreSummary | None, *, share: bool) -> str:
-    if score is None:
-        return MISSING
-    limits = interval_text(score.headline.interval, share=share)
-    return value_text(score.headline.value, share=share) + (f" ({limits})" if limits else "")
 
 
 def all_shares(summaries: Sequence[RunSummary], name: str) -> bool:

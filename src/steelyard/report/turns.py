@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from steelyard.analysis.numbers import score_title
-from steelyard.report.numbers import interval_text, value_text
+from steelyard.analysis.numbers import interval_text, score_title, value_text
 from steelyard.report.section import (
     HTML,
     PAGES,

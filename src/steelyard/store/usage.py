@@ -12,7 +12,8 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steelyard.analysis.usage import FrameworkUsage, StageCost, money_text
+from steelyard.analysis.numbers import money_text
+from steelyard.analysis.usage import FrameworkUsage, StageCost
 from steelyard.errors import ConfigError, StoreError
 from steelyard.escaping import cell_text
 from steelyard.models.prices import units

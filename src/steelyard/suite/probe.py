@@ -123,7 +123,7 @@ def plan_probes(suite: Suite) -> list[PlannedProbe]:
 
 def cost_line(planned: Sequence[PlannedProbe], prices: PriceTable | None) -> str:
     """The number of probes and their cost, as a sentence to show before they are sent."""
-    from steelyard.analysis.usage import money_text
+    from steelyard.analysis.numbers import money_text
 
     count = f"{len(planned)} probe{'s' if len(planned) != 1 else ''} will be sent, one call each"
     tokens = sum(probe.request.input_tokens for probe in planned)

@@ -10,7 +10,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Final, TextIO
 
-from steelyard.analysis.numbers import count_text
+from steelyard.analysis.numbers import count_text, done_text
 from steelyard.escaping import visible
 from steelyard.runner import Progress
 
@@ -82,7 +82,7 @@ def progress_text(targets: Sequence[Progress], seconds: float) -> str:
     here = done - sum(target.before for target in targets)
     left = sum(target.planned - target.done for target in targets if not target.is_over)
     name = visible(targets[0].target) if len(targets) == 1 else f"{len(targets)} targets"
-    parts = [f"{name}: {done:,} of {planned:,} ({100 * done // max(1, planned)} %)"]
+    parts = [f"{name}: {done:,} of {planned:,} ({done_text(done, planned)})"]
     if errors := sum(target.errors for target in targets):
         parts.append(count_text(errors, "error"))
     parts.append(f"{left * seconds / here:,.0f} s left" if left and here else f"{seconds:,.0f} s")

@@ -8,11 +8,11 @@ from statistics import fmean
 from typing import Final
 
 from steelyard.analysis.comparison_values import PairComparison
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.numbers import record_value_text, score_title
 from steelyard.analysis.settings import WordChange, share_most_words, word_changes
 from steelyard.escaping import cell_text
-from steelyard.report.numbers import one_line, record_value_text
 from steelyard.report.regressions import changed_samples, repeats_text
+from steelyard.report.run_texts import one_line
 from steelyard.store import Run
 from steelyard.types import Record, ScoreInfo
 from steelyard.viewer.sample_columns import SCORE, SampleColumn, as_chosen

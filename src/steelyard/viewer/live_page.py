@@ -22,13 +22,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from steelyard.analysis.numbers import score_phrase
+from steelyard.analysis.numbers import duration_text, money_text, rate_text, score_phrase, value_text
 from steelyard.analysis.running_score import RunningScore, headline_score
-from steelyard.analysis.usage import StageCost, money_text
+from steelyard.analysis.usage import StageCost
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.models.prices import units
-from steelyard.report.numbers import one_line, value_text
-from steelyard.report.progress import BudgetUse, budget_use, duration_text, rate_text, retry_text
+from steelyard.report.progress import BudgetUse, budget_use, retry_text
+from steelyard.report.run_texts import one_line
 from steelyard.store import Run, Store
 from steelyard.store.leases import WorkerRow, workers_of
 from steelyard.store.progress import Consumption, running_scores

@@ -16,7 +16,7 @@ from steelyard.data.dataset_file import DatasetFile
 from steelyard.data.new_version import edited_rows
 from steelyard.data.packed_rows import DatasetRow, ids_of
 from steelyard.errors import ConfigError
-from steelyard.report.numbers import one_line
+from steelyard.report.run_texts import one_line
 from steelyard.store.dataset_drafts import DatasetDraft, DraftRow, read_draft
 from steelyard.store.named_datasets import (
     DatasetVersion,

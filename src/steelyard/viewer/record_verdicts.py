@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.analysis.judging_manifest import is_judging, sides_of
+from steelyard.analysis.numbers import record_value_text
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.judge_reasons import named_verdict, preference_reason
-from steelyard.report.numbers import kind_text, one_line, record_value_text
+from steelyard.report.run_texts import kind_text, one_line
 from steelyard.report.sample_evidence import verdict_name
 from steelyard.store import Run
 from steelyard.types import Record, Score, ScoreInfo

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.analysis.usage import money_text
+from steelyard.analysis.numbers import cost_text, interval_text, seconds_text, signed_text, value_text
 from steelyard.errors import SteelyardError
-from steelyard.report.numbers import interval_text, signed_text, value_text
 from steelyard.store import Run
 from steelyard.store.computed import ComputedOf, CountedRun, read_computed
 from steelyard.store.list_figures import (
@@ -234,33 +233,9 @@ def figures_of(run: CountedRun, values: ListFigures) -> RunFigures:
     )
 
 
-def cost_text(money: Mapping[str, float]) -> str:
-    """The cost of all replies of a run, by currency; "" where it is not known.
-
-    >>> cost_text({"USD": 1.5, "EUR": 0.25})
-    '1.50 USD + 0.25 EUR'
-    """
-    return " + ".join(money_text(amount, currency) for currency, amount in money.items())
-
-
 def _latency_of(latency: Latency) -> str:
     measured = "answered attempts of the target's models" if latency.of_models else "a record, scoring included"
     return f"seconds of {measured}, median and 95th percentile of {latency.n:,} samples"
-
-
-def seconds_text(seconds: float) -> str:
-    """A short duration with the digits that count.
-
-    >>> seconds_text(0.0), seconds_text(0.0834), seconds_text(1.26), seconds_text(75)
-    ('<1 ms', '83 ms', '1.3 s', '75 s')
-    """
-    if seconds < 0.001:
-        return "<1 ms"
-    if seconds < 0.0095:
-        return f"{1000 * seconds:.1f} ms"
-    if seconds < 0.95:
-        return f"{1000 * seconds:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
 def _shown_difference(baseline: CountedRun, difference: HeadlineDifference) -> BaselineDifference:

@@ -21,6 +21,7 @@ from steelyard.analysis.conditions import (
     quoted_value,
 )
 from steelyard.analysis.judging_manifest import is_judging
+from steelyard.analysis.numbers import value_text
 from steelyard.analysis.preferences import preferences
 from steelyard.analysis.preferences_values import SIDES
 from steelyard.analysis.summary_values import RunSummary
@@ -29,9 +30,9 @@ from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
 from steelyard.report.conclusion import VERDICT_WORDS, preference_figures, run_figure
 from steelyard.report.html import contents_of
-from steelyard.report.numbers import one_line, unfinished, value_text
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
+from steelyard.report.run_texts import one_line, unfinished
 from steelyard.report.section import KeyFigure, Section
 from steelyard.store import Run
 from steelyard.store.marks import baseline_refusal, marks_of

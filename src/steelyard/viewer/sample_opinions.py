@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.analysis.numbers import score_title
 from steelyard.escaping import cell_text
-from steelyard.report.numbers import kind_text
+from steelyard.report.run_texts import kind_text
 from steelyard.store import Run
 from steelyard.store.related_runs import labels_of_sample, related_runs
 from steelyard.types import Label, Score

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from steelyard.analysis.judging_manifest import is_judging, sides_of
-from steelyard.analysis.numbers import score_title
+from steelyard.analysis.numbers import record_value_text, score_title
 from steelyard.analysis.preferences_values import SIDES
 from steelyard.analysis.retrieval_matches import WAYS
 from steelyard.analysis.settings import WordChange, word_changes
@@ -23,8 +23,8 @@ from steelyard.prompts.message_parts import without_files
 from steelyard.prompts.passages import without_passage
 from steelyard.prompts.trajectory import TURNS
 from steelyard.report.judge_reasons import named_verdict, preference_reason
-from steelyard.report.numbers import kind_text, record_value_text
 from steelyard.report.progress import fault_text
+from steelyard.report.run_texts import kind_text
 from steelyard.report.sample_evidence import (
     JUDGED,
     STEPS,

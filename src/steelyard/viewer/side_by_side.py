@@ -15,11 +15,12 @@ from typing import Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.judging_manifest import is_judging
+from steelyard.analysis.numbers import record_value_text
 from steelyard.analysis.settings import WordChange, share_most_words, word_changes
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
-from steelyard.report.numbers import one_line, record_value_text
 from steelyard.report.regressions import repeats_text
+from steelyard.report.run_texts import one_line
 from steelyard.store import Run
 from steelyard.store.labels import JUDGES
 from steelyard.types import Record

@@ -1,4 +1,4 @@
-"""Formats of numbers and names on pages, identical in charts, tables and sentences."""
+"""What several pages say of runs and scores, in the same words: labels, sentences, counts."""
 
 from __future__ import annotations
 
@@ -7,79 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.comparison_values import Comparison
-from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import count_text, score_phrase, score_title
+from steelyard.analysis.numbers import count_text, interval_text, score_phrase, score_title, value_text
 from steelyard.analysis.summary_values import Consistency, RunSummary, ScoreSummary
 from steelyard.report.section import TableCell
-from steelyard.stats.intervals import Interval
-from steelyard.types import ScoreInfo
 
 if TYPE_CHECKING:
     from steelyard.store import Run
 
-MISSING: Final = "–"
-"""Shown where there is no number; never 0."""
-
 _MOST_DAMAGED: Final = 3
 """Damaged records that a sentence lists."""
-
-
-def value_text(value: float | None, *, share: bool) -> str:
-    """A mean: percent with one decimal where it is a share, else two decimals.
-
-    >>> value_text(0.6333, share=True), value_text(3.456, share=False), value_text(None, share=True)
-    ('63.3 %', '3.46', '–')
-    """
-    if value is None:
-        return MISSING
-    return f"{100 * value:.1f} %" if share else f"{value:.2f}"
-
-
-def record_value_text(value: float, info: ScoreInfo | None) -> str:
-    """A score of one record: a share in percent, as its mean is; anything else with at most four digits.
-
-    A score with a threshold may be 0 or 1 in every record, which means right or wrong and is not a share.
-
-    >>> record_value_text(1 / 6, ScoreInfo("recall", (0, 1))), record_value_text(1.0, ScoreInfo("recall", (0, 1)))
-    ('16.7 %', '100.0 %')
-    >>> record_value_text(1.0, ScoreInfo("right", (0, 1), threshold=0.5))
-    '1'
-    >>> record_value_text(4.25, ScoreInfo("rating", (1, 5)))
-    '4.25'
-    """
-    if info is None or info.range != (0.0, 1.0) or not 0 <= value <= 1:
-        return f"{value:.4g}"
-    is_verdict = info.threshold is not None and value in {0.0, 1.0}
-    return f"{value:g}" if is_verdict else value_text(value, share=True)
-
-
-def interval_text(interval: Interval | None, *, share: bool) -> str:
-    """Both limits of an interval, in the unit of `value_text` but without its sign.
-
-    >>> interval_text(Interval(0.5441, 0.7142), share=True)
-    '54.4 to 71.4'
-    """
-    if interval is None:
-        return ""
-    return " to ".join(f"{100 * end:.1f}" if share else f"{end:.2f}" for end in interval)
-
-
-def signed_text(value: float | None, *, share: bool) -> str:
-    """A difference with its sign: points with one decimal, or two decimals; never "-0.0".
-
-    >>> signed_text(0.092, share=True), signed_text(-0.0001, share=True), signed_text(-0.5, share=False)
-    ('+9.2', '0.0', '-0.50')
-    """
-    if value is None:
-        return MISSING
-    text = f"{100 * value:+.1f}" if share else f"{value:+.2f}"
-    return text if float(text) else text[1:]
-
-
-def mean_text(mean: Mean, *, share: bool) -> str:
-    """A mean with its interval in brackets: `63.3 % (54.4 to 71.4)`."""
-    interval = interval_text(mean.interval, share=share)
-    return value_text(mean.value, share=share) + (f" ({interval})" if interval else "")
 
 
 def kind_text(kind: str) -> str:
