@@ -1,5 +1,9 @@
 """The tables of an exam on a terminal of 80 columns."""
 
+import datetime as dt
+import json
+
+import openpyxl
 import pytest
 from tests.report.test_exam import KEYS, samples
 from tests.store.exam_run import exam_runs
@@ -53,3 +57,25 @@ def test_json_has_all_of_it(steelyard, exam):
     assert plain["beside"] == ["last_letter"]
     assert plain["scores"][0]["macro"]["n"] == 2
     assert plain["labelled"] is None
+
+
+def test_copies_are_kept_and_rows_with_lost_fractions_left_out_by_one_configuration(steelyard, says, tmp_path):
+    book = openpyxl.Workbook()
+    rows = [
+        ["Which?", "Sun", "Mars", "A"],
+        ["Which?", "Sun", "Mars", "A"],
+        ["How many?", dt.date(2026, 1, 2), "3/4", "B"],
+    ]
+    for row in (["question", "A", "B", "answer"], *rows, rows[0]):
+        book.active.append(row)
+    book.save(tmp_path / "exam.xlsx")
+    given = {"file": "exam.xlsx", "duplicates": "keep", "skip_rows_with": ["dates"]}
+    config = {"suite": "choice", "samples": given, "targets": {"a": says("A")}}
+    (tmp_path / "exam.json").write_text(json.dumps(config), "utf-8")
+    checked = " ".join(steelyard("check", "exam.json", code=0).out.split())
+    assert "3 samples" in checked
+    assert "1 row was left out (skip_rows_with: dates)" in checked
+    assert "kept: 1, with 2 copies" in checked
+    steelyard("run", "exam.json", code=0)
+    shown = steelyard("show", "a", "--json", code=0).json()
+    assert (shown["done"], shown["exams"][0]["questions"]) == (3, 1)

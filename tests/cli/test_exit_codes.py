@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.logging_server import logging_server
 from tests.running_server import ledger_server
 
 from steelyard import Label, Store
@@ -163,6 +164,18 @@ def test_4_where_the_key_or_the_quota_is_refused_after_one_call(steelyard, write
         result = steelyard("run", write({"a": at(server)}, options={"concurrency": 1}), code=4)
         assert len(server.requests()) == 1
     assert f"a: broken, 0 of 20 done: status {kind}: on purpose" in result.out
+
+
+def test_4_where_nothing_is_mapped_and_the_next_step_takes_the_corrected_mapping(steelyard, write):
+    mapping = {"text": "answer"}
+    with logging_server(lambda *_: {"text": "A", "message_id": "1"}) as log:
+        target = {"http": {"url": f"{log.url}/chat", "body": {"query": "{{prompt}}"}, "response": mapping}}
+        told = " ".join(steelyard("run", write({"a": target}), code=4).out.split())
+        assert "nothing at 'answer' in the reply (status 200); the body has the keys text, message_id" in told
+        assert told.endswith("correct the endpoint, then run again: steelyard run exam.json")
+        assert len(log.asked) <= 8
+        mapping["text"] = "text"
+        steelyard("run", write({"a": target}), code=0)
 
 
 def test_4_where_the_store_cannot_be_used(steelyard, write, says, tmp_path):

@@ -71,7 +71,7 @@ MISMATCHES = {
     "nothing mapped": (
         json_with_ids,
         app,
-        "response.text: there is nothing at 'answer' in the reply; the body has the",
+        "response.text: there is nothing at 'answer' in the reply (status 200); the body has the",
     ),
     "nothing in a mapping": (json_with_ids, lambda url: app(url, "meta.answer"), "the keys text, message_id"),
     "a function of nothing": (json_with_ids, lambda url: app(url, "join('', answers)"), "join('', answers)"),

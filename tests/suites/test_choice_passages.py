@@ -48,6 +48,34 @@ def test_a_merged_passage_stands_above_each_of_its_questions(tmp_path):
     assert inputs == [f"{RAIN}\n\nWhat rises?", f"{RAIN}\n\nWhat falls?", "What shines?"]
 
 
+@pytest.mark.parametrize("roles", [{"passage": ["a", "b"]}, {"question": ["a", "b", "ask"]}])
+def test_joined_merged_cells_stand_above_each_question_and_in_its_metadata(tmp_path, roles):
+    book = openpyxl.Workbook()
+    book.active.append(["shelf", "a", "b", "ask", "A", "B", "answer", "kind"])
+    book.active.append(["One", RAIN, "Snow.", "What rises?", "the river", "the sun", "A", "单选题"])
+    book.active.append([None, None, None, "What falls?", "snow", "rain", "B"])
+    for column in "ABCH":
+        book.active.merge_cells(f"{column}2:{column}3")
+    book.save(tmp_path / "a.xlsx")
+    columns = {"question": "ask", "options": ["A", "B"], "answer": "answer", "kind": "kind", **roles}
+    data = load_choice(SampleFiles(tmp_path / "a.xlsx", columns=columns))
+    first, second = data.samples
+    assert [first.input, second.input] == [f"{RAIN}\n\nSnow.\n\nWhat {verb}?" for verb in ("rises", "falls")]
+    assert {sample.metadata["shelf"] for sample in (first, second)} == {"One"}
+    assert {sample.group for sample in (first, second)} == {"单选题"}
+    assert not [note for note in data.notes if "blank" in note]
+
+
+@pytest.mark.parametrize("roles", [{}, {"question": ["passage", "question"]}])
+def test_a_passage_that_is_written_once_for_several_rows_is_named_with_its_blank_cells(tmp_path, roles):
+    rows = ["passage,question,A,B,answer", ",What?,x,y,A", f"{RAIN[:20]},Why?,x,y,A", ",Who?,x,y,A", " ,How?,x,y,A"]
+    (tmp_path / "a.csv").write_text("\n".join(rows), "utf-8")
+    data = load_choice(SampleFiles(tmp_path / "a.csv", columns=roles))
+    (note,) = [note for note in data.notes if "blank" in note]
+    assert note.startswith("a.csv: A passage is blank in 2 of 4 questions, which are asked without it: a.csv line 4 ")
+    assert "a.csv line 5 column A; where the text above holds for them too, repeat it in each row" in note
+
+
 @pytest.mark.parametrize("blank", [None, "", " "])
 def test_a_question_without_a_passage_is_asked_as_before(tmp_path, blank):
     (sample, other) = load(tmp_path / "a.jsonl", {**QUESTION, "passage": blank}, {**QUESTION, "passage": RAIN}).samples

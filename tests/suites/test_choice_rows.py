@@ -291,6 +291,7 @@ def test_options_that_differ_in_case_alone_are_two():
 def test_labels_are_cut_only_where_each_option_has_its_own():
     assert cut_labels(["A. 天", "", "C、雷"]) == ["天", "", "雷"]
     assert cut_labels(["B. 天", "A. 地"]) == ["B. 天", "A. 地"]
+    assert cut_labels(["【A】天", "[B] 地"]) == ["天", "地"], "the brackets that separate options in one cell"
 
 
 @given(st.lists(st.text(max_size=5), min_size=2, max_size=26), st.text(max_size=6))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.judging_manifest import is_judging
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read, write_lines, write_text
+from steelyard.models.refusals import NEVER_READ
 from steelyard.report.gate import gate_of
 from steelyard.report.page import ReportContent, all_sections, report_sections
 from steelyard.report.preferences import Pairwise
@@ -218,6 +221,11 @@ def _next_steps(outcome: EvaluatedRuns, *, detailed: bool, reported: bool) -> li
     """Commands to copy: to resume what did not finish, or to see more."""
     where = store_option(outcome.store)
     stopped = next((run for run in outcome.runs if run.state not in {"finished", "running"}), None)
+    if any(NEVER_READ in run.reason for run in outcome.runs):
+        # A resume refuses another address or mapping; a new run finds what was answered in the journal.
+        config = outcome.runs[0].manifest["config"]
+        command = f": steelyard run {quote(os.path.relpath(config['path']))}{where}" if config else ""
+        return [f"correct the endpoint, then run again{command}"]
     if stopped is not None:
         spent = stopped.reason.startswith("the budget of ")
         return [f"{'raise options.budget, then ' if spent else ''}resume with: steelyard resume {stopped.id}{where}"]

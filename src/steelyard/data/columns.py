@@ -75,9 +75,10 @@ class ColumnLayout:
         >>> ColumnLayout({"question": (0,), "options": (1, 2)}, 1, 3, {0: "题目", 1: "甲", 2: "乙"}).describe()
         {'question': 'A 题目', 'options': 'B 甲, C 乙'}
         """
-        return {role: ", ".join(map(self._name, columns)) for role, columns in self.columns.items()}
+        return {role: ", ".join(map(self.name_of, columns)) for role, columns in self.columns.items()}
 
-    def _name(self, column: Column) -> str:
+    def name_of(self, column: Column) -> str:
+        """A column as shown to people: its letter and header, or its key."""
         if isinstance(column, str):
             return column
         return f"{column_letter(column)} {self.headers.get(column, '')}".rstrip()

@@ -45,11 +45,11 @@ def notes_on_unread(table: Table, kinds: Collection[UnreadKind]) -> Iterator[str
     for kind, what in _NOTES.items():
         places = _places(table, kind)
         if places and kind not in kinds:
-            yield f"{table.title}: {what}: {_named(table, places)}; skip_rows_with: [{kind}] leaves their rows out"
+            yield f"{table.title}: {what}: {named_cells(table, places)}; skip_rows_with: [{kind}] leaves their rows out"
     if raised := _places(table, "raised"):
         yield (
             f"{table.title}: raised or lowered characters that Unicode lacks are written ^{{...}} and _{{...}}: "
-            f"{_named(table, raised)}"
+            f"{named_cells(table, raised)}"
         )
     if table.left_out:
         count = sum(row.number in table.left_out and not is_blank(row) for row in table)
@@ -61,7 +61,8 @@ def _places(table: Table, kind: str) -> list[tuple[int, int]]:
     return [(row, column) for row, columns in sorted(table.unread.get(kind, {}).items()) for column in columns]
 
 
-def _named(table: Table, places: Sequence[tuple[int, int]]) -> str:
+def named_cells(table: Table, places: Sequence[tuple[int, Column]]) -> str:
+    """The first cells of a note; row 0 is of what is tied to none."""
     cells = [table.location(row, column).rpartition("!")[2] for row, column in places if row]
     shown = ", ".join(cells[:MAX_NAMED]) + (f" and {len(cells) - MAX_NAMED} more" if len(cells) > MAX_NAMED else "")
     loose = len(places) - len(cells)

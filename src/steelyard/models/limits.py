@@ -20,7 +20,7 @@ from steelyard.errors import Attempt, ModelError, SteelyardError, expect_number
 from steelyard.models.base import Fault, Model, Request, Wire
 from steelyard.models.budget import UNPROVEN, MeteredCall, Metering, Quota
 from steelyard.models.mismatches import locate
-from steelyard.models.refusals import MISMATCH, Refusals
+from steelyard.models.refusals import MISMATCH, NEVER_READ, Refusals
 from steelyard.types import Reply, Usage
 
 MARGIN_S: Final = 0.03
@@ -559,7 +559,7 @@ class Limits:
         if unreached:
             return f"cannot be reached: {fault.message}"
         if fault.refusal == MISMATCH and refused:
-            return f"{fault.message}; no reply could be read so far, and another sample is answered alike"
+            return f"{fault.message}; {NEVER_READ}, and another sample is answered alike"
         if not fault.retry:
             return fault.message
         attempts, wait_asked_s = len(progress.attempts), fault.retry_after_s

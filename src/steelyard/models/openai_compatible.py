@@ -287,7 +287,8 @@ def first_choice(data: Any, answer: Answer, part: str = "message") -> Mapping[st
     if isinstance(data, list) and len(data) == 1:
         data = data[0]  # as Gemini's OpenAI-compatible endpoint writes an error
     if not isinstance(data, Mapping):
-        raise mismatch(Fault("malformed", f"not a completion: {quoted(answer.body)}", billed=True), answer)
+        message = f"status {answer.status}, but not a completion: {quoted(answer.body)}"
+        raise mismatch(Fault("malformed", message, billed=True), answer)
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], Mapping) else {}
     if is_error(data) or choice.get("error"):
@@ -304,7 +305,7 @@ def first_choice(data: Any, answer: Answer, part: str = "message") -> Mapping[st
 
 def _without(path: str, data: Mapping[str, Any], answer: Answer) -> Fault:
     """The fault of a completion without a part; a list of choices that is there and empty passes."""
-    message = f"the reply has no {path}; {keys_named((data,))}: {quoted(answer.body)}"
+    message = f"the reply (status {answer.status}) has no {path}; {keys_named((data,))}: {quoted(answer.body)}"
     fault = Fault("empty", message, billed=True)
     return fault if "choices" in data and path == "choices" else mismatch(fault, answer)
 

@@ -23,6 +23,8 @@ NAMED: Final = "named"
 """A refusal whose text names key, model, quota or permission: the second one stops the run."""
 MISMATCH: Final = "mismatch"
 """A complete answer that is not what was configured, such as the 404 of a wrong address: see `models.mismatches`."""
+NEVER_READ: Final = "no reply could be read so far"
+"""In the reason of a run that an endpoint ended which never was right, as its address or mapping is wrong."""
 ENDING: Final = frozenset({"auth", "quota", "unknown_model"})
 """Kinds of refusals that every call with the same key and model meets."""
 _MOST_READ: Final = 2000

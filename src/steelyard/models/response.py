@@ -123,7 +123,9 @@ def _nothing_at(expression: str, values: Sequence[Json], answer: Answer) -> Faul
     """The fault of a reply without a text; a mismatch unless the place is there and holds null or an empty list."""
     content = quoted(answer.body) or "an empty body"
     keys = f"; {keys_named(values)}" if values else ""
-    message = f"response.text: there is nothing at {expression!r} in the reply{keys}: {content}"
+    message = (
+        f"response.text: there is nothing at {expression!r} in the reply (status {answer.status}){keys}: {content}"
+    )
     fault = Fault("empty", message, billed=True)
     return mismatch(fault, answer) if values and not _could_hold(values, expression) else fault
 

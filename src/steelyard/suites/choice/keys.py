@@ -19,7 +19,10 @@ from steelyard.replies.answer_key import key_of_alternatives
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 MAX_OPTIONS: Final = len(LETTERS)
 
-_LABEL: Final = re.compile(r"\s*[(（]?\s*([A-Za-zＡ-Ｚａ-ｚ])\s*[)）.．:：、,，]\s*")
+LABEL_BEGINS: Final = r"[(（【\[]?\s*([A-Za-zＡ-Ｚａ-ｚ])\s*"
+LABEL_ENDS: Final = r")）】\].．:：、"
+"""Signs of which one ends an option's label, for a class of a regular expression: `A.`, `(B)`, `【C】`."""
+_LABEL: Final = re.compile(rf"\s*{LABEL_BEGINS}[{LABEL_ENDS},，]\s*")
 _AROUND: Final = re.compile(r"[\s()\[\]{}<>【】《》〈〉「」.。:、,;|&'\"`*]+")
 _LEAD: Final = re.compile(
     r"\s*(?:(?:本题|此题)?(?:的)?(?:正确|标准|参考)?(?:答案|选项|答)(?:为|是|应为|应选|选)?|故?(?:本题|此题)?(?:应|可|正确)?选(?:择|项)?"

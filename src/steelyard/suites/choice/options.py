@@ -11,13 +11,11 @@ from typing import Any, Final, NamedTuple
 
 from steelyard.data.table import list_in, render
 from steelyard.normal_form import nfkc
-from steelyard.suites.choice.keys import LETTERS
+from steelyard.suites.choice.keys import LABEL_BEGINS, LABEL_ENDS, LETTERS
 
 _TEXTS: Final = ("text", "texts", "choices", "options", "content", "value", "option")
 _LABELS: Final = ("label", "labels", "key", "letter", "id")
-_LETTERED: Final = re.compile(
-    r"(?:(?<=[\s;；,，、|。.)）？?：:\u4e00-\u9fff])|^)[(（【\[]?([A-Za-zＡ-Ｚａ-ｚ])\s*[)）】\].．:：、]"
-)
+_LETTERED: Final = re.compile(rf"(?:(?<=[\s;；,，、|。.)）？?：:\u4e00-\u9fff])|^){LABEL_BEGINS}[{LABEL_ENDS}]")
 _CIRCLED: Final = re.compile(r"([\u2460-\u2473])[.．:：、]?")
 _ON_LINES: Final = (
     re.compile(r"^[ \t\u3000]*[(（【\[]?([A-ZＡ-Ｚ])[ \t]*[)）】\].．:：、]", re.MULTILINE),

@@ -62,6 +62,7 @@ DOUBTFUL_KEY: Final = "doubtful key"
 """Kind of the defect of a key that the other keys of its table may decide."""
 NO_OPTIONS: Final = "bad options"
 """Kind of the defect of a row whose options cannot be found."""
+_OWN_CELLS: Final = ("options", "answer", "id")
 _NONE: Final = OptionTexts(())
 
 
@@ -99,8 +100,6 @@ class ChoiceTable:
         table: where the rows are.
         layout: role -> columns.
         prefix: in front of ids made from places, where there are several files.
-        groups: the group of rows inside a merged group cell, by the row's number.
-        passages: the same of a merged passage cell, which stands beside several questions.
         question: the column of each role; None where there is none. `options` is empty where only the kind of a
             question says which it has.
         count_from: the number that means A where keys are numbers.
@@ -114,7 +113,6 @@ class ChoiceTable:
     table: Table
     layout: ColumnLayout
     prefix: str
-    groups: Mapping[int, str]
     question: Column
     options: tuple[Column, ...]
     answer: Column
@@ -127,7 +125,6 @@ class ChoiceTable:
     form: KeyForm | None = None
     unused: TableColumns | None = None
     several: bool = False
-    passages: Mapping[int, str] = field(default_factory=dict)
 
     def rows(self) -> Iterator[Row]:
         """Rows below the header that are not left out, blank ones included."""
@@ -166,8 +163,7 @@ class ChoiceTable:
         return says_several(kind, self._group_of(row), question.text, self.table.title)
 
     def _group_of(self, row: Row) -> str:
-        own_group = "" if self.group is None else render(cell_at(row.cells, self.group))
-        return own_group or self.groups.get(row.number, "")
+        return "" if self.group is None else render(cell_at(row.cells, self.group))
 
     def faults(self, row: Row) -> list[Defect]:
         """What the spreadsheet itself says is wrong with the cells that are read."""
@@ -182,7 +178,7 @@ class ChoiceTable:
 def open_reading(
     table: Table, layout: ColumnLayout, prefix: str, dataset: tuple[SampleFiles, UnusedColumns]
 ) -> ChoiceTable:
-    """Bind a layout to its table, check the columns that it names, and find merged group cells.
+    """Bind a layout to its table, check the columns that it names, and fill merged cells.
 
     A table that says the kind of its questions and no group is grouped by kind.
     """
@@ -194,15 +190,13 @@ def open_reading(
     kind = layout.column("kind")
     group = layout.column("group") if columns.get("group") else kind
     question, answer = columns["question"][0], columns["answer"][0]
-    groups = _merged_texts(table, group)
     joined_table = table
     if len(options) == 1:
         joined_table = OptionRows(question, options[0], answer, layout.header_row or 0).joined(table)
     return ChoiceTable(
-        joined_table,
+        _with_merged(joined_table, layout),
         layout,
         prefix,
-        groups,
         question,
         options,
         answer,
@@ -211,20 +205,34 @@ def open_reading(
         kind,
         joined=joined_table is not table,
         unused=unused.of(table, layout),
-        passages=_merged_texts(table, layout.column("passage")),
     )
 
 
-def _merged_texts(table: Table, column: Column | None) -> dict[int, str]:
-    """Rows inside merged cells of a column -> the text in the first cell; other blank cells are never filled."""
-    spans = [span for span in table.merged if span.first_column == column and span.last_row > span.first_row]
-    if not spans or column is None:
-        return {}
-    firsts = {span.first_row for span in spans}
-    texts = {row.number: render(cell_at(row.cells, column)) for row in table if row.number in firsts}
-    return {
-        number: texts.get(span.first_row, "") for span in spans for number in range(span.first_row, span.last_row + 1)
-    }
+def _with_merged(table: Table, layout: ColumnLayout) -> Table:
+    """The table with the text of a merged cell in each of its rows, but in columns that every question fills itself.
+
+    Other blank cells are never filled.
+    """
+    asked = layout.columns["question"]
+    own = {*(asked if len(asked) < 2 else ())}.union(*(layout.columns.get(role, ()) for role in _OWN_CELLS))
+    spans = [span for span in table.merged if span.first_column == span.last_column and span.first_column not in own]
+    if not spans:
+        return table
+    firsts = {(span.first_row, span.first_column) for span in spans}
+    texts = {(row.number, at): cell for row in table for at, cell in enumerate(row.cells) if (row.number, at) in firsts}
+    filled: dict[int, dict[int, Any]] = {}
+    for span in spans:
+        for number in range(span.first_row + 1, span.last_row + 1):
+            filled.setdefault(number, {})[span.first_column] = texts.get((span.first_row, span.first_column))
+    return replace(table, source=lambda: (_filled(row, filled.get(row.number, {})) for row in table))
+
+
+def _filled(row: Row, cells: Mapping[int, Any]) -> Row:
+    if not cells or is_blank(row):
+        return row
+    width = max(len(row.cells), *(column + 1 for column in cells))
+    padded = [*row.cells, *[None] * (width - len(row.cells))]
+    return Row(row.number, [cells.get(at) if render(cell) == "" else cell for at, cell in enumerate(padded)])
 
 
 def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQuestion | None:
@@ -248,7 +256,6 @@ def read_row(reading: ChoiceTable, row: Row, defects: list[Defect]) -> ChoiceQue
     if len(defects) > before:
         return None
     passage = _text(joined_cells(row, reading.layout.columns.get("passage", ())))
-    passage = passage or reading.passages.get(row.number, "")
     return ChoiceQuestion(found.stem or text, tuple(found.options), key, found.apart, tuple(turns), passage)
 
 

@@ -28,7 +28,7 @@ from steelyard.suites.choice.key_checks import (
     notes_on_rivals,
 )
 from steelyard.suites.choice.keys import LETTERS, MAX_OPTIONS
-from steelyard.suites.choice.passages import without_repeated_question
+from steelyard.suites.choice.passages import BlankPassages, without_repeated_question
 from steelyard.suites.choice.reading import (
     DOUBTFUL_KEY,
     NO_OPTIONS,
@@ -290,6 +290,7 @@ class _ChoiceCheck:
         self._found: list[tuple[int, int, Defect]] = []
         self._counts = [OptionCounts(reading) for reading in readings]
         self._several = [SeveralKeys(reading, meant=several_answers) for reading in readings]
+        self._blank = [BlankPassages(reading) for reading in readings]
         for index, reading in enumerate(readings):
             for row in reading.rows():
                 if reading.unused is not None:
@@ -304,7 +305,7 @@ class _ChoiceCheck:
     def notes(self) -> list[str]:
         """Notes on the tables that are not defects."""
         notes = [*(count.note() for count in self._counts), *(keys.note() for keys in self._several)]
-        notes.append(self._note_on_copies())
+        notes += [self._note_on_copies(), *(note for blank in self._blank for note in blank.notes())]
         return [note for note in notes if note]
 
     def several(self) -> Iterator[bool]:
@@ -373,6 +374,7 @@ class _ChoiceCheck:
             if not question.apart:
                 self._counts[index].add(row.number, len(self.keys), len(question.options))
             self._several[index].add(row, len(self.keys), question)
+            self._blank[index].add(row)
             if self._duplicates.keeps:
                 self._keep(index, reading, row, mark)
             # Interned, as 100,000 questions have a few dozen different keys.
