@@ -22,7 +22,7 @@ from steelyard.errors import ModelError
 from steelyard.models.base import Fault, Model, ModelInfo, Refused
 from steelyard.models.budget import UNPROVEN
 from steelyard.models.refusals import Refusals
-from steelyard.models.refused_parameters import DROPPED, LIMITS, SAMPLING, adjusted, changes_for
+from steelyard.models.refused_parameters import DROPPED, LIMITS, SAMPLING, adjusted, changes_for, refused_of
 from steelyard.plain_json import to_json
 from steelyard.session.replies import pack_reply, unpack_reply
 from steelyard.types import Asks, Reply
@@ -30,6 +30,7 @@ from steelyard.types import Asks, Reply
 CHANGED_PARAMETERS: Final = "changed_parameters"
 """Key of a reply's metadata: parameter -> the name that it was sent under, "" where it was left out."""
 _LONGEST_REASON: Final = 300
+_LONGEST_VALUE: Final = 60
 _NOTHING_FOUND: Final = "-"
 
 Changes = Mapping[str, str]
@@ -234,16 +235,16 @@ class ParameterFindings:
     def _explained(self, error: ModelError, work: _Work, changes: Changes) -> ModelError:
         """The error, with the key of a refused parameter that cannot be changed; its second sample ends the run."""
         by_call = {name for name in work.parameters if changes.get(name) != DROPPED}
-        names = [name for name in _refused(error).names if name in by_call or name in work.own]
+        names = refused_of(_refused(error), {**work.own, **dict.fromkeys(by_call)}, work.optional)
         if not names or error.ends_run:
             return error
         of_call = "parameters of the target" if work.asked_by.stage == "target" else "judge: parameters"
         sent = [
-            f"{name} = {json.dumps(work.sent[name] if name in by_call else work.own[name])} "
+            f"{name} = {_shown(work.sent[name] if name in by_call else work.own[name])} "
             f"(`{of_call if name in by_call else 'parameters of the model'}`)"
             for name in names
         ]
-        text = f"{error}; the call sends {' and '.join(sent)}: change it there, or write `{names[0]}: null`"
+        text = f"{error}; the call sends {' and '.join(sent)}: change or remove it there"
         again = self._refusals.repeats(work.identity[1], str(error), work.asked_by.sample)
         return ModelError(text, kind=error.kind, attempts=error.attempts, ends_run=again)
 
@@ -300,6 +301,12 @@ class _Work:
 def _refused(error: ModelError) -> Refused:
     """What the endpoint's refusal names; nothing for any other error."""
     return error.__cause__.refused if isinstance(error.__cause__, Fault) else Refused()
+
+
+def _shown(value: Any) -> str:
+    """A parameter's value as JSON, for a message; tools are long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 
 def _plain(value: Any) -> Any:
