@@ -24,12 +24,11 @@ from steelyard.models.budget import UNPROVEN
 from steelyard.models.refusals import Refusals
 from steelyard.models.refused_parameters import DROPPED, LIMITS, SAMPLING, adjusted, changes_for, refused_of
 from steelyard.plain_json import to_json
-from steelyard.session.replies import pack_reply, unpack_reply
+from steelyard.session.replies import EndpointNotes
 from steelyard.types import Asks, Reply
 
 CHANGED_PARAMETERS: Final = "changed_parameters"
 """Key of a reply's metadata: parameter -> the name that it was sent under, "" where it was left out."""
-_LONGEST_REASON: Final = 300
 _LONGEST_VALUE: Final = 60
 _NOTHING_FOUND: Final = "-"
 
@@ -103,11 +102,11 @@ def _adjustable(own: Mapping[str, Any], parameters: Mapping[str, Any], optional:
     return [name for name in parameters if name in LIMITS or (name in optional and name in SAMPLING)] + limits
 
 
-def change_of(note: Reply | None, name: str, optional: Collection[str]) -> Changes:
+def change_of(note: str | None, name: str, optional: Collection[str]) -> Changes:
     """What a note in the journal says of one parameter; empty without one, and for a user's limit that is refused."""
     if note is None:
         return {}
-    to = str(json.loads(note.text)[0])
+    to = str(json.loads(note)[0])
     return {} if to == DROPPED and name not in optional else {name: to}
 
 
@@ -115,20 +114,11 @@ class ParameterFindings:
     """Remembers which parameters endpoints refuse.
 
     Args:
-        find: gives the body that the journal holds under a key, or None.
-        commit: stores a body, and gives back the first one of its key.
-        redact: removes secrets from what an endpoint says.
+        notes: of the journal.
     """
 
-    def __init__(
-        self,
-        find: Callable[[bytes], Awaitable[bytes | None]],
-        commit: Callable[[bytes, bytes], Awaitable[bytes]],
-        redact: Callable[[str], str],
-    ) -> None:
-        self._find = find
-        self._commit = commit
-        self._redact = redact
+    def __init__(self, notes: EndpointNotes) -> None:
+        self._notes = notes
         self._known: dict[tuple[Any, ...], str] = {}
         self._first: dict[tuple[str, str], _First] = {}
         self._refusals = Refusals()
@@ -191,7 +181,7 @@ class ParameterFindings:
             if not new:
                 raise self._explained(refusal, work, {**known, **found}) from refusal.__cause__
             found |= new
-            reasons |= dict.fromkeys(new, str(refusal))
+            reasons |= dict.fromkeys(new, self._notes.words(refusal))
             try:
                 reply = await self._sent(work, {**known, **found})
             except ModelError as error:
@@ -221,15 +211,12 @@ class ParameterFindings:
         memory = work.memory(name)
         to = self._known.get(memory)
         if to is None:
-            body = await self._find(work.key(name))
-            note = None if body is None else unpack_reply("", body)
+            note = await self._notes.read(work.key(name))
             to = self._known[memory] = change_of(note, name, (name,)).get(name, _NOTHING_FOUND)
         return {} if to == _NOTHING_FOUND or (to == DROPPED and name not in work.optional) else {name: to}
 
     async def _keep(self, work: _Work, name: str, to: str, reason: str) -> None:
-        words = " ".join(self._redact(reason).split())[:_LONGEST_REASON]
-        note = Reply("", to_json([to, words]).decode("utf-8", "replace"))
-        stored = unpack_reply("", await self._commit(work.key(name), pack_reply(note)))
+        stored = await self._notes.keep(work.key(name), to_json([to, reason]).decode("utf-8", "replace"))
         self._known[work.memory(name)] = change_of(stored, name, (name,))[name]
 
     def _explained(self, error: ModelError, work: _Work, changes: Changes) -> ModelError:
