@@ -2,6 +2,7 @@
 
 import sqlite3
 
+import duckdb
 import pytest
 
 from steelyard.errors import ConfigError
@@ -60,6 +61,15 @@ def test_sqlite_computes_dates_from_the_pinned_moment(sandbox, expression, expec
         ("age(TIMESTAMP '2024-03-01')", "30 days"),
         ("age(DATE '2024-03-31', DATE '2024-03-30')", "1 day"),
         ("date_diff('day', DATE '2024-01-31', current_date)", "60"),
+        ("pg_catalog.now()", "2024-03-31 12:00:00+00"),
+        ("system . main.today()", "2024-03-31"),
+        ("memory.main.get_current_timestamp()", "2024-03-31 12:00:00+00"),
+        (
+            """system.now()::VARCHAR || ' pg_catalog.now()' || "main"."today"()""",
+            "2024-03-31 12:00:00+00 pg_catalog.now()2024-03-31",
+        ),
+        ("system.main.age(TIMESTAMP '2024-03-01')", "30 days"),
+        ("DATE '2024-03-01'.age()", "30 days"),
     ],
 )
 def test_duckdb_answers_with_the_pinned_moment(sandbox, expression, expected):
@@ -82,6 +92,11 @@ def test_views_defaults_and_files_ask_the_pinned_clock_too(sandbox, tmp_path):
             Database(engine, script=script, now=NOW), "SELECT CAST(d AS VARCHAR), made FROM v"
         ).table.rows
         assert rows == [("2024-03-31", "2024-03-31")]
+    with duckdb.connect(tmp_path / "a.duckdb") as opened:
+        opened.execute(script)
+    database = Database("duckdb", tmp_path / "a.duckdb", now=NOW)
+    assert sandbox.run(database, "SELECT CAST(d AS VARCHAR) FROM v").table.rows == [("2024-03-31",)]
+    assert sandbox.run(database, "SELECT CAST(a.main.today() AS VARCHAR)").table.rows == [("2024-03-31",)]
     with sqlite3.connect(tmp_path / "a.sqlite") as opened:
         opened.executescript(script)
     opened.close()
@@ -108,6 +123,12 @@ def test_a_moment_that_is_none_is_refused(now):
         ("duckdb", "SELECT age(d), age(d, e) FROM t", "age(d)"),
         ("duckdb", 'SELECT age(d, e), t.now, "current_date" FROM t', ""),
         ("duckdb", "SELECT localtimestamp", "localtimestamp"),
+        ("duckdb", "SELECT a FROM t WHERE d < pg_catalog.now()", "pg_catalog.now()"),
+        ("duckdb", "SELECT system.main.age(d), a FROM t", "system.main.age(d)"),
+        ("duckdb", "SELECT d.age() FROM t", "age()"),
+        ("duckdb", 'SELECT "main"."today"()', '"main"."today"()'),
+        ("duckdb", "SELECT system.main.age(d, e), main.now, d.age(e), main.current_date FROM main", ""),
+        ("sqlite", """SELECT "date"('now')""", """"date"('now')"""),
     ],
 )
 def test_queries_that_ask_for_the_time_are_told(engine, query, part):

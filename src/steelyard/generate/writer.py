@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Final
 from steelyard.errors import ConfigError, expect_number
 from steelyard.generate.evidence import locate
 from steelyard.generate.questions import WrittenAnswer, read_answer, read_questions
-from steelyard.models.base import Model
-from steelyard.models.references import check_sent
+from steelyard.models.base import Model, check_parameters
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
 from steelyard.replies.yes_no import read_yes_no
@@ -41,7 +40,7 @@ def check_writing_model(model: object, language: str, parameters: Mapping[str, A
     if not hasattr(model, "request"):
         raise ConfigError(f"{type(model).__name__} is not a model")
     check_language(language)
-    check_sent("parameters", parameters)
+    check_parameters(parameters)
 
 
 @dataclass(frozen=True, slots=True)

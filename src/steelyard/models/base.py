@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from steelyard.errors import bounded
+from steelyard.errors import ConfigError, bounded
+from steelyard.models.references import check_sent
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
 _METHODS: Final = ("request", "send", "read")
@@ -107,11 +108,13 @@ class Refused(NamedTuple):
         names: as this package names them; limits of tokens as the text spells them.
         exclusive: whether the text says that they cannot be sent together.
         clear: whether the text says that something is not supported, and not only which value is expected.
+        text: of the refusal, without what it repeats of the call.
     """
 
     names: tuple[str, ...] = ()
     exclusive: bool = False
     clear: bool = False
+    text: str = ""
 
 
 class Fault(Exception):
@@ -158,6 +161,20 @@ class Fault(Exception):
         """Remove secrets from the message, before it is counted, stored or shown anywhere."""
         self.message = redact(self.message)
         self.args = (self.message,)
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Refuse parameters of a call that hold a key, or ask for several replies, of which one alone would be read.
+
+    Raises:
+        ConfigError: which, and what to write instead.
+    """
+    check_sent("parameters", parameters)
+    if (several := parameters.get("n")) not in {None, 1}:
+        raise ConfigError(
+            f"parameters must not contain 'n': of several replies to a call one alone is read. Write "
+            f"`repeats: {several}`, each a call of its own: under options for a target, beside the model for a judge"
+        )
 
 
 class Wire(Protocol):

@@ -130,11 +130,12 @@ def filtered_reply(answer: Answer) -> Reply | None:
 
 
 def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
-    if kind == "bad_request" or answer.status == _SERVER_ERROR:
-        refused = refused_parameters(answer.body)
-        # Gateways pass the refusal of a parameter on as a 500, in which a bare name may be part of a stack trace.
-        if refused.names and (refused.clear or kind == "bad_request"):
-            return _refusal_of_parameters(_message(answer, error), refused)
+    refused = refused_parameters(answer.body) if kind == "bad_request" or answer.status == _SERVER_ERROR else Refused()
+    # Gateways pass the refusal of a parameter on as a 500, in which a bare name may be part of a stack trace.
+    if kind != "bad_request" and not refused.clear:
+        refused = Refused()
+    if refused.names:
+        return _refusal_of_parameters(_message(answer, error), refused)
     if (refusal := _refusal(answer, error, kind)) is not None:
         named_kind, basis = refusal
         fault = _refused(named_kind or "bad_request", _message(answer, error), basis)
@@ -143,13 +144,15 @@ def _fault_of(answer: Answer, error: ErrorBody, kind: str) -> Fault:
         fault = _refused(kind, _message(answer, error), NAMED)
         fault.likeness = f"status {answer.status}"  # the address of a redirect may contain values of the sample
         return fault
-    return Fault(
+    fault = Fault(
         kind,
         _message(answer, error),
         retry=kind in _RETRIED,
         retry_after_s=retry_after_s(answer.headers) if kind in _RETRIED else None,
         ends_run=kind in ENDING,
     )
+    fault.refused = refused
+    return fault
 
 
 def fault_in_body(error: ErrorBody, answer: Answer) -> Fault | None:

@@ -22,11 +22,11 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, expect_number, install_command
-from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, endpoint_of
+from steelyard.models.base import Answer, Fault, Request, Wire, as_messages, check_parameters, endpoint_of
 from steelyard.models.json_bodies import encode_body
 from steelyard.models.openai_compatible import most_tokens, read_completion
 from steelyard.models.prices import PER, Price, PriceTable
-from steelyard.models.references import check_key, check_secrets, check_sent, masked
+from steelyard.models.references import check_key, check_secrets, masked
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Message, Reply, estimate_tokens
 
@@ -79,7 +79,7 @@ class LiteLLM:
         for name, value in self.credentials.items():
             check_key(value, name)
         check_secrets(self.api_base, self.headers)
-        check_sent("parameters", self.parameters)
+        check_parameters(self.parameters)
         for name in (*self.parameters, *self.credentials):
             if name in _OURS:
                 raise ConfigError(f"parameters must not contain {name!r}")

@@ -21,6 +21,7 @@ from steelyard.models.base import (
     Request,
     Wire,
     as_messages,
+    check_parameters,
     endpoint_of,
     finish_named,
     usage_of,
@@ -36,7 +37,7 @@ from steelyard.models.faults import (
 )
 from steelyard.models.json_bodies import encode_body
 from steelyard.models.mismatches import keys_named, mismatch
-from steelyard.models.references import check_key, check_secrets, check_sent, masked
+from steelyard.models.references import check_key, check_secrets, masked
 from steelyard.prompts.conversation import content_text
 from steelyard.types import Message, Reply, Usage, estimate_tokens
 
@@ -100,7 +101,7 @@ def check_endpoint(model: Endpoint, reserved: Iterable[str]) -> None:
     check_secrets(model.base_url, model.headers)
     if parts.query or parts.fragment:
         raise ConfigError("base_url ends before the `?`: api-version has a key of its own, api_version")
-    check_sent("parameters", model.parameters)
+    check_parameters(model.parameters)
     expect_number("timeout_s", model.timeout_s, 0.001)
     for name in reserved:
         if name in model.parameters:

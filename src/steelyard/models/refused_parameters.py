@@ -89,7 +89,22 @@ def refused_parameters(body: bytes) -> Refused:
     if _OF_SAMPLE.search(words):
         names = [name for name in names if name in SAMPLING]
     exclusive = len(names) > 1 and _EXCLUSIVE.search(words) is not None
-    return Refused(tuple(names), exclusive, _REFUSES.search(words) is not None)
+    is_clear = _REFUSES.search(words) is not None
+    text = "\n".join([*places, words]) if is_clear and not _OF_SAMPLE.search(words) else ""
+    return Refused(tuple(names), exclusive, is_clear, text)
+
+
+def refused_of(refused: Refused, sent: Collection[str], optional: Collection[str]) -> list[str]:
+    """Those of the parameters of a call that a refusal names, also ones that are never changed (`seed`, `tools`).
+
+    >>> refusal = refused_parameters(b'{"error": "This model does not support tools"}')
+    >>> refused_of(refusal, {"seed": 7, "tools": []}, ())
+    ['tools']
+    """
+    names = [name for name in refused.names if name in sent]
+    # Scorers do without a schema or probabilities by themselves, see `session.reply_schemas`.
+    others = [name for name in sent if name not in {*optional, *SAMPLING, *LIMITS, "response_format"}]
+    return names or [name for name in others if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w'’-])", refused.text)]
 
 
 def _parsed(text: str) -> Any:

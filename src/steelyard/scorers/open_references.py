@@ -50,15 +50,10 @@ async def decided_parts(bench: Bench, database: Database, query: str, reference:
         query: the reference.
         reference: its result.
     """
+    parts = list(open_parts(query, database.engine, reference.columns))
     found: list[DecidedPart] = []
-    for part in open_parts(query, database.engine, reference.columns):
-        if part.random:
-            return [DecidedPart(part.text, part)]
-        tables = [table for variant in part.variants if (table := await bench.table(database, variant)) is not None]
-        if len(tables) == len(part.variants) and await bench.compare(tables[0], tables[1], partial(differ, *tables)):
-            found.append(DecidedPart(part.text, part, () if part.probes else tables))
     if may_have_bare_columns(query, database.engine):
-        from steelyard.sql.bare_columns import bare_columns, inner_probes  # sqlglot, for grouped queries alone
+        from steelyard.sql.bare_columns import bare_columns, bare_elsewhere  # sqlglot, for such queries alone
 
         bare = bare_columns(query, database.engine, reference.columns)
         candidates = await bench.table(database, bare.query) if bare is not None else None
@@ -66,10 +61,13 @@ async def decided_parts(bench: Bench, database: Database, query: str, reference:
             choices = await bench.compare(reference, candidates, partial(bare.choices, reference, candidates))
             if choices is not None and any(len(rows) > 1 for rows in choices):
                 found.append(DecidedPart(bare.text, choices=choices))
-        probes = inner_probes(query, database.engine)
-        tables = [table for probe in probes or () if (table := await bench.table(database, probe)) is not None]
-        if len(tables) == 2 and await bench.compare(tables[0], tables[1], partial(differ, *tables)):
-            found.append(DecidedPart("any row of its group in a subquery: a column outside GROUP BY"))
+        parts += [part] if (part := bare_elsewhere(query, database.engine)) is not None else []
+    for part in parts:
+        if part.random:
+            return [DecidedPart(part.text, part)]
+        tables = [table for variant in part.variants if (table := await bench.table(database, variant)) is not None]
+        if len(tables) == len(part.variants) and await bench.compare(tables[0], tables[1], partial(differ, *tables)):
+            found.append(DecidedPart(part.text, part, () if part.probes else tables))
     return found
 
 

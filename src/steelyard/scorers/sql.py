@@ -32,7 +32,7 @@ from steelyard.sql.extent import ComparisonStop
 from steelyard.sql.results import EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.verdict import ResultVerdict, verdict_of_failure
-from steelyard.tables.locate import check_folder, database_ids, engines_in
+from steelyard.tables.locate import engines_in
 from steelyard.types import COMPARISON, LACKS, NOT_COMPARED, Output, Sample, Score, ScoreInfo
 
 FORMAT_INCORRECT: Final = "format incorrect"
@@ -122,9 +122,6 @@ class SqlResult:
         """
         engines = {self.engine}
         if self.databases is not None:
-            check_folder(self.databases)
-            if not database_ids(self.databases):
-                raise ConfigError(f"databases: {self.databases} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
             engines |= engines_in(self.databases)
         for engine in sorted(engines):
             sandbox.check(engine)

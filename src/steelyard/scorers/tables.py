@@ -34,7 +34,7 @@ from steelyard.sql.results import Database, EngineName, SqlFailure, SqlLimits
 from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.verdict import judge, verdict_of_failure
 from steelyard.tables.evaluator import check_task
-from steelyard.tables.locate import check_folder, database_ids, engines_in, find_database
+from steelyard.tables.locate import engines_in, find_database
 from steelyard.tables.measure import ALL_METRICS, Measure, RuleName, Verdict
 from steelyard.tables.native import shape_problem
 from steelyard.tables.reading import (
@@ -157,9 +157,6 @@ class TableMetrics:
             if self.task == "SP":
                 sandbox.check(self.engine)
             return
-        check_folder(self.databases)
-        if not database_ids(self.databases):
-            raise ConfigError(f"databases: {self.databases} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
         for engine in sorted(engines_in(self.databases)):
             sandbox.check(engine)
 

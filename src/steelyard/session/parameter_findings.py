@@ -22,14 +22,14 @@ from steelyard.errors import ModelError
 from steelyard.models.base import Fault, Model, ModelInfo, Refused
 from steelyard.models.budget import UNPROVEN
 from steelyard.models.refusals import Refusals
-from steelyard.models.refused_parameters import DROPPED, LIMITS, SAMPLING, adjusted, changes_for
+from steelyard.models.refused_parameters import DROPPED, LIMITS, SAMPLING, adjusted, changes_for, refused_of
 from steelyard.plain_json import to_json
-from steelyard.session.replies import pack_reply, unpack_reply
+from steelyard.session.replies import EndpointNotes
 from steelyard.types import Asks, Reply
 
 CHANGED_PARAMETERS: Final = "changed_parameters"
 """Key of a reply's metadata: parameter -> the name that it was sent under, "" where it was left out."""
-_LONGEST_REASON: Final = 300
+_LONGEST_VALUE: Final = 60
 _NOTHING_FOUND: Final = "-"
 
 Changes = Mapping[str, str]
@@ -102,11 +102,11 @@ def _adjustable(own: Mapping[str, Any], parameters: Mapping[str, Any], optional:
     return [name for name in parameters if name in LIMITS or (name in optional and name in SAMPLING)] + limits
 
 
-def change_of(note: Reply | None, name: str, optional: Collection[str]) -> Changes:
+def change_of(note: str | None, name: str, optional: Collection[str]) -> Changes:
     """What a note in the journal says of one parameter; empty without one, and for a user's limit that is refused."""
     if note is None:
         return {}
-    to = str(json.loads(note.text)[0])
+    to = str(json.loads(note)[0])
     return {} if to == DROPPED and name not in optional else {name: to}
 
 
@@ -114,20 +114,11 @@ class ParameterFindings:
     """Remembers which parameters endpoints refuse.
 
     Args:
-        find: gives the body that the journal holds under a key, or None.
-        commit: stores a body, and gives back the first one of its key.
-        redact: removes secrets from what an endpoint says.
+        notes: of the journal.
     """
 
-    def __init__(
-        self,
-        find: Callable[[bytes], Awaitable[bytes | None]],
-        commit: Callable[[bytes, bytes], Awaitable[bytes]],
-        redact: Callable[[str], str],
-    ) -> None:
-        self._find = find
-        self._commit = commit
-        self._redact = redact
+    def __init__(self, notes: EndpointNotes) -> None:
+        self._notes = notes
         self._known: dict[tuple[Any, ...], str] = {}
         self._first: dict[tuple[str, str], _First] = {}
         self._refusals = Refusals()
@@ -190,7 +181,7 @@ class ParameterFindings:
             if not new:
                 raise self._explained(refusal, work, {**known, **found}) from refusal.__cause__
             found |= new
-            reasons |= dict.fromkeys(new, str(refusal))
+            reasons |= dict.fromkeys(new, self._notes.words(refusal))
             try:
                 reply = await self._sent(work, {**known, **found})
             except ModelError as error:
@@ -220,30 +211,27 @@ class ParameterFindings:
         memory = work.memory(name)
         to = self._known.get(memory)
         if to is None:
-            body = await self._find(work.key(name))
-            note = None if body is None else unpack_reply("", body)
+            note = await self._notes.read(work.key(name))
             to = self._known[memory] = change_of(note, name, (name,)).get(name, _NOTHING_FOUND)
         return {} if to == _NOTHING_FOUND or (to == DROPPED and name not in work.optional) else {name: to}
 
     async def _keep(self, work: _Work, name: str, to: str, reason: str) -> None:
-        words = " ".join(self._redact(reason).split())[:_LONGEST_REASON]
-        note = Reply("", to_json([to, words]).decode("utf-8", "replace"))
-        stored = unpack_reply("", await self._commit(work.key(name), pack_reply(note)))
+        stored = await self._notes.keep(work.key(name), to_json([to, reason]).decode("utf-8", "replace"))
         self._known[work.memory(name)] = change_of(stored, name, (name,))[name]
 
     def _explained(self, error: ModelError, work: _Work, changes: Changes) -> ModelError:
         """The error, with the key of a refused parameter that cannot be changed; its second sample ends the run."""
         by_call = {name for name in work.parameters if changes.get(name) != DROPPED}
-        names = [name for name in _refused(error).names if name in by_call or name in work.own]
+        names = refused_of(_refused(error), {**work.own, **dict.fromkeys(by_call)}, work.optional)
         if not names or error.ends_run:
             return error
         of_call = "parameters of the target" if work.asked_by.stage == "target" else "judge: parameters"
         sent = [
-            f"{name} = {json.dumps(work.sent[name] if name in by_call else work.own[name])} "
+            f"{name} = {_shown(work.sent[name] if name in by_call else work.own[name])} "
             f"(`{of_call if name in by_call else 'parameters of the model'}`)"
             for name in names
         ]
-        text = f"{error}; the call sends {' and '.join(sent)}: change it there, or write `{names[0]}: null`"
+        text = f"{error}; the call sends {' and '.join(sent)}: change or remove it there"
         again = self._refusals.repeats(work.identity[1], str(error), work.asked_by.sample)
         return ModelError(text, kind=error.kind, attempts=error.attempts, ends_run=again)
 
@@ -300,6 +288,12 @@ class _Work:
 def _refused(error: ModelError) -> Refused:
     """What the endpoint's refusal names; nothing for any other error."""
     return error.__cause__.refused if isinstance(error.__cause__, Fault) else Refused()
+
+
+def _shown(value: Any) -> str:
+    """A parameter's value as JSON, for a message; tools are long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 
 def _plain(value: Any) -> Any:

@@ -1,20 +1,21 @@
-"""Converts replies and outputs to and from the journal's bytes, and whatever a target returned to an `Output`."""
+"""Converts replies, outputs and notes to and from the journal's bytes, and what a target returned to an `Output`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import orjson
 
-from steelyard.errors import Attempt
+from steelyard.errors import Attempt, ModelError
 from steelyard.models.base import KEPT
 from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
 from steelyard.types import STOPPED, Output, Reply, Usage
 
+_LONGEST_REASON: Final = 300
 _MOST_BYTES: Final = 32 << 20
 """Limit of one output: a larger one is a mistake of the target, and reading it back would fill the memory."""
 
@@ -146,3 +147,36 @@ def refused_before(output: Output) -> bool:
     """
     finish = str(output.metadata.get("finish"))
     return finish == "refusal" or (finish in STOPPED and not answer_of(output).strip())
+
+
+class EndpointNotes:
+    """What was found out of endpoints: texts that the journal keeps like replies.
+
+    Args:
+        find: gives the body that the journal holds under a key, or None.
+        commit: stores a body, and gives back the first one of its key.
+        redact: removes secrets from what an endpoint says.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[bytes], Awaitable[bytes | None]],
+        commit: Callable[[bytes, bytes], Awaitable[bytes]],
+        redact: Callable[[str], str],
+    ) -> None:
+        self._find = find
+        self._commit = commit
+        self._redact = redact
+
+    async def read(self, key: bytes) -> str | None:
+        """The note under a key of the journal, or None."""
+        body = await self._find(key)
+        return None if body is None else unpack_reply("", body).text
+
+    async def keep(self, key: bytes, note: str) -> str:
+        """Store a note; gives back the first one of its key."""
+        return unpack_reply("", await self._commit(key, pack_reply(Reply("", note)))).text
+
+    def words(self, error: ModelError) -> str:
+        """What an endpoint said, in one line without secrets."""
+        return " ".join(self._redact(str(error)).split())[:_LONGEST_REASON]

@@ -23,7 +23,7 @@ from steelyard.errors import ModelError
 from steelyard.models.base import Model, ModelInfo
 from steelyard.models.refusals import ENDING
 from steelyard.plain_json import to_json
-from steelyard.session.replies import pack_reply, unpack_reply
+from steelyard.session.replies import EndpointNotes
 from steelyard.types import Asks, Reply
 
 REPLY_FORM: Final = "reply_form"
@@ -33,7 +33,6 @@ _IGNORED: Final = "free text: the endpoint ignored the JSON schema"
 _REFUSED: Final = "free text: the endpoint refused the JSON schema"
 _MAY_CONCERN_SCHEMA: Final = ENDING | {"bad_request"}
 """Kinds of a refusal whose cause may be the schema: words such as "not supported by this model" are easily misread."""
-_LONGEST_REASON: Final = 300
 
 
 class Finding(NamedTuple):
@@ -125,20 +124,11 @@ class ReplySchemas:
     """Remembers which endpoints take a JSON schema, by the journal's key.
 
     Args:
-        find: gives the body that the journal holds under a key, or None.
-        commit: stores a body, and gives back the first one of its key.
-        redact: removes secrets from what an endpoint says, as replies are stored without them.
+        notes: of the journal.
     """
 
-    def __init__(
-        self,
-        find: Callable[[bytes], Awaitable[bytes | None]],
-        commit: Callable[[bytes, bytes], Awaitable[bytes]],
-        redact: Callable[[str], str],
-    ) -> None:
-        self._find = find
-        self._commit = commit
-        self._redact = redact
+    def __init__(self, notes: EndpointNotes) -> None:
+        self._notes = notes
         self._known: dict[bytes, str] = {}
         self._locks: dict[bytes, asyncio.Lock] = {}
 
@@ -160,37 +150,27 @@ class ReplySchemas:
         Raises:
             ModelError: of the call without, where both were refused: what was wanted was not the reason.
         """
-        refusal = await self._refusal(key)
-        if refusal is None:
+        if (refusal := await self._refusal(key)) is None:
             async with self._locks.setdefault(key, asyncio.Lock()):
-                refusal = await self._refusal(key)
-                if refusal is None:
-                    return await self._find_out(call, key, wanted, without)
+                if (refusal := await self._refusal(key)) is None:
+                    return await self._find_out(partial(call, **wanted), partial(call, **without), key)
         return Finding(await call(**(without if refusal else wanted)), refusal)
 
     async def _find_out(
-        self,
-        call: Callable[..., Awaitable[Reply]],
-        key: bytes,
-        wanted: Mapping[str, Any],
-        without: Mapping[str, Any],
+        self, with_schema: Callable[[], Awaitable[Reply]], without: Callable[[], Awaitable[Reply]], key: bytes
     ) -> Finding:
+        refusal = ""
         try:
-            reply = await call(**wanted)
+            reply = await with_schema()
         except ModelError as error:
             if error.ends_run or error.kind not in _MAY_CONCERN_SCHEMA:
                 raise
-            reply = await call(**without)
-            words = " ".join(self._redact(str(error)).split())[:_LONGEST_REASON]
-            return Finding(reply, await self._keep(key, words))
-        return Finding(reply, await self._keep(key, ""))
+            reply, refusal = await without(), self._notes.words(error)
+        self._known[key] = await self._notes.keep(key, refusal)
+        return Finding(reply, self._known[key])
 
     async def _refusal(self, key: bytes) -> str | None:
         """The endpoint's refusal of the schema; "" where it takes the schema, None where that is not known yet."""
-        if key not in self._known and (body := await self._find(key)) is not None:
-            self._known[key] = unpack_reply("", body).text
+        if key not in self._known and (note := await self._notes.read(key)) is not None:
+            self._known[key] = note
         return self._known.get(key)
-
-    async def _keep(self, key: bytes, refusal: str) -> str:
-        self._known[key] = unpack_reply("", await self._commit(key, pack_reply(Reply("", refusal)))).text
-        return self._known[key]

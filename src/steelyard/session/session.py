@@ -17,7 +17,7 @@ from steelyard.models.limits import Limits, Retry
 from steelyard.models.refused_parameters import LIMIT_NAMES
 from steelyard.session.deadlines import Deadlines
 from steelyard.session.parameter_findings import Call, Changes, ParameterFindings, with_changes
-from steelyard.session.replies import pack_output, pack_reply, unpack_output, unpack_reply, without_kept
+from steelyard.session.replies import EndpointNotes, pack_output, pack_reply, unpack_output, unpack_reply, without_kept
 from steelyard.session.reply_schemas import Finding, ReplySchemas, schema_digest
 from steelyard.session.secrets import Secrets
 from steelyard.session.wire import HttpWire
@@ -132,8 +132,9 @@ class Session:
         self.limits = Limits(retry, concurrency, refusal=journal.store_error, quota=quota, retried=journal.retried)
         self._wire = HttpWire(secrets, self.deadlines)
         self.proofs = Proofs()
-        self.schemas = ReplySchemas(journal.find, journal.commit, secrets.redact_text)
-        self.parameters = ParameterFindings(journal.find, journal.commit, secrets.redact_text)
+        notes = EndpointNotes(journal.find, journal.commit, secrets.redact_text)
+        self.schemas = ReplySchemas(notes)
+        self.parameters = ParameterFindings(notes)
         # A future only where another call waits for the same reply.
         self._in_flight: dict[bytes, asyncio.Future[Reply | None] | None] = {}
         self._stopped = False

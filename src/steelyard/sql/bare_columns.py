@@ -19,6 +19,7 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 
 from steelyard.sql.results import EngineName, ResultTable
 from steelyard.sql.syntax import syntax_of
+from steelyard.sql.uniqueness import OpenPart
 
 _ANY: Final = frozenset({"ANY_VALUE", "FIRST", "LAST", "ARBITRARY"})
 _UNFORESEEN: Final = (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError)
@@ -58,14 +59,17 @@ class BareColumns:
         for key, rows in values.items():
             for row in rows:
                 groups[tuple(key[at] for _, at in self.shown_keys), _hashable(row)].append(key)
+        used: Counter[_Row] = Counter()
         found = []
         for row in reference.rows:
             shown = _hashable(tuple(row[column] for column, _ in self.shown_keys))
             seen = shown, _hashable(tuple(row[at] for at in self.columns))
             if not groups[seen]:
                 return None
-            # Of several groups that look alike the one with fewest choices: nothing is said without need.
-            fewest = min(groups[seen], key=lambda key: len(values[key]))
+            # Of several groups that look alike the one with fewest choices: nothing is said without need. Each is of
+            # one row.
+            fewest = min(groups[seen], key=lambda key: (used[key], len(values[key])))
+            used[fewest] += 1
             found.append([self._with(row, value) for value in values[fewest]])
         return found
 
@@ -121,36 +125,45 @@ def bare_columns(query: str, engine: EngineName, columns: Sequence[str] = ()) ->
         return None
 
 
-def inner_probes(query: str, engine: EngineName) -> tuple[str, str] | None:
-    """Two queries whose results differ where an inner query's bare columns matter; None where it has none.
+def bare_elsewhere(query: str, engine: EngineName) -> OpenPart | None:
+    """Bare columns of inner queries, of HAVING, and of an ORDER BY that decides what a LIMIT returns; None without any.
 
-    They are the query with the smallest and the largest value of each group, and no results that it may return: columns
-    of one row are taken from two.
+    The variants are the query with the smallest and the largest value of each group, and no results that it may return:
+    columns of one row are taken from two. `SELECT DISTINCT` is read as a GROUP BY of all that it returns.
 
-    >>> inner_probes("SELECT name FROM (SELECT team, name FROM p GROUP BY team) AS q", "sqlite")[1]
+    >>> bare_elsewhere("SELECT name FROM (SELECT team, name FROM p GROUP BY team) AS q", "sqlite").variants[1]
     'SELECT name FROM (SELECT team, MAX(name) AS name FROM p GROUP BY team) AS q'
+    >>> bare_elsewhere("SELECT DISTINCT team FROM p ORDER BY points LIMIT 1", "sqlite").variants[0]
+    'SELECT team FROM p GROUP BY team ORDER BY MIN(points) LIMIT 1'
     """
     tree = syntax_of(query, engine)
-    if engine != "sqlite" or tree is None or "GROUP" not in query.upper():
+    if engine != "sqlite" or tree is None:
         return None
     try:
-        selects = ((number, select) for number, select in enumerate(tree.find_all(exp.Select)) if select is not tree)
-        changed = {number: bare for number, select in selects if (bare := _Grouped(select, engine).inner_bare())}
-        return None if not changed else (_with(tree, changed, exp.Min, engine), _with(tree, changed, exp.Max, engine))
+        (columns, least), (_, most) = (_with_extremes(tree, extreme) for extreme in (exp.Min, exp.Max))
     except _UNFORESEEN:
         return None
+    return OpenPart(_text(columns), (least, most), probes=True) if columns else None
 
 
-def _with(
-    tree: exp.Expr, changed: dict[int, list[tuple[int, exp.Expr]]], extreme: type[exp.Min | exp.Max], engine: EngineName
-) -> str:
+def _with_extremes(tree: exp.Expr, extreme: type[exp.Min | exp.Max]) -> tuple[list[str], str]:
+    """The bare columns, and the query with an extreme of each."""
     copy = tree.copy()
-    for number, select in enumerate(list(copy.find_all(exp.Select))):
-        for at, _ in changed.get(number, ()):
-            item = select.expressions[at]
-            name = item.alias_or_name
-            select.expressions[at].replace(exp.alias_(extreme(this=item.unalias().copy()), name, quoted=False))
-    return str(copy.sql(dialect=engine, unsupported_level=ErrorLevel.IGNORE))
+    columns: list[str] = []
+    for select in list(copy.find_all(exp.Select)):
+        grouped = _Grouped(select, "sqlite")
+        if select.args.get("distinct"):
+            grouped = grouped.of_distinct()
+        for node in grouped.elsewhere(is_inner=select is not copy):
+            columns.append(node.sql(dialect="sqlite"))
+            changed = extreme(this=node.copy())
+            is_listed = node.parent is select and node.arg_key == "expressions"
+            node.replace(exp.alias_(changed, node.alias_or_name, quoted=False) if is_listed else changed)
+    return columns, copy.sql(dialect="sqlite", unsupported_level=ErrorLevel.IGNORE) if columns else ""
+
+
+def _text(columns: Sequence[str]) -> str:
+    return f"any row of its group in: {', '.join(columns)}"[:90]
 
 
 class _Grouped:
@@ -188,21 +201,46 @@ class _Grouped:
                 bare.append((at, chosen))
         if not bare:
             return None
-        columns = [item.sql(dialect=self._engine) for _, item in bare]
-        text = f"any row of its group in: {', '.join(columns)}"[:90]
+        text = _text([item.sql(dialect=self._engine) for _, item in bare])
         return BareColumns(
             text, self._query([item for _, item in bare]), len(self._keys), tuple(shown), tuple(at for at, _ in bare)
         )
 
-    def inner_bare(self) -> list[tuple[int, exp.Expr]]:
-        """The columns of an inner query, with their places; [] where a single min() or max() chooses the row."""
-        stars = any(isinstance(item, exp.Star) or isinstance(item.this, exp.Star) for item in self._items)
-        if self._rolled or stars or not self._keys or any(isinstance(a, exp.Max | exp.Min) for a in self._aggregates):
+    def of_distinct(self) -> _Grouped:
+        """A SELECT DISTINCT with a LIMIT, changed into a GROUP BY of all that it returns, as far as it is plain."""
+        select = self._tree
+        is_limited = select.args.get("order") and (select.args.get("limit") or select.args.get("offset"))
+        is_plain = not (self._keys or self._aggregates or self._rolled or select.args["distinct"].args.get("on"))
+        if not is_limited or not is_plain or any(item.find(exp.Star, exp.Window) for item in self._items):
+            return self
+        hidden = [node for node in self._own(select.args["order"]) if isinstance(node, exp.Column)]
+        names = {item.alias_or_name.casefold() for item in select.expressions}
+        if all(column.name.casefold() in names for column in hidden):
+            return self
+        select.set("distinct", None)
+        select.set("group", exp.Group(expressions=[item.copy() for item in self._items]))
+        return _Grouped(select, self._engine)
+
+    def elsewhere(self, *, is_inner: bool) -> list[exp.Expr]:
+        """The bare columns outside the outermost query's list; [] where a single min() or max() chooses the row."""
+        select = self._tree
+        if self._rolled or not self._keys or any(isinstance(call, exp.Max | exp.Min) for call in self._aggregates):
             return []
-        items = (
-            (at, item) for at, item in enumerate(self._items) if not any(self._same(item, key) for key in self._keys)
-        )
-        return [(at, item) for at, item in items if item.alias_or_name and self._chosen(item) is not None]
+        listed: list[exp.Expr] = []
+        if is_inner and not any(isinstance(item, exp.Star) or isinstance(item.this, exp.Star) for item in self._items):
+            items = (item for item in self._items if not any(self._same(item, key) for key in self._keys))
+            listed = [item for item in items if self._chosen(item) is not None]
+        named = {item.alias.casefold() for item in select.expressions if isinstance(item, exp.Alias)}
+        cuts = select.args.get("limit") or select.args.get("offset")
+        clauses = [select.args.get("having"), select.args.get("order") if cuts else None]
+        nodes = (node for clause in clauses if clause is not None for node in self._own(clause))
+        return listed + [
+            node
+            for node in nodes
+            if isinstance(node, exp.Column)
+            and not self._is_key(node)
+            and (node.table or node.name.casefold() not in named)
+        ]
 
     def _key(self, key: exp.Expr, named: dict[str, exp.Expr]) -> exp.Expr:
         """A key of GROUP BY: by number, by the name of an output column, or as written."""

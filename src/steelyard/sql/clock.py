@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -19,6 +19,8 @@ _DUCKDB_CALLS: Final = frozenset(
         *("CURRENT_LOCALTIME", "CURRENT_LOCALTIMESTAMP"),
     }
 )
+_SCHEMAS: Final = frozenset({"MAIN", "PG_CATALOG", "INFORMATION_SCHEMA", "SYSTEM", "TEMP"})
+"""Of DuckDB; `system.now()` names a database and no schema."""
 _SQLITE_CALLS: Final = frozenset({"DATE", "TIME", "DATETIME", "JULIANDAY", "UNIXEPOCH", "STRFTIME", "TIMEDIFF"})
 
 
@@ -49,16 +51,56 @@ def reads_clock(query: str, engine: EngineName) -> str:
     ('', 'age(day)')
     """
     tokens = tuple(scan(query, engine))
+    return next((query[tokens[first].start : tokens[last].end] for first, _, last in _calls(tokens, engine)), "")
+
+
+def without_schemas(query: str) -> str:
+    """A query of DuckDB whose calls for the current time name no schema, so that macros of the session answer them.
+
+    >>> without_schemas("SELECT pg_catalog.now(), main.day FROM main.t")
+    'SELECT now(), main.day FROM main.t'
+    """
+    if "." not in query:
+        return query
+    tokens = tuple(scan(query, "duckdb"))
+    pieces, end = [], 0
+    for first, name, _ in _calls(tokens, "duckdb"):
+        pieces.append(query[end : tokens[first].start])
+        end = tokens[name].start
+    return "".join([*pieces, query[end:]])
+
+
+def _calls(tokens: Sequence[QueryToken], engine: EngineName) -> Iterator[tuple[int, int, int]]:
+    """The first token, the name and the last token of each call for the current time; the first may be a schema."""
     keywords = _KEYWORDS if engine == "sqlite" else _DUCKDB_KEYWORDS
     for at, token in enumerate(tokens):
-        if at and tokens[at - 1].text == ".":
+        is_called = at + 1 < len(tokens) and tokens[at + 1].text == "("
+        is_dotted = at > 0 and tokens[at - 1].text == "."
+        first = _first_schema(tokens, at) if is_dotted else at
+        if not is_called:
+            if token.word in keywords and not is_dotted:
+                yield at, at, at
             continue
-        if token.word in keywords:
-            return token.text
-        if at + 1 < len(tokens) and tokens[at + 1].text == "(" and _asks(token.word, _inside(tokens, at + 1), engine):
-            end = at + 2 + len(_inside(tokens, at + 1))
-            return query[token.start : tokens[min(end, len(tokens) - 1)].end]
-    return ""
+        arguments = _inside(tokens, at + 1)
+        last = min(at + 2 + len(arguments), len(tokens) - 1)
+        if first is None:  # a method: day.age() is age(day)
+            if engine == "duckdb" and _name(token) == "AGE" and not arguments:
+                yield at, at, last
+        elif _asks(_name(token), arguments, engine) or _name(token) in keywords:
+            yield first, at, last
+
+
+def _first_schema(tokens: Sequence[QueryToken], at: int) -> int | None:
+    """The first token of the schema, and the database before it, that a name is qualified by; None for no schema."""
+    if at < 2 or _name(tokens[at - 2]) not in _SCHEMAS:
+        return None
+    at -= 2
+    return at - 2 if at >= 2 and tokens[at - 1].text == "." else at
+
+
+def _name(token: QueryToken) -> str:
+    """A bare or quoted name in capitals."""
+    return token.text[1:-1].upper() if token.kind == "quoted" and token.text[0] == '"' else token.word
 
 
 def _inside(tokens: Sequence[QueryToken], bracket: int) -> Sequence[QueryToken]:

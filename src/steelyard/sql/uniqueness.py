@@ -3,7 +3,10 @@
     LIMIT without ORDER BY        any rows may be returned
     ties at a LIMIT or OFFSET     any of the rows with equal keys, in the query itself and in its subqueries
     row_number(), lag() ...       rows with equal keys are numbered in any order; so are those of a frame of ROWS
-    group_concat(), list() ...    without ORDER BY, the parts are in any order
+    group_concat(), list() ...    without ORDER BY, or with equal keys in it, the parts are in any order
+    arg_max(), mode() ...         of several equal rows or values any one
+    DISTINCT ON                   any of the rows that are equal in it
+    = (SELECT ...)                of several rows SQLite compares with the first
     columns outside GROUP BY      the value of any row of the group: `steelyard.sql.bare_columns`
     random(), TABLESAMPLE         another result each time
 
@@ -54,9 +57,11 @@ _RANDOM: Final = frozenset({"RANDOM", "RANDOMBLOB", "UUID", "GEN_RANDOM_UUID", "
 _SAMPLES: Final = frozenset({"TABLESAMPLE", "SAMPLE"})
 _TEXTS: Final = frozenset({"GROUP_CONCAT", "STRING_AGG", "LISTAGG"})
 _ONE_VALUE: Final = frozenset({"ANY_VALUE", "FIRST", "LAST", "ARBITRARY"})
+_OF_EQUALS: Final = frozenset({"ARG_MAX", "ARG_MIN", "ARGMAX", "ARGMIN", "MAX_BY", "MIN_BY", "MODE"})
 _GATHERING: Final = (
     _TEXTS
     | _ONE_VALUE
+    | _OF_EQUALS
     | {
         *("ARRAY_AGG", "LIST"),
         *("JSON_GROUP_ARRAY", "JSON_GROUP_OBJECT", "JSONB_GROUP_ARRAY"),
@@ -65,6 +70,7 @@ _GATHERING: Final = (
 _AGGREGATES: Final = frozenset({"COUNT", "SUM", "AVG", "MIN", "MAX", "TOTAL", "GROUP_CONCAT", "STRING_AGG"})
 _ORDERS_AGGREGATES: Final = (3, 44)
 """The version of SQLite that knows ORDER BY within an aggregate."""
+_COMPARISONS: Final = frozenset("=<>")
 _ORDERED_WITHIN: Final = frozenset({"ORDER", "OVER", "WITHIN"})
 """What decides the order of an aggregate: within its brackets, or behind them."""
 
@@ -108,8 +114,8 @@ def open_parts(query: str, engine: EngineName, columns: Sequence[str] = ()) -> t
     """
     words = query.upper()
     # Most queries, without the cost of reading them.
-    hints = ("LIMIT", "OFFSET", "FETCH", "OVER", *_RANDOM, *_SAMPLES, *_GATHERING)
-    if len(query) > _LONGEST or not any(word in words for word in hints):
+    hints = ("LIMIT", "OFFSET", "FETCH", "OVER", "DISTINCT ON", *_RANDOM, *_SAMPLES, *_GATHERING)
+    if len(query) > _LONGEST or not (words.count("SELECT") > 1 or any(word in words for word in hints)):
         return ()
     parts = tuple(itertools.islice(_QueryReader(query, engine, columns).parts(), _MOST_READ))
     # A query that draws rows decides nothing else either.
@@ -129,7 +135,7 @@ def differ(first: ResultTable, second: ResultTable) -> bool:
 def may_have_bare_columns(query: str, engine: EngineName) -> bool:
     """Whether a query may return the value of any row of a group, by its words: most queries do not."""
     words = query.upper()
-    if engine == "sqlite" and "GROUP" in words:
+    if engine == "sqlite" and ("GROUP" in words or ("DISTINCT" in words and "ORDER" in words and "LIMIT" in words)):
         return True
     calls = _AGGREGATES if engine == "sqlite" else _ONE_VALUE
     return any(f"{name}(" in words.replace(" ", "") for name in calls)
@@ -178,20 +184,26 @@ class _QueryReader:
         self._has_rows = any(token.word == "ROWS" for token in self._tokens)
 
     def parts(self) -> Iterator[OpenPart]:
-        for index, token in enumerate(self._tokens):
-            part = None
-            if self._begins_limit(index):
-                part = self._limit(index)
-            elif token.word in _NUMBERING or self._begins_window(index):
-                part = self._numbering(index)
-            elif token.word in _GATHERING and self._text(index + 1) == "(" and self._text(index - 1) != ".":
-                part = self._gathering(index)
-            elif self._only_shuffles(index):
-                continue
-            elif (token.word in _RANDOM and self._text(index + 1) == "(") or token.word in _SAMPLES:
-                part = OpenPart(f"{token.text} draws other rows each time", (self._query, self._query), random=True)
-            if part is not None:
-                yield part
+        return (part for index in range(len(self._tokens)) if (part := self._part_at(index)) is not None)
+
+    def _part_at(self, index: int) -> OpenPart | None:
+        """The part that begins at a token; None for most."""
+        word, following = self._tokens[index].word, self._text(index + 1)
+        part = None
+        if self._begins_limit(index):
+            part = self._limit(index)
+        elif word in _NUMBERING or self._begins_window(index):
+            part = self._numbering(index)
+        elif word in _GATHERING and following == "(" and self._text(index - 1) != ".":
+            part = self._gathering(index)
+        elif word == "DISTINCT" and following.upper() == "ON":
+            part = self._distinct_on(index)
+        elif word == "SELECT" and self._engine == "sqlite" and self._text(index - 2) in _COMPARISONS:
+            part = self._compared(index)
+        elif ((word in _RANDOM and following == "(") or word in _SAMPLES) and not self._only_shuffles(index):
+            text = f"{self._text(index)} draws other rows each time"
+            part = OpenPart(text, (self._query, self._query), random=True)
+        return part
 
     def _text(self, index: int) -> str:
         return self._tokens[index].text if 0 <= index < len(self._tokens) else ""
@@ -228,7 +240,7 @@ class _QueryReader:
             return None
         before = self._level(start, index)
         words = [token.word for token in before]
-        if "SELECT" not in words or "FROM" in words[: words.index("SELECT")]:
+        if "SELECT" not in words[: words.index("FROM") if "FROM" in words else None] and words[:1] != ["FROM"]:
             return None
         ordered = any(pair == ("ORDER", "BY") for pair in itertools.pairwise(words))
         if ordered and words[-1] == "ALL":
@@ -236,20 +248,58 @@ class _QueryReader:
         keys = self._keys(before, top=start == 0)
         if not keys:
             return None
-        at = self._tokens[index].start
-        head, tail = self._query[:at], self._query[at:]
-        lead = ", " if ordered else "ORDER BY "
-        variants = tuple(f"{head}{lead}{', '.join(f'{key} {way}' for key in keys)} {tail}" for way in ("ASC", "DESC"))
+        variants = self._ordered_further(self._tokens[index].start, keys, ordered=ordered)
         stop = self._tokens[end].start if end < len(self._tokens) else len(self._query)
         kind = "ties at the LIMIT of" if ordered else "LIMIT without ORDER BY in"
         shown = _shortened(self._query[self._tokens[start].start : stop])
-        unlimited = "" if ordered or start else head + self._query[stop:]
-        return OpenPart(f"{kind}: {shown}", (variants[0], variants[1]), unlimited)
+        unlimited = "" if ordered or start else self._query[: self._tokens[index].start] + self._query[stop:]
+        return OpenPart(f"{kind}: {shown}", variants, unlimited)
+
+    def _distinct_on(self, index: int) -> OpenPart | None:
+        """DISTINCT ON, whose rows are equal in all that its query is ordered by; a LIMIT orders them further itself."""
+        start, end = self._bounds(index)
+        level = self._level(start, end)
+        words = [token.word for token in level]
+        keys = self._keys(level, top=start == 0)
+        if not keys or {"LIMIT", "OFFSET", "FETCH", *_SET_WORDS} & set(words):
+            return None
+        at = self._tokens[end].start if end < len(self._tokens) else len(self._query)
+        shown = _shortened(self._query[self._tokens[index].start : at])
+        return OpenPart(
+            f"any of the rows that are equal in: {shown}", self._ordered_further(at, keys, ordered="ORDER" in words)
+        )
+
+    def _compared(self, index: int) -> OpenPart | None:
+        """A subquery in a comparison: of several rows SQLite takes the first."""
+        start, end = self._bounds(index)
+        level = self._level(start, end)
+        words = [token.word for token in level]
+        is_one_row = words[1] in _AGGREGATES and "GROUP" not in words
+        if (
+            self._text(start - 1) != "("
+            or is_one_row
+            or {"LIMIT", *_SET_WORDS} & set(words)
+            or end == len(self._tokens)
+        ):
+            return None
+        at = self._tokens[end].start
+        up, down = self._ordered_further(at, ["1"], ordered="ORDER" in words)
+        behind = len(self._query) - at
+        variants = tuple(f"{query[:-behind]}LIMIT 1{query[-behind:]}" for query in (up, down))
+        shown = _shortened(self._query[self._tokens[start].start : at])
+        return OpenPart(f"the first of several rows in a comparison: {shown}", (variants[0], variants[1]))
+
+    def _ordered_further(self, at: int, keys: Sequence[str], *, ordered: bool) -> tuple[str, str]:
+        """The query with its rows ordered further at a position, upwards and downwards."""
+        lead = ", " if ordered else " ORDER BY "
+        head, tail = self._query[:at], self._query[at:]
+        up, down = (f"{head}{lead}{', '.join(f'{key} {way}' for key in keys)} {tail}" for way in ("ASC", "DESC"))
+        return up, down
 
     def _keys(self, before: Sequence[QueryToken], *, top: bool) -> list[str]:
         """Keys that separate the rows of a select: its columns by number; where those are hidden, its tables' rows."""
-        items = _listed(before)
-        if not any(_is_star(item) for item in items):
+        items = _listed(before) if any(token.word == "SELECT" for token in before) else []
+        if items and not any(_is_star(item) for item in items):
             return [str(number + 1) for number in range(len(items))]
         if top and self._columns:
             return [str(number + 1) for number in range(len(self._columns))]
@@ -282,11 +332,13 @@ class _QueryReader:
         if closing == len(self._tokens) or not inside:
             return None
         behind = self._tokens[closing + 1].word if closing + 1 < len(self._tokens) else ""
-        if behind in _ORDERED_WITHIN or any(token.word == "ORDER" and token.depth == depth + 1 for token in inside):
+        if behind in _ORDERED_WITHIN:
             return None
+        is_ordered = any(token.word == "ORDER" and token.depth == depth + 1 for token in inside)
         commas = [at for at, token in enumerate(inside) if token.text == "," and token.depth == depth + 1]
         distinct = inside[0].word in {"DISTINCT", "ALL"}
-        first = inside[distinct : commas[0] if commas else len(inside)]
+        ends = [*commas, *(at for at, token in enumerate(inside) if token.word == "ORDER" and token.depth == depth + 1)]
+        first = inside[distinct : min(ends, default=len(inside))]
         if not first:
             return None
         argument = self._query[first[0].start : first[-1].end]
@@ -294,8 +346,10 @@ class _QueryReader:
         text = f"rows in any order in: {_shortened(self._query[self._tokens[index].start : self._tokens[closing].end])}"
         head, tail = self._query[: self._tokens[closing].start], self._query[self._tokens[closing].start :]
         if self._engine == "duckdb" or sqlite3.sqlite_version_info >= _ORDERS_AGGREGATES:
-            variants = tuple(f"{head} ORDER BY {argument} {way}{tail}" for way in ("ASC", "DESC"))
-            return OpenPart(text, (variants[0], variants[1]), gathered=self._gathered(index, inside, commas))
+            lead = "," if is_ordered else " ORDER BY"
+            variants = tuple(f"{head}{lead} {argument} {way}{tail}" for way in ("ASC", "DESC"))
+            gathered = None if is_ordered else self._gathered(index, inside, commas)
+            return OpenPart(text, (variants[0], variants[1]), gathered=gathered)
         start = self._query[: self._tokens[index].start]
         variants = tuple(f"{start}{extreme}({argument}){tail[1:]}" for extreme in ("min", "max"))
         gathered = self._gathered(index, inside, commas) if name in _TEXTS | {"JSON_GROUP_ARRAY"} else None
@@ -308,7 +362,7 @@ class _QueryReader:
         words = {other.word for other in level}
         items = [] if "SELECT" not in words or words & _SET_WORDS else _listed(level)
         column = next((at for at, item in enumerate(items) if item[0] is token and len(item) <= _CALL_WITH_ALIAS), None)
-        if column is None or any(map(_is_star, items)) or token.word in _ONE_VALUE:
+        if column is None or any(map(_is_star, items)) or token.word in _ONE_VALUE | _OF_EQUALS:
             return None
         if token.word not in _TEXTS:
             return column, ""
@@ -420,11 +474,9 @@ class _QueryReader:
         if not keys or "ALL" in words:
             return None
         frame = next((token.start for token in inside if token.word in _FRAMES), self._tokens[closing].start)
-        head, tail = self._query[:frame], self._query[frame:]
-        lead = ", " if "ORDER" in words else " ORDER BY "
-        variants = tuple(f"{head}{lead}{', '.join(f'{key} {way}' for key in keys)} {tail}" for way in ("ASC", "DESC"))
         shown = _shortened(self._query[self._tokens[index].start : self._tokens[closing].end])
-        return OpenPart(f"rows with equal keys in: {shown}", (variants[0], variants[1]))
+        variants = self._ordered_further(frame, keys, ordered="ORDER" in words)
+        return OpenPart(f"rows with equal keys in: {shown}", variants)
 
     def _window(self, index: int) -> tuple[int, int] | None:
         """The brackets of the window of a function: behind its OVER, or behind the window's name."""

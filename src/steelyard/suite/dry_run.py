@@ -223,7 +223,7 @@ class _StageDryRun:
         self._prices = answers.prices
         self._calls: list[_Call] = []
         self._once: set[bytes] = set()
-        self._notes: dict[bytes, Reply | None] = {}
+        self._notes: dict[bytes, str | None] = {}
 
     def ask(self, sample: Sample, repeat: int) -> _CountingAsk:
         if len(self._calls) >= _LOOK_UP:
@@ -263,10 +263,11 @@ class _StageDryRun:
         estimate.money = None if self._cost is None else units(self._cost)
         calls.clear()
 
-    def noted(self, key: bytes) -> Reply | None:
+    def noted(self, key: bytes) -> str | None:
         """The journal's note of what an endpoint refuses; None where it has none."""
         if key not in self._notes:
-            self._notes[key] = find_reply(self._journal, key) if self._journal is not None else None
+            note = find_reply(self._journal, key) if self._journal is not None else None
+            self._notes[key] = None if note is None else note.text
         return self._notes[key]
 
     def call(self, key: bytes, model: Model, request: Request, parameters: Mapping[str, Any]) -> _Call:
@@ -309,8 +310,7 @@ class _CountingAsk:
         without: Mapping[str, Any],
     ) -> Finding:
         """With what the endpoint may refuse, unless the journal knows that it does."""
-        note = self._estimate.noted(self._keys.once(schema_digest(model, wanted)))
-        refusal = "" if note is None else note.text
+        refusal = self._estimate.noted(self._keys.once(schema_digest(model, wanted))) or ""
         return Finding(await call(**(without if refusal else wanted)), refusal)
 
     async def once(self, model: Model, messages: Any, /, **parameters: Any) -> Reply:

@@ -22,6 +22,7 @@ from steelyard.plain_json import to_json
 from steelyard.prompts.sample_values import sample_values
 from steelyard.runner import Step
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS, ParameterFindings, with_changes
+from steelyard.session.replies import EndpointNotes
 from steelyard.session.session import Keys
 from steelyard.types import Output, Usage
 
@@ -327,7 +328,7 @@ async def _answer(wire: Any, planned: PlannedProbe) -> Reply:
     async def commit(_key: bytes, body: bytes) -> bytes:
         return body
 
-    findings = ParameterFindings(find, commit, wire.redact)
+    findings = ParameterFindings(EndpointNotes(find, commit, wire.redact))
     keys = Keys("", 0, "")
     stage = "judge" if planned.optional else "target"
     return await findings.reply(

@@ -294,9 +294,9 @@ class JournalAsk:
         without: Mapping[str, Any],
     ) -> Finding:
         """The stored reply in the form in which it was asked for: with what may be refused, or without."""
-        note = find_reply(self._store, self._keys.once(schema_digest(model, wanted)))
-        if note is not None and note.text:
-            return Finding(await call(**without), note.text)
+        note = self._noted(schema_digest(model, wanted))
+        if note:
+            return Finding(await call(**without), note)
         try:
             return Finding(await call(**wanted), "")
         except ModelError:
@@ -329,11 +329,16 @@ class JournalAsk:
         except ModelError as error:  # its mapping does not fit
             raise ConfigError(f"{self._stage}: {error}") from error
 
+    def _noted(self, digest: bytes) -> str | None:
+        """The journal's note of what an endpoint refuses; None where it has none."""
+        note = find_reply(self._store, self._keys.once(digest))
+        return None if note is None else note.text
+
     def _changes(self, model: Model, parameters: Mapping[str, Any]) -> list[Changes]:
         """The changes with which a call may have been sent: as the journal has them, as this record's replies, none."""
         noted: dict[str, str] = {}
         for name, digest in finding_digests(model, parameters, self.optional):
-            noted |= change_of(find_reply(self._store, self._keys.once(digest)), name, self.optional)
+            noted |= change_of(self._noted(digest), name, self.optional)
         recorded = [reply.metadata.get(CHANGED_PARAMETERS) for reply in self._replies.values()]
         possible: list[Changes] = [noted, *(changes for changes in recorded if isinstance(changes, Mapping)), {}]
         return [changes for no, changes in enumerate(possible) if changes not in possible[:no]]

@@ -74,9 +74,25 @@ def find_database(folder: Path, db_id: Any) -> Database:
     return Database(_engine_of(file), file)
 
 
+def databases_in(folder: Path) -> Mapping[str, Database]:
+    """Return every database of a folder by its id.
+
+    Raises:
+        ConfigError: there is no such folder, or no database in it.
+    """
+    databases = {db_id: find_database(folder, db_id) for db_id in database_ids(folder)}
+    if not databases:
+        raise ConfigError(f"databases: {folder} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
+    return databases
+
+
 def engines_in(folder: Path) -> set[EngineName]:
-    """Return the engines that the databases in `folder` need."""
-    return {find_database(folder, db_id).engine for db_id in database_ids(folder)}
+    """Return the engines that the databases in `folder` need.
+
+    Raises:
+        ConfigError: there is no such folder, or no database in it.
+    """
+    return {database.engine for database in databases_in(folder).values()}
 
 
 def _file_of(folder: Path, name: str) -> Path | None:

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError, ModelError, TargetError, expect_number
-from steelyard.models.base import Model, ModelInfo
+from steelyard.models.base import Model, ModelInfo, check_parameters
 from steelyard.models.completions import prompt_of
-from steelyard.models.references import check_sent
 from steelyard.prompts.conversation import conversation_asked, question_of, with_system
 from steelyard.prompts.language import language_of
 from steelyard.prompts.sample_values import (
@@ -103,7 +102,7 @@ class Likelihood:
         for text in self._texts:
             check_placeholders(text)
         self._check_template()
-        check_sent("parameters", self.parameters)
+        check_parameters(self.parameters)
         expect_number("top_logprobs", self.top_logprobs, 1, _MOST_TOP, whole=True)
         for name in ("logprobs", "top_logprobs", "echo", "prompt_logprobs", "max_tokens", "n", "response_format"):
             if name in {**ModelInfo.of(self.model).parameters, **self.parameters}:

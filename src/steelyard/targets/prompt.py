@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.errors import ConfigError
-from steelyard.models.base import Model, ModelInfo
-from steelyard.models.references import check_sent
+from steelyard.models.base import Model, ModelInfo, check_parameters
 from steelyard.prompts.agent_messages import MESSAGES, steps_of_reply
 from steelyard.prompts.conversation import conversation_asked, is_messages, with_system
 from steelyard.prompts.reply_schema import load_reply_schema, response_format
@@ -64,7 +63,7 @@ class Prompt:
         """
         for text in self._texts:
             check_placeholders(text)
-        check_sent("parameters", self.parameters)
+        check_parameters(self.parameters)
         if not hasattr(self.model, "request"):
             raise ConfigError(f"{type(self.model).__name__} is not a model")
         if self.reply:

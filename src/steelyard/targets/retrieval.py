@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from steelyard.errors import ConfigError, ModelError, did_you_mean, expect_number
-from steelyard.models.base import Model
+from steelyard.models.base import Model, check_parameters
 from steelyard.models.embeddings import Embeddings, embed
-from steelyard.models.references import check_sent
 from steelyard.prompts.conversation import conversation_asked, search_text, with_system
 from steelyard.prompts.fenced_prompt import fence, mark_for
 from steelyard.prompts.language import LanguageSetting, check_language, prompt_language
@@ -112,7 +111,7 @@ class QueryEngine:
         """
         if not hasattr(self.model, "request"):
             raise ConfigError(f"{type(self.model).__name__} is not a model")
-        check_sent("parameters", self.parameters)
+        check_parameters(self.parameters)
         expect_number("top_k", self.top_k, 1, whole=True)
         check_language(self.language)
         self._cut.check()

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
 from steelyard.errors import ConfigError, DataError, ModelError, expect_number
-from steelyard.models.base import Model
-from steelyard.models.references import check_sent
+from steelyard.models.base import Model, check_parameters
 from steelyard.prompts.agent_messages import (
     CONTEXTS,
     CONVERSATION,
@@ -120,7 +119,7 @@ class SimulatedUser:
         if self.seed is not None:
             expect_number("seed", self.seed, 0, whole=True)
         check_language(self.language)
-        check_sent("parameters", self.parameters)
+        check_parameters(self.parameters)
         refuse_file_names(goal=self.goal, persona=self.persona, stop=self.stop)
         for text in (self.goal, self.persona):
             check_placeholders(text)

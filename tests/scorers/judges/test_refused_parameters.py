@@ -7,7 +7,7 @@ import pytest
 from tests.loopback import http, peer
 from tests.scorers.judges.judge_server import answer_of_the_sample, failed, judged, said, sample
 
-from steelyard import Correctness, Judge, OpenAICompatible, Prompt, Retry, aevaluate
+from steelyard import ConfigError, Correctness, Judge, OpenAICompatible, Prompt, Retry, aevaluate
 from steelyard.models.refused_parameters import THINKING_TOKENS
 from steelyard.scorers import GEval, Guideline
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS
@@ -126,9 +126,46 @@ def test_a_refused_parameter_of_the_user_is_an_error_that_names_its_key(settings
     found = judged_at(reasoning_model, max_errors=1.0, concurrency=1, **settings)
     assert found.run.state == "broken"
     assert named in found.records[0].failure.message
-    assert "`temperature: null`" in found.records[0].failure.message
+    assert "change or remove it there" in found.records[0].failure.message
     samples = {asked.prompt for asked in found.asked}
     assert len(samples) == 2, "the second sample that is refused alike ends the run"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message", "named"),
+    [
+        ({"seed": 7}, "Unrecognized request argument supplied: seed", "seed = 7"),
+        ({"stop": ["\n"]}, "`stop`: Extra inputs are not permitted", 'stop = ["\\n"]'),
+        ({"tools": [{"a": "b" * 99}]}, "gemma3 does not support tools", 'tools = [{"a": "bbb'),
+        ({"top_k": 5, "seed": 7}, "Argument not supported on this model: top_k", "top_k = 5"),
+    ],
+)
+def test_a_refused_parameter_that_is_never_changed_is_named_with_its_key(parameters, message, named):
+    settings = [{"judge": {"parameters": parameters}}, {"model": {"parameters": parameters}}]
+    for options, key in zip(settings, ("judge: parameters", "parameters of the model"), strict=True):
+        found = judged_at(lambda body: failed(400, message), max_errors=1.0, concurrency=1, **options)
+        text = found.records[0].failure.message
+        assert f"{message}" in text
+        assert f"the call sends {named}" in text
+        assert f"(`{key}`): change or remove it there" in text
+        assert text.count(" = ") == 1
+        assert len(found.asked) == 2, "the second sample that is refused alike ends the run"
+
+
+@pytest.mark.parametrize("message", ["seed text is too long: the prompt exceeds the limit", "Please stop."])
+def test_a_refusal_for_another_reason_names_no_parameter(message):
+    parameters = {"judge": {"parameters": {"seed": 7, "stop": ["x"]}}}
+    found = judged_at(lambda body: failed(400, message), max_errors=1.0, concurrency=1, **parameters)
+    assert "the call sends" not in found.records[0].failure.message
+
+
+def test_several_replies_of_a_call_are_refused_in_favour_of_repeats():
+    for make in (lambda: Judge(OpenAICompatible("m", "http://h/v1"), parameters={"n": 3}).check(),):
+        with pytest.raises(ConfigError, match="repeats: 3"):
+            make()
+    with pytest.raises(ConfigError, match="repeats: 3"):
+        OpenAICompatible("m", "http://h/v1", parameters={"n": 3}).check()
+    OpenAICompatible("m", "http://h/v1", parameters={"n": 1}).check()
 
 
 def test_a_refusal_that_has_another_reason_leaves_no_trace():

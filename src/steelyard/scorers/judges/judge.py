@@ -19,8 +19,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeVar, cast
 
 from steelyard.errors import ConfigError, expect_number
-from steelyard.models.base import Model, ModelInfo, is_model
-from steelyard.models.references import check_sent
+from steelyard.models.base import Model, ModelInfo, check_parameters, is_model
 from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
 from steelyard.prompts.reply_schema import response_format
@@ -107,7 +106,7 @@ class Judge:
             raise ConfigError(f"judge: {type(self.model).__name__} is not a model")
         expect_number("repeats", self.repeats, 1, _MOST_REPEATS, whole=True)
         check_language(self.language)
-        check_sent("parameters", self.parameters)
+        check_parameters(self.parameters)
         if self.structured not in (False, True, "auto"):
             raise ConfigError(f"structured: expected auto, true or false, but got {self.structured!r}")
         if self.structured and "response_format" in {**ModelInfo.of(self.model).parameters, **self.parameters}:

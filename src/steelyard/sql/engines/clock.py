@@ -2,8 +2,8 @@
 
 The clock of the system is not touched. SQLite lets a connection define functions under the names of its own, and
 CURRENT_DATE and its like are functions to it; in DuckDB a macro of the session comes before the engine's functions.
-What a query names in full, such as `system.main.now()`, is not replaced. The moment is in UTC, as sandboxed sessions
-are.
+A function that a query names with its schema, such as `pg_catalog.now()`, is called without it, see
+`steelyard.sql.clock`. The moment is in UTC, as sandboxed sessions are.
 """
 
 from __future__ import annotations

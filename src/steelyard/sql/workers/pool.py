@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from steelyard.errors import ConfigError, install_command
+from steelyard.sql.clock import without_schemas
 from steelyard.sql.engines.engine import EngineQuery
 from steelyard.sql.results import Database, EngineName, Execution, SqlFailure, SqlLimits
 from steelyard.sql.workers.copies import Copies
@@ -124,9 +125,11 @@ class Pool:
                 return _cancelled()
             try:
                 self.template(database.engine)
+                is_pinned = bool(database.now) and database.engine == "duckdb"
+                query = without_schemas(request.query) if is_pinned else request.query
                 with self._file(database, limits.memory_mib) as file:
                     work = EngineQuery(
-                        database.engine, file, database.script, request.create, request.query, limits, database.now
+                        database.engine, file, database.script, request.create, query, limits, database.now
                     )
                     return self._work(work, call)
             except ClosedError:

@@ -23,7 +23,7 @@ from steelyard.sql.sandbox import Sandbox
 from steelyard.sql.schema import ddl_of
 from steelyard.sql.tables_read import holds_rows
 from steelyard.suites.text2sql.reading import SqlQuestion, check_places, numbered_rows, open_reading, read_row
-from steelyard.tables.locate import database_ids, find_database
+from steelyard.tables.locate import databases_in
 from steelyard.types import Sample
 
 DIALECTS: Final[Mapping[EngineName, str]] = MappingProxyType({"sqlite": "SQLite", "duckdb": "DuckDB"})
@@ -144,7 +144,7 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
         DataError: a file or database cannot be read; rows have defects and `skip_bad` is off (the message lists up to
             20); or no sound row is left.
     """
-    by_name = None if databases is None else _databases_in(databases)
+    by_name = None if databases is None else databases_in(databases)
     tables, notes = read_tables(files)
     if not tables:
         raise DataError(f"{files.names}: no sheet with a filled cell")
@@ -179,18 +179,6 @@ def load_text2sql(files: SampleFiles, *, databases: Path | None = None, engine: 
     )
     described = readings[0].layout.describe()
     return Text2SqlData(samples, check.skipped, tuple(check.defects), described, counts, comparable, notes, readings)
-
-
-def _databases_in(folder: Path) -> Mapping[str, Database]:
-    """Every database of a folder by name.
-
-    Raises:
-        ConfigError: it is not a folder, or holds none.
-    """
-    databases = {name: find_database(folder, name) for name in database_ids(folder)}
-    if not databases:
-        raise ConfigError(f"databases: {folder} holds no database, as <id>/<id>.sqlite or <id>.sqlite")
-    return databases
 
 
 def _sound_rows(readings: Sequence[OpenTable], bad: Container[tuple[int, int]]) -> Iterator[tuple[OpenTable, Row, int]]:
