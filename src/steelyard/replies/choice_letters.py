@@ -16,6 +16,7 @@ from typing import Final
 from steelyard.replies.clean import fold
 from steelyard.replies.evidence import (
     CONFIRMED,
+    CONTINUED,
     DECLARES,
     LEADS,
     REJECTED,
@@ -254,6 +255,8 @@ def _last_groups(text: str, begin: int, stop: int) -> list[tuple[int, int]]:
 def _stands(page: ChoicePage, strength: Strength, letters: tuple[str, ...], start: int, end: int) -> bool:
     """Whether nothing behind the letters at `start`..`end` takes them back, and they are not part of another text."""
     if _is_in_option(page, start) or page.is_rejected(letters, end) or _is_close_only(page.text, start, end):
+        return False
+    if CONTINUED.match(page.text, end):
         return False
     if strength > Strength.CONCLUDED:
         return True

@@ -63,6 +63,8 @@ _DENIED: Final = Around("denied", behind=r"[ \t]*\Z")
 _AGAINST: Final = Around("against", behind=r"[\s\"'(]{0,3}(?:选项|options?\s)?\(?\Z")
 REJECTED: Final = Around("rejected", before=r"[)\]\"':.\s]{0,3}")
 """Behind an answer: it is called wrong, or holds under a condition alone."""
+CONTINUED: Final = Around("continued")
+"""Behind an answer: it is part of another statement."""
 CONFIRMED: Final = Around("confirmed", before=r"[)\]\"':.\s]{0,3}")
 """Behind an answer: it is called right."""
 
