@@ -42,7 +42,7 @@ from steelyard.replies import (
 from steelyard.replies.verdict import Scale
 
 OWN_REPLIES: Final = Path(__file__).with_name("choice_replies.jsonl")
-_LANGUAGES: Final = ("en", "zh", "ko", "pt")
+_LANGUAGES: Final = ("en", "zh", "ko", "pt", "es", "fr", "de", "ja")
 _SECTIONS: Final = ("choice", "page", "rating", "judge", "yes_no", "preference", "label")
 _CHOICE: Final = (evidence, options, choice_letters, choice)
 _RATING: Final = (rating_numbers, rating_forms, rating)

@@ -21,8 +21,6 @@ _BETWEEN: Final = (
 )
 _NOT_WITHIN_A_WORD: Final = r"(?!(?<=\w)[a-z0-9_])"
 """Stated once in front instead of in every phrase, which makes a search twice as fast."""
-_DENIED: Final = re.compile(rf"{source('choice', 'denied')}[ \t]*\Z", FLAGS)
-_AGAINST: Final = re.compile(rf"{source('choice', 'against')}[\s\"'(]{{0,3}}(?:选项|options?\s)?\(?\Z", FLAGS)
 _NEGATED: Final = re.compile(
     rf"(?:\bnot|n't|\bcannot|\bnever)\s(?:\w{{1,12}}\s)?{expanded('<be>', 'en')}|不[是能应选]|无法|没有", FLAGS
 )
@@ -31,9 +29,43 @@ _TURNED: Final = re.compile(r"的|而是|\bbut\b", FLAGS)
 """Words behind which a negation no longer holds: `not A but`, `不属于...的是`."""
 _DENIED_WITHIN: Final = 24
 _AGAINST_WITHIN: Final = 60
-REJECTED: Final = re.compile(rf"[)\]\"':.\s]{{0,3}}{source('choice', 'rejected')}", FLAGS)
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """Words next to an answer, in the languages that a text may hold: the others would cost time and mean other things.
+
+    Args:
+        kind: of the lexicon's phrases.
+        before: what may stand in front of them.
+        behind: what may stand behind them.
+    """
+
+    kind: str
+    before: str = ""
+    behind: str = ""
+
+    def match(self, text: str, start: int) -> re.Match[str] | None:
+        """The words at `start`."""
+        return _around(self, languages_in(text)).match(text, start)
+
+    def search(self, text: str, start: int, end: int) -> re.Match[str] | None:
+        """The words that end at `end`."""
+        return _around(self, languages_in(text)).search(text, start, end)
+
+
+@cache
+def _around(words: Around, languages: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(f"{words.before}{source('choice', words.kind, languages)}{words.behind}", FLAGS)
+
+
+_DENIED: Final = Around("denied", behind=r"[ \t]*\Z")
+_AGAINST: Final = Around("against", behind=r"[\s\"'(]{0,3}(?:选项|options?\s)?\(?\Z")
+REJECTED: Final = Around("rejected", before=r"[)\]\"':.\s]{0,3}")
 """Behind an answer: it is called wrong, or holds under a condition alone."""
-CONFIRMED: Final = re.compile(rf"[)\]\"':.\s]{{0,3}}{source('choice', 'confirmed')}", FLAGS)
+CONTINUED: Final = Around("continued")
+"""Behind an answer: it is part of another statement."""
+CONFIRMED: Final = Around("confirmed", before=r"[)\]\"':.\s]{0,3}")
 """Behind an answer: it is called right."""
 
 

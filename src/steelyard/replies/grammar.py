@@ -21,7 +21,7 @@ _BLANK: Final = re.compile(r"\\.|\[(?:\\.|[^\]])*\]|(?P<optional> \?)|(?P<blank>
 _BLANKS: Final = {"optional": r"[ \t]{0,3}", "blank": r"[ \t]{1,3}"}
 _GAP: Final = re.compile(r"~(\d+)")
 _FOLDER: Final = Path(__file__).parent / "lexicon"
-_LANGUAGES: Final = ("en", "zh", "ko", "pt", "markup")
+_LANGUAGES: Final = ("en", "zh", "ko", "pt", "es", "fr", "de", "ja", "markup")
 FLAGS: Final = re.IGNORECASE | re.MULTILINE
 
 
@@ -32,9 +32,18 @@ def languages_in(text: str) -> tuple[str, ...]:
     >>> languages_in("The answer is B"), languages_in("정답은 B")
     (('en', 'zh', 'markup'), ('en', 'zh', 'ko', 'markup'))
     """
-    lowered = text.lower()
-    signs = ((language, lexicon(language).get("signs")) for language in _LANGUAGES)
+    lowered, signs = text.lower(), _signs(text.isascii())
     return tuple(language for language, words in signs if words is None or any(word in lowered for word in words))
+
+
+@cache
+def _signs(ascii_alone: bool) -> tuple[tuple[str, tuple[str, ...] | None], ...]:  # noqa: FBT001  # of one text
+    """Each language with its signs; without those that a text in ASCII cannot hold."""
+    signs = ((language, lexicon(language).get("signs")) for language in _LANGUAGES)
+    return tuple(
+        (language, words and tuple(word for word in words if word.isascii() or not ascii_alone))
+        for language, words in signs
+    )
 
 
 @cache
