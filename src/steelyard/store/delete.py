@@ -59,10 +59,6 @@ class Deletion:
     notes: int
     labels: int
 
-    def to_json(self) -> dict[str, int]:
-        """Plain JSON."""
-        return asdict(self)
-
 
 def preview_deletion(store: Store, runs: Sequence[Run]) -> Deletion:
     """Count what `delete_runs` would delete, replies included."""
