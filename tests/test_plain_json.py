@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.plain_json import check_plain, digest_of, from_json, to_json
+from steelyard.plain_json import check_plain, digest_of, field_values, from_json, json_value, to_json
+from steelyard.stats.intervals import Interval
 
 
 class Mood(Enum):
@@ -20,6 +21,15 @@ class Mood(Enum):
 class Pair:
     left: object
     right: object
+
+
+@dataclass
+class Renamed:
+    new_name: float
+    secret: str = "not for JSON"
+
+    def json_fields(self):
+        return field_values(self, new_name="old_name", secret="") | {"percent": 100 * self.new_name}
 
 
 async def stream():
@@ -65,3 +75,26 @@ def test_json_that_is_nested_too_deep_is_damage_like_any_other(kind):
     text = "[" * 100_000
     with pytest.raises(ValueError, match="nested too deep"):
         from_json(text if kind is str else text.encode())
+
+
+def test_a_value_is_its_fields_all_the_way_down():
+    value = Pair(
+        {1: Interval(0.25, np.float64(0.5)), "at": date(2026, 3, 1)}, (Mood.GLAD, np.int64(3), np.array([1.5]))
+    )
+    assert json_value(value) == {
+        "left": {"1": [0.25, 0.5], "at": "2026-03-01"},
+        "right": ["glad", 3, [1.5]],
+    }
+
+
+def test_a_class_says_where_its_json_differs_from_its_fields_wherever_it_stands():
+    assert json_value([Pair(Renamed(0.5), None)]) == [{"left": {"old_name": 0.5, "percent": 50.0}, "right": None}]
+
+
+def test_a_number_that_json_does_not_have_is_null():
+    assert json_value([float("nan"), np.float64("inf"), np.float32("nan"), 1.0]) == [None, None, None, 1.0]
+
+
+def test_an_object_without_a_json_form_is_refused_where_it_stands_inside_a_value():
+    with pytest.raises(TypeError, match="a value of type object has no JSON form"):
+        json_value(Pair([object()], None))

@@ -1,9 +1,10 @@
-"""Compact JSON of any value, for the journal, the store and hashes, and a check whether a value has a JSON form."""
+"""JSON of any value: for people and programs, and compact for the journal, the store and hashes."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date, time
@@ -42,9 +43,42 @@ def digest_of(value: Any) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def field_values(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass by name, unchanged: `dataclasses.asdict` would also convert the values in them."""
-    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+def field_values(value: Any, **names: str) -> dict[str, Any]:
+    """The fields of a dataclass by name, unchanged: `dataclasses.asdict` would also convert the values in them.
+
+    Args:
+        value: of a dataclass.
+        names: field -> its key, where that is another; "" leaves it out.
+    """
+    keys = {field.name: names.get(field.name, field.name) for field in dataclasses.fields(value)}
+    return {key: getattr(value, name) for name, key in keys.items() if key}
+
+
+def json_value(value: Any) -> Any:
+    """A value as commands print it: objects, lists, texts, numbers, true, false and null all the way down.
+
+    A dataclass is an object of its fields. Where a value's JSON differs (another name, a derived value), its class has
+    a method `json_fields` that returns what the object holds. Users rely on the keys of `--json`: a field of a value
+    that is printed keeps its key there when it is renamed. A tuple is a list, named or not, so an interval is
+    [low, high]. NaN and infinity are null, as JSON has neither. All else is as in `plain`.
+
+    Raises:
+        TypeError: a part has no JSON form.
+
+    >>> json_value({"a": (1, float("nan")), 2: {"x"}, "at": date(2026, 3, 1)})
+    {'a': [1, None], '2': ['x'], 'at': '2026-03-01'}
+    """
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if hasattr(type(value), "json_fields"):
+        value = value.json_fields()
+    elif not isinstance(value, tuple | list):
+        value = plain(value)
+    if isinstance(value, Mapping):
+        return {str(key): json_value(element) for key, element in value.items()}
+    return [json_value(element) for element in value] if isinstance(value, tuple | list) else json_value(value)
 
 
 def check_plain(value: Any) -> None:

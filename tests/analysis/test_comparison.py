@@ -15,6 +15,7 @@ from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
+from steelyard.plain_json import json_value
 from steelyard.stats.paired import mcnemar_exact, newcombe_paired
 from steelyard.stats.power import pairs_for_rates
 from steelyard.types import ScoreInfo
@@ -345,11 +346,11 @@ def test_what_cannot_be_compared_is_the_users_mistake():
 
 def test_a_comparison_is_the_same_each_time_and_plain_json():
     baseline, other = stored("a", [0.1, 0.5, 0.3], name="f1"), stored("b", [0.4, 0.2, 0.9], name="f1")
-    first, second = (json.dumps(compare(baseline, other).to_json(), allow_nan=False) for _ in range(2))
+    first, second = (json.dumps(json_value(compare(baseline, other)), allow_nan=False) for _ in range(2))
     assert first == second
     older = {"improvements": "fixed", "regressions": "broken"}
     assert set(json.loads(first)["pairs"][0]) == {older.get(name, name) for name in PairComparison.__dataclass_fields__}
-    table = json.loads(json.dumps(compare(*table_runs(1, 2, 3, 4)).to_json()))["pairs"][0]["headline"]["table"]
+    table = json.loads(json.dumps(json_value(compare(*table_runs(1, 2, 3, 4)))))["pairs"][0]["headline"]["table"]
     assert table == {"both_right": 1, "fixed": 2, "broken": 3, "both_wrong": 4}
 
 

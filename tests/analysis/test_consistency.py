@@ -8,6 +8,7 @@ import pytest
 
 from steelyard import Correctness, Judge, Sample, Scripted, Store, evaluate
 from steelyard.models.base import Answer
+from steelyard.plain_json import json_value
 from steelyard.report.html import html_report
 from steelyard.suite.rescore import rescore
 
@@ -33,7 +34,7 @@ def test_the_mean_deviation_and_flip_rate_of_a_judges_repeats_stand_in_the_summa
     found = run.summary().consistency["correctness"]
     assert (found.n, found.sd) == (2, 1.0)
     assert found.flip_rate == pytest.approx(1 / 3)
-    assert run.summary().to_json()["consistency"]["correctness"]["n"] == 2
+    assert json_value(run.summary())["consistency"]["correctness"]["n"] == 2
 
 
 def test_the_page_says_so(run):

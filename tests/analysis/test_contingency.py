@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from steelyard.analysis.contingency import ContingencyTable, contingency_table
 from steelyard.analysis.score_columns import ScoreColumns, ScoreRow
+from steelyard.plain_json import json_value
 
 WORDS = {"correct": ("right", "wrong"), "faithfulness": ("supported", "unsupported")}
 
@@ -40,7 +41,7 @@ def test_the_four_cells_are_named_by_and_where_the_scores_agree_and_by_but_where
     )
     assert found.counts == ((1, 2), (1, 1))
     assert (found.n, found.left_out) == (5, 0)
-    assert found.to_json()["cells"]["right but unsupported"] == 2
+    assert json_value(found)["cells"]["right but unsupported"] == 2
 
 
 def test_a_record_is_left_out_where_one_score_is_missing_unread_or_neither_0_nor_1():

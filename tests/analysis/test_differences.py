@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from steelyard.analysis.differences import PairedValues, ScoreMeaning, paired_difference
+from steelyard.plain_json import json_value
 from steelyard.stats.power import detectable_paired_rates
 
 
@@ -60,7 +61,7 @@ def test_the_standard_error_is_that_of_the_paired_differences():
     clusters = [number // 4 for number in range(100)]
     clustered = paired_difference(values(before, after, clusters), level=0.95)
     assert clustered.standard_error > 1.5 * found.standard_error
-    assert clustered.to_json()["standard_error"] == clustered.standard_error
+    assert json_value(clustered)["standard_error"] == clustered.standard_error
     assert paired_difference(values([1], [0]), level=0.95).standard_error is None
 
 

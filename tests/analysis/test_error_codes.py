@@ -178,10 +178,10 @@ def test_rates_of_a_trial_leave_out_examples_unparsed_and_what_nobody_noted():
         ITEMS,
     )
     result = trial_result(state, "c1", {1: True, 2: False, 3: True, 4: False, 5: None, 6: True})
-    assert (result.found.hits, result.found.n, result.missed) == (1, 2, (2,))
-    assert (result.left.hits, result.left.n, result.false_alarms) == (1, 1, ())
+    assert (result.tpr.hits, result.tpr.n, result.missed) == (1, 2, (2,))
+    assert (result.tnr.hits, result.tnr.n, result.false_alarms) == (1, 1, ())
     assert (result.unparsed, result.examples) == (1, 1)
-    assert result.found.interval.rounded(4) == (0.0126, 0.9874)  # Clopper-Pearson of 1 in 2
+    assert result.tpr.interval.rounded(4) == (0.0126, 0.9874)  # Clopper-Pearson of 1 in 2
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=7))

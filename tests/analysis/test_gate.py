@@ -12,6 +12,7 @@ from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
+from steelyard.plain_json import json_value
 
 
 def run(right, n, *, unparsed=0, errors=0, target="glm-4", state="finished"):
@@ -198,7 +199,7 @@ def test_a_rule_on_the_interval_never_contradicts_the_rule_on_the_value(operator
 def test_sentences_and_json_carry_the_numbers():
     found = judge("solve_rate", ">= 0.7", run(60, 100))
     assert found.sentences == ("glm-4: solve_rate >= 0.7 does not hold (60.0 %, 95 % CI 50.2 to 69.1 %, n=100).",)
-    plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    plain = json.loads(json.dumps(json_value(found), allow_nan=False))
     assert plain["exit_code"] == 1
     assert plain["results"][0]["state"] == "fails"
 

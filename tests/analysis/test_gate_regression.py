@@ -15,6 +15,7 @@ from steelyard.analysis.gate import judge_gate, judge_margin, unfit_baseline
 from steelyard.analysis.gate_rules import parse_gate, parse_margin
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
+from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval
 
 
@@ -351,6 +352,6 @@ def test_json_names_the_baseline_and_what_warns_of_it():
     old, new = table(59, 6, 16, 80)
     other = replace(new, manifest={**new.manifest, "scorers": {"choice": {"strict": True}}})
     found = judged(old, other)
-    plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    plain = json.loads(json.dumps(json_value(found), allow_nan=False))
     assert (plain["baseline"], plain["state"], len(plain["interval"])) == ("old", "fails", 2)
     assert any("scorer" in note for note in plain["notes"])

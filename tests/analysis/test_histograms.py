@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from steelyard.analysis.histograms import histogram
 from steelyard.analysis.score_columns import ScoreColumns, ScoreRow
+from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval
 
 
@@ -58,7 +59,7 @@ def test_what_has_no_value_is_counted_beside_the_bins():
     rows = [row(None, outcome) for outcome in ("unparsed", "unparsed", "refused", "not_applicable", "error")]
     found = found_of([3], rows=[*rows, row(None, "error", ""), row(4.0, name="another")])
     assert (found.scored, found.unparsed, found.refused, found.not_applicable, found.errors) == (1, 2, 1, 1, 2)
-    assert json.loads(json.dumps(found.to_json()))["bins"] == [[1, 0], [2, 0], [3, 1], [4, 0], [5, 0]]
+    assert json.loads(json.dumps(json_value(found)))["bins"] == [[1, 0], [2, 0], [3, 1], [4, 0], [5, 0]]
 
 
 @given(st.lists(st.floats(-10, 110)), st.sampled_from([(1, 5), (0, 1), (0, 100), (-3.5, 8)]))

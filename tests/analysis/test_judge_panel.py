@@ -11,6 +11,7 @@ from steelyard import Label
 from steelyard.analysis.judge_agreement import JudgedScore
 from steelyard.analysis.judge_agreement_values import LabelDraw
 from steelyard.analysis.judge_panel import JudgeCost, judge_panel
+from steelyard.plain_json import json_value
 from steelyard.report.judge_panel import panel_parts
 from steelyard.stats import newcombe_paired
 from steelyard.types import ScoreInfo
@@ -163,7 +164,7 @@ def test_a_jury_needs_two_judges_on_one_scale():
 def test_a_thin_jury_says_on_how_many_records_too_few_gave_a_verdict():
     found = panel({"a": [1.0] * 9, "b": [1.0] * 6 + [None] * 3, "c": [0.0] * 5 + [None] * 4}, [], vote="majority")
     assert [found.verdicts[f"q{at}", 0] for at in range(9)] == [1.0] * 6 + [None] * 3
-    assert (found.few_votes, found.to_json()["few_votes"]) == (3, 3)
+    assert (found.few_votes, json_value(found)["few_votes"]) == (3, 3)
     (section,) = panel_parts(found)
     assert [note.text for note in section.notes if note.kind == "warning"] == [
         "on 3 of 9 records fewer than two of the jury's 3 members, or fewer than half of them, gave a verdict"
@@ -174,7 +175,7 @@ def test_a_thin_jury_says_on_how_many_records_too_few_gave_a_verdict():
 
 def test_an_even_jury_says_on_how_many_records_nothing_had_the_most_votes():
     found = panel({"a": [1.0] * 9, "b": [1.0] * 5 + [0.0] * 3 + [None]}, [], vote="majority")
-    assert (found.divided, found.to_json()["divided"], found.few_votes) == (3, 3, 1)
+    assert (found.divided, json_value(found)["divided"], found.few_votes) == (3, 3, 1)
     (section,) = panel_parts(found)
     told = [note.text for note in section.notes if note.kind == "warning"]
     assert told[1] == "on 3 of 9 records no verdict had the most votes, so that the jury has none"
@@ -194,7 +195,7 @@ def test_without_labels_there_are_the_judges_and_their_jury():
 def test_labels_that_are_all_alike_and_scales_that_differ_give_no_nan(alike):
     verdicts = {"a": [1.0] * 60, "b": [0.0] * 60, "c": [None] * 60}
     found = panel(verdicts, [alike] * 50, vote="majority", costs=costs(a=1, b=1, c=1))
-    text = json.dumps(found.to_json())
+    text = json.dumps(json_value(found))
     assert "NaN" not in text
     shown = [cell.text for part in panel_parts(found) if part.table for row in part.table.rows for cell in row]
     assert not any("nan" in cell.casefold() for cell in shown)

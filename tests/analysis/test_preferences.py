@@ -9,6 +9,7 @@ from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.preferences import fair_split, preferences
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
+from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval, wilson
 from steelyard.stats.power import detectable_win_rate
 from steelyard.stats.ties import wilson_with_ties
@@ -86,7 +87,7 @@ def test_every_outcome_is_counted_apart():
     assert {side: tally.failed_by(side) for side in ("A", "B", "both")} == {"A": 1, "B": 2, "both": 1}
     assert (tally.decided, tally.scored, tally.judged, tally.failed, tally.total) == (4, 6, 8, 4, 14)
     assert (tally.not_applicable, tally.errors) == (1, 1)
-    shares = tally.to_json()["shares"]
+    shares = json_value(tally)["shares"]
     assert shares == {"A": 3 / 8, "tie": 1 / 8, "inconsistent": 1 / 8, "unread": 1 / 8, "refused": 1 / 8, "B": 1 / 8}
 
 
@@ -253,7 +254,7 @@ def test_groups_of_a_stopped_run_have_neither_intervals_nor_p():
 def test_everything_is_plain_json():
     given = [row("A", f"s{no}", group=f"g{no % 2}", orders=orders("A", "A")) for no in range(6)]
     found = preferences(Judging((*given, row("no A", "x")), stopping=stopped()))
-    plain = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    plain = json.loads(json.dumps(json_value(found), allow_nan=False))
     assert plain["first"] == "ours"
     assert plain["tally"]["not_judged"] == {"A": {"error": 1}}
     assert plain["half"]["interval"] == [0.55, 0.75]

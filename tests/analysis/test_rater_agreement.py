@@ -8,6 +8,7 @@ from steelyard import ConfigError, Correctness, Label, Sample, Scripted, evaluat
 from steelyard.analysis import agreement
 from steelyard.analysis.rater_agreement import agreements
 from steelyard.analysis.score_columns import ScoreColumns, ScoreRow
+from steelyard.plain_json import json_value
 from steelyard.scorers.judges.judge import Judge
 from steelyard.stats import cohen_kappa, krippendorff_alpha, pearson, spearman
 from steelyard.types import ScoreInfo
@@ -95,7 +96,7 @@ class TestTwoJudgesInASuite:
             agreement(run)
 
     def test_json_holds_every_number(self, run):
-        plain = run.summary().to_json()["agreement"]
+        plain = json_value(run.summary())["agreement"]
         assert [found["rated"] for found in plain] == [found.rated for found in run.summary().agreement]
         assert set(plain[0]["alpha"]) >= {"value", "interval", "n", "missing", "clusters", "resamples", "undefined"}
         assert set(plain[0]["raters"][0]["mean"]) == {"value", "interval", "n", "standard_error"}

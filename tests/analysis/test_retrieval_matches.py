@@ -3,6 +3,7 @@
 import pytest
 
 from steelyard.analysis.retrieval_matches import SourceMatchCounts
+from steelyard.plain_json import json_value
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_a_run_that_scored_no_retrieval_has_none():
 def test_a_rate_over_which_most_records_match_nothing_is_warned_of(nothing, warns):
     found = SourceMatchCounts.of("t", {"words": 20 - nothing, "nothing": nothing})
     assert ("the same documents?" in found.warning) is warns
-    assert found.to_json()["warning"] == found.warning
+    assert json_value(found)["warning"] == found.warning
 
 
 def test_a_poor_search_is_named_as_a_cause_where_some_passages_do_match():
@@ -59,4 +60,4 @@ def test_hits_in_long_sources_are_said_to_be_easy(share, warns):
     found = SourceMatchCounts.of("t", {"words": 9, "nothing": 1}, long_share=share)
     assert found.warning.startswith("t: hits are easy: in 40 % of the pairs") is warns
     assert bool(found.warning) is warns
-    assert found.to_json()["long_share"] == share
+    assert json_value(found)["long_share"] == share

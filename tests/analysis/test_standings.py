@@ -12,6 +12,7 @@ from steelyard.analysis.score_columns import JudgedRow
 from steelyard.analysis.standings import Standing, Standings, standings
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
+from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval
 
 VALUES = {"A": 1.0, "B": 0.0, "tie": 0.5, "inconsistent": 0.5}
@@ -283,7 +284,7 @@ def test_equal_seeds_give_equal_standings():
 
 
 def test_json_holds_every_field_and_only_plain_values():
-    plain = json.loads(json.dumps(standings(TOY).to_json()))
+    plain = json.loads(json.dumps(json_value(standings(TOY))))
     assert set(plain) == {one.name for one in fields(Standings)}
     assert set(plain["standings"][0]) == {one.name for one in fields(Standing)}
     assert plain["win_matrix"][0] == [None, 0.7, 0.8]

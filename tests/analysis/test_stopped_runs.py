@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from steelyard import ExactMatch, Options, Sample, Score, ScoreInfo, StopWhen, Suite, compare, evaluate_suite
+from steelyard.plain_json import json_value
 
 
 def solver(share, seed):
@@ -31,7 +32,7 @@ def test_the_confidence_sequence_stands_in_place_of_the_test(question, where):
     assert pair.headline.n == new.stopping.used
     assert pair.sentence.startswith(f"new has more exact match than old {where} (")
     assert f"stopped after {new.stopping.used} of 300 samples" in pair.sentence
-    assert pair.headline.to_json()["stopped"]["side"] == "above"
+    assert json_value(pair.headline)["stopped"]["side"] == "above"
     assert any("fixed number of samples" in one for one in pair.warnings)
 
 

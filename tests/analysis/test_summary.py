@@ -11,6 +11,7 @@ from scipy.stats import t as student
 from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import NO_GROUP, RunSummary
+from steelyard.plain_json import json_value
 from steelyard.stats.intervals import wilson, wilson_clustered
 from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
 from steelyard.types import ScoreInfo
@@ -165,7 +166,7 @@ def test_what_could_not_be_read_is_bounded_by_the_ends_of_the_scale():
     assert found.missing_verdicts == 2
     assert found.headline.value == 4.0
     assert str(found).endswith("1 unparsed, 1 refused, 2.80 to 4.40 whatever values the missing verdicts have")
-    assert found.to_json()["scale"] == [1.0, 5.0]
+    assert json_value(found)["scale"] == [1.0, 5.0]
 
 
 def test_where_all_was_read_the_bounds_have_nothing_to_say():
@@ -295,7 +296,7 @@ def test_a_run_without_scores_says_how_many_failed():
 
 def test_json_holds_every_field_and_only_plain_values():
     summary = run_summary([*mixed(), row(99, value=1.0, group="g")])
-    found = json.loads(json.dumps(summary.to_json(), allow_nan=False))
+    found = json.loads(json.dumps(json_value(summary), allow_nan=False))
     older = {"contingency_tables": "crosses", "also_scored": "beside"}
     fields = {older.get(name, name) for name in RunSummary.__dataclass_fields__} - {"framework", "asks_itself"}
     assert set(found) == fields | {"calls_saved", "framework_usage", "not_compared", "right_by_rule"}

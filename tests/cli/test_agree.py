@@ -7,6 +7,7 @@ import pytest
 
 from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate
 from steelyard.analysis.label_forms import LabelForm
+from steelyard.plain_json import json_value
 from steelyard.report.html import html_report
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.section import RecordLink
@@ -300,7 +301,7 @@ def test_a_jury_is_compared_with_people_as_one_judge(steelyard, jury_of_three):
     (found,) = steelyard("agree", run.id, "--score", "correct_jury", "--json", code=0).json()["scores"]
     with Store() as store:
         panels = store.runs_named([run.id])[0][0].summary().panels
-    (as_reported,) = (panel.jury.agreement.to_json() for panel in panels if panel.jury_score == "correct_jury")
+    (as_reported,) = (json_value(panel.jury.agreement) for panel in panels if panel.jury_score == "correct_jury")
     assert (found["score"], found["against"], found["labelled"], found["both"]) == ("correct_jury", "correct", 40, 40)
     assert found["corrected"] == as_reported["corrected"]
     assert found["table"] == as_reported["table"]

@@ -160,8 +160,10 @@ def test_all_pairs_are_a_line_each_within_80_columns_and_in_json_and_markdown(st
 
 def test_one_run_stands_for_all_that_were_started_with_it(steelyard, answered):
     answered({"old": 5, "new": 15, "newest": 29})
-    found = steelyard("compare", "new", "--all-pairs", "--json", code=0).json()["comparison"]
-    assert [found["baseline"]["target"], *(other["target"] for other in found["others"])] == ["old", "new", "newest"]
+    found = steelyard("compare", "new", "--all-pairs", "--json", code=0).json()
+    assert [run["target"] for run in found["runs"]] == ["old", "new", "newest"]
+    compared = found["comparison"]
+    assert [compared["baseline"], *compared["others"]] == [run["run"] for run in found["runs"]]
     answered({"alone": 5})
     assert "was started without others" in steelyard("compare", "alone", "--all-pairs", code=2).err
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard import DataError, Output, Sample, Store, evaluate
+from steelyard.plain_json import json_value
 from steelyard.prompts.agent_messages import (
     agent_metadata,
     conversation_output,
@@ -239,7 +240,7 @@ def test_a_resumed_record_moves_the_reported_tokens_once_and_deleting_takes_them
 
     samples = [Sample(str(n), f"q{n}") for n in range(3)]
     run = evaluate(agent, samples, [scorer], store=tmp_path / "s.db", max_errors=0, on_broken="return")
-    assert run.summary().framework.to_json() == {"records": 3, "in_part": 0, "input_tokens": 30, "output_tokens": 3}
+    assert json_value(run.summary().framework) == {"records": 3, "in_part": 0, "input_tokens": 30, "output_tokens": 3}
     assert run.errors == 1
     resumed = evaluate(agent, samples, [scorer], store=tmp_path / "s.db", max_errors=0, resume=run.id)
     assert resumed.errors == 0

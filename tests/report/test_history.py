@@ -14,6 +14,7 @@ from tests.report.sections_read import part
 from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluate_suite
 from steelyard.analysis import history as module
 from steelyard.analysis.history import history_of
+from steelyard.plain_json import json_value
 from steelyard.report.chart_svg import drawing, svg
 from steelyard.report.history_sections import (
     change_method,
@@ -130,7 +131,7 @@ def test_an_unfinished_run_says_so(past, tmp_path):
     evaluate_suite(suite, how=RunConfig(store=tmp_path / "s.db"))
     history = past(("qwen", 0.5, 20))
     assert [*remarks_of(history.runs[0])] == ["interrupted, 5 of 20 done"]
-    assert history.runs[0].to_json()["state"] == "interrupted"
+    assert json_value(history.runs[0])["state"] == "interrupted"
 
 
 def test_a_run_that_was_stopped_early_says_so_and_what_its_interval_is(past, tmp_path):
@@ -142,8 +143,8 @@ def test_a_run_that_was_stopped_early_says_so_and_what_its_interval_is(past, tmp
         f"stopped early, {run.stopping.used} of 60 samples used (interval: {history.runs[0].score.note})"
     ]
     assert history.runs[0].interval == run.stopping.interval
-    assert history.runs[0].to_json()["stopping"]["used"] == run.stopping.used < 60
-    assert history.runs[1].to_json()["stopping"] is None
+    assert json_value(history.runs[0])["stopping"]["used"] == run.stopping.used < 60
+    assert json_value(history.runs[1])["stopping"] is None
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_what_no_run_has_is_refused(past, options, said):
 
 
 def test_json_has_every_number_and_note(past):
-    plain = past(("glm", 0.5, 40), ("glm", 0.9, 40), notes=[(1, "new prompt")]).to_json()
+    plain = json_value(past(("glm", 0.5, 40), ("glm", 0.9, 40), notes=[(1, "new prompt")]))
     first, second = plain["runs"]
     assert first["change"] is None
     assert second["change"]["told"] == "better"

@@ -12,6 +12,7 @@ from tests.report.judged_suite import NASTY, judged_runs
 
 from steelyard import Choice, Options, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.cli.outcome import evaluate_runs, print_outcome
+from steelyard.plain_json import json_value
 from steelyard.report.chart_svg import svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import MOST_CHARACTERS, MOST_LINES, markdown_report
@@ -90,7 +91,7 @@ def test_breakdowns_go_by_the_samples_metadata_and_add_up(run):
     assert [group.headline.value for group in by_document["faithfulness"]] == [0.0, 1.0, 1.0]
     for name, groups in by_document.items():
         assert sum(group.total for group in groups) == summary.score(name).total
-    plain = json.loads(json.dumps(summary.to_json(), allow_nan=False))["breakdowns"]["document"]
+    plain = json.loads(json.dumps(json_value(summary), allow_nan=False))["breakdowns"]["document"]
     assert plain["correctness"][0]["bounds"] == [(5 + 2 + 4 + 1) / 4, (5 + 2 + 4 + 5) / 4]
 
 

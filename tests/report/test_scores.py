@@ -8,6 +8,7 @@ from tests.report.sections_read import rows
 from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evaluate_suite
 from steelyard.analysis.comparison import compare
 from steelyard.cli.outcome import evaluate_runs, print_outcome
+from steelyard.plain_json import json_value
 from steelyard.report.chart_svg import svg
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
@@ -55,7 +56,7 @@ def test_a_summary_counts_each_verdict_the_most_frequent_first(runs):
         "parses": [("parsed", 5)],
         "grade": [(NASTY, 2), ("good", 2), ("not applicable", 1)],
     }
-    assert runs[1].summary().to_json()["labels"]["grade"]["good"] == 2
+    assert json_value(runs[1].summary())["labels"]["grade"]["good"] == 2
 
 
 def test_a_score_that_a_failed_record_lacks_is_an_error_of_each_announced_score(runs):

@@ -10,6 +10,7 @@ import pytest
 from steelyard import ConfigError, Output, Prompt, Sample, Score, Scripted, Suite, compare, evaluate
 from steelyard.analysis.gate import judge_gate
 from steelyard.analysis.history import history_of
+from steelyard.plain_json import json_value
 from steelyard.report.history_sections import history_sections
 from steelyard.report.html import html_report
 from steelyard.scorers import ErrorJudge, ExactMatch, Judge, PerTurn, ToolCalls
@@ -128,11 +129,11 @@ def test_two_runs_are_compared_by_conversation_whatever_their_lengths():
     assert (turn.difference.baseline, turn.difference.other) == (pytest.approx(5 / 6), pytest.approx(3 / 5))
     assert turn.difference.interval == pytest.approx(wanted.interval)
     assert turn.difference.p == wanted.p
-    assert json.loads(json.dumps(pair.to_json()))["turns"][0]["score"] == "exact_match_per_turn"
+    assert json.loads(json.dumps(json_value(pair)))["turns"][0]["score"] == "exact_match_per_turn"
     # One of both decides: 5 of 6 turns and 3 of 5; the means of conversations are 1, 1, 2/3 and 1/2, 1, 1/2.
     assert (pair.headline, pair.verdict) == (turn.difference, turn.verdict)
     assert pair.by_conversation.difference == pytest.approx(2 / 3 - 8 / 9)
-    assert pair.to_json()["by_conversation"]["n"] == pair.n_paired == 3
+    assert json_value(pair)["by_conversation"]["n"] == pair.n_paired == 3
     assert "over all turns, which decides; with each of the 3 conversations counted once" in pair.sentence
     told = html_report([first, second], compare(first, second))
     assert "all turns (decides)" in told
@@ -321,8 +322,8 @@ def test_a_configuration_names_the_scorer_of_turns_and_a_run_is_scored_again_fro
     with Store(tmp_path / "s.db") as store:
         again, damaged = rescore.rescore(store, store.run(run.id), suite.scorers_for("bot"))
         assert damaged == 0
-        assert [turns.to_json() for turns in again.summary().turns] == [
-            turns.to_json() for turns in store.run(run.id).summary().turns
+        assert [json_value(turns) for turns in again.summary().turns] == [
+            json_value(turns) for turns in store.run(run.id).summary().turns
         ]
         assert len(again.summary().turns) == 2
 

@@ -7,6 +7,7 @@ import pytest
 
 from steelyard import evaluate
 from steelyard.errors import ConfigError
+from steelyard.plain_json import json_value
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
 from steelyard.scorers.sql import PUBLISHED, SqlResult
@@ -150,7 +151,7 @@ def test_the_run_warns_of_what_was_not_compared(tmp_path):
     assert summary.not_compared == dict.fromkeys(("result", *PUBLISHED), 1)
     assert "1 of 2 records were not compared (result): too large a reference" in summary.size_warning
     assert f"warning: {summary.size_warning}" in str(summary)
-    assert summary.to_json()["not_compared"]["result"] == 1
+    assert json_value(summary)["not_compared"]["result"] == 1
     assert "1 of 2 records were not compared (result): too large a reference" in html_report([run])
     assert "1 of 2 records were not compared" in markdown_report([run])
 
@@ -429,8 +430,8 @@ def test_the_run_counts_what_a_rule_made_right_and_references_without_a_unique_r
     by_rule, no_unique = summary.result_notes()
     assert "result: 1 of 3 right (33.3 %) is right only within the tolerance of numbers" in by_rule
     assert "1 of 3 references have no unique result" in no_unique
-    assert summary.to_json()["right_by_rule"] == {"result": {"within tolerance": 1}}
-    assert summary.to_json()["open_references"] == {"result": 1}
+    assert json_value(summary)["right_by_rule"] == {"result": {"within tolerance": 1}}
+    assert json_value(summary)["open_references"] == {"result": 1}
     for text in (str(summary), html_report([run]), markdown_report([run])):
         assert "only within the tolerance of numbers" in text
         assert "have no unique result" in text

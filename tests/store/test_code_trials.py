@@ -70,8 +70,8 @@ def test_each_record_of_each_run_and_repeat_is_tried_once(store, where, coding):
     result = CodingPage.of(store, coding).trials[trial.code]
     wrong = [item for item in coding.items if int(item.sample[1:]) % 2 == 0]
     stopped = [item for item in coding.items if item.sample == "q7"]
-    assert (result.found.hits, result.found.n) == (len(wrong), len(wrong))
-    assert (result.left.n, result.unparsed) == (len(coding.items) - len(wrong) - len(stopped), len(stopped))
+    assert (result.tpr.hits, result.tpr.n) == (len(wrong), len(wrong))
+    assert (result.tnr.n, result.unparsed) == (len(coding.items) - len(wrong) - len(stopped), len(stopped))
 
 
 def test_a_new_scorer_is_kept_once_it_is_tried_and_named_after_its_maker(store, where, coding):
@@ -84,7 +84,7 @@ def test_a_new_scorer_is_kept_once_it_is_tried_and_named_after_its_maker(store, 
     scorer = find_code(store, "miles").code.scorer
     assert (scorer.author, scorer.run, scorer.examples) == ("bob", trial.run, (example,))
     result = CodingPage.of(store, coding).trials[trial.code]
-    assert (result.found.hits, result.missed, result.false_alarms) == (result.found.n, (), ())
+    assert (result.tpr.hits, result.missed, result.false_alarms) == (result.tpr.n, (), ())
 
 
 def test_a_trial_again_takes_the_same_run_and_a_note_more_asks_once(store, where):

@@ -4,6 +4,7 @@ import pytest
 from tests.store.test_delete import length
 
 from steelyard import ConfigError, ExactMatch, Sample, Store, evaluate
+from steelyard.plain_json import json_value
 from steelyard.report.coding_page import CodingPage
 from steelyard.report.coding_sheet import coding_sheet, read_coding_sheet
 from steelyard.store.coding_notes import CodedNote, store_notes
@@ -149,7 +150,7 @@ def test_hostile_notes_names_and_definitions_stay_text(store, coding, text):
     [told] = standing(store, coding).values()
     assert told == (clean, " ".join(clean.split()))
     assert find_code(store, f"{coding.id}/{code}").code.definition == clean
-    assert CodingPage.of(store, coding).to_json()["codes"][0]["definition"] == clean
+    assert json_value(CodingPage.of(store, coding))["codes"][0]["definition"] == clean
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -256,7 +257,7 @@ def test_a_deleted_run_takes_its_records_along(store, coding, where):
     assert {item.run for item in left.items} == {kept.num}
     page = CodingPage.of(store, left)
     assert (page.deleted, len(page.state.notes)) == ((gone.id,), len(left.items))
-    assert page.to_json()["deleted_runs"] == [gone.id]
+    assert json_value(page)["deleted_runs"] == [gone.id]
     stale = next(item for item in both.items if item.run == gone.num)
     with pytest.raises(ConfigError, match="its run was deleted"):
         left.item(stale.num)

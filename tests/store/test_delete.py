@@ -14,6 +14,7 @@ from tests.thorough import times
 from steelyard import Options, Prompt, Store, StoreError, Suite, evaluate
 from steelyard.models.budget import Budget
 from steelyard.models.scripted import Scripted
+from steelyard.plain_json import json_value
 from steelyard.store import schema
 from steelyard.store.delete import delete_runs, preview_deletion
 from steelyard.store.verify import verify
@@ -37,7 +38,7 @@ def test_what_others_use_stays_and_what_nobody_uses_goes(where):
     with Store(where) as store:
         before = [list(store.run(second.id).records()), store.run(second.id).summary()]
         told = preview_deletion(store, [first])
-        assert told.to_json() == {
+        assert json_value(told) == {
             "runs": 1, "records": 60, "scores": 60, "samples": 40, "replies": 40, "notes": 0, "labels": 0
         }  # fmt: skip
         gone = delete_runs(store, [store.run(first.id)])

@@ -9,6 +9,7 @@ import pytest
 from steelyard import Correctness, Judge, Label, Options, Prompt, Sample, Scripted, Store, compare, evaluate
 from steelyard.analysis.baseline import baseline_text
 from steelyard.errors import ConfigError
+from steelyard.plain_json import json_value
 from steelyard.report.gate import gate_of
 from steelyard.report.judge_panel import checks_section, panel_parts
 from steelyard.report.markdown import markdown_report
@@ -146,7 +147,7 @@ def test_a_run_with_one_judge_and_labels_has_its_checks(judged):
         "no two answers with the same label differ in length",
     )
     scale = checks(store, run, "scale use")["correct"]
-    assert (scale.n, scale.thing, scale.to_json()["thing"]) == (40, "correct", "correct")
+    assert (scale.n, scale.thing, json_value(scale)["thing"]) == (40, "correct", "correct")
 
 
 @dataclass(frozen=True)
@@ -250,7 +251,7 @@ def test_a_gate_holds_the_jury_and_what_people_would_say_to_a_limit(where):
     assert (corrected.state, corrected.value) == ("holds", pytest.approx(30 / 40))
     assert "the judge says 70.0 %)" in corrected.sentence
     assert verdict["correct_a.corrected >=! 0.5"].state == "holds"
-    assert summary.to_json()["jury_scores"][0]["name"] == "correct_jury"
+    assert json_value(summary)["jury_scores"][0]["name"] == "correct_jury"
 
 
 def jury_run(where, wrong, *, target="ours", **options):

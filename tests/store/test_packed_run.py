@@ -11,6 +11,7 @@ from tests.store.test_columns import REPLIES, expected, rows_of
 from tests.thorough import times
 
 from steelyard import Store, compare
+from steelyard.plain_json import json_value
 from steelyard.store import packed_run
 from steelyard.store.delete import delete_runs
 from steelyard.store.packed_run import read_packed_run
@@ -45,7 +46,7 @@ def everything(where, runs):
         again = [store.run(run.id) for run in runs]
         asked = [run.columns()[1] for run in again]
         rows = [rows_of(run) for run in again]
-        return rows, compare(*again).to_json(), [(one.hashes(), one.reply_keys()) for one in asked]
+        return rows, json_value(compare(*again)), [(one.hashes(), one.reply_keys()) for one in asked]
 
 
 def test_packed_columns_say_what_the_rows_say(packed, where):

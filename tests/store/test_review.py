@@ -8,6 +8,7 @@ from tests.store.exam_run import exam_runs, question
 
 from steelyard import ConfigError, Label, Store, compare
 from steelyard.analysis.label_forms import LabelForm
+from steelyard.plain_json import json_value
 from steelyard.store.labelled_run import LabelledRun, PeopleVerdicts
 from steelyard.store.labels import add_labels
 from steelyard.store.review import queue_of
@@ -63,7 +64,7 @@ def test_a_verdict_enters_the_rate_only_where_it_is_asked_for(made):
     assert (found.before, found.after, found.moved) == (3 / 8, 4 / 8, 1 / 8)
     assert found.unseen == 2, "q4 and q6"
     assert told.exam.queue == {"several": 1, "refused": 1}
-    json.dumps(told.to_json(), allow_nan=False)
+    json.dumps(json_value(told))
 
 
 def test_a_verdict_of_no_option_is_an_answer_that_is_wrong(made):

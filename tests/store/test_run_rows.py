@@ -10,6 +10,7 @@ import pytest
 from steelyard import ExactMatch, Failure, Output, Record, Reply, Sample, Score, Store, evaluate
 from steelyard.analysis.stopping import Stopping, Used
 from steelyard.analysis.usage import StageCost
+from steelyard.plain_json import json_value
 from steelyard.stats.intervals import Interval
 from steelyard.store import NewRun
 from steelyard.store.run_rows import end_run
@@ -41,7 +42,7 @@ def test_scores_are_those_of_the_samples_that_were_used():
     assert summary.score().headline.value == 1.0
     assert summary.score().n == 3
     assert summary.done == 10
-    assert summary.to_json()["stopping"]["interval"] == [0.6, 1.0]
+    assert json_value(summary)["stopping"]["interval"] == [0.6, 1.0]
 
 
 def test_a_decision_on_all_of_them_leaves_none_out():
@@ -145,7 +146,7 @@ def test_replies_and_tokens_are_counted_per_stage_and_add_up_to_the_run(store):
     )
     assert sum(one.input_tokens for one in summary.stages) == summary.input_tokens
     assert sum(one.from_journal for one in summary.stages) == summary.from_journal
-    assert summary.to_json()["stages"][2] == {
+    assert json_value(summary)["stages"][2] == {
         "stage": "faithfulness",
         "calls": 1,
         "from_journal": 0,

@@ -17,6 +17,7 @@ from tests.running_server import ledger_server
 from steelyard import Budget, ConfigError, ExactMatch, OpenAICompatible, Options, Prompt, Sample, Scripted, Suite
 from steelyard.models.prices import Price, PriceTable
 from steelyard.models.rate_limit import Rates
+from steelyard.plain_json import json_value
 from steelyard.report.html import html_report
 from steelyard.store import Store
 from steelyard.suite import RunConfig
@@ -98,7 +99,7 @@ def test_tokens_from_the_endpoints_cache_cost_what_they_do():
     assert spending(run).money == 20 * 13_000
     (stage,) = run.summary().stages
     assert (stage.input_tokens, stage.cached_tokens, stage.cost) == (400, 200, "0.00026 CNY")
-    assert stage.to_json()["cached_tokens"] == 200
+    assert json_value(stage)["cached_tokens"] == 200
 
 
 def test_cached_tokens_are_counted_for_target_and_judge_once_whatever_happens():

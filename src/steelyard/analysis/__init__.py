@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.run_protocols import ComparableRun
     from steelyard.analysis.standings import Standings
     from steelyard.analysis.summary_values import RunSummary
+    from steelyard.plain_json import json_value
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
@@ -42,6 +43,7 @@ else:
         "steelyard.analysis.comparison:compare",
         "steelyard.analysis.comparison:compare_all_pairs",
         "steelyard.analysis.history:history_of",
+        "steelyard.plain_json:json_value",
     )
 
 __all__ = [
@@ -55,4 +57,5 @@ __all__ = [
     "compare",
     "compare_all_pairs",
     "history_of",
+    "json_value",
 ]

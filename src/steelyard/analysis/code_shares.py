@@ -87,16 +87,16 @@ class TrialResult:
     """How the verdicts of a code's scorer agree with the people's notes.
 
     Args:
-        found: true positive rate: of the records that people put under the code, those that the scorer detects.
-        left: true negative rate: of all other records with a note, those that the scorer does not flag.
+        tpr: true positive rate: of the records that people put under the code, those that the scorer detects.
+        tnr: true negative rate: of all other records with a note, those that the scorer does not flag.
         unparsed: verdicts that could not be parsed, were refused or failed; they are in neither rate.
         examples: records that the scorer contains as examples; they are in neither rate.
         missed: items under the code that the scorer does not detect.
         false_alarms: items that it flags and people did not put under the code.
     """
 
-    found: Rate
-    left: Rate
+    tpr: Rate
+    tnr: Rate
     unparsed: int
     examples: int
     missed: tuple[int, ...]

@@ -14,7 +14,6 @@ from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import Over, RunSummary
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-from steelyard.types import Json
 
 Verdict = Literal["better", "worse", "no_evidence", "inconclusive", "none"]
 """`no_evidence`: enough was parsed, and the data do not show a difference. `inconclusive`: missing verdicts leave open
@@ -36,9 +35,10 @@ class OutcomeTable(NamedTuple):
     regressed: int
     both_wrong: int
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON; improvements and regressions under the names that version 0.1 gave them."""
-        return _with_older_names(self._asdict(), {"improved": "fixed", "regressed": "broken"})
+    def json_fields(self) -> dict[str, Any]:
+        """Improvements and regressions under the names that version 0.1 gave them."""
+        counts = {"both_right": self.both_right, "fixed": self.improved, "broken": self.regressed}
+        return counts | {"both_wrong": self.both_wrong}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,6 @@ class MissingVerdicts:
         if self.bounds is None:
             return 2 * self.n >= self.replies
         return self.bounds.low <= _ROUNDING and self.bounds.high >= -_ROUNDING
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        return plain | {"bounds": list(self.bounds) if self.bounds else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +138,9 @@ class PairedDifference:
         """The p-value that decides the verdict: the corrected one where there is one."""
         return self.p if self.p_adjusted is None else self.p_adjusted
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name, but `improved` as `fixed` and `regressed` as `broken`."""
-        plain = field_values(self)
-        plain = _with_older_names(plain, {"improved": "fixed", "regressed": "broken"})
-        return plain | {
-            "interval": list(self.interval) if self.interval else None,
-            "table": self.table.to_json() if self.table else None,
-            "stopped": self.stopped.to_json() if self.stopped else None,
-            "missing": self.missing.to_json() if self.missing else None,
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """As `OutcomeTable` has them."""
+        return field_values(self, improved="fixed", regressed="broken")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +162,6 @@ class ScoreDifference:
     left_out_not_applicable: int
     difference: PairedDifference
     verdict: Verdict
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        return plain | {"difference": self.difference.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,18 +239,9 @@ class PairComparison:
             *(total - part for total, part in zip(all_samples or empty, answered or empty, strict=True))
         )
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name, but `improvements` as `fixed` and `regressions` as `broken`."""
-        plain = field_values(self)
-        plain = _with_older_names(plain, {"improvements": "fixed", "regressions": "broken"})
-        lists = {name: list(plain[name]) for name in ("fixed", "broken", "warnings", "differs")}
-        differences = {name: plain[name].to_json() for name in ("headline", "answered_both")}
-        differences["by_conversation"] = self.by_conversation.to_json() if self.by_conversation else None
-        several = {
-            name: [value.to_json() for value in plain[name]]
-            for name in ("groups", "scores", "costs", "settings", "turns")
-        }
-        return plain | lists | differences | several | {"other_ids": dict(self.other_ids)}
+    def json_fields(self) -> dict[str, Any]:
+        """As `OutcomeTable` has them."""
+        return field_values(self, improvements="fixed", regressions="broken")
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,11 +262,6 @@ class RunPair:
     headline: PairedDifference
     verdict: Verdict
     sentence: str
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        return plain | {"headline": self.headline.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,19 +290,9 @@ class Comparison:
     only_groups: tuple[str, ...] = ()
     all_pairs: tuple[RunPair, ...] = ()
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return {
-            "baseline": self.baseline.to_json(),
-            "others": [other.to_json() for other in self.others],
-            "score": self.score,
-            "pairs": [pair.to_json() for pair in self.pairs],
-            "notes": list(self.notes),
-            "group_notes": list(self.group_notes),
-            "score_notes": list(self.score_notes),
-            "only_groups": list(self.only_groups),
-            "all_pairs": [pair.to_json() for pair in self.all_pairs],
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """Runs by their ids: their summaries are values of their own."""
+        return field_values(self) | {"baseline": self.baseline.run, "others": [other.run for other in self.others]}
 
     def __str__(self) -> str:
         return "\n".join([pair.sentence for pair in self.pairs])
@@ -363,8 +322,3 @@ def _notebook_row(pair: PairComparison) -> list[str]:
         p_text(headline.decisive_p),
         *(MISSING if count is None else str(count) for count in counts),
     ]
-
-
-def _with_older_names(plain: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """The same in the same order with some keys under the names of version 0.1, on which users' scripts rely."""
-    return {names.get(name, name): value for name, value in plain.items()}

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.score_columns import ScoreColumns
-from steelyard.types import Json, ScoreInfo
+from steelyard.plain_json import field_values
+from steelyard.types import ScoreInfo
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,18 +58,9 @@ class ContingencyTable:
             for column, column_word in enumerate(self.columns_words)
         )
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON; the cells with their names as well."""
-        return {
-            "rows_score": self.rows_score,
-            "columns_score": self.columns_score,
-            "rows_words": list(self.rows_words),
-            "columns_words": list(self.columns_words),
-            "counts": [list(row) for row in self.counts],
-            "cells": dict(self.cells),
-            "n": self.n,
-            "left_out": self.left_out,
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """With the cells by name."""
+        return field_values(self) | {"cells": dict(self.cells), "n": self.n}
 
 
 def contingency_table(

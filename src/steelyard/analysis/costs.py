@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.run_protocols import SampleCosts
-from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-from steelyard.types import Json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,11 +54,6 @@ class CostDifference:
     difference: float
     interval: Interval | None
     estimated: bool = False
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        return plain | {"interval": list(self.interval) if self.interval else None}
 
 
 def cost_differences(

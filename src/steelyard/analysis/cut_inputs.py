@@ -76,10 +76,6 @@ class CutInput:
             f"{verdicts} rest on a part of what was sent"
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {name: getattr(self, name) for name in ("stage", "read", "sent", "calls", "of", "records")}
-
 
 def cut_inputs(calls: Iterable[InputCount]) -> tuple[CutInput, ...]:
     """The stages of which one endpoint cut inputs.

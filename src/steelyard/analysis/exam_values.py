@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from steelyard.analysis.intervals import Mean
-from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-from steelyard.types import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +26,6 @@ class LetterRecall:
     key: int
     chosen: int
     recall: Mean
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        return plain | {"recall": self.recall.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +53,6 @@ class LetterBias:
     questions: int
     caution: str
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        return plain | {"letters": [letter.to_json() for letter in self.letters]}
-
 
 @dataclass(frozen=True, slots=True)
 class Rotations:
@@ -86,11 +74,6 @@ class Rotations:
     majority: Mean
     tied: int
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        return plain | {"all_right": self.all_right.to_json(), "majority": self.majority.to_json()}
-
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
@@ -111,11 +94,6 @@ class Repeats:
     off: float | None
     majority: Mean
     tied: int
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        return plain | {"flipped": self.flipped.to_json(), "majority": self.majority.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +120,6 @@ class Exam:
     rotations: Rotations | None = None
     repeats: Repeats | None = None
     queue: Mapping[str, int] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        values = field_values(self)
-        nested = ("corrected", "letters", "rotations", "repeats")
-        plain = {name: None if values[name] is None else values[name].to_json() for name in nested}
-        return values | plain | {"queue": dict(self.queue)}
 
 
 def beyond_chance(mean: Mean, chance: float) -> Mean:

@@ -54,7 +54,6 @@ from steelyard.analysis.score_infos import JURY
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.errors import did_you_mean
 from steelyard.stats.intervals import Interval
-from steelyard.types import Json
 
 if TYPE_CHECKING:
     from steelyard.analysis.judge_agreement_values import JudgeAgreement
@@ -117,12 +116,6 @@ class RuleResult:
     baseline: str = ""
     notes: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        names = ("rule", "run", "target", "state", "value", "sentence", "baseline")
-        interval = list(self.interval) if self.interval else None
-        return {**{name: getattr(self, name) for name in names}, "interval": interval, "notes": list(self.notes)}
-
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
@@ -141,9 +134,9 @@ class GateVerdict:
         """One per rule and run."""
         return tuple(result.sentence for result in self.results)
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON."""
-        return {"exit_code": self.exit_code, "results": [result.to_json() for result in self.results]}
+    def json_fields(self) -> dict[str, Any]:
+        """With the exit code."""
+        return {"exit_code": self.exit_code, "results": self.results}
 
 
 def judge_gate(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from steelyard.analysis.score_columns import CODES, RowOutcome, ScoreColumns
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-from steelyard.types import Json, ScoreInfo
+from steelyard.types import ScoreInfo
 
 UNIT: Final = Interval(0.0, 1.0)
 """The scale of a score that names none."""
@@ -49,15 +50,9 @@ class Histogram:
         """Records to which the score was applied, with a value or without."""
         return self.scored + self.unparsed + self.refused + self.not_applicable + self.errors
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON; each bin is a list of its value and its count."""
-        counts = ("between", "scored", "unparsed", "refused", "not_applicable", "errors")
-        return {
-            "scale": list(self.scale),
-            "bins": [list(entry) for entry in self.bins],
-            "whole": self.whole_values,
-            **{name: getattr(self, name) for name in counts},
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """With the number of values."""
+        return field_values(self, whole_values="whole") | {"scored": self.scored}
 
 
 def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Histogram:

@@ -20,8 +20,9 @@ from steelyard.analysis.settings import phrases_of, scorer_differences, target_d
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.errors import ConfigError, did_you_mean
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-from steelyard.types import Json, Note
+from steelyard.types import Note
 
 PAIRED_RECORDS: Final = 2_000
 """Runs of at most so many records are compared by pairs, which takes 0.2 s per run."""
@@ -51,11 +52,9 @@ class RunChange:
     verdict: ChangeVerdict
     paired: bool
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON."""
-        interval = list(self.interval) if self.interval else None
-        verdict = {"told": self.verdict, "paired": self.paired, "n": self.n}
-        return {"before": self.before, "difference": self.difference, "interval": interval, **verdict}
+    def json_fields(self) -> dict[str, Any]:
+        """The verdict is `told`."""
+        return field_values(self, verdict="told")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +105,13 @@ class PastRun:
         """The headline's 95 % CI."""
         return self.score.headline.interval if self.score else None
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        names = ("run", "target", "state", "done", "planned", "created", "samples", "digest")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "score": self.score.to_json() if self.score else None,
-            "change": self.change.to_json() if self.change else None,
-            "differs": list(self.changed),
-            "settings": {name: list(phrases) for name, phrases in self.changed.items()},
-            "stopping": self.stopping.to_json() if self.stopping else None,
-            "warning": self.warning,
-            "notes": [
-                {"at": note.at.isoformat(timespec="seconds"), "author": note.author, "text": note.text}
-                for note in self.notes
-            ],
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """What changed is `settings`; notes are without the run, which is named above them."""
+        notes = [
+            {"at": note.at.isoformat(timespec="seconds"), "author": note.author, "text": note.text}
+            for note in self.notes
+        ]
+        return field_values(self, changed="settings") | {"notes": notes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +136,6 @@ class TargetDifference:
     def day(self) -> str:
         """The day on which the run was started, UTC."""
         return self.created[:10]
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        names = ("run", "target", "created", "against", "against_target")
-        return {**{name: getattr(self, name) for name in names}, "change": self.change.to_json()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,16 +162,14 @@ class History:
     targets_compared: tuple[TargetDifference, ...] = ()
     over_turns: bool = False
 
+    def json_fields(self) -> dict[str, Any]:
+        """Without what only says how the values are written."""
+        return field_values(self, share="", over_turns="")
+
     @property
     def targets(self) -> tuple[str, ...]:
         """Every target once, in order of first appearance."""
         return tuple(dict.fromkeys(run.target for run in self.runs))
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON."""
-        head: dict[str, Json] = {"suite": self.suite, "score": self.score, "group": self.group, "older": self.older}
-        runs: list[Json] = [run.to_json() for run in self.runs]
-        return head | {"runs": runs, "targets_compared": [difference.to_json() for difference in self.targets_compared]}
 
 
 def history_of(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.stats.intervals import Interval, clustered_spread, wilson
-from steelyard.types import Json
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -32,15 +31,6 @@ class Mean:
     interval: Interval | None
     n: int
     standard_error: float | None = None
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON; the interval is a list of two numbers."""
-        return {
-            "value": self.value,
-            "interval": list(self.interval) if self.interval else None,
-            "n": self.n,
-            "standard_error": self.standard_error,
-        }
 
 
 def standard_error(values: ArrayLike, units: ArrayLike | None = None) -> float | None:

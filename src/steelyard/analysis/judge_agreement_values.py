@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.rater_agreement_values import Agreement, coefficient_json
-from steelyard.types import Json
+from steelyard.analysis.rater_agreement_values import Agreement
+from steelyard.plain_json import field_values
 
 if TYPE_CHECKING:
-    from steelyard.stats.corrected import CorrectedDifference, CorrectedMean
-    from steelyard.stats.judged import JudgedLabels, JudgedRate, VerdictRates
+    from steelyard.stats.corrected import CorrectedMean
+    from steelyard.stats.judged import JudgedLabels, VerdictRates
     from steelyard.stats.labels_needed import LabelsNeeded
     from steelyard.stats.rating_bootstrap import Coefficient
 
@@ -50,15 +50,6 @@ class ConfusionCount:
     n: int
     records: tuple[RecordPlace, ...] = ()
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return {
-            "label": self.label,
-            "verdict": self.verdict,
-            "n": self.n,
-            "records": [list(record) for record in self.records],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class GroupAgreement:
@@ -68,15 +59,6 @@ class GroupAgreement:
     n: int
     equal: Mean | None
     kappa: Coefficient | None
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return {
-            "group": self.group,
-            "n": self.n,
-            "equal": self.equal.to_json() if self.equal else None,
-            "kappa": coefficient_json(self.kappa) if self.kappa else None,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,57 +121,6 @@ class JudgeAgreement:
     data: JudgedLabels | None = None
     places: tuple[RecordPlace, ...] = ()
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name but `data` and `places`."""
-        counts = ("score", "against", "records", "verdicts", "labelled", "both", "several", "tied", "elsewhere")
-        plain: dict[str, Json] = {name: getattr(self, name) for name in counts}
-        plain["scale"] = list(self.scale) if self.scale else None
-        return plain | {
-            "share": self.share,
-            "problem": self.problem,
-            "raters": list(self.raters),
-            "examples": [list(record) for record in self.examples],
-            "judged": self.judged.to_json() if self.judged else None,
-            "equal": self.equal.to_json() if self.equal else None,
-            "people": self.people.to_json() if self.people else None,
-            "rates": _rates_json(self.rates) if self.rates else None,
-            "table": [count.to_json() for count in self.table],
-            "groups": [group.to_json() for group in self.groups],
-            "corrected": corrected_json(self.corrected) if self.corrected else None,
-            "half_width": self.half_width,
-            "needed": needed_json(self.needed) if self.needed else None,
-            "warnings": list(self.warnings),
-        }
-
-
-def corrected_json(found: CorrectedMean) -> dict[str, Json]:
-    """Plain JSON, every field by its name but `influence`."""
-    names = ("value", "method", "why", "raw", "n", "total", "clusters", "level", "reason")
-    return {name: getattr(found, name) for name in names} | {
-        "interval": list(found.interval) if found.interval else None,
-        "raw_interval": list(found.raw_interval) if found.raw_interval else None,
-    }
-
-
-def difference_json(found: CorrectedDifference) -> dict[str, Json]:
-    """Plain JSON, every field by its name."""
-    return {
-        "value": found.value,
-        "interval": list(found.interval) if found.interval else None,
-        "correlation": found.correlation,
-        "reason": found.reason,
-        "first": corrected_json(found.first),
-        "second": corrected_json(found.second),
-    }
-
-
-def needed_json(found: LabelsNeeded) -> dict[str, Json]:
-    """Plain JSON, every field by its name."""
-    return {"more": found.more, "n": found.n, "reason": found.reason}
-
-
-def _rates_json(rates: VerdictRates) -> dict[str, Json]:
-    def plain(rate: JudgedRate) -> dict[str, Json]:
-        return {"value": rate.value, "interval": list(rate.interval) if rate.interval else None, "n": rate.n}
-
-    return {name: plain(getattr(rates, name)) for name in ("tpr", "tnr", "ppv", "npv")}
+    def json_fields(self) -> dict[str, Any]:
+        """Without the labels themselves."""
+        return field_values(self, data="", places="")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.analysis.intervals import Mean
+from steelyard.plain_json import field_values
 
 if TYPE_CHECKING:
     from steelyard.analysis.judge_agreement_values import JudgeAgreement, RecordPlace
     from steelyard.analysis.jury import JuryVote
     from steelyard.stats.intervals import Interval
-    from steelyard.types import Json
 
 CheckName = Literal["length", "self-preference", "repeat consistency", "scale use", "position", "injection canary"]
 
@@ -49,16 +49,6 @@ class PanelJudge:
     currency: str = ""
     is_jury: bool = False
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        names = ("name", "score", "mean", "calls", "tokens", "money", "currency", "is_jury")
-        plain: dict[str, Json] = {name: getattr(self, name) for name in names}
-        return plain | {
-            "agreement": self.agreement.to_json(),
-            "with_jury": self.with_jury.to_json() if self.with_jury else None,
-            "right": self.right.to_json() if self.right else None,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class JudgeDifference:
@@ -77,13 +67,6 @@ class JudgeDifference:
     value: float
     interval: Interval | None
     n: int
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        interval: Json = list(self.interval) if self.interval else None
-        return {
-            "first": self.first, "second": self.second, "value": self.value, "interval": interval, "n": self.n,
-        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +96,6 @@ class JudgeCheck:
     share: bool = True
     about: str = ""
     thing: str = ""
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        names = ("judge", "name", "value", "n", "meaning", "reason", "share", "about", "thing")
-        plain: dict[str, Json] = {name: getattr(self, name) for name in names}
-        return plain | {"interval": list(self.interval) if self.interval else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +136,10 @@ class JudgePanel:
     few_votes: int = 0
     divided: int = 0
 
+    def json_fields(self) -> dict[str, Any]:
+        """Without the verdict on each record."""
+        return field_values(self, verdicts="")
+
     @property
     def few_votes_note(self) -> str:
         """On how many records members gave too few verdicts, as a clause; "" where they gave enough."""
@@ -190,24 +171,3 @@ class JudgePanel:
     def jury(self) -> PanelJudge | None:
         """The jury of all judges; None where there is none."""
         return next((judge for judge in self.judges if judge.is_jury), None)
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name but `verdicts`."""
-        names = (
-            "thing",
-            "against",
-            "margin",
-            "chosen",
-            "reason",
-            "vote",
-            "vote_reason",
-            "level",
-            "jury_score",
-            "few_votes",
-            "divided",
-        )
-        plain: dict[str, Json] = {name: getattr(self, name) for name in names}
-        return plain | {
-            "judges": [judge.to_json() for judge in self.judges],
-            "differences": [difference.to_json() for difference in self.differences],
-        }

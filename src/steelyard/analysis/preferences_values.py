@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.notebook import table_html
@@ -16,14 +16,11 @@ from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_tex
 from steelyard.analysis.stopping import Stopping
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-from steelyard.types import Json
 
 PreferenceVerdict = Literal["A", "B", "cannot_tell", "none"]
 PairSide = Literal["A", "B"]
 
 SIDES: Final[tuple[PairSide, ...]] = ("A", "B")
-_JSON_NAMES: Final = {"unparsed": "unread"}
-"""Scripts of users read the key `unread`, so it stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +82,14 @@ class PreferenceCounts:
         between = (("tie", self.tie), ("inconsistent", self.inconsistent))
         return ("A", self.a), *between, ("unparsed", self.unparsed), ("refused", self.refused), ("B", self.b)
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON: every count by its name (`unparsed` as `unread`), sums and shares."""
-        plain = {_JSON_NAMES.get(name, name): value for name, value in field_values(self).items()}
+    def json_fields(self) -> dict[str, Any]:
+        """With sums and shares; scripts of users read the key `unread`."""
         sums = {name: getattr(self, name) for name in ("decided", "scored", "judged", "failed", "total")}
-        shares = {_JSON_NAMES.get(name, name): n / self.judged if self.judged else None for name, n in self.parts()}
-        sides = {side: dict(why) for side, why in self.not_judged.items()}
-        return {**plain, "not_judged": sides, **sums, "shares": shares}
-
-
-_INTERVALS: Final = ("interval", "bias_interval")
+        shares = {
+            "unread" if kind == "unparsed" else kind: n / self.judged if self.judged else None
+            for kind, n in self.parts()
+        }
+        return {**field_values(self, unparsed="unread"), **sums, "shares": shares}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +142,9 @@ class PositionBias:
             return (self.favours_first - self.favours_second) / self.n if self.n else None
         return None if self.first_rate is None else 2 * self.first_rate - 1
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field and rate by its name."""
-        plain = field_values(self)
-        rates = {"consistency": self.consistency, "first_rate": self.first_rate, "bias": self.bias}
-        intervals = {name: list(limits) if (limits := getattr(self, name)) else None for name in _INTERVALS}
-        return {**plain, **intervals, **rates}
+    def json_fields(self) -> dict[str, Any]:
+        """With the rates."""
+        return field_values(self) | {"consistency": self.consistency, "first_rate": self.first_rate, "bias": self.bias}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +156,6 @@ class GroupPreference:
     win: Mean
     half: Mean
     p: float | None
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return {
-            "group": self.group,
-            "tally": self.tally.to_json(),
-            "win": self.win.to_json(),
-            "half": self.half.to_json(),
-            "p": self.p,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,20 +220,6 @@ class Preferences:
     def name_of(self, side: str) -> str:
         """The name of side `A` or `B`."""
         return {"A": self.first, "B": self.second}.get(side, side)
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        values = {name: plain[name].to_json() for name in ("tally", "win", "half", "losses")}
-        return {
-            **plain,
-            **values,
-            "bounds": list(self.bounds) if self.bounds else None,
-            "bias": self.bias.to_json() if self.bias else None,
-            "groups": [group.to_json() for group in self.groups],
-            "stopping": self.stopping.to_json() if self.stopping else None,
-            "warnings": list(self.warnings),
-        }
 
     def __str__(self) -> str:
         return self.sentence

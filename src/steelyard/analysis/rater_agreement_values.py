@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from steelyard.analysis.intervals import Mean
-from steelyard.types import Json
 
 if TYPE_CHECKING:
     from steelyard.stats.agreement import RatingScale
@@ -34,10 +33,6 @@ class Rater:
     mean: Mean | None
     n: int
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return {"name": self.name, "kind": self.kind, "n": self.n, "mean": self.mean.to_json() if self.mean else None}
-
 
 @dataclass(frozen=True, slots=True)
 class RaterPair:
@@ -58,11 +53,6 @@ class RaterPair:
     one_only: int
     equal: float | None
     coefficients: tuple[Coefficient, ...]
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return plain | {"coefficients": [coefficient_json(coefficient) for coefficient in self.coefficients]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +75,6 @@ class Agreement:
     alpha: Coefficient
     share: bool
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return {
-            "rated": self.rated,
-            "scale": self.scale,
-            "share": self.share,
-            "raters": [rater.to_json() for rater in self.raters],
-            "pairs": [pair.to_json() for pair in self.pairs],
-            "alpha": coefficient_json(self.alpha),
-        }
-
     def __str__(self) -> str:
         pairs = (f"  {pair.first}, {pair.second}: {'; '.join(map(str, pair.coefficients))}" for pair in self.pairs)
         return "\n".join([f"{self.rated} ({self.scale}): {self.alpha}", *pairs])
-
-
-def coefficient_json(found: Coefficient) -> dict[str, Json]:
-    """Plain JSON, every field by its name; the interval is a list of two numbers."""
-    plain = {field.name: getattr(found, field.name) for field in fields(found)}
-    return plain | {"interval": list(found.interval) if found.interval else None}

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from steelyard.analysis.numbers import percent_text
-from steelyard.types import Json
+from steelyard.plain_json import field_values
 
 RETRIEVAL_SCORES: Final = ("hit_rate", "mrr", "precision", "recall", "average_precision", "ndcg")
 """Scores from matches of passages with sources; the first one's details hold the kinds of matches."""
@@ -117,13 +117,6 @@ class SourceMatchCounts:
             )
         return ""
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name, and the warning."""
-        return {
-            "by": dict(self.by),
-            "nothing": self.nothing,
-            "not_compared": self.not_compared,
-            "empty": self.empty,
-            "long_share": self.long_share,
-            "warning": self.warning,
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """With the warning."""
+        return field_values(self, target="") | {"warning": self.warning}

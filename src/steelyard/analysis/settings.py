@@ -18,7 +18,6 @@ from itertools import groupby
 from typing import Any, Final, Literal, NamedTuple
 
 from steelyard.analysis.numbers import count_text
-from steelyard.types import Json
 
 PROMPT: Final = "prompt"
 SYSTEM_PROMPT: Final = "system prompt"
@@ -116,11 +115,6 @@ class SettingDifference:
             else part
             for index, part in enumerate(self.words)
         )
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON; `words` as lists of kind and text."""
-        words: list[Json] = [list(part) for part in self.words]
-        return {"key": self.key, "before": self.before, "after": self.after, "words": words}
 
 
 def phrases_of(differences: Sequence[SettingDifference], *, most: int = 8) -> tuple[str, ...]:

@@ -23,7 +23,6 @@ from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 from steelyard.stats.ranking import coded, elo
 from steelyard.stats.ranking_order import Ranking, rank
-from steelyard.types import Json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,16 +65,6 @@ class Standing:
     ties: int
     inconsistent: int
     unanswered: int
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        plain = field_values(self)
-        intervals = {name: _interval_json(getattr(self, name)) for name in ("interval", "elo_interval")}
-        return plain | intervals
-
-
-def _interval_json(interval: Interval | None) -> Json:
-    return list(interval) if interval else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,20 +121,10 @@ class Standings:
         """The targets' names, best rating first."""
         return tuple(standing.target for standing in self.standings)
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name; pairs, sets and matrices are lists of lists."""
-        plain = field_values(self)
-        nested = ("win_matrix", "battle_matrix", "above", "sets", "components", "repeated")
-        lists = {name: [list(row) for row in plain[name]] for name in nested}
-        flat = {name: list(plain[name]) for name in ("separable", "runs", "notes")}
-        return {
-            **plain,
-            **lists,
-            **flat,
-            "standings": [standing.to_json() for standing in self.standings],
-            # Scripts of users read the key `unread`, so it stays.
-            "left_out": {"unread" if why == "unparsed" else why: n for why, n in self.left_out.items()},
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """Scripts of users read the key `unread`."""
+        left_out = {"unread" if why == "unparsed" else why: n for why, n in self.left_out.items()}
+        return field_values(self) | {"left_out": left_out}
 
     def __str__(self) -> str:
         return self.sentence

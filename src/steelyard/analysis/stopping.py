@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from steelyard.analysis.numbers import level_text
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-from steelyard.types import Json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,14 +102,9 @@ sequence 0.81 to 0.93). This rule contradicts the full set in at most 5 % of run
             return f"This rule contradicts the full set {wrong}."
         return f"This rule makes a false claim {wrong}, whenever it stops."
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name, `saved` among them."""
-        plain = field_values(self)
-        return plain | {
-            "interval": list(self.interval),
-            "path": [list(point) for point in self.path],
-            "saved": self.saved,
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """With the samples that were not asked."""
+        return field_values(self) | {"saved": self.saved}
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> Self:

@@ -14,7 +14,7 @@ from steelyard.analysis.numbers import MISSING, interval_text, percent_text, val
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
-from steelyard.types import COMPARISON, PASSAGES, Json
+from steelyard.types import COMPARISON, PASSAGES
 
 if TYPE_CHECKING:
     # Not at run time: most summaries hold none of these, and the modules that make them import them.
@@ -54,10 +54,6 @@ class Consistency:
             return None
         return cls(len(scores), fmean(sd for sd, _ in scores), fmean(flip for _, flip in scores))
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return field_values(self)
-
 
 @dataclass(frozen=True, slots=True)
 class LabelEffect:
@@ -96,10 +92,9 @@ class LabelEffect:
         """The change of the headline by people's labels; 0 where there is no headline."""
         return 0.0 if self.before is None or self.after is None else self.after - self.before
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name, and `moved`."""
-        plain = field_values(self)
-        return plain | {"decided": dict(self.decided), "uncounted": dict(self.uncounted), "moved": self.moved}
+    def json_fields(self) -> dict[str, Any]:
+        """With the number of changed values."""
+        return field_values(self) | {"moved": self.moved}
 
 
 Over = Literal["all", "scored"]
@@ -177,18 +172,9 @@ class ScoreSummary:
         """The mean that titles and charts show."""
         return self.overall if self.over == "all" else self.answered
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name, and the headline mean once more under `headline`."""
-        names = ("name", "group", "over", "note", "binary", "total", "n", "scored")
-        counts = ("not_applicable", "unparsed", "refused", "errors")
-        means = ("headline", "answered", "overall", "with_errors")
-        return {
-            **{name: getattr(self, name) for name in names + counts},
-            **{name: getattr(self, name).to_json() for name in means},
-            "bounds": list(self.bounds) if self.bounds else None,
-            "scale": list(self.scale) if self.scale else None,
-            "macro": self.macro.to_json() if self.macro else None,
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """With the mean that stands for the score."""
+        return field_values(self) | {"headline": self.headline}
 
     def __str__(self) -> str:
         mean = self.headline
@@ -218,11 +204,6 @@ class TurnSummary:
     score: ScoreSummary
     conversations: int
     by_turn: tuple[ScoreSummary, ...]
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        by_turn: list[Json] = [score.to_json() for score in self.by_turn]
-        return {"score": self.score.to_json(), "conversations": self.conversations, "by_turn": by_turn}
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,46 +456,15 @@ class RunSummary:
             )
         return tuple(notes)
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name, but `contingency_tables` as `crosses` and `also_scored` as `beside`."""
-        plain = ("run", "suite", "target", "state", "planned", "done", "errors", "from_journal", "primary")
-        cost = ("input_tokens", "output_tokens", "seconds", "created")
-        return {
-            **{name: getattr(self, name) for name in plain + cost},
-            "tags": dict(self.tags),
-            "scores": [score.to_json() for score in self.scores],
-            "groups": _plain_groups(self.groups),
-            "unparsed_kinds": dict(self.unparsed_kinds),
-            "not_compared": self.not_compared,
-            "lacking": {
-                score: {what: sum(groups.values()) for what, groups in by_what.items()}
-                for score, by_what in self.lacking.items()
-            },
-            "open_references": dict(self.open_references),
-            "right_by_rule": self.right_by_rule,
-            "labels": {name: dict(counts) for name, counts in self.labels.items()},
-            "stages": [stage.to_json() for stage in self.stages],
-            "spreads": {name: spread.to_json() for name, spread in self.spreads.items()},
-            "crosses": [table.to_json() for table in self.contingency_tables],
-            "breakdowns": {key: _plain_groups(groups) for key, groups in self.breakdowns.items()},
-            "consistency": {name: value.to_json() for name, value in self.consistency.items()},
-            "stopping": self.stopping.to_json() if self.stopping else None,
-            "calls_saved": self.calls_saved,
-            "exams": [exam.to_json() for exam in self.exams],
-            "beside": list(self.also_scored),
-            "labelled": self.labelled.to_json() if self.labelled else None,
-            "matched": self.matched.to_json() if self.matched else None,
-            "framework_usage": self.framework.to_json() if self.framework else None,
-            "damaged": list(self.damaged),
-            "agreement": [agreement.to_json() for agreement in self.agreement],
-            "held_to_people": [agreement.to_json() for agreement in self.held_to_people],
-            "panels": [panel.to_json() for panel in self.panels],
-            "checks": [check.to_json() for check in self.checks],
-            "jury_scores": [score.to_json() for score in self.jury_scores],
-            "turns": [turns.to_json() for turns in self.turns],
-            "reply_forms": {name: dict(counts) for name, counts in self.reply_forms.items()},
-            "calls": dict(self.calls),
+    def json_fields(self) -> dict[str, Any]:
+        """With what is derived; three fields have the names of earlier versions."""
+        lacking = {
+            score: {what: sum(groups.values()) for what, groups in by_what.items()}
+            for score, by_what in self.lacking.items()
         }
+        derived = {name: getattr(self, name) for name in ("not_compared", "right_by_rule", "calls_saved")}
+        names = {"contingency_tables": "crosses", "also_scored": "beside", "framework": "framework_usage"}
+        return field_values(self, **names, asks_itself="") | derived | {"lacking": lacking}
 
     def __str__(self) -> str:
         lines = [str(score) for score in self.own_scores] or [f"no scores, {self.errors} errors"]
@@ -544,7 +494,3 @@ def _notebook_row(score: ScoreSummary, *, doubted: bool) -> list[str]:
     counts = (mean.n, score.unparsed, score.refused, score.not_applicable, score.errors)
     limits = (interval_text(interval, share=score.is_share) or MISSING for interval in intervals)
     return [score.name, value_text(mean.value, share=score.is_share), *limits, *map(str, counts)]
-
-
-def _plain_groups(groups: Mapping[str, tuple[ScoreSummary, ...]]) -> dict[str, Json]:
-    return {name: [score.to_json() for score in several] for name, several in groups.items()}

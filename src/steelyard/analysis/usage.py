@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from steelyard.analysis.numbers import money_text
-from steelyard.plain_json import field_values
-from steelyard.types import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +45,6 @@ class StageCost:
         """
         return "" if self.money is None else money_text(self.money, self.currency)
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return field_values(self)
-
 
 @dataclass(frozen=True, slots=True)
 class FrameworkUsage:
@@ -76,7 +70,3 @@ class FrameworkUsage:
         part = f", {self.in_part:,} of them in part" if self.in_part else ""
         scope = f" (for {self.records:,} of {done:,} records{part})" if self.records < done or part else ""
         return f"{self.input_tokens:,} tokens in and {self.output_tokens:,} out, as the framework reports{scope}"
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return field_values(self)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from steelyard.analysis.judge_agreement_values import JudgeAgreement
     from steelyard.analysis.score_columns import ScoreColumns
     from steelyard.store import Run
-    from steelyard.types import Json
 
 
 def agree(
@@ -65,14 +64,14 @@ def agree(
     states = [unfinished(run) for run in (first, second) if run is not None]
     sections = [Section("", notes=tuple(sentences(states, "alarm")))]
     sections += [part for entry in agreements for part in held_to_people_parts(entry, first.id)]
-    plain: dict[str, Json] = {"run": first.id, "scores": [entry.to_json() for entry in agreements]}
+    plain: dict[str, Any] = {"run": first.id, "scores": agreements}
     if any(states):
         plain["unfinished"] = " ".join(filter(None, states))
     if second is not None:
         sections += [part for entry in others for part in held_to_people_parts(entry, second.id, f" ({second.target})")]
         compared, difference = _difference(agreements, others)
         sections += compared
-        plain |= {"versus": second.id, "versus_scores": [entry.to_json() for entry in others], **difference}
+        plain |= {"versus": second.id, "versus_scores": others, **difference}
     if as_json:
         print_json(plain)
     else:
@@ -171,13 +170,12 @@ def _labelled_name(run: Run, score: str) -> str:
 
 def _difference(
     agreements: tuple[JudgeAgreement, ...], other_agreements: tuple[JudgeAgreement, ...]
-) -> tuple[list[Any], dict[str, Json]]:
-    """The corrected difference of the first score that two runs have in common, as sections and as JSON.
+) -> tuple[list[Any], dict[str, Any]]:
+    """The corrected difference of the first score that two runs have in common, as sections and for JSON.
 
     Raises:
         ConfigError: they have none in common.
     """
-    from steelyard.analysis.judge_agreement_values import difference_json, needed_json
     from steelyard.report.judge_agreement import difference_section
     from steelyard.stats.corrected import corrected_difference
     from steelyard.stats.labels_needed import labels_to_decide
@@ -190,5 +188,5 @@ def _difference(
             difference = corrected_difference(agreement.data, other.data, scale=scale)
             needed = labels_to_decide(agreement.data, other.data, scale=scale)
             section = difference_section(difference, needed, share=agreement.share and other.share)
-            return [section], {"difference": difference_json(difference), "to_decide": needed_json(needed)}
+            return [section], {"difference": difference, "to_decide": needed}
     raise ConfigError("the two runs have no labelled score in common")

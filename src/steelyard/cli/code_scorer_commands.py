@@ -31,6 +31,7 @@ from steelyard.cli.options import (
     store_option,
 )
 from steelyard.errors import ConfigError
+from steelyard.plain_json import field_values
 
 if TYPE_CHECKING:
     from steelyard.generate.code_proposals import CodeProposals
@@ -170,7 +171,7 @@ def codes_install(
     """
     from steelyard.cli.output import print_lines
     from steelyard.report.code_scorer import scorer_yaml
-    from steelyard.report.coding_page import CodingPage, trial_json
+    from steelyard.report.coding_page import CodingPage
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.codings import change_code
@@ -194,7 +195,7 @@ def codes_install(
         change_code(opened, named.coding, "install", named.code.id, author=author)
     if as_json:
         trial = page.trials.get(named.code.id)
-        print_json({"code": named.address, "yaml": lines, "trial": trial_json(trial) if trial else None})
+        print_json({"code": named.address, "yaml": lines, "trial": trial})
         return
     say(console(), f"{named.code.name} is marked as installed by {author}; put these lines into your configuration")
 
@@ -265,7 +266,7 @@ def _new_scorer(
 def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, bool]) -> None:
     from steelyard.analysis.numbers import count_text
     from steelyard.cli.output import write_text
-    from steelyard.report.coding_page import CodingPage, trial_json
+    from steelyard.report.coding_page import CodingPage
     from steelyard.report.markdown import markdown_page
     from steelyard.report.run_texts import reason_suffix
     from steelyard.report.terminal import console, print_json, say
@@ -280,7 +281,7 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
     if markdown is not None and result is not None:
         write_text(markdown, markdown_page(f"Trial of {named.code.name}", [page.trial_section(trial.code)]))
     if as_json:
-        print_json({**asdict(trial), "trial": trial_json(result) if result else None})
+        print_json({**field_values(trial), "trial": result})
         return
     if trial.state != "finished":
         say(console(), f"{trial.state}{reason_suffix(trial.state, trial.reason)}")

@@ -136,7 +136,7 @@ def codes_show(
     if markdown is not None:
         write_text(markdown, markdown_page(title.capitalize(), page.sections()))
     if as_json:
-        print_json(page.to_json())
+        print_json(page)
     elif markdown is None:
         say(console(), title)
         print_sections(console(), page.sections())

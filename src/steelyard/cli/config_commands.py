@@ -157,7 +157,7 @@ def check(
     )
     data = check_dataset(suite, samples, databases, references=not no_references)
     note_given(*paths)
-    _show(data.to_json(), data.lines(", ".join(map(str, paths)) or dataset), as_json=as_json)
+    _show(data, data.lines(", ".join(map(str, paths)) or dataset), as_json=as_json)
     return USER_MISTAKE if data.is_wrong else 0
 
 
@@ -208,7 +208,7 @@ def is_configuration(file: Path) -> bool:
         return not opened.read(_PEEK_BYTES).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
 
 
-def _show(value: dict[str, Any], lines: Iterator[str], *, as_json: bool) -> None:
+def _show(value: Any, lines: Iterator[str], *, as_json: bool) -> None:
     from steelyard.report.terminal import print_json
 
     if as_json:
@@ -236,10 +236,10 @@ def _plain_configuration(loaded: Loaded, findings: Sequence[ReferenceFinding]) -
         "samples": _count(suite.samples),
         "targets": {name: describe(target) for name, target in suite.targets.items()},
         "tags": {name: dict(tags) for name, tags in suite.tags.items()},
-        "judges": [calls.to_json() for calls in judge_calls(suite)],
+        "judges": judge_calls(suite),
         "references": sorted(loaded.environment),
         "notes": _notes(loaded),
-        "reference_findings": [finding.to_json() for finding in findings],
+        "reference_findings": findings,
     }
 
 

@@ -215,7 +215,7 @@ def data_diff(
             title = f"{earlier.name} ({earlier.digest[:8]}) to {later.name} ({later.digest[:8]})"
             difference = dataset_difference(open_version(earlier), file)
     if as_json:
-        print_json(difference.to_json())
+        print_json(difference)
         return
     counts = ", ".join(f"{n:,} {name}" for name, n in difference.counts.items())
     say(console(), f"{title}: {counts}, {difference.same:,} the same")

@@ -23,7 +23,7 @@ def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, a
 
     estimates = [entry for suite in suites for entry in asyncio.run(estimate(suite, store=store, fresh=fresh))]
     if as_json:
-        print_json([entry.to_json() for entry in estimates])
+        print_json(estimates)
     else:
         hints = dict.fromkeys(hint for suite in suites for hint in prompt_hints(suite.all_scorers))
         print_sections(console(), [_section(estimates, hints)])

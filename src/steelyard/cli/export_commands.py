@@ -172,7 +172,7 @@ def promote(
     if not dry_run:
         promotion.save()
     if as_json:
-        print_json({**promotion.to_json(), "dry_run": dry_run})
+        print_json({**promotion.json_fields(), "dry_run": dry_run})
         return
     out = console()
     verb = "would be added" if dry_run else "added"

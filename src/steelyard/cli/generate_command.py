@@ -361,7 +361,7 @@ def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | Non
 
     report = questions.report
     if as_json:
-        print_json({"file": str(out) if questions.rows else None, **report.to_json(), "notes": list(suite.notes)})
+        print_json({"file": str(out) if questions.rows else None, **report.json_fields(), "notes": list(suite.notes)})
         return
     to = console()
     for line in _lines(questions, out, suite):

@@ -116,7 +116,7 @@ def history(
             summarized, notes, score=score, group=group, against=against, older=len(matching) - len(newest)
         )
     if as_json:
-        print_json({**past.to_json(), "sections": section_json(history_sections(past))})
+        print_json({**past.json_fields(), "sections": section_json(history_sections(past))})
     else:
         say(console(), f"{past.suite}: {history_title(past)}")
         print_sections(console(), history_sections(past))

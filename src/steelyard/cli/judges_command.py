@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from steelyard.store import Run
     from steelyard.suite import Suite
     from steelyard.suite.judge_panel import JudgesFile
-    from steelyard.types import Json, Sample
+    from steelyard.types import Sample
 
 
 def judges(
@@ -131,12 +131,12 @@ def _print(judged: Run, runs: Sequence[Run], store: str | None, *, as_json: bool
     from steelyard.report.terminal_sections import print_sections
 
     summary = runs[0].summary()
-    plain: dict[str, Json] = {
+    plain: dict[str, Any] = {
         "run": judged.id,
         "judges_run": runs[0].id,
         "canary_run": runs[1].id if len(runs) > 1 else None,
-        "panels": [panel.to_json() for panel in summary.panels],
-        "checks": [check.to_json() for check in summary.checks],
+        "panels": summary.panels,
+        "checks": summary.checks,
     }
     if as_json:
         print_json(plain)

@@ -8,6 +8,7 @@ import typer
 
 from steelyard.cli.options import JsonOption, RunsArgument, StoreOption, named_runs
 from steelyard.errors import ConfigError
+from steelyard.plain_json import field_values
 
 if TYPE_CHECKING:
     from steelyard.store import Run
@@ -50,7 +51,7 @@ def mark(
         changes = change != MarkChange()
         marked = [(run, mark_run(opened, run, change) if changes else marks_of(opened, run.num)) for run in named]
     if as_json:
-        print_json([{"run": run.id, **marks.to_json()} for run, marks in marked])
+        print_json([{"run": run.id, **field_values(marks)} for run, marks in marked])
         return
     for run, marks in marked:
         say(console(), _line(run, marks))

@@ -60,14 +60,14 @@ class EvaluatedRuns:
     preferences: tuple[Preferences, ...] = ()
     standings: Standings | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+    def json_fields(self) -> dict[str, Any]:
+        """Results and sections."""
         pairs = zip(self.runs, self.summaries, strict=True)
         return {
-            "runs": [{**summary.to_json(), "reason": run.reason} for run, summary in pairs],
-            "comparison": self.comparison.to_json() if self.comparison else None,
+            "runs": [{**summary.json_fields(), "reason": run.reason} for run, summary in pairs],
+            "comparison": self.comparison,
             **self.preferred(),
-            "gate": self.gate.to_json() if self.gate else None,
+            "gate": self.gate,
             "sections": section_json(all_sections(self.content)),
         }
 
@@ -78,13 +78,10 @@ class EvaluatedRuns:
         return ReportContent(self.runs, self.comparison, self.gate, pairwise, self.summaries, self.group_scores)
 
     def preferred(self) -> dict[str, Any]:
-        """The JSON of pairwise preferences; empty if no run judged pairs."""
+        """What JSON has of pairwise preferences; empty if no run judged pairs."""
         if not self.preferences:
             return {}
-        return {
-            "preferences": [result.to_json() for result in self.preferences],
-            "standings": self.standings.to_json() if self.standings else None,
-        }
+        return {"preferences": self.preferences, "standings": self.standings}
 
 
 def evaluate_runs(
@@ -178,7 +175,7 @@ def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, detailed: bool = Fal
         reported: whether an HTML report is written, so that none needs to be suggested.
     """
     if as_json:
-        print_json(outcome.to_json())
+        print_json(outcome)
         return
     to = console()
     sections = report_sections(outcome.content, "terminal")

@@ -21,6 +21,7 @@ from steelyard.cli.options import (
     store_option,
 )
 from steelyard.errors import ConfigError, DataError
+from steelyard.plain_json import field_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +98,7 @@ def queue_create(
         design = QueueDesign(title, form, question, raters, overlap, seed, show_reference, how)
         queue = create_queue(opened, design, items, author=author)
     if as_json:
-        print_json({"queue": queue.id, "items": len(items), **design.to_json()})
+        print_json({"queue": queue.id, "items": len(items), **field_values(design)})
         return
     _print_created(queue, items, store)
 
@@ -186,7 +187,7 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
         progress, verdicts = read_progress(opened, shown)
         agreement = label_agreement(shown.design.form.name, verdicts)
     if as_json:
-        print_json({**_plain(shown, progress), "agreement": agreement.to_json() if agreement else None})
+        print_json({**_plain(shown, progress), "agreement": agreement})
         return
     to = console()
     say(to, f"queue {shown.id}: {shown.design.title}")
@@ -203,10 +204,8 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
 
 
 def _plain(queue: LabelQueue, progress: QueueProgress) -> dict[str, Any]:
-    from dataclasses import asdict
-
     creation = {"author": queue.author, "created": queue.created.isoformat()}
-    return {"queue": queue.id, **creation, **queue.design.to_json(), "progress": asdict(progress)}
+    return {"queue": queue.id, **creation, **field_values(queue.design), "progress": progress}
 
 
 def queue_disagreements(

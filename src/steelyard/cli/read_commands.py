@@ -69,7 +69,7 @@ def runs(
     everything = [run for run in tagged if archived or not marks.get(run.num, NO_MARKS).archived]
     shown = everything[:last]
     if as_json:
-        print_json([{**_row(run), "marks": marks.get(run.num, NO_MARKS).to_json()} for run in shown])
+        print_json([{**_row(run), "marks": marks.get(run.num, NO_MARKS)} for run in shown])
         return
     to = console()
     print_runs(to, shown)
@@ -156,7 +156,7 @@ def show(
             if as_json:
                 extras = {"reason": stored.reason, "notes": [plain_note(note) for note in notes], **outcome.preferred()}
                 extras["sections"] = section_json(all_sections(outcome.content))
-                print_json({**outcome.summaries[0].to_json(), **extras, "manifest": stored.manifest})
+                print_json({**outcome.summaries[0].json_fields(), **extras, "manifest": stored.manifest})
             else:
                 group_scores = _group_scores(outcome.summaries[0], by_group or ())
                 print_outcome(replace(outcome, in_full=True, group_scores=group_scores), as_json=False)

@@ -296,7 +296,7 @@ def _review_by_model(plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, qu
     result = review_run(where, plan, reviewer, how=how, evaluate=evaluate, at=datetime.now(UTC))
     with while_read():
         if as_json:
-            print_json(result.to_json())
+            print_json(result)
         else:
             _print_review(result, plan, where)
     raise typer.Exit(exit_code(result.state, has_result=bool(result.reasons or not result.asked)))

@@ -227,7 +227,7 @@ def rescore(
         changed, readings = scored.changed_verdicts(stored), changed_readings(stored, scored)
     if as_json:
         counts = {"changed": changed, "readings": [reading._asdict() for reading in readings], "damaged": damaged}
-        print_json({"before": before.to_json(), "after": after.to_json(), **counts})
+        print_json({"before": before, "after": after, **counts})
         return
     to = console()
     say(to, f"run {stored.id} ({stored.target}), scored again without a call:")

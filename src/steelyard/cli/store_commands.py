@@ -13,6 +13,7 @@ import typer
 
 from steelyard.cli.options import BROKEN, JsonOption, StoreOption, named_run
 from steelyard.errors import ConfigError, StoreError
+from steelyard.plain_json import field_values
 
 if TYPE_CHECKING:
     from steelyard.store import Run, Store
@@ -49,7 +50,7 @@ def verify(
     except StoreError as error:
         raise StoreError(_THIS_COMMAND.sub("", str(error))) from error
     if as_json:
-        print_json({"store": where, **result.to_json()})
+        print_json({"store": where, **result.json_fields()})
     else:
         to = console()
         for line in _result_lines(result, where):
@@ -114,7 +115,7 @@ def delete(
         if chosen:
             deletion = delete_runs(opened, chosen, replies=replies)
     if as_json:
-        print_json({"deleted": [run.id for run in chosen], **deletion.to_json()})
+        print_json({"deleted": [run.id for run in chosen], **field_values(deletion)})
     elif chosen:
         say(to, "deleted. Later runs reuse the space; docs/how-to/store.md explains how to shrink a store")
 
@@ -139,7 +140,9 @@ def _deletion_lines(runs: Sequence[Run], deletion: Deletion, *, replies: bool) -
         return
     for run in runs:
         yield f"run {run.id}: {run.suite}, {run.target}, {run.state}, {run.done} records, {run.created:%Y-%m-%d %H:%M}"
-    counts = {name: count for name, count in deletion.to_json().items() if name not in {"runs", "replies"} and count}
+    counts = {
+        name: count for name, count in field_values(deletion).items() if name not in {"runs", "replies"} and count
+    }
     yield "deletes " + (", ".join(f"{count:,} {name}" for name, count in counts.items()) or "nothing else")
     if deletion.replies:
         what = (

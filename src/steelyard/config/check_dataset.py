@@ -61,22 +61,22 @@ class CheckedData:
         broken = any(finding.is_error for finding in self.references)
         return (bool(self.defects) and not self.skip_bad) or broken or not self.samples
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+    def json_fields(self) -> dict[str, Any]:
+        """The counts have the name of what they count; texts of a file are cut."""
         return {
             "samples": self.samples,
-            "columns": dict(self.columns),
-            "tables": list(self.tables),
-            self.what: dict(self.counts),
-            "groups": dict(self.groups),
+            "columns": self.columns,
+            "tables": self.tables,
+            self.what: self.counts,
+            "groups": self.groups,
             "defects": [
                 {"kind": defect.kind, "place": bounded(defect.location), "message": bounded(defect.message)}
                 for defect in self.defects
             ],
-            "defect_kinds": dict(Counter(defect.kind for defect in self.defects)),
-            "pairs": list(self.pairs),
-            "reference_findings": [finding.to_json() for finding in self.references],
-            "notes": list(self.notes),
+            "defect_kinds": Counter(defect.kind for defect in self.defects),
+            "pairs": self.pairs,
+            "reference_findings": self.references,
+            "notes": self.notes,
         }
 
     def lines(self, title: str) -> Iterator[str]:

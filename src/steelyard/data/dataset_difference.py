@@ -48,18 +48,14 @@ class DatasetDifference:
         """The number of added, changed and retired rows."""
         return {"added": len(self.added), "changed": len(self.changed), "retired": len(self.retired)}
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
+    def json_fields(self) -> dict[str, Any]:
+        """Cells by column, each as [before, after]."""
         return {
-            **{
-                name: [
-                    {"id": row.id, "cells": {cell.column: [cell.before, cell.after] for cell in row.cells}}
-                    for row in rows
-                ]
-                for name, rows in (("added", self.added), ("changed", self.changed), ("retired", self.retired))
-            },
-            "same": self.same,
-        }
+            name: [
+                {"id": row.id, "cells": {cell.column: (cell.before, cell.after) for cell in row.cells}} for row in rows
+            ]
+            for name, rows in (("added", self.added), ("changed", self.changed), ("retired", self.retired))
+        } | {"same": self.same}
 
 
 def dataset_difference(before: DatasetFile, after: DatasetFile) -> DatasetDifference:

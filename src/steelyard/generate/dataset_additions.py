@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from steelyard.errors import ConfigError, DataError
 from steelyard.files import make_private_folder, read_regular, replaced
-from steelyard.plain_json import digest_of, plain
+from steelyard.plain_json import digest_of, field_values, plain
 from steelyard.store import Run
 from steelyard.types import Record, Sample
 
@@ -45,10 +45,9 @@ class DatasetAddition:
     fitting: int
     before: bytes
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        counts = {"fitting": self.fitting, "added": len(self.rows), "known": list(self.known)}
-        return {"file": str(self.path), **counts, "rows": [dict(row) for row in self.rows]}
+    def json_fields(self) -> dict[str, Any]:
+        """With the number of rows, and without the file's contents."""
+        return field_values(self, path="file", before="") | {"added": len(self.rows)}
 
     def save(self) -> None:
         """Write the file under another name and rename it, so that it is never half written.

@@ -19,6 +19,7 @@ from typing import Any, Final
 from steelyard.errors import ConfigError, DataError
 from steelyard.files import make_private_folder, read_regular, replaced
 from steelyard.generate.repeated_questions import AskedQuestion, repeated_questions
+from steelyard.plain_json import field_values
 from steelyard.replies.listing import distinct_texts
 from steelyard.store import Run
 from steelyard.types import Record
@@ -222,9 +223,9 @@ class QaReport:
         """Questions that were asked for in all."""
         return self.chunks * self.per_chunk
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {**asdict(self), "asked": self.asked}
+    def json_fields(self) -> dict[str, Any]:
+        """With the number of questions that were asked for."""
+        return {**field_values(self), "asked": self.asked}
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ class WindowedTranscript:
     shortened: int
     note: str
 
-    def to_json(self) -> dict[str, Any]:
+    def detail(self) -> dict[str, Any]:
         """The counts as plain JSON, for a score's detail."""
         more = {"left_out": list(self.left_out)} if self.left_out else {}
         return {"messages": self.total, "shown": len(self.shown), "shortened": self.shortened, **more}

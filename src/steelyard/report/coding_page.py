@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from steelyard.store.codings import Coding
     from steelyard.store.run import Run
     from steelyard.store.store import Store
-    from steelyard.types import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,45 +73,41 @@ class CodingPage:
         labels = {item.num: item.sample for item in self.coding.items}
         return trial_section(self.state.codes[code], self.trials[code], labels)
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON."""
+    def json_fields(self) -> dict[str, Any]:
+        """Counts, and each code with its figures."""
         state = self.state
-        codes: list[Json] = [self._code_json(code) for code in (*state.adopted, *state.proposed)]
         return {
             "analysis": self.coding.id,
             "author": self.coding.author,
             "created": self.coding.created.isoformat(),
-            "drawn": {ident: dict(how) for ident, how in self.coding.drawn.items()},
-            "deleted_runs": list(self.deleted),
+            "drawn": self.coding.drawn,
+            "deleted_runs": self.deleted,
             "records": len(self.coding.items),
             "noted": len(state.notes),
             "with_error": sum(state.counts.values()),
             "uncoded": len(state.uncoded),
-            "codes": codes,
+            "codes": [self._code_fields(code) for code in (*state.adopted, *state.proposed)],
         }
 
-    def _code_json(self, code: ErrorCode) -> dict[str, Json]:
-        shares: dict[str, Json] = {
+    def _code_fields(self, code: ErrorCode) -> dict[str, Any]:
+        shares = {
             label: {
                 "notes": by_code[code.id].notes,
                 "share": by_code[code.id].share.value,
-                "interval": list(by_code[code.id].share.interval),
+                "interval": by_code[code.id].share.interval,
             }
             for label, by_code in self.shares.items()
             if code.id in by_code
         }
-        plain: dict[str, Json] = {"id": code.id, "name": code.name, "definition": code.definition, "state": code.state}
+        plain: dict[str, Any] = {"id": code.id, "name": code.name, "definition": code.definition, "state": code.state}
         plain |= {"author": code.author, "notes": self.state.counts[code.id], "shares": shares}
         if code.state == "proposed":
-            plain["items"] = list(code.proposed_items)
+            plain["items"] = code.proposed_items
         if code.scorer is not None:
-            plain["scorer"] = {
-                "config": dict(code.scorer.config),
-                "run": code.scorer.run,
-                "installed": code.scorer.installed,
-            }
+            scorer = code.scorer
+            plain["scorer"] = {"config": scorer.config, "run": scorer.run, "installed": scorer.installed}
         if code.id in self.trials:
-            plain["trial"] = trial_json(self.trials[code.id])
+            plain["trial"] = self.trials[code.id]
         return plain
 
     def _progress(self) -> str:
@@ -163,16 +158,6 @@ def trial_verdicts(run: Run) -> dict[int, bool | None]:
         value = None if score is None or record.failure is not None else score.value
         verdicts[int(record.sample.metadata["item"])] = None if value is None else value == 0
     return verdicts
-
-
-def trial_json(result: TrialResult) -> dict[str, Json]:
-    """How a scorer agrees with the notes, as plain JSON."""
-    plain: dict[str, Any] = {
-        name: {"hits": rate.hits, "n": rate.n, "interval": list(rate.interval)}
-        for name, rate in (("tpr", result.found), ("tnr", result.left))
-    }
-    plain |= {"unparsed": result.unparsed, "examples": result.examples}
-    return {**plain, "missed": list(result.missed), "false_alarms": list(result.false_alarms)}
 
 
 def _scorer_words(scorer: CodeScorer | None) -> str:

@@ -94,8 +94,8 @@ def trial_section(code: ErrorCode, result: TrialResult, labels: Mapping[int, str
         TableColumn("95 % CI", "interval"),
     )
     rows = (
-        _rate_row("under the code: found (TPR)", result.found),
-        _rate_row("not under it: left alone (TNR)", result.left),
+        _rate_row("under the code: found (TPR)", result.tpr),
+        _rate_row("not under it: left alone (TNR)", result.tnr),
     )
     notes = [Sentence("Records that the scorer contains as examples are left out.", "note")] if result.examples else []
     if result.unparsed:

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from steelyard.escaping import visible
+from steelyard.plain_json import json_value
 
 _WIDTH: Final = 80
 _GAP: Final = 2
@@ -49,8 +50,8 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def print_json(value: Any) -> None:
-    """`value` as JSON, on standard output."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    """The JSON of a value, as `json_value` makes it, on standard output."""
+    text = json.dumps(json_value(value), ensure_ascii=False, indent=2, allow_nan=False)
     sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
 
 

@@ -21,6 +21,7 @@ from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Any, Final, Literal
 
+from steelyard.plain_json import field_values
 from steelyard.scorers.open_references import decided_parts
 from steelyard.scorers.reference_memory import ReferenceMemory, Remembered
 from steelyard.scorers.sql_runs import Bench, SampleDatabase, digest_of_file
@@ -86,10 +87,9 @@ class ReferenceFinding:
         where = f" ({self.place})" if self.place and self.place != self.sample else ""
         return f"{self.sample}{where}{f': {self.message}' if self.message else ''}"
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON, every field by its name."""
-        finding = {"sample": self.sample, "place": self.place, "kind": self.kind, "message": self.message}
-        return {**finding, "error": self.is_error}
+    def json_fields(self) -> dict[str, Any]:
+        """With whether it is an error."""
+        return field_values(self) | {"error": self.is_error}
 
 
 async def check_references(

@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import (
     Interval,
     check_level,
@@ -80,6 +81,10 @@ class CorrectedMean:
     reason: str = ""
     influence: Any = None
     raw_interval: Interval | None = None
+
+    def json_fields(self) -> dict[str, Any]:
+        """Without `influence`, which has a number for each record."""
+        return field_values(self, influence="")
 
 
 def corrected_mean(

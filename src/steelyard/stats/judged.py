@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval, check_level, score_interval
 from steelyard.stats.quantiles import beta_quantile, normal_quantile, t_quantile
 
@@ -146,7 +147,8 @@ def weighted_share(
 Condition = Literal["tpr", "tnr", "ppv", "npv"]
 
 
-class JudgedRate(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class JudgedRate:
     """A rate of the judge, its interval and the number of labels behind it; None where it cannot be computed."""
 
     value: float | None
@@ -171,6 +173,10 @@ class VerdictRates:
     ppv: JudgedRate
     npv: JudgedRate
     table: dict[tuple[int, int | None], int]
+
+    def json_fields(self) -> dict[str, JudgedRate]:
+        """The rates: the table is also that of the labels."""
+        return field_values(self, table="")
 
 
 def verdict_rates(data: JudgedLabels, *, level: float = 0.95) -> VerdictRates:

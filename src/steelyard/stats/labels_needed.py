@@ -29,7 +29,8 @@ _ADDED: Final = 1.0
 _ROUNDING: Final = 1e-12
 
 
-class LabelsNeeded(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class LabelsNeeded:
     """The number of labels needed for a given precision or decision.
 
     Args:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.analysis.cut_inputs import InputCount, cut_inputs
 from steelyard.errors import SteelyardError
-from steelyard.plain_json import to_json
+from steelyard.plain_json import field_values, to_json
 from steelyard.session.parameter_findings import CHANGED_PARAMETERS
 from steelyard.store.checksums import head_digest, set_head_checksum
 from steelyard.types import Record
@@ -75,6 +75,6 @@ def calls_of(records: Iterable[Record]) -> dict[str, Any]:
                     place = (record.sample.id, record.repeat)
                     count = InputCount(stage, place, usage.sent, usage.input_tokens, usage.dense)
                     inputs.setdefault(str(reply.metadata.get("model", "")), []).append(count)
-    cut = [finding.to_json() for calls in inputs.values() for finding in cut_inputs(calls)]
+    cut = [field_values(finding) for calls in inputs.values() for finding in cut_inputs(calls)]
     changed = {stage: changes for stage, changes in changed.items() if changes}
     return ({"cut_inputs": cut} if cut else {}) | ({"changed_parameters": changed} if changed else {})

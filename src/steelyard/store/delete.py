@@ -57,10 +57,6 @@ class Deletion:
     notes: int
     labels: int
 
-    def to_json(self) -> dict[str, int]:
-        """Plain JSON."""
-        return asdict(self)
-
 
 def preview_deletion(store: Store, runs: Sequence[Run]) -> Deletion:
     """Count what `delete_runs` would delete, replies included."""

@@ -18,7 +18,6 @@ from steelyard.store import schema
 from steelyard.store.connection import Connection
 from steelyard.store.run_rows import GONE, is_stored
 from steelyard.store.writer import Batch
-from steelyard.types import Json
 
 if TYPE_CHECKING:
     from steelyard.store.open_store import OpenStore
@@ -50,10 +49,6 @@ class RunMarks:
     baseline: bool = False
     archived: bool = False
     tags: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, every field by its name."""
-        return {"baseline": self.baseline, "archived": self.archived, "tags": list(self.tags)}
 
 
 NO_MARKS: Final = RunMarks()

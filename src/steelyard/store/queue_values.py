@@ -83,25 +83,6 @@ class QueueDesign:
         if not 0 <= self.overlap <= 1:
             raise ConfigError(f"the overlap is a share from 0 to 1, not {self.overlap:g}")
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain JSON, as the store keeps it."""
-        form = self.form
-        return {
-            "title": self.title,
-            "form": {
-                "kind": form.kind,
-                "name": form.name,
-                "counted": form.counted,
-                "scale": list(form.scale) if form.scale else None,
-            },
-            "question": self.question,
-            "raters": self.raters,
-            "overlap": self.overlap,
-            "seed": self.seed,
-            "show_reference": self.show_reference,
-            "drawn": dict(self.drawn),
-        }
-
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> QueueDesign:
         """From what `to_json` gave."""

@@ -68,7 +68,7 @@ def create_queue(store: Store, design: QueueDesign, items: Sequence[DrawnItem], 
         raise ConfigError(f"a queue has at most {MOST_ITEMS:,} items, not {len(items):,}: draw some of them")
     name = checked_rater(author)
     ident, created = new_id(), time.time()
-    row = {"id": ident, "created": created, "author": name, "body": to_json(design.to_json()).decode()}
+    row = {"id": ident, "created": created, "author": name, "body": to_json(design).decode()}
     ranked = sorted(range(len(items)), key=lambda at: _rank(design.seed, "overlap", at))
     doubly = set(ranked[: round(design.overlap * len(items))])
 

@@ -152,7 +152,7 @@ def end_run(batch: Batch, run: int, state: str, reason: str, seconds: float, sto
     batch.connection.execute(_END, {"num": run, "state": state, "reason": text, "seconds": seconds})
     if stopped is not None:
         stopping, used = stopped
-        row = {"run": run, "body": to_json(stopping.to_json()).decode(), "used": used.bits if used else None}
+        row = {"run": run, "body": to_json(stopping).decode(), "used": used.bits if used else None}
         batch.connection.execute("DELETE FROM stopping WHERE run = :run", {"run": run})
         batch.connection.execute(schema.insert_into(schema.stopping), row)
     if state == "finished":

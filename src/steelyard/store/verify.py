@@ -78,10 +78,6 @@ class Damage:
         location += [f"repeat {self.repeat}"] if self.repeat else []
         return bounded(f"{', '.join(location)}: {self.what}" if location else self.what)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {"run": self.run, "sample": self.sample, "repeat": self.repeat, "what": self.what}
-
 
 @dataclass(slots=True)
 class Verification:
@@ -119,15 +115,10 @@ class Verification:
             # The other lines of a StoreError tell the user to run this very command.
             self.add(f"{what} cannot be read: {str(error).partition(chr(10))[0]}")
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {
-            "sound": self.is_sound,
-            "looked_at": dict(self.counts),
-            "found": self.found,
-            "damages": [damage.to_json() for damage in self.damages],
-            "notes": self.notes,
-        }
+    def json_fields(self) -> dict[str, Any]:
+        """With whether all was sound."""
+        counts = {"sound": self.is_sound, "looked_at": self.counts, "found": self.found}
+        return {**counts, "damages": self.damages, "notes": self.notes}
 
 
 def verify(store: Store, run: Run | None = None, *, deep: bool = False) -> Verification:

@@ -7,7 +7,7 @@ import copy
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from steelyard.errors import ConfigError, ScorerError, TargetError, boundary
@@ -16,6 +16,7 @@ from steelyard.models.embeddings import Embeddings
 from steelyard.models.prices import PriceTable, units
 from steelyard.models.rate_limit import Rates
 from steelyard.models.refused_parameters import adjusted
+from steelyard.plain_json import field_values
 from steelyard.runner import Step
 from steelyard.session.parameter_findings import change_of, finding_digests
 from steelyard.session.replies import plain_output
@@ -94,9 +95,9 @@ class Estimate:
         """The sum over all stages."""
         return sum(stage.in_journal for stage in self.stages)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON; `calls` and `in_journal` are those of all stages."""
-        return {**asdict(self), "calls": self.calls, "in_journal": self.in_journal}
+    def json_fields(self) -> dict[str, Any]:
+        """With `calls` and `in_journal` of all stages."""
+        return {**field_values(self), "calls": self.calls, "in_journal": self.in_journal}
 
 
 async def estimate(suite: Suite, *, store: str | None = None, fresh: bool = False) -> list[Estimate]:

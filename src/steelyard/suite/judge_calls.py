@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from steelyard.models.base import ModelInfo
@@ -32,10 +32,6 @@ class JudgeCalls:
     parameters: Mapping[str, Any]
     refusable: tuple[str, ...]
     overridden: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON."""
-        return {**asdict(self), "scorers": list(self.scorers), "refusable": list(self.refusable)}
 
     def line(self) -> str:
         """The same as a line of text."""

@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from steelyard.errors import ConfigError
+from steelyard.plain_json import field_values
 from steelyard.store import Run
 from steelyard.store.delete import delete_runs, preview_deletion
 from steelyard.viewer.pages import Pages, form_of
@@ -35,7 +36,7 @@ def delete_routes(pages: Pages) -> list[Route]:
 
 def _page(pages: Pages, request: Request, run: Run, fault: str = "") -> Response:
     deletion = preview_deletion(pages.store, [run])
-    counts = {name: n for name, n in deletion.to_json().items() if name not in {"runs", "replies"} and n}
+    counts = {name: n for name, n in field_values(deletion).items() if name not in {"runs", "replies"} and n}
     return pages.page(
         request,
         "delete.html.j2",

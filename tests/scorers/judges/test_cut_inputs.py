@@ -6,6 +6,7 @@ from tests.loopback import http
 from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import Faithfulness
+from steelyard.plain_json import json_value
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
 from steelyard.store import Store
@@ -39,7 +40,7 @@ def test_a_cut_context_is_told_with_its_figures_on_every_page():
     words = "the endpoint read 512 of about"
     assert words in markdown_report([run])
     assert words in html_report([run])
-    assert json.loads(json.dumps(run.summary().to_json()))["calls"]["cut_inputs"] == [cut]
+    assert json.loads(json.dumps(json_value(run.summary())))["calls"]["cut_inputs"] == [cut]
     with Store() as store:
         assert verify(store).is_sound
 

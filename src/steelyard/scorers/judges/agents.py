@@ -97,7 +97,7 @@ async def _yes_no_score(
 ) -> Score:
     """The score of one question about the whole trajectory, which the judge answers with yes or no."""
     verdicts = await judge.verdicts(ask, messages, _read, schema=judge.yes_no_schema(), max_tokens=_REASON_TOKENS)
-    detail = {"transcript": transcript.to_json()}
+    detail = {"transcript": transcript.detail()}
     return score_of(name, verdicts, candidate=answer, passes=lambda value: value > 1 / 2, detail=detail)
 
 
@@ -308,7 +308,7 @@ class StepsJustified:
             candidate=values["answer"],
             passes=None if threshold is None else lambda value: value >= threshold,
             detail={
-                "transcript": transcript.to_json(),
+                "transcript": transcript.detail(),
                 "calls": len(trajectory.calls),
                 "judged": len(calls),
                 "steps": [_step(call.name, verdict) for call, verdict in zip(calls, repeats[0], strict=True)],

@@ -213,7 +213,7 @@ class Preference:
     def _score(self, sides: Sides, orders: Sequence[Order], asked_for: str) -> Score:
         verdict = combined(orders)
         reason = explained(orders)[:_LONGEST_REASON]
-        detail: dict[str, Any] = {"by": "judge", "orders": [order.to_json() for order in orders]}
+        detail: dict[str, Any] = {"by": "judge", "orders": [order.detail() for order in orders]}
         detail["columns"] = {
             f"{self.name}_label": verdict.label,
             f"{self.name}_reason": reason,
@@ -279,7 +279,7 @@ class Order:
     reason: str = ""
     repeats: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def detail(self) -> dict[str, Any]:
         """Plain JSON, as it is stored in the score's detail."""
         values: dict[str, Any] = {
             "shown": self.shown,
