@@ -11,13 +11,11 @@ from steelyard import Record, Sample, Score
 from steelyard.models.budget import Budget
 from steelyard.store import NewRun, Store
 from steelyard.store.delete import delete_runs, preview_deletion
+from steelyard.store.endpoint_limits import claim_call
 from steelyard.store.leases import (
-    ClaimKey,
     EndLease,
     Lease,
-    RenewLeases,
-    SeeWorker,
-    TakeLeases,
+    LeaseHolder,
     add_leases,
     close_leases,
     done_in_range,
@@ -28,10 +26,9 @@ from steelyard.store.leases import (
     plan_samples,
     planned_range,
     sample_portions,
-    workers_of,
 )
 from steelyard.store.run_rows import InsertRecord
-from steelyard.store.worker_tables import forget_plan
+from steelyard.store.worker_rows import forget_plan
 from steelyard.types import Output
 
 SAMPLES = [Sample(f"q{n}", f"Question {n}?", "yes", group=f"g{n % 2}", metadata={"n": n}) for n in range(10)]
@@ -67,7 +64,11 @@ def done(store, make):
 
 
 def take(store, run, owner, n=1, plan="plan", share=1):
-    return done(store, lambda ticket: TakeLeases(run, plan, owner, n, share, ticket))
+    return store.writer.change(lambda batch: LeaseHolder(run, plan, owner).take(batch, n, share))
+
+
+def renew(store, run, owner, *los):
+    return store.writer.change(lambda batch: LeaseHolder(run, "plan", owner).renew(batch, los))
 
 
 def record(no, value=1.0):
@@ -139,8 +140,8 @@ def test_a_worker_whose_lease_was_taken_over_cannot_write(begun):
     assert (second.lo, second.generation, second.taken_over) == (0, 2, True)
     assert insert(store, run, 1, first, value=0.0) is False
     assert insert(store, run, 1, second) is True
-    assert done(store, lambda ticket: RenewLeases(run, "asleep", (0,), ticket)) == set()
-    assert done(store, lambda ticket: RenewLeases(run, "awake", (0, 4), ticket)) == {0}
+    assert renew(store, run, "asleep", 0) == set()
+    assert renew(store, run, "awake", 0, 4) == {0}
     assert done_in_range(store, second) == {(0, 0): False, (1, 0): False}
     now = writer.run.refresh()
     assert (now.done, [score.value for each in now.records() for score in each.scores]) == (2, [1.0, 1.0])
@@ -159,7 +160,7 @@ def test_a_lease_that_was_renewed_is_not_for_others(begun):
     take(store, run, "slow", 3)
     for lo in (0, 4, 8):
         ends(store, run, lo)
-    assert done(store, lambda ticket: RenewLeases(run, "slow", (0, 8), ticket)) == {0, 8}
+    assert renew(store, run, "slow", 0, 8) == {0, 8}
     assert [lease.lo for lease in take(store, run, "quick", 3)] == [4]
 
 
@@ -206,17 +207,6 @@ def test_a_new_plan_makes_the_leases_of_the_one_before_void(begun):
     assert [(lease.lo, lease.hi) for lease in take(store, run, "w", n=9, plan="next")] == [(0, 5), (5, 10)]
 
 
-def test_workers_are_seen_with_what_they_did(begun):
-    store, evaluation, _ = begun
-    for owner, records in (("a", 3), ("a", 4), ("b", 1)):
-        row = {"evaluation": evaluation, "slot": 0, "owner": owner, "place": "pid 1 on here", "records": records}
-        done(store, lambda ticket, row=row: SeeWorker({**row, "taken_over": 0}, ticket))
-    with store.reading() as connection:
-        (row,) = workers_of(connection, evaluation)
-    assert (row.records, row.starts, row.place) == (5, 2, "pid 1 on here")
-    assert 0 <= row.silent_s < 3600  # in seconds since the last sign of life, not a moment
-
-
 def test_a_budget_that_several_processes_spend_is_never_passed(begun, on_server):
     store, evaluation, _ = begun
     budget = Budget(calls=50, tokens=10_000, money=1.0)
@@ -257,8 +247,10 @@ def test_of_several_calls_that_are_claimed_at_once_each_is_sent_by_one_worker(be
     keys = [bytes([number]) * 10 for number in range(6)]
 
     def claim(owner, claimed_keys):
-        claims = [ClaimKey(evaluation, key, owner) for key in claimed_keys]
-        return store.writer.change(lambda batch: ClaimKey.apply(batch, claims))
+        async def claim_all():
+            return await asyncio.gather(*(claim_call(store.writer, evaluation, key, owner) for key in claimed_keys))
+
+        return asyncio.run(claim_all())
 
     assert claim("a", keys[1::2]) == [True] * 3
     assert claim("b", keys[::-1]) == [False, True] * 3
@@ -296,11 +288,6 @@ def test_deleting_a_run_takes_the_samples_along_that_were_planned_and_never_run(
     with store.reading() as connection:
         left = [connection.execute(f"SELECT count(*) FROM {name}").scalar() for name in ("sample", "planned_sample")]
     assert left == [0, 0]
-
-
-def test_stores_without_workers_have_none(where):
-    with Store(where, create_missing=True) as store, store.reading() as connection:
-        assert workers_of(connection, 1) == []
 
 
 def test_workers_wait_for_leases_that_are_to_come_unless_the_run_is_void(begun):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 from tests.loopback import http, peer, said
-from tests.store.test_pace import stores
+from tests.store.test_endpoint_limits import stores
 
 from steelyard import ModelError
 from steelyard.models.limits import Limits, Retry

@@ -14,7 +14,7 @@ from tests.viewer.conftest import serving
 
 from steelyard import Failure, Output, Record, Sample, Score, Store
 from steelyard.store.delete import delete_runs
-from steelyard.store.leases import WorkerRow
+from steelyard.store.worker_rows import WorkerRow
 from steelyard.viewer import live_page
 from steelyard.viewer.live_page import LiveWatch
 

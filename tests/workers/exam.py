@@ -16,7 +16,7 @@ from pathlib import Path
 
 from steelyard.errors import SteelyardError
 from steelyard.store import Store
-from steelyard.store.leases import workers_of
+from steelyard.store.worker_rows import workers_of
 
 
 @dataclass(frozen=True)

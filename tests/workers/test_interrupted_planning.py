@@ -13,10 +13,11 @@ from tests.workers.exam import Exam, asked_twice, counted, finish, kill
 
 from steelyard import Sample
 from steelyard.store import NewRun, Store
-from steelyard.store.granted import change_grants, granted_places
 from steelyard.store.leases import (
     add_leases,
+    change_grants,
     close_leases,
+    granted_places,
     leases_left,
     open_leases,
     plan_portion,

@@ -12,7 +12,7 @@ import pytest
 from steelyard import Record, Sample, Score
 from steelyard.models.limits import Limits, Retry
 from steelyard.store import NewRun, Store
-from steelyard.store.leases import LEASE_S, TakeLeases, add_leases, close_leases, open_leases, plan_portion
+from steelyard.store.leases import LEASE_S, LeaseHolder, add_leases, close_leases, open_leases, plan_portion
 from steelyard.suite import Options, Suite
 from steelyard.types import Output
 from steelyard.workers.leased_run import LeasedRun
@@ -44,10 +44,10 @@ def begun(on_server):
 async def leased_by(store, run, owner, *, has_part=True):
     suite = Suite("s", "custom", (), {"t": answer}, (), options=Options(concurrency=8))
     task = WorkerTask(suite, None, run.evaluation, (run.id,), PLAN, 0, 1, owner, {})
-    shared = SharedConcurrency(store, task, Limits(Retry(), 8))
+    shared = SharedConcurrency(store, task, Limits(Retry(), 8), "here")
     if has_part:
-        await shared.ask()
-    return LeasedRun(store, run, task, shared, lambda: False)
+        await shared.check_in()
+    return LeasedRun(store, run, task, shared, lambda: False), shared
 
 
 def begin(leased, n):
@@ -73,15 +73,14 @@ def expire(store):
 
 
 def take_all(store, run, owner):
-    taken = store.writer.change(lambda batch: TakeLeases.apply(batch, [TakeLeases(run.num, PLAN, owner, 9)]))
-    return taken[0]
+    return store.writer.change(lambda batch: LeaseHolder(run.num, PLAN, owner).take(batch, 9))
 
 
 def test_a_worker_that_takes_its_own_expired_lease_runs_and_stores_each_sample_once(begun):
     store, run = begun
 
     async def work():
-        leased = await leased_by(store, run, "me")
+        leased, shared = await leased_by(store, run, "me")
         assert await leased.more()
         first = begin(leased, 4)
         expire(store)
@@ -89,7 +88,7 @@ def test_a_worker_that_takes_its_own_expired_lease_runs_and_stores_each_sample_o
         second = begin(leased, 9)
         finish(leased, [*first[:2], *second, *first[2:]])
         await finish_all(leased)
-        return [task.no for task in (*first, *second)], leased.taken_over
+        return [task.no for task in (*first, *second)], shared.taken_over
 
     assert asyncio.run(work()) == (list(range(8)), 0)
     assert run.refresh().done == len(list(run.records())) == len(SAMPLES)
@@ -99,7 +98,7 @@ def test_a_sample_in_flight_whose_lease_another_worker_had_meanwhile_is_stored_o
     store, run = begun
 
     async def work():
-        leased = await leased_by(store, run, "me")
+        leased, _ = await leased_by(store, run, "me")
         assert await leased.more()
         in_flight = begin(leased, 4)
         expire(store)
@@ -120,7 +119,7 @@ def test_a_worker_without_a_part_does_not_wait_for_ever_where_the_store_is_lost(
     store, run = begun
 
     async def work():
-        leased = await leased_by(store, run, "me", has_part=False)
+        leased, _ = await leased_by(store, run, "me", has_part=False)
         waiting = asyncio.create_task(leased.more())
         await asyncio.wait({waiting}, timeout=2)
         assert not waiting.done(), "it has a lease, and waits for its part"
@@ -137,7 +136,7 @@ def test_a_worker_that_asks_for_more_as_a_fetch_has_just_ended_goes_on(begun):
     begun_samples = []
 
     async def work():
-        leased = await leased_by(store, run, "me")
+        leased, _ = await leased_by(store, run, "me")
         fetching = leased._fetch()
         while not fetching.done():  # noqa: ASYNC110  # an event would be set after the callbacks only
             await asyncio.sleep(0)

@@ -123,8 +123,7 @@ OTHER_VERSIONS = {
     "it has Python 3.99, and the run was started by Python 3.": """from types import SimpleNamespace
     from steelyard.workers import versions
     versions.sys = SimpleNamespace(version_info=SimpleNamespace(major=3, minor=99), modules=sys.modules)""",
-    "has the tables of migration 4, and": """from steelyard.workers import versions
-    versions.MIGRATIONS = versions.MIGRATIONS[:3]""",
+    "has tables of version 99, and that of the run": "from steelyard.workers import versions; versions.VERSION = 99",
 }
 
 

@@ -17,7 +17,7 @@ from steelyard.models.prices import billionths
 from steelyard.session.replies import unpack_reply
 from steelyard.store import schema
 from steelyard.store.backend import Lock
-from steelyard.store.leases import ClaimKey
+from steelyard.store.endpoint_limits import claim_call
 from steelyard.store.open_store import OpenStore
 from steelyard.store.progress import CountRetry
 from steelyard.store.records import reply_bodies, unpacker_of
@@ -247,9 +247,7 @@ class StoreJournal:
         if not self._owner:
             return None
         while True:
-            ticket = _ticket()
-            self._writer.submit(ClaimKey(self._evaluation, key, self._owner, ticket))
-            ours: bool = await ticket
+            ours = await claim_call(self._writer, self._evaluation, key, self._owner)
             body = await self.find(key)
             if ours or body is not None:
                 return body

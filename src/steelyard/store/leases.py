@@ -12,34 +12,32 @@ first run that has workers.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 from steelyard.plain_json import to_json
 from steelyard.store.connection import Connection
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import pack_sample, unpack_sample, unpacker_of
+from steelyard.store.shared_change import NOW
 from steelyard.store.writer import Batch, Ticket
-from steelyard.types import Sample
+from steelyard.types import OUTCOMES, Outcome, Sample
 
 _FORGET_PLANS: Final = """DELETE FROM planned_sample
     WHERE evaluation NOT IN (SELECT evaluation FROM run WHERE num NOT IN :runs)"""
 LEASE_S: Final = 6.0
 """How long a lease is valid without renewal, in seconds."""
-CLAIM_S: Final = 30.0
-"""How long, in seconds, others wait for the reply of a call that is sent once for all samples, before one sends it."""
 
-_NOW: Final = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
-_TAKE: Final = f"""UPDATE lease SET owner = :owner, generation = lease.generation + 1, until = {_NOW} + {LEASE_S}
-    FROM (SELECT run, lo, owner AS before FROM lease WHERE run = :run AND plan = :plan AND until < {_NOW}
+_TAKE: Final = f"""UPDATE lease SET owner = :owner, generation = lease.generation + 1, until = {NOW} + {LEASE_S}
+    FROM (SELECT run, lo, owner AS before FROM lease WHERE run = :run AND plan = :plan AND until < {NOW}
         ORDER BY lo LIMIT least(:n, greatest(1, (SELECT count(*) FROM (SELECT 1 FROM lease
-            WHERE run = :run AND plan = :plan AND until < {_NOW} LIMIT CAST(:n AS integer) * :share) ahead) / :share))
+            WHERE run = :run AND plan = :plan AND until < {NOW} LIMIT CAST(:n AS integer) * :share) ahead) / :share))
         FOR UPDATE SKIP LOCKED) free
     WHERE lease.run = free.run AND lease.lo = free.lo
     RETURNING lease.lo, lease.hi, lease.generation, free.before"""
-_RENEW: Final = f"""UPDATE lease SET until = {_NOW} + {LEASE_S}
+_RENEW: Final = f"""UPDATE lease SET until = {NOW} + {LEASE_S}
     WHERE run = :run AND owner = :owner AND lo IN :los RETURNING lo"""
 _HELD: Final = "SELECT lo, generation FROM lease WHERE run = :run AND owner = :owner AND lo IN :los FOR SHARE"
 _END: Final = "DELETE FROM lease WHERE run = :run AND lo = :lo AND owner = :owner AND generation = :generation"
@@ -50,6 +48,15 @@ _CUT: Final = """INSERT INTO lease (run, lo, hi, plan)
 known whether the first insertion was stored: the worker that takes it finds its records."""
 _HOLD: Final = """INSERT INTO lease (run, lo, hi, plan, until)
     VALUES (:run, :open, :open, :plan, 'infinity') ON CONFLICT DO NOTHING"""
+_GRANT: Final = """INSERT INTO lease (run, lo, hi, plan) SELECT :run, place, place + 1, :plan
+    FROM unnest(:places::integer[]) place WHERE EXISTS (SELECT 1 FROM lease WHERE run = :run AND lo = :open)
+    ON CONFLICT DO NOTHING"""
+"""Nothing where all leases of the run were made void meanwhile."""
+_CLOSE: Final = "DELETE FROM lease WHERE run = :run AND (lo = :open OR owner = '')"
+_GRANTED: Final = "SELECT run, lo FROM lease WHERE plan = :plan AND lo <> :open"
+_STORED: Final = """SELECT r.no, r.repeat, r.failed, w.text, s.outcome, s.value FROM record r
+    LEFT JOIN score s ON s.run = r.run AND s.layer = 0 AND s.no = r.no AND s.repeat = r.repeat
+    LEFT JOIN word w ON w.num = s.name WHERE r.run = :run AND r.no IN :places ORDER BY r.no, r.repeat"""
 _LEFT: Final = "SELECT count(*) FROM lease WHERE run = :run AND plan = :plan"
 _ADD_SAMPLES: Final = """INSERT INTO sample (hash, id, grp, cluster, body) SELECT * FROM unnest(
     :hashes::bigint[], :ids::text[], :groups::text[], :clusters::text[], :bodies::bytea[]) ON CONFLICT DO NOTHING"""
@@ -60,16 +67,6 @@ _READ: Final = """SELECT planned_sample.no, sample.id, sample.grp, sample.cluste
     FROM planned_sample JOIN sample ON sample.num = planned_sample.sample
     WHERE evaluation = :evaluation AND no >= :lo AND no < :hi ORDER BY no"""
 _DONE: Final = "SELECT no, repeat, failed FROM record WHERE run = :run AND no >= :lo AND no < :hi"
-_SEEN: Final = f"""INSERT INTO worker (evaluation, slot, owner, place, started, seen)
-    VALUES (:evaluation, :slot, :owner, :place, {_NOW}, {_NOW}) ON CONFLICT (evaluation, slot) DO UPDATE SET
-    seen = {_NOW}, records = worker.records + :records, taken_over = worker.taken_over + :taken_over,
-    starts = worker.starts + CASE WHEN worker.owner = excluded.owner THEN 0 ELSE 1 END,
-    owner = excluded.owner, place = excluded.place"""
-_WORKERS: Final = f"SELECT *, {_NOW} AS now FROM worker WHERE evaluation = :evaluation ORDER BY slot"
-_CLAIM: Final = f"""INSERT INTO claim (key, evaluation, owner, until)
-    VALUES (:key, :evaluation, :owner, {_NOW} + {CLAIM_S}) ON CONFLICT (key) DO UPDATE
-    SET owner = excluded.owner, until = excluded.until WHERE claim.until < {_NOW} OR claim.owner = excluded.owner
-    RETURNING owner"""
 OPEN: Final = -1
 """Place of a lease that no worker can take: while it exists, more leases will follow, and workers wait for them."""
 _PORTION: Final = 2000
@@ -100,37 +97,13 @@ class Lease:
     taken_over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerRow:
-    """The stored state of one worker of an evaluation.
+class ScoredPlace(NamedTuple):
+    """The scores of one stored record, by name."""
 
-    Args:
-        slot: its number, from 0.
-        place: process and host.
-        seconds: since its first process was started.
-        silent_s: since it was last seen.
-        records: that all processes of this slot have stored.
-        taken_over: ranges that they took over from others.
-        starts: processes that were started for it.
-    """
-
-    slot: int
-    place: str
-    seconds: float
-    silent_s: float
-    records: int
-    taken_over: int
-    starts: int
-
-    @property
-    def alive(self) -> bool:
-        """Whether it was seen within the length of a lease."""
-        return self.silent_s < LEASE_S
-
-    @property
-    def records_per_s(self) -> float:
-        """Records a second since its first process was started."""
-        return self.records / self.seconds if self.seconds > 0 else 0.0
+    no: int
+    repeat: int
+    failed: bool
+    scores: Mapping[str, tuple[Outcome, float | None]]
 
 
 def plan_samples(store: OpenStore, evaluation: int, samples: Iterable[Sample]) -> Iterator[int]:
@@ -261,9 +234,37 @@ def close_leases(store: OpenStore, runs: Collection[int], plan: str) -> None:
     store.writer.change(end)
 
 
+def change_grants(store: OpenStore, plan: str, granted: Mapping[int, Collection[int]], closed: Collection[int]) -> None:
+    """Grant samples to workers, and close runs that need no more.
+
+    Args:
+        store: a PostgreSQL store.
+        plan: identifies the execution.
+        granted: number of a run -> places of samples; those that are granted already stay as they are.
+        closed: runs of which nothing more is begun; samples that a worker has taken are still stored.
+    """
+
+    def change(batch: Batch) -> None:
+        batch.flush_at_commit()  # the leading worker takes a grant that is gone for one that is done
+        for run, places in sorted(granted.items()):
+            batch.connection.execute(_GRANT, {"run": run, "plan": plan, "places": sorted(places), "open": OPEN})
+        for run in sorted(closed):
+            batch.connection.execute(_CLOSE, {"run": run, "open": OPEN})
+
+    store.writer.change(change)
+
+
 def leases_left(connection: Connection, run: int, plan: str) -> int:
     """The number of ranges of a run that are not done."""
     return int(connection.execute(_LEFT, {"run": run, "plan": plan}).scalar())
+
+
+def granted_places(connection: Connection, plan: str) -> dict[int, set[int]]:
+    """Number of each run -> places of the samples that are granted and not done."""
+    places: dict[int, set[int]] = {}
+    for run, no in connection.execute(_GRANTED, {"plan": plan, "open": OPEN}).tuples():
+        places.setdefault(run, set()).add(no)
+    return places
 
 
 def is_taken_over(connection: Connection, run: int, plan: str) -> bool:
@@ -276,19 +277,6 @@ def open_runs(connection: Connection, evaluation: int) -> set[int]:
     """Numbers of the runs of an evaluation whose end is not stored: they run, or their main process was killed."""
     query = "SELECT num FROM run WHERE evaluation = :evaluation AND state = 'open'"
     return set(connection.execute(query, {"evaluation": evaluation}).scalars())
-
-
-def workers_of(connection: Connection, evaluation: int) -> list[WorkerRow]:
-    """The workers of an evaluation that runs; none where it has none, or has ended."""
-    if connection.dialect != "postgresql":
-        return []
-    rows = connection.execute(_WORKERS, {"evaluation": evaluation})
-    return [
-        WorkerRow(
-            row.slot, row.place, row.now - row.started, row.now - row.seen, row.records, row.taken_over, row.starts
-        )
-        for row in rows
-    ]
 
 
 def planned_range(store: OpenStore, evaluation: int, sample_range: Lease) -> list[tuple[int, Sample]]:
@@ -316,70 +304,52 @@ def done_in_range(store: OpenStore, sample_range: Lease) -> dict[tuple[int, int]
         return {(no, repeat): bool(failed) for no, repeat, failed in rows}
 
 
+def stored_scores(connection: Connection, run: int, places: Collection[int]) -> Iterator[ScoredPlace]:
+    """The scores of a run's records at some places of its dataset, in the order of the dataset."""
+    records: dict[tuple[int, int], ScoredPlace] = {}
+    values = {"run": run, "places": sorted(places)}
+    for no, repeat, failed, name, outcome, value in connection.execute(_STORED, values).tuples():
+        record = records.setdefault((no, repeat), ScoredPlace(no, repeat, bool(failed), {}))
+        if name is not None:
+            records[no, repeat] = record._replace(scores={**record.scores, name: (OUTCOMES[outcome], value)})
+    return iter(records.values())
+
+
 @dataclass(frozen=True, slots=True)
-class TakeLeases:
-    """Take up to `n` ranges that no worker holds; the result is a list of `Lease`.
+class LeaseHolder:
+    """A worker as the leases of one run name it.
 
     Args:
         run: its number.
         plan: of this execution.
         owner: the worker.
-        n: the most ranges.
-        share: at most one in so many of the free ranges is taken, but at least one. With twice the number of workers,
-            the portions shrink towards the end, so that all workers end at about the same time (guided self-scheduling,
-            C. D. Polychronopoulos and D. J. Kuck, IEEE Transactions on Computers C-36, 1987).
     """
 
-    rank: ClassVar[int] = 4
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
     run: int
     plan: str
     owner: str
-    n: int
-    share: int = 1
-    ticket: Ticket | None = None
 
-    @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[TakeLeases]) -> Sequence[list[Lease]]:
-        """One after the other."""
-        taken = []
-        for take in operations:
-            values = {"run": take.run, "plan": take.plan, "owner": take.owner, "n": take.n, "share": take.share}
-            rows = batch.connection.execute(_TAKE, values).tuples()
-            leases = [
-                Lease(take.run, lo, hi, take.owner, generation, before not in {"", take.owner})
-                for lo, hi, generation, before in rows
-            ]
-            taken.append(sorted(leases, key=lambda taken_lease: taken_lease.lo))
-        return taken
+    def take(self, batch: Batch, n: int, share: int = 1) -> list[Lease]:
+        """Take up to `n` ranges that no worker holds.
 
-
-@dataclass(frozen=True, slots=True)
-class RenewLeases:
-    """Renew ranges that one worker holds; the result is the first places of those that it still holds."""
-
-    rank: ClassVar[int] = 5
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
-    run: int
-    owner: str
-    los: tuple[int, ...]
-    ticket: Ticket | None = None
-
-    @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[RenewLeases]) -> Sequence[set[int]]:
-        """One after the other."""
-        return [
-            set(
-                batch.connection.execute(
-                    _RENEW, {"run": renewal.run, "owner": renewal.owner, "los": renewal.los}
-                ).scalars()
-            )
-            for renewal in operations
+        Args:
+            batch: an open transaction.
+            n: the most ranges.
+            share: at most one in so many of the free ranges is taken, but at least one. With twice the number of
+                workers, the portions shrink towards the end, so that all workers end at about the same time (guided
+                self-scheduling, C. D. Polychronopoulos and D. J. Kuck, IEEE Transactions on Computers C-36, 1987).
+        """
+        values = {"run": self.run, "plan": self.plan, "owner": self.owner, "n": n, "share": share}
+        leases = [
+            Lease(self.run, lo, hi, self.owner, generation, before not in {"", self.owner})
+            for lo, hi, generation, before in batch.connection.execute(_TAKE, values).tuples()
         ]
+        return sorted(leases, key=lambda lease: lease.lo)
+
+    def renew(self, batch: Batch, los: Collection[int]) -> set[int]:
+        """Renew the ranges that begin at these places; the beginnings of those that are still held."""
+        values = {"run": self.run, "owner": self.owner, "los": tuple(los)}
+        return set(batch.connection.execute(_RENEW, values).scalars())
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,69 +370,6 @@ class EndLease:
             held = end.held
             values = {"run": held.run, "lo": held.lo, "owner": held.owner, "generation": held.generation}
             batch.connection.execute(_END, values)
-        return [None] * len(operations)
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimKey:
-    """Claim a call that is sent once for all samples; the result is whether this worker is to send it."""
-
-    rank: ClassVar[int] = 6
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
-    evaluation: int
-    key: bytes
-    owner: str
-    ticket: Ticket | None = None
-
-    @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[ClaimKey]) -> Sequence[bool]:
-        """One after the other, in order of the keys, so that two workers do not wait for each other."""
-        sends_by_key: dict[bytes, bool] = {}
-        for claiming in sorted(operations, key=lambda claiming: claiming.key):
-            row = {"key": claiming.key, "evaluation": claiming.evaluation, "owner": claiming.owner}
-            sends_by_key[claiming.key] = batch.connection.execute(_CLAIM, row).scalar() is not None
-        return [sends_by_key[claiming.key] for claiming in operations]
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseKey:
-    """Give up what this worker has claimed."""
-
-    rank: ClassVar[int] = 6
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
-    key: bytes
-    owner: str
-    ticket: Ticket | None = None
-
-    @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[ReleaseKey]) -> Sequence[None]:
-        """One after the other, in order of the keys."""
-        for release in sorted(operations, key=lambda release: release.key):
-            row = {"key": release.key, "owner": release.owner}
-            batch.connection.execute("DELETE FROM claim WHERE key = :key AND owner = :owner", row)
-        return [None] * len(operations)
-
-
-@dataclass(frozen=True, slots=True)
-class SeeWorker:
-    """Report that a worker is alive, and its work since the last report."""
-
-    rank: ClassVar[int] = 6
-    writes: ClassVar[bool] = True
-    urgent: ClassVar[bool] = True
-    outlives: ClassVar[bool] = False
-    row: dict[str, Any]
-    ticket: Ticket | None = None
-
-    @classmethod
-    def apply(cls, batch: Batch, operations: Sequence[SeeWorker]) -> Sequence[None]:
-        """One after the other."""
-        for seen in operations:
-            batch.connection.execute(_SEEN, seen.row)
         return [None] * len(operations)
 
 

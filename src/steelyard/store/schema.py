@@ -476,12 +476,13 @@ worker = StoredTable(
     StoredColumn("place", "text"),
     StoredColumn("started", "float"),
     StoredColumn("seen", "float"),
+    StoredColumn("part", "integer"),
     StoredColumn("records", "integer", default="0"),
     StoredColumn("taken_over", "integer", default="0"),
     StoredColumn("starts", "integer", default="1"),
 )
-"""The worker processes of an evaluation, one row for each slot: when it was last seen, the records it has stored, the
-leases it has taken over from another, and how often a process was started for the slot."""
+"""The worker processes of an evaluation, one row for each slot: when it was last seen, what it may have in flight, the
+records it has stored, the leases it has taken over from another, and how often a process was started for the slot."""
 
 claim = StoredTable(
     "claim",
@@ -492,42 +493,20 @@ claim = StoredTable(
 )
 """A call that is sent once for all samples, by the journal's key of its reply, and which worker sends it."""
 
-put_off = StoredTable(
-    "put_off",
+endpoint = StoredTable(
+    "endpoint",
     StoredColumn("evaluation", "integer", key=True),
     StoredColumn("endpoint", "bytes", key=True),
-    StoredColumn("until", "float"),
-    StoredColumn("sent", "float"),
-)
-"""Until when nothing may be sent to an endpoint, and when the last call was sent that it put off, in seconds since
-1970."""
-
-part = StoredTable(
-    "part",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("slot", "integer", key=True),
-    StoredColumn("n", "integer"),
-    StoredColumn("until", "float"),
-)
-"""What each worker of an evaluation may have in flight, and until when it counts, in seconds since 1970."""
-
-pace = StoredTable(
-    "pace",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("endpoint", "bytes", key=True),
+    StoredColumn("closed_until", "float", default="0"),
+    StoredColumn("put_off_sent", "float", default="0"),
     StoredColumn("by_requests", "float", default="0"),
     StoredColumn("by_tokens", "float", default="0"),
+    StoredColumn("tokens", "text", default="[]"),
 )
-"""The earliest moment of the next call to an endpoint, in seconds since 1970. Whoever plans calls holds the row."""
-
-sent_tokens = StoredTable(
-    "sent_tokens",
-    StoredColumn("evaluation", "integer", key=True),
-    StoredColumn("endpoint", "bytes", key=True),
-    StoredColumn("bucket", "bigint", key=True),
-    StoredColumn("tokens", "bigint"),
-)
-"""Tokens of the calls of each half second since 1970; only where tokens are limited."""
+"""An endpoint as all workers of an evaluation keep its limits, in seconds since 1970: until when nothing may be sent to
+it, when the last call was sent that it put off, and the earliest moment of the next call by requests and by tokens.
+`tokens` are those of the calls of each half second of the last minute, as JSON; only where tokens are limited. Whoever
+plans calls holds the row."""
 
 TABLES: Final = (
     about, evaluation, run, stage, stopping, layer, sample, record, score, word, reply, dictionary, note, label,
@@ -535,7 +514,7 @@ TABLES: Final = (
     coding_event, computed,
 )  # fmt: skip
 """In the order in which they are created."""
-WORKER_TABLES: Final = (lease, planned_sample, worker, claim, put_off, part, pace, sent_tokens)
+WORKER_TABLES: Final = (lease, planned_sample, worker, claim, endpoint)
 """What runs with several workers need beside them, on PostgreSQL alone: leases need `SKIP LOCKED`."""
 RUN_TABLES: Final = tuple(table for table in TABLES if "run" in table.names)
 """Tables whose rows belong to a run each, by its number."""

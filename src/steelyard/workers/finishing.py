@@ -14,7 +14,7 @@ from steelyard.runner import Progress
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.leases import close_leases, is_taken_over, leases_left, open_runs, planned_samples
 from steelyard.store.usage import raise_time
-from steelyard.store.worker_tables import forget_plan
+from steelyard.store.worker_rows import forget_plan
 from steelyard.suite.objects import Suite, error_share, most_errors
 from steelyard.suite.running import EndedRun, Running, finish_together, state_of
 from steelyard.workers.stopping_lead import STEP_S, StoppingLead

@@ -7,7 +7,8 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from steelyard.runner import Task
 from steelyard.store import Run, Store
@@ -15,13 +16,13 @@ from steelyard.store.leases import (
     LEASE_S,
     EndLease,
     Lease,
-    RenewLeases,
-    TakeLeases,
+    LeaseHolder,
     done_in_range,
     leases_left,
     planned_range,
 )
 from steelyard.store.run_rows import InsertRecord
+from steelyard.store.shared_change import changed
 from steelyard.types import Record
 from steelyard.workers.shared_concurrency import SharedConcurrency
 from steelyard.workers.task import WorkerTask
@@ -47,10 +48,6 @@ class LeasedRun:
         task: of this worker.
         shared: its part of the samples in flight.
         ended: whether nothing more is to be begun.
-
-    Attributes:
-        stored: records that were handed to the store and not counted elsewhere yet.
-        taken_over: leases of other workers that were taken over, likewise.
     """
 
     def __init__(
@@ -62,13 +59,10 @@ class LeasedRun:
         ended: Callable[[], bool],
     ) -> None:
         self.run = run
-        self.stored = 0
-        self.taken_over = 0
         self._store = store
         self._writer = store.writer
         self._evaluation = task.evaluation
-        self._plan = task.plan
-        self._owner = task.owner
+        self._holder = LeaseHolder(run.num, task.plan, task.owner)
         self._workers = task.workers
         self._repeats = task.suite.options.repeats
         self._shared = shared
@@ -130,7 +124,8 @@ class LeasedRun:
             if not self._held:
                 continue
             held = dict(self._held)
-            ours = await self._renewed(tuple(held))
+            # The beginnings of those that are still held, now for longer.
+            ours = await changed(self._writer, b"lease", partial(self._holder.renew, los=tuple(held)))
             for lo, lease in held.items():
                 if lo not in ours and self._held.get(lo) == lease:
                     self._drop(lease)
@@ -154,7 +149,7 @@ class LeasedRun:
         lease = self._lease_that_needs(*place)
         if lease is None:
             return
-        self.stored += 1
+        self._shared.records += 1
         self._samples += 1
         self._open[lease.lo].discard(place)
         if not self._open[lease.lo]:
@@ -191,9 +186,7 @@ class LeasedRun:
 
     async def _take(self) -> int:
         n, share = (self._free(), 1) if self._granted else (self._work_ahead(), 2 * self._workers)
-        leases: list[Lease] = await self._asked(
-            lambda ticket: TakeLeases(self.run.num, self._plan, self._owner, n, share, ticket)
-        )
+        leases = await changed(self._writer, b"lease", partial(self._holder.take, n=n, share=share))
         for lease, tasks in await asyncio.to_thread(self._remaining, leases):
             self._begin(lease, tasks)
         if not leases:
@@ -212,11 +205,6 @@ class LeasedRun:
     def _free(self) -> int:
         """Leases of single samples that can be begun at once: the others are for workers that wait."""
         return max(1, self._shared.part - sum(map(len, self._open.values())))
-
-    async def _renewed(self, los: tuple[int, ...]) -> set[int]:
-        """The beginnings of those of these leases that are still held, now for longer."""
-        ours: set[int] = await self._asked(lambda ticket: RenewLeases(self.run.num, self._owner, los, ticket))
-        return ours
 
     def _remaining(self, leases: Sequence[Lease]) -> list[tuple[Lease, list[Task]]]:
         """Tasks of what is left of each range; read in a thread."""
@@ -237,7 +225,7 @@ class LeasedRun:
     def _begin(self, lease: Lease, tasks: list[Task]) -> None:
         """Hold a range, or end it where all of it is done."""
         self._lease_samples = max(1, (lease.hi - lease.lo) * self._repeats)
-        self.taken_over += lease.taken_over
+        self._shared.taken_over += lease.taken_over
         if not tasks:
             self._writer.submit(EndLease(lease))
             return
@@ -248,13 +236,7 @@ class LeasedRun:
 
     def _left(self) -> int:
         with self._store.reading() as connection:
-            return leases_left(connection, self.run.num, self._plan)
-
-    async def _asked(self, operation: Callable[[asyncio.Future[Any]], Any]) -> Any:
-        """The answer of the store's writer to an operation."""
-        ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._writer.submit(operation(ticket))
-        return await ticket
+            return leases_left(connection, self.run.num, self._holder.plan)
 
 
 def _taken_up(fetching: asyncio.Task[int]) -> None:

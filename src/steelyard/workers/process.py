@@ -29,8 +29,8 @@ from steelyard.session.secrets import Secrets, references
 from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
-from steelyard.store.leases import LEASE_S, SeeWorker
-from steelyard.store.pace import StorePace
+from steelyard.store.endpoint_limits import StorePace
+from steelyard.store.leases import LEASE_S
 from steelyard.store.writer import Gathering
 from steelyard.suite.objects import build_targets
 from steelyard.suite.running import Running
@@ -44,7 +44,6 @@ from steelyard.workers.shared_gates import SharedGates
 from steelyard.workers.task import STORE_FAILED, WorkerTask, unpacked
 from steelyard.workers.versions import Versions
 
-_SEEN_EVERY_S: Final = 1.0
 _MOST_TEXT: Final = 2000
 """Characters of a message that are handed on, as of an error that quotes a whole document."""
 
@@ -227,16 +226,14 @@ class _Worker:
         self._running = running
         self._orders = orders
         self._answers = answers
-        self._place = f"pid {os.getpid()} on {socket.gethostname()}"
-        self._leased: list[LeasedRun] = []
         self._stopped: dict[str, ModelError] = {}
-        self._shared = SharedConcurrency(running.store, task, running.session.limits)
+        place = f"pid {os.getpid()} on {socket.gethostname()}"
+        self._shared = SharedConcurrency(running.store, task, running.session.limits, place)
 
     async def work(self) -> None:
         """Work on every run until all its leases are done."""
-        await self._shared.ask()
-        sharing = asyncio.create_task(self._shared.keep())
-        seen = asyncio.create_task(self._be_seen())
+        await self._check_in()
+        checking_in = asyncio.create_task(self._keep_checking_in())
         heir = asyncio.create_task(self._inherit())
         running = self._running
         gates = asyncio.create_task(
@@ -252,13 +249,13 @@ class _Worker:
                 for run in runs:
                     if not self._orders.stop:
                         await self._work_on(run)
-            await self._report()
+            await self._check_in()
             self._answers.say(done=True)
             await self._answers.taken(self._orders)
             if self._orders.orphaned.is_set():
                 await heir
         finally:
-            helpers = (seen, heir, gates, sharing)
+            helpers = (checking_in, heir, gates)
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
@@ -285,7 +282,6 @@ class _Worker:
         )
         progress = Progress(run.target, run.planned)
         runner = Runner(plan, session, leased, progress)
-        self._leased.append(leased)
         keeping = asyncio.create_task(leased.keep())
         try:
             with self._shared.followed_by(runner, progress):
@@ -303,25 +299,14 @@ class _Worker:
             # What ends one run lets the others go on without it; what ends the evaluation is told to all of them.
             await asyncio.to_thread(void_leases, running.store, run.num, task.plan)
 
-    async def _be_seen(self) -> None:
-        """Say once a second that this worker lives, and what it has done."""
+    async def _keep_checking_in(self) -> None:
         while True:
-            await self._report()
-            await asyncio.sleep(_SEEN_EVERY_S)
+            await asyncio.sleep(self._shared.ask_again_s)
+            await self._check_in()
 
-    async def _report(self) -> None:
-        store = self._running.store
-        counts = [(leased, leased.stored, leased.taken_over) for leased in self._leased]
-        row = {
-            "evaluation": self._task.evaluation, "slot": self._task.slot, "owner": self._task.owner,
-            "place": self._place, "records": sum(n for _, n, _ in counts), "taken_over": sum(n for *_, n in counts),
-        }  # fmt: skip
-        ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        store.writer.submit(SeeWorker(row, ticket))
-        await ticket
-        for leased, records, taken_over in counts:
-            leased.stored -= records
-            leased.taken_over -= taken_over
+    async def _check_in(self) -> None:
+        """Report to the store, and say that this worker lives."""
+        await self._shared.check_in()
         self._answers.say(at=time.time())
 
     async def _inherit(self) -> None:

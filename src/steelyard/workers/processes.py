@@ -19,7 +19,6 @@ from steelyard.models.budget import used_up
 from steelyard.runner import Progress
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.leases import (
-    WorkerRow,
     add_leases,
     close_leases,
     forget_samples,
@@ -29,12 +28,10 @@ from steelyard.store.leases import (
     plan_portion,
     plan_samples,
     sample_portions,
-    workers_of,
 )
-from steelyard.store.parts import divide_equally
 from steelyard.store.progress import consumption, running_scores, tokens_so_far
 from steelyard.store.store import new_id
-from steelyard.store.worker_tables import forget_plan, forget_workers
+from steelyard.store.worker_rows import WorkerRow, divide_equally, forget_plan, forget_workers, workers_of
 from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.objects import error_share
 from steelyard.suite.running import RESUMABLE, EndedRun, finish_together, state_of

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from steelyard.errors import ModelError
 from steelyard.models.limits import FirstReplies, Gate, Limits
 from steelyard.store import Store
-from steelyard.store.leases import ClaimKey, ReleaseKey
-from steelyard.store.put_off import NotePutOff, PutOff, ReadPutOff, endpoint_key
+from steelyard.store.endpoint_limits import (
+    PutOff,
+    claim_call,
+    endpoint_key,
+    note_put_off,
+    read_put_off,
+    release_call,
+)
+from steelyard.store.shared_change import changed
 
 _LOOK_S: Final = 0.2
 """How often a worker looks what others were told: so long it may still send."""
@@ -52,9 +60,8 @@ class SharedGates:
 
     async def look(self) -> None:
         """Take over what the others were told so far."""
-        ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._writer.submit(ReadPutOff(self._evaluation, ticket))
-        self._said = said = await ticket
+        said = await changed(self._writer, b"", partial(read_put_off, evaluation=self._evaluation))
+        self._said = said
         for first in self._limits.first_replies.values() if said else ():
             if endpoint_key(first.name) in said:
                 first.note_readable()
@@ -73,9 +80,7 @@ class SharedGates:
         while not first.readable:
             if endpoint_key(f"{first.name}{_MISMATCHED}") in self._said:
                 raise ModelError(_FOUND_ELSEWHERE, kind=ELSEWHERE, ends_run=True)
-            ticket: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-            self._writer.submit(ClaimKey(self._evaluation, self._key(first), self._owner, ticket))
-            if not await ticket:
+            if not await claim_call(self._writer, self._evaluation, self._key(first), self._owner):
                 await self._limits.pauses.sleep(_LOOK_S)
                 continue
             await self.look()
@@ -86,7 +91,7 @@ class SharedGates:
         """Let another worker send, as a call of this one has failed for good; or none, as all would be mismatched."""
         if mismatched:
             self._say(endpoint_key(f"{first.name}{_MISMATCHED}"))
-        self._writer.submit(ReleaseKey(self._key(first), self._owner))
+        release_call(self._writer, self._key(first), self._owner)
 
     def note_readable(self, first: FirstReplies) -> None:
         """Tell all workers of a readable reply."""
@@ -106,11 +111,11 @@ class SharedGates:
         return endpoint_key(f"first replies {self._evaluation}\n{first.name}")
 
     def _say(self, key: bytes) -> None:
-        self._writer.submit(NotePutOff(self._evaluation, key, PutOff(_ALWAYS_S, 0.0)))
+        note_put_off(self._writer, self._evaluation, key, PutOff(_ALWAYS_S, 0.0))
 
     def _tell(self, endpoint: str, sent_at: float, wait_s: float) -> None:
         ago_s = asyncio.get_running_loop().time() - sent_at
-        self._writer.submit(NotePutOff(self._evaluation, endpoint_key(endpoint), PutOff(wait_s, ago_s)))
+        note_put_off(self._writer, self._evaluation, endpoint_key(endpoint), PutOff(wait_s, ago_s))
 
 
 def _take_over(gate: Gate, told: PutOff) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from steelyard.store import Run, Store
-from steelyard.store.granted import change_grants, granted_places, stored_scores
+from steelyard.store.leases import change_grants, granted_places, stored_scores
 from steelyard.suite.objects import Suite
 from steelyard.suite.stopping import ScheduledFeed, StoppingScheduler
 from steelyard.types import Sample

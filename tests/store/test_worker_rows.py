@@ -1,14 +1,13 @@
-"""The parts of `concurrency`: never more than the whole, whoever comes, stops and dies, and none is left unused."""
+"""Rows of workers: what they did, and parts of `concurrency` that are never more than the whole, and all used."""
 
 from __future__ import annotations
 
-import asyncio
 import random
 
 import pytest
 
 from steelyard.store import Store
-from steelyard.store.parts import AskPart, divide_equally
+from steelyard.store.worker_rows import CheckIn, check_in, divide_equally, workers_of
 
 EVALUATION = 1
 
@@ -21,13 +20,8 @@ class Worker:
         self.part = self.in_flight = 0
 
     def ask(self):
-        async def asked():
-            ticket = asyncio.get_running_loop().create_future()
-            held = max(self.part, self.in_flight)
-            self.store.writer.submit(AskPart(EVALUATION, self.slot, self.whole, held, ticket))
-            return await ticket
-
-        self.part = asyncio.run(asked())
+        report = CheckIn(EVALUATION, self.slot, self.whole, held=max(self.part, self.in_flight))
+        self.part = self.store.writer.change(lambda batch: check_in(batch, report))
 
     def work(self, ends=0):
         self.in_flight = max(self.in_flight - ends, self.part)
@@ -42,7 +36,7 @@ def store(on_server):
 def silent(store, slot):
     """Let a worker have been silent for the length of a lease."""
     row = {"slot": slot}
-    store.writer.change(lambda batch: batch.connection.execute("UPDATE part SET until = 0 WHERE slot = :slot", row))
+    store.writer.change(lambda batch: batch.connection.execute("UPDATE worker SET seen = 0 WHERE slot = :slot", row))
 
 
 def test_workers_begin_with_equal_parts_that_are_the_whole(store):
@@ -104,3 +98,19 @@ def test_the_sum_never_passes_the_whole_and_reaches_it_again(store):
             worker.ask()
             worker.work(ends=whole)
     assert sum(worker.part for worker in workers.values()) == whole
+
+
+def test_workers_are_seen_with_what_they_did(store):
+    divide_equally(store, EVALUATION, 8, 1)
+    for owner, records in (("a", 3), ("a", 4), ("b", 1)):
+        report = CheckIn(EVALUATION, 0, 8, 0, owner, f"pid of {owner}", records)
+        store.writer.change(lambda batch, report=report: check_in(batch, report))
+    with store.reading() as connection:
+        (row,) = workers_of(connection, EVALUATION)
+    assert (row.records, row.starts, row.place) == (8, 2, "pid of b")
+    assert 0 <= row.silent_s < 3600  # in seconds since the last sign of life, not a moment
+
+
+def test_stores_without_workers_have_none(where):
+    with Store(where, create_missing=True) as store, store.reading() as connection:
+        assert workers_of(connection, 1) == []

@@ -10,7 +10,7 @@ from steelyard.models.limits import Limits, Retry
 from steelyard.models.rate_limit import Rates
 from steelyard.models.shared_rates import SharedRateLimiter, SharedRates
 from steelyard.store import Store
-from steelyard.store.pace import StorePace
+from steelyard.store.endpoint_limits import StorePace
 from steelyard.workers.shared_gates import SharedGates
 
 WINDOW_S = 2.0
