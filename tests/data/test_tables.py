@@ -110,6 +110,13 @@ def test_semicolons_and_tabs_are_found_in_a_csv(tmp_path, mark):
     assert rows(tmp_path / "a.csv") == [(1, ["q", "a"]), (2, ["one, two", "B"])]
 
 
+def test_bars_separate_cells_only_where_nothing_else_does(tmp_path):
+    (tmp_path / "a.csv").write_text("q|a\none|B\n")
+    assert rows(tmp_path / "a.csv") == [(1, ["q", "a"]), (2, ["one", "B"])]
+    (tmp_path / "b.csv").write_text("q,options\none,x|y|z\n")
+    assert rows(tmp_path / "b.csv") == [(1, ["q", "options"]), (2, ["one", "x|y|z"])]
+
+
 def test_a_row_after_a_cell_with_line_breaks_has_its_own_line(tmp_path):
     (tmp_path / "a.csv").write_text('q,a\n"two\nlines",B\nlast,C\n')
     assert rows(tmp_path / "a.csv") == [(1, ["q", "a"]), (2, ["two\nlines", "B"]), (4, ["last", "C"])]

@@ -75,6 +75,11 @@ MISMATCHES = {
     ),
     "nothing in a mapping": (json_with_ids, lambda url: app(url, "meta.answer"), "the keys text, message_id"),
     "a function of nothing": (json_with_ids, lambda url: app(url, "join('', answers)"), "join('', answers)"),
+    "plain text": (
+        lambda n, _: http(200, f"Option {'ABC'[n % 3]}".encode(), "Content-Type: text/plain"),
+        app,
+        "Option",
+    ),
     "a list": (lambda n, _: http(200, [n, "x"]), chat, "not a completion"),
     "a welcome": (lambda n, _: http(200, {"message": f"Welcome, visitor {n}"}), chat, "Welcome"),
     "404": (lambda n, _: http(404, {"detail": f"no route for {'abc'[n % 3]}"}), chat, "status 404"),

@@ -214,10 +214,14 @@ def _explain(message: str) -> str:
 
 
 def _sniff(text: TextFile) -> str:
-    """The delimiter that splits the first ten lines into the most cells; a comma if several give the same number."""
+    """The delimiter that splits the first ten lines into the most cells; a comma if several give the same number.
+
+    A bar, which may stand between options, only where no other splits them.
+    """
     lines = [line[:_SNIFFED] for line in islice(text.lines(), 10)]
     widths = {delimiter: _width(lines, delimiter) for delimiter in _DELIMITERS}
-    return max(_DELIMITERS, key=lambda delimiter: widths[delimiter])
+    best = max(_DELIMITERS, key=lambda delimiter: widths[delimiter])
+    return "|" if widths[best] < 2 <= _width(lines, "|") else best
 
 
 def _width(lines: list[str], delimiter: str) -> float:

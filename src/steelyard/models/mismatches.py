@@ -42,8 +42,16 @@ def is_page(answer: Answer) -> bool:
 
 
 def without_mapped_form(fault: Fault, answer: Answer) -> Fault:
-    """`fault` of a body in the wrong form; marked if the body is an HTML page or is complete JSON in another form."""
-    return mismatch(fault, answer) if is_page(answer) or complete_values(answer) else fault
+    """`fault` of a body in the wrong form; marked if it is HTML, plain text, or complete JSON in another form."""
+    complete = is_page(answer) or _is_plain_text(answer) or complete_values(answer)
+    return mismatch(fault, answer) if complete else fault
+
+
+def _is_plain_text(answer: Answer) -> bool:
+    """Whether the body says that it is plain text, and does not begin like JSON or an event, which may be cut off."""
+    body = answer.body.lstrip()
+    is_other = body.startswith((b"{", b"[", b'"', b"data:", *_OTHER_FIELDS))
+    return bool(body) and not is_other and answer.headers.get("content-type", "").lower().startswith("text/plain")
 
 
 def keys_named(values: Sequence[Any]) -> str:

@@ -123,7 +123,7 @@ _CLOSED: Final = re.compile(
     r"|[ \t]*(?:因|根据|理由|解析|由于|首先)"
 )
 _LEADING: Final = re.compile(
-    r"(?:\s{0,3}json\s{1,3})?[\s(\[{\"'<$|>\-:.,!?。、]{0,8}"
+    r"(?:\s{0,3}json\s{1,3})?[\s(\[{\"'<$|>•·\-:.,!?。、]{0,8}"
     r"(?:(?-i:A)\s?:\s+(?=[(\[\"']{0,2}(?-i:[A-Z])(?:[).]|\s*\Z)))?(?:1[.)、]\s{0,2}(?=[(\[]?(?-i:[A-Z])\W))?(?:both\s)?"
     rf"(?:(?:the |my )?(?:{source('choice', 'option_noun')}|answers?|letters|选项|选择|选|答)[\s:(\"'\[]{{0,4}})?"
     rf"(?P<group>{_GROUP.pattern})",

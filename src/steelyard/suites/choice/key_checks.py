@@ -41,7 +41,7 @@ from typing import Final
 from steelyard.data.headers import rival_note, rivals
 from steelyard.data.parquet import ClassName
 from steelyard.data.sample_files import SampleFiles
-from steelyard.data.table import Column, Defect, Row, cell_at, render
+from steelyard.data.table import Column, Defect, Row, cell_at, is_blank_cell, render
 from steelyard.replies.answer_key import wants_several
 from steelyard.suites.choice.keys import LETTERS, KeyForm, key_readings, says_several
 from steelyard.suites.choice.options import options_of
@@ -161,6 +161,8 @@ def notes_on_rivals(reading: ChoiceTable, files: SampleFiles) -> Iterator[str]:
     for role, columns in rivals(layout.headers, layout.columns, ROLES, files.columns).items():
         used, about = layout.column(role), ""
         if role == "answer":
+            if all(is_blank_cell(cell_at(row.cells, columns[0])) for row in reading.rows()):
+                continue  # a blank column is no key
             total, different, first = _compared_keys(reading, columns[0])
             if not different:
                 continue
