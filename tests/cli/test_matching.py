@@ -56,10 +56,10 @@ def plain(text):
 def test_the_terminal_counts_the_ways_and_warns(steelyard, evaluated):
     out = plain(evaluated.out)
     assert f"own: passages match the sources by words in {N} of {N} records" in out
-    assert f"warning: foreign: {WARNING}; {WHY}" in out
+    assert f"Warning: foreign: {WARNING}; {WHY}" in out
     assert "foreign: passages match the sources by words in 1, match nothing in 11 of 12 records" in out
-    assert "warning: blind: passages and sources could not be compared in 12 of 12 records" in out
-    assert "warning: own" not in out
+    assert "Warning: blind: passages and sources could not be compared in 12 of 12 records" in out
+    assert "arning: own" not in out
 
 
 def test_what_could_not_be_compared_is_no_miss(steelyard, evaluated):

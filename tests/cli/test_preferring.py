@@ -11,9 +11,9 @@ from tests.report.judging_suite import pairwise_runs
 from steelyard.analysis.preferences import preferences
 from steelyard.analysis.stopping import Stopping
 from steelyard.report.chart import SharePart
+from steelyard.report.conclusion import conclusion_section
 from steelyard.report.preferences import preferences_section
-from steelyard.report.terminal import console
-from steelyard.report.terminal_sections import bar_lines, print_sections
+from steelyard.report.terminal import bar_lines, console, print_sections
 from steelyard.stats.intervals import Interval
 
 
@@ -31,7 +31,8 @@ def three(tmp_path_factory):
 
 
 def shown(capfd, *found, in_full=False):
-    print_sections(console(), [preferences_section(found)], in_full=in_full)
+    sections = [preferences_section(found), conclusion_section((), None, (), preferred=found)]
+    print_sections(console(), sections, in_full=in_full)
     return capfd.readouterr().out
 
 
@@ -43,14 +44,14 @@ def test_a_judging_run_is_shown_with_its_shares_its_rates_and_its_sentence(steel
     assert "win rate           83.33 %  64.15 % to 93.32 %  24  0.0015" in out
     assert "same in both orders: 87.5 % of 32 pairs" in out
     assert "ours <b> is preferred to theirs: it won 20 of 24 decided" in " ".join(out.split())
-    assert "cooking <i>  12    4     0  0   100.0 %  75.8 to 100.0  0.00049" in out
+    assert "cooking <i>  12    4             0  0  100.0 %  75.8 to 100.0  0.00049" in out
     assert [line for line in out.splitlines() if len(line) > 80 and not line.lstrip().startswith("steelyard ")] == []
 
 
 def test_an_answering_run_has_a_line_of_its_own_that_is_no_error(steelyard, pairs):
     store, (ours, theirs, _) = pairs
     out = steelyard("show", theirs, "--store", store, code=0).out
-    assert f"{theirs}  theirs    40       0          unknown" in out
+    assert f"{theirs}  theirs     40       0          unknown" in out
     assert "refused" not in out
     assert "36       4" in steelyard("show", ours, "--store", store, code=0).out
 
@@ -126,8 +127,8 @@ def test_many_stopped_pairs_show_the_share_that_their_interval_is_about(capfd):
     stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 16, 15, "above", Interval(0.501, 0.864))
     given = tuple(rows(*["A"] * 7, *["inconsistent"] * 9))
     out = shown(capfd, *[preferences(Judging(given, first=name, stopping=stopping)) for name in "abcd"])
-    assert "A, even as half  95 % CI" in out
-    assert out.count("71.9 %  50.1 to 86.4  16 of 60") == 4
+    assert "sequence" in out
+    assert " ".join(out.split()).count("71.9 % 50.1 to 86.4 16 of 60") == 4
     assert "its interval is a confidence sequence" in " ".join(out.split())
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from steelyard import Options, Sample, Suite, evaluate_suite
 from steelyard.cli.read_commands import _state, print_runs
 from steelyard.report.section import Section, Sentence
-from steelyard.report.terminal_sections import print_sections
+from steelyard.report.terminal import print_sections
 from steelyard.store import Store
 from steelyard.suite.evaluate import RunConfig
 
@@ -157,13 +157,13 @@ def test_an_unfinished_run_says_so_everywhere_with_counts(steelyard, write, says
     write({"whole": says("B")}, name="whole.json")
     steelyard("run", "whole.json", code=0)
     assert "interrupted   7/20" in steelyard("runs", code=0).out
-    assert "interrupted 7/20" in steelyard("show", "half", code=0).out
+    assert "warning: Not complete: half: this run is interrupted" in steelyard("show", "half", code=0).out
     assert "resume with: steelyard resume" in steelyard("show", "half", code=0).out
     listed = steelyard("show", "half", "--only", "wrong", "--json", code=0)
     assert len(listed.json()) == 5
     assert listed.err == "half: interrupted, 7 of 20 done\n"
     compared = " ".join(steelyard("compare", "whole", "half", code=0).out.split())
-    assert "interrupted 7/20" in compared
+    assert "this run is interrupted — 7 of 20 records done" in compared
     assert "half is interrupted: 7 of 20 records are done." in compared
     assert steelyard("export", "half", code=0).err == "half: interrupted, 7 of 20 done\n"
     found = steelyard("show", "half", "--json", code=0).json()

@@ -18,7 +18,7 @@ def part(section: Section, words: str) -> Section:
     """The first section with these words in its title, its table's caption or the head of its first column."""
     for candidate in every(section):
         table = candidate.table
-        heads = (table.caption, table.columns[0].title, table.columns[0].short) if table else ()
+        heads = (table.caption, table.columns[0].title) if table else ()
         if any(words in text for text in (candidate.title, *heads)):
             return candidate
     raise AssertionError(f"no part is about {words!r}")
@@ -26,7 +26,7 @@ def part(section: Section, words: str) -> Section:
 
 def full(cell: TableCell) -> str:
     """All that a cell says."""
-    return f"{cell.text}, {cell.more}" if cell.more else cell.text
+    return ", ".join((cell.text, *cell.more))
 
 
 def rows(section: Section, words: str) -> dict[str, list[str]]:

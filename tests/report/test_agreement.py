@@ -15,7 +15,7 @@ from steelyard.report.judge_agreement import held_to_people_section
 from steelyard.report.markdown import markdown_report
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.section import section_json
-from steelyard.report.terminal_sections import print_sections
+from steelyard.report.terminal import print_sections
 from steelyard.store.labelled_run import LabelledRun
 from steelyard.store.labels import add_labels
 
@@ -81,7 +81,7 @@ def test_people_are_held_against_each_judge(section):
 def test_a_terminal_of_80_columns_shows_every_number_whole(section):
     printed = terminal(section)
     assert max(map(len, printed.splitlines())) <= 80
-    assert "correctness: raters" in printed
+    assert "Raters of correct" in printed
     assert "large / small" in printed
     assert "…" not in printed
     assert "Krippendorff's alpha: 0." in printed

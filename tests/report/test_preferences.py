@@ -134,7 +134,7 @@ def test_the_markdown_report_has_the_pairs_the_standings_and_the_groups(weighed)
     assert "- **ours &lt;b&gt; leads" in text
     assert "| ours &lt;b&gt; vs theirs | 20 | 4 | 4 | 4 | 4 | 4 | **83.3 %** | 64.1 to 93.3 | 0.0015 |" in text
     assert "floor gave one and the same answer 40 of 40 times." in text
-    assert "| garden | 8 | 0 | 4 | 4 | 66.7 % | 39.1 to 86.2 | 0.39 |" in text
+    assert "| win rate | **83.33 %** | 64.15 % to 93.32 % | 24 | 0.0015 |" in text
     assert "nothing was scored" not in text
     assert text.count("\n") < 60
     assert len(text) < 6000
@@ -144,14 +144,15 @@ def test_a_single_pair_in_markdown_has_no_standings(weighed):
     alone = evaluate_runs([weighed.runs[3]])
     text = markdown_report(alone.runs, pairwise=alone.content.pairwise)
     assert "| rank |" not in text
-    assert "position, ours &lt;b&gt; vs theirs: same in both orders 87.5 % of 32 pairs" in text
+    assert "- same in both orders: 87\\.5 % of 32 pairs" in text
+    assert "| garden | 8 | 0 | 4 | 4 | 66.7 % | 39.1 to 86.2 | 0.39 |" in text
 
 
 def test_a_stopped_run_is_shown_with_its_confidence_sequence_and_without_a_p():
     section = preferences_section([preferences(judging(*["A"] * 19, *["B"] * 8, stopping=STOPPED))])
-    rates = part(section, "Rates of")
+    rates = part(section, "rate of")
     assert rates.table.columns[2].title == "95 % confidence sequence"
-    table_rows = rows_in(section, "Rates of")
+    table_rows = rows_in(section, "rate of")
     assert table_rows["win rate"][:2] + table_rows["win rate"][3:] == ["70.37 %", "–", "–"]
     assert table_rows["ties as half"][1] == "53.00 % to 70.00 %"
     assert any("a p-value and fixed-n intervals are not valid" in note for note in notes(rates))
@@ -159,7 +160,7 @@ def test_a_stopped_run_is_shown_with_its_confidence_sequence_and_without_a_p():
 
 def test_a_very_small_p_of_the_places_is_written_once():
     given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(45)]
-    facts = notes(part(preferences_section([preferences(Judging(tuple(given)))]), "Rates of"), "fact")
+    facts = notes(part(preferences_section([preferences(Judging(tuple(given)))]), "rate of"), "fact")
     assert facts[-1].startswith("bias to the first: ")
     assert facts[-1].endswith("for the second 0, p = 5.7e-14)")
 
@@ -174,7 +175,7 @@ def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
 
 def test_one_random_order_is_told_with_its_own_interval():
     given = tuple(row("A", f"s{no}", orders=orders("A")) for no in range(9))
-    (fact,) = notes(part(preferences_section([preferences(Judging(given))]), "Rates of"), "fact")
+    (fact,) = notes(part(preferences_section([preferences(Judging(given))]), "rate of"), "fact")
     assert fact == "shown first won: 100.0 % (9 of 9 verdicts, 95 % CI 70.09 % to 100.00 %, p = 0.0039)"
 
 

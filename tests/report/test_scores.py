@@ -77,7 +77,7 @@ def test_verdicts_have_counts_and_shares_a_column_per_run(runs):
 def test_scores_by_run_show_what_each_mean_leaves_out(runs):
     grade = rows(section(runs), "Scores by run")["Grade"][1]
     assert grade.startswith("50.0 %")
-    assert grade.endswith("2 of 4, 1 not applicable, 1 error")
+    assert grade.endswith("2 of 4, 15.0 to 85.0, 1 not applicable, 1 error")
 
 
 def test_bars_show_every_verdict_of_every_run(runs):
@@ -118,7 +118,7 @@ def test_the_terminal_says_to_how_many_records_a_score_does_not_apply(runs, caps
 
 def test_a_comparison_lists_what_regressed_with_the_verdicts_before_and_now(runs, capsys):
     print_outcome(evaluate_runs(runs), as_json=False, detailed=True)
-    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  regression ")]
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("regression: ")]
     assert [line.split()[1] for line in lines] == ["0", "2"]
     assert all("(good → <b>worse</b>" in line for line in lines)
     (pair,) = compare(*runs, score="grade").pairs

@@ -92,10 +92,10 @@ def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judg
     assert stored.labels() == run.labels()
     assert store.run(canary.id).labels() == ()
     panel = next(each for each in stored.summary().panels if each.thing == "correct")
-    heads = [section.table.columns[0].short for section in panel_parts(panel)]
-    assert heads == ["correct: judge", "correct: judges"], "a terminal shows tables by their first heading"
+    heads = [section.table.columns[0].title for section in panel_parts(panel)]
+    assert heads == ["judge", "judges"]
     (part,) = checks_section([stored.summary()], [""]).parts
-    assert (part.title, part.table.columns[0].short) == ("correct", "correct: check")
+    assert (part.title, part.table.columns[0].title) == ("correct", "check")
     assert [judge.name for judge in panel.judges] == ["four", "five", "jury"]
     assert panel.judges[0].right.value == 1.0
     assert panel.judges[0].agreement.labelled == 35

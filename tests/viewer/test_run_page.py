@@ -18,7 +18,7 @@ from steelyard.errors import ConfigError
 from steelyard.models import Scripted
 from steelyard.report.export import csv as write_csv
 from steelyard.report.export import jsonl
-from steelyard.report.regressions import regressions_lines
+from steelyard.report.regressions import regressions_section
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.lexical import Contains, ExactMatch
 from steelyard.store import MarkChange, Store, mark_run
@@ -518,8 +518,8 @@ def test_a_changed_sample_of_repeats_shows_the_outputs_of_all_of_them(tmp_path):
     assert "4 × yes → yes · 2 × no · error" in row
     with Store(where) as store:
         runs = store.run(a.id), store.run(b.id)
-        [line] = regressions_lines(runs, compare(*runs).pairs[0]).notes
-    assert "regression q (4 × yes → yes · 2 × no" in str(line)
+        [listed] = regressions_section(runs, compare(*runs)).parts
+    assert "regression: q ? (4 × yes → yes · 2 × no" in listed.notes[0].text
 
 
 def test_a_run_of_another_suite_is_refused_as_the_one_that_a_list_is_held_against(tmp_path):

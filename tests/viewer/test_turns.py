@@ -59,5 +59,5 @@ def test_the_page_of_a_comparison_pairs_conversations(served):
     viewer, runs = served
     status, _, text = viewer.ask(f"/compare?a={runs[0].id}&b={runs[1].id}")
     assert status == 200
-    assert "turns of conversations" in text
+    assert "Turns of conversations" in text
     assert "33.3 %" in text

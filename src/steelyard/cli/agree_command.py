@@ -49,8 +49,7 @@ def agree(
     from steelyard.report.judge_agreement import held_to_people_parts
     from steelyard.report.run_texts import unfinished
     from steelyard.report.section import Section, sentences
-    from steelyard.report.terminal import console, print_json
-    from steelyard.report.terminal_sections import print_sections
+    from steelyard.report.terminal import console, print_json, print_sections
     from steelyard.store import Store
 
     options: dict[str, Any] = {"score": score, "against": against, "half_width": _requested_half_width(half_width)}

@@ -295,8 +295,7 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
 
 
 def _print_sections(page: CodingPage, named: NamedCode) -> None:
-    from steelyard.report.terminal import console
-    from steelyard.report.terminal_sections import print_sections
+    from steelyard.report.terminal import console, print_sections
 
     if named.code.id in page.trials:
         print_sections(console(), [page.trial_section(named.code.id)])

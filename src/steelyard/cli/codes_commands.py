@@ -125,8 +125,7 @@ def codes_show(
     from steelyard.cli.output import write_text
     from steelyard.report.coding_page import CodingPage
     from steelyard.report.markdown import markdown_page
-    from steelyard.report.terminal import console, print_json, say
-    from steelyard.report.terminal_sections import print_sections
+    from steelyard.report.terminal import console, print_json, print_sections, say
     from steelyard.store import Store
     from steelyard.store.named_codings import find_coding
 

@@ -16,8 +16,7 @@ _HEADS = ("stage", "records", "calls", "cached", "tokens in", "tokens out")
 
 def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, as_json: bool) -> None:
     """Print the calls, tokens and cost expected of running the suites."""
-    from steelyard.report.terminal import console, print_json
-    from steelyard.report.terminal_sections import print_sections
+    from steelyard.report.terminal import console, print_json, print_sections
     from steelyard.suite.dry_run import estimate
     from steelyard.suite.scorer_infos import prompt_hints
 

@@ -101,8 +101,7 @@ def history(
     from steelyard.analysis.history import history_of
     from steelyard.report.history_sections import history_sections, history_title
     from steelyard.report.section import section_json
-    from steelyard.report.terminal import console, print_json, say
-    from steelyard.report.terminal_sections import print_sections
+    from steelyard.report.terminal import console, print_json, print_sections, say
     from steelyard.store import Store
     from steelyard.store.labels import read_notes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
@@ -15,10 +15,9 @@ from steelyard.cli.output import while_read, write_lines, write_text
 from steelyard.models.refusals import NEVER_READ
 from steelyard.report.gate import gate_of
 from steelyard.report.page import ReportContent, all_sections, report_sections
-from steelyard.report.preferences import Pairwise
+from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.section import section_json
-from steelyard.report.terminal import console, print_json, say
-from steelyard.report.terminal_sections import print_sections
+from steelyard.report.terminal import console, print_json, print_sections, say
 from steelyard.store import Run
 
 if TYPE_CHECKING:
@@ -178,11 +177,9 @@ def print_outcome(outcome: EvaluatedRuns, *, as_json: bool, detailed: bool = Fal
         print_json(outcome)
         return
     to = console()
-    sections = report_sections(outcome.content, "terminal")
-    if detailed and outcome.comparison is not None:
-        # The comparison shows these judging runs already.
-        sections = tuple(section for section in sections if section.key not in {"preferences", "standings"})
-    print_sections(to, sections, in_full=outcome.in_full or detailed)
+    # A comparison of judging runs is shown without what each of them says.
+    content = replace(outcome.content, pairwise=NO_PAIRS) if detailed and outcome.comparison else outcome.content
+    print_sections(to, report_sections(content, "terminal"), in_full=outcome.in_full or detailed)
     for line in _next_steps(outcome, detailed=detailed, reported=reported):
         say(to, line)
 

@@ -177,8 +177,7 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
     from steelyard.analysis.rater_agreement import label_agreement
     from steelyard.analysis.rater_agreement_values import FEWEST
     from steelyard.report.agreement import rater_sections
-    from steelyard.report.terminal import console, print_json, say
-    from steelyard.report.terminal_sections import print_sections
+    from steelyard.report.terminal import console, print_json, print_sections, say
     from steelyard.store import Store
     from steelyard.store.queues import named_queue, read_progress
 

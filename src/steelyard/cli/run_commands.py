@@ -206,8 +206,7 @@ def rescore(
     The replies of judges are taken from the journal.
     """
     from steelyard.report.rescored import changed_readings_section, rescored_section
-    from steelyard.report.terminal import console, print_json, say
-    from steelyard.report.terminal_sections import print_sections
+    from steelyard.report.terminal import console, print_json, print_sections, say
     from steelyard.store import Store
     from steelyard.suite.rescore import changed_readings, with_reading
     from steelyard.suite.rescore import rescore as score_again

@@ -62,7 +62,7 @@ def _parts(agreement: Agreement, run: str) -> Iterator[Section]:
 
 def _raters(agreement: Agreement) -> SectionTable:
     columns = (
-        TableColumn("rater", "name", f"{score_phrase(agreement.rated)}: rater"),
+        TableColumn("rater", "name"),
         TableColumn("rated by", "text"),
         TableColumn("mean"),
         TableColumn("95 % CI", "interval"),
@@ -84,7 +84,7 @@ def _raters(agreement: Agreement) -> SectionTable:
 
 def _pairs(agreement: Agreement) -> SectionTable:
     columns = (
-        TableColumn("raters", "name", f"{score_phrase(agreement.rated)}: raters"),
+        TableColumn("raters", "name"),
         TableColumn("n"),
         TableColumn("equal"),
         *(TableColumn(head) for head in _COLUMNS[agreement.scale]),
@@ -94,7 +94,7 @@ def _pairs(agreement: Agreement) -> SectionTable:
             TableCell(_names(agreement, pair)),
             TableCell(f"{pair.n:,}"),
             TableCell(value_text(pair.equal, share=True), value=pair.equal),
-            *(_coefficient(coefficient, column) for column, coefficient in enumerate(pair.coefficients)),
+            *map(_coefficient, pair.coefficients),
         )
         for pair in agreement.pairs
     ]
@@ -110,12 +110,13 @@ def _names(agreement: Agreement, pair: RaterPair) -> str:
     return f"{_shown(agreement, pair.first)} / {_shown(agreement, pair.second)}"
 
 
-def _coefficient(coefficient: Coefficient, column: int) -> TableCell:
-    """A coefficient with its interval; a terminal shows the interval of the first only."""
-    value = value_text(coefficient.value, share=False)
-    return TableCell(
-        value, interval_text(coefficient.interval, share=False), value if column else "", value=coefficient.value
-    )
+def _coefficient(coefficient: Coefficient) -> TableCell:
+    text, limits = value_text(coefficient.value, share=False), _limits(coefficient)
+    return TableCell(text, (limits,) if limits else (), value=coefficient.value)
+
+
+def _limits(coefficient: Coefficient) -> str:
+    return interval_text(coefficient.interval, share=False)
 
 
 def _notes(agreement: Agreement) -> Iterator[Sentence]:

@@ -1,13 +1,8 @@
-"""The section of a comparison: per pair of runs the conclusion, the differences behind it, further scores and costs.
-
-A terminal shows sentences for few pairs and a line per pair for many; a comment has the sentences in its conclusion,
-and here the figures behind them.
-"""
+"""The section of a comparison: per pair of runs the differences behind its conclusion, further scores and costs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from steelyard.analysis.comparison_values import Comparison, PairComparison, PairedDifference
@@ -26,14 +21,10 @@ from steelyard.analysis.numbers import (
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.settings import short_digests
 from steelyard.report.chart import ChartPoint, RowChart
-from steelyard.report.regressions import gives_verdicts, regressions_lines
+from steelyard.report.regressions import gives_verdicts
 from steelyard.report.run_texts import one_line, run_labels
 from steelyard.report.section import (
-    EVERYWHERE,
-    HTML,
-    MARKDOWN,
-    PAGES,
-    TERMINAL,
+    Level,
     LinkedOutcome,
     SampleLink,
     Section,
@@ -41,15 +32,13 @@ from steelyard.report.section import (
     Sentence,
     TableCell,
     TableColumn,
-    Tone,
     non_empty,
     sentences,
     text_row,
 )
 
-_MOST_SENTENCES: Final = 3
-"""Above this many pairs a terminal shows a table with a line per pair: twelve targets still fit a screen."""
-_MOST_WARNINGS: Final = 6
+_MOST_IN_FULL: Final = 3
+"""More pairs have a line each, and only pages show them in full: twelve targets still fit a screen."""
 _MOST_SCORES: Final = 24
 _VERDICTS: Final = {
     "better": "better",
@@ -58,7 +47,6 @@ _VERDICTS: Final = {
     "inconclusive": "inconclusive",
     "none": "not comparable",
 }
-_TONES: Final[Mapping[str, Tone]] = MappingProxyType({"better": "good", "worse": "bad"})
 _TIMES: Final = frozenset({"latency", "seconds", "ttft"})
 _COSTS: Final = {
     "latency": "latency",
@@ -79,58 +67,38 @@ def comparison_section(comparison: Comparison | None, runs: Sequence[StoredRun],
 
     Args:
         comparison: of some runs with the first of them.
-        runs: these and perhaps others, whose samples are read for the regressions; () leaves these out.
+        runs: these and perhaps others; () does not know whether the score decides what is right or wrong.
         labels: what the page calls the compared runs, the baseline first; by default as `run_labels` says.
     """
     if comparison is None:
         return Section("Comparison", key="comparison")
     names = tuple(labels) or run_labels((comparison.baseline, *comparison.others))
-    many = len(comparison.pairs) > _MOST_SENTENCES
-    brief = [_many_pairs(comparison)] if many else [_few_pairs(comparison)]
+    many = len(comparison.pairs) > _MOST_IN_FULL
     pairs = [
-        _pair(pair, runs, f"{name} against {names[0]}", on_terminal=not many)
+        _pair(pair, runs, f"{name} against {names[0]}", level="page" if many else "detail")
         for name, pair in zip(names[1:], comparison.pairs, strict=True)
     ]
-    behind_many = [_evident_differences(comparison), _costs_per_run(comparison)] if many else []
-    notes = () if many else (*comparison.score_notes, *comparison.group_notes)
     return Section(
         "Comparison",
         key="comparison",
         parts=non_empty(
             [
-                *brief,
+                _many_pairs(comparison) if many else Section("", chart=difference_chart(comparison)),
                 _all_pairs(comparison),
-                Section("", chart=difference_chart(comparison), media=HTML),
                 *pairs,
-                *behind_many,
-                Section("", notes=tuple(sentences(notes)), detail=True, media=TERMINAL),
+                *([_evident_differences(comparison), _costs_per_run(comparison)] if many else []),
+                Section("", notes=tuple(sentences((*comparison.score_notes, *comparison.group_notes))), level="detail"),
             ]
         ),
     )
 
 
-def _few_pairs(comparison: Comparison) -> Section:
-    """The conclusion of each pair with its warnings, for a terminal."""
-    only = f"Only samples of {' and '.join(comparison.only_groups)}:" if comparison.only_groups else ""
-    pairs = [
-        Section(
-            "",
-            notes=(
-                Sentence(pair.sentence, "conclusion", tone=_TONES.get(pair.verdict, "unclear")),
-                *sentences(pair.warnings, "warning"),
-            ),
-        )
-        for pair in comparison.pairs
-    ]
-    return Section("", notes=tuple(sentences([only])), parts=tuple(pairs), media=TERMINAL)
-
-
 def _many_pairs(comparison: Comparison) -> Section:
-    """A line per pair for a terminal, and the warnings that any of them has."""
+    """A line per pair."""
     corrected = any(pair.headline.p_adjusted is not None for pair in comparison.pairs)
     columns = (
         TableColumn("target", "name"),
-        TableColumn("diff"),
+        TableColumn("difference"),
         TableColumn(f"{level_text(comparison.pairs[0].level)} CI", "interval"),
         TableColumn("p (Holm)" if corrected else "p"),
         TableColumn("pairs"),
@@ -140,23 +108,8 @@ def _many_pairs(comparison: Comparison) -> Section:
         text_row(pair.other_target, *_difference_texts(pair.headline), str(pair.n_paired), _VERDICTS[pair.verdict])
         for pair in comparison.pairs
     )
-    warnings = list(dict.fromkeys(text for pair in comparison.pairs for text in pair.warnings))
-    more = len(warnings) - _MOST_WARNINGS
-    return Section(
-        f"against {comparison.baseline.target}:",
-        parts=(
-            Section(
-                "",
-                SectionTable(columns, rows),
-                notes=(
-                    *sentences(warnings[:_MOST_WARNINGS], "warning"),
-                    *sentences([f"and {more} more notes; --json has all"] if more > 0 else []),
-                    *sentences(comparison.notes),
-                ),
-            ),
-        ),
-        media=TERMINAL,
-    )
+    title = f"Against {comparison.baseline.target}"
+    return Section(title, SectionTable(columns, rows), difference_chart(comparison))
 
 
 def _all_pairs(comparison: Comparison) -> Section:
@@ -173,7 +126,7 @@ def _all_pairs(comparison: Comparison) -> Section:
     }
     columns = (
         TableColumn("pair", "name"),
-        TableColumn("difference", short="diff"),
+        TableColumn("difference"),
         TableColumn(f"{level_text(comparison.pairs[0].level)} CI", "interval"),
         TableColumn("p (Holm)" if len(comparison.all_pairs) > 1 else "p"),
         TableColumn("pairs"),
@@ -208,44 +161,28 @@ def _limits(difference: PairedDifference) -> str:
     return interval_text(difference.interval, share=difference.unit, sign=True) or MISSING
 
 
-def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_terminal: bool) -> Section:
+def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, level: Level) -> Section:
     """Everything behind the sentence of one pair."""
     aligned = "" if pair.aligned == "id" else f"Samples are paired by {_by(pair.aligned)}."
-    screen, brief = HTML | TERMINAL, MARKDOWN | TERMINAL
     return Section(
         title,
-        notes=(
-            *sentences(pair.warnings, "warning", media=HTML),
-            *sentences([aligned], media=screen),
-            *([Sentence("; ".join(pair.differs), "fact", "differs in", brief)] if pair.differs else []),
-            *_word_changes(pair),
-        ),
+        notes=tuple(sentences([aligned])),
         parts=non_empty(
             [
                 settings_section(pair),
                 _contingency(pair, runs),
                 _differences(pair),
-                *([regressions_lines(runs, pair)] if on_terminal and runs and pair.regressions else []),
-                _other_scores(pair, title),
-                _turns(pair, title),
-                _costs(pair, title),
+                _other_scores(pair),
+                _turns(pair),
+                _costs(pair),
             ]
         ),
-        detail=True,
-        media=EVERYWHERE if on_terminal else PAGES,
+        level=level,
     )
 
 
-def _word_changes(pair: PairComparison) -> Iterator[Sentence]:
-    """The changed words of each prompt, removed ones as `[-text-]` and added ones as `{+text+}`."""
-    for setting in pair.settings:
-        if setting.words:
-            marked = one_line(setting.marked, _MOST_MARKED)
-            yield Sentence(marked, "fact", f"{setting.key}, changed words", media=MARKDOWN | TERMINAL)
-
-
 def settings_section(pair: PairComparison) -> Section:
-    """For a page, a line for each setting in which the runs differ; for prompts, the changed words."""
+    """A line for each setting in which the runs differ; for prompts, the changed words."""
     notes = [
         Sentence(
             one_line(setting.marked or short_digests(f"{setting.before} → {setting.after}"), _MOST_MARKED),
@@ -255,7 +192,7 @@ def settings_section(pair: PairComparison) -> Section:
         )
         for setting in pair.settings
     ]
-    return Section("What differs between the runs" if notes else "", notes=tuple(notes), media=HTML)
+    return Section("What differs between the runs" if notes else "", notes=tuple(notes))
 
 
 def _by(aligned: str) -> str:
@@ -271,17 +208,16 @@ def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
     rows: tuple[tuple[TableCell, ...], ...]
     if any(gives_verdicts(run, pair.score) for run in runs if run.id in {pair.baseline, pair.other}):
         rows = (
-            _outcome_row(pair, "regression", cells.regressed, "right before, wrong now", unanswered.regressed),
-            _outcome_row(pair, "improvement", cells.improved, "wrong before, right now", unanswered.improved),
-            _outcome_row(pair, "both right", cells.both_right, "no difference", 0),
-            _outcome_row(pair, "both wrong", cells.both_wrong, "no difference", unanswered.both_wrong),
+            _outcome_row(pair, "regression", cells.regressed, "right before, wrong now"),
+            _outcome_row(pair, "improvement", cells.improved, "wrong before, right now"),
+            _outcome_row(pair, "both right", cells.both_right, "no difference"),
+            _outcome_row(pair, "both wrong", cells.both_wrong, "no difference"),
         )
     else:
-        n, without = cells.both_right + cells.both_wrong, unanswered.both_right + unanswered.both_wrong
         rows = (
-            _outcome_row(pair, "regression", cells.regressed, "worse now", unanswered.regressed),
-            _outcome_row(pair, "improvement", cells.improved, "better now", unanswered.improved),
-            text_row("unchanged", f"{n:,}", _with_unanswered("no difference", without)),
+            _outcome_row(pair, "regression", cells.regressed, "worse now"),
+            _outcome_row(pair, "improvement", cells.improved, "better now"),
+            text_row("unchanged", f"{cells.both_right + cells.both_wrong:,}", "no difference"),
         )
     columns = (TableColumn("change", "name"), TableColumn("samples"), TableColumn("meaning", "text"))
     counts = {
@@ -290,23 +226,15 @@ def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
         "both wrong": unanswered.both_wrong,
     }
     named = ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)
-    # A terminal shows the counts in one line, without their meaning.
-    notes = sentences([f"of these unparsed or refused: {named}" if named else ""], media=TERMINAL)
-    return Section("", SectionTable(columns, rows, layout="tiles"), notes=tuple(notes), media=HTML | TERMINAL)
+    notes = sentences([f"of these unparsed or refused: {named}" if named else ""])
+    return Section("", SectionTable(columns, rows, layout="tiles"), notes=tuple(notes))
 
 
-def _outcome_row(
-    pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: str, unanswered: int
-) -> tuple[TableCell, ...]:
+def _outcome_row(pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: str) -> tuple[TableCell, ...]:
     """A tile: how many samples had an outcome, with a link to them."""
     name = f"{outcome}s" if outcome in {"regression", "improvement"} else outcome
     link = SampleLink(pair.other, outcome, pair.baseline) if n else None
-    return TableCell(name), TableCell(f"{n:,}", link=link), TableCell(_with_unanswered(meaning, unanswered))
-
-
-def _with_unanswered(meaning: str, unanswered: int) -> str:
-    """What a count means, and how many of it are unparsed or refused."""
-    return f"{meaning}; {unanswered:,} of them unparsed or refused" if unanswered else meaning
+    return TableCell(name), TableCell(f"{n:,}", link=link), TableCell(meaning)
 
 
 def _differences(pair: PairComparison) -> Section:
@@ -321,35 +249,31 @@ def _differences(pair: PairComparison) -> Section:
         rows.append(_difference_row("answered by both", answered_by_both))
     rows += [_difference_row(group.group, group) for group in pair.groups]
     columns = (
-        TableColumn("Pairs", "name", "category"),
+        TableColumn("pairs", "name"),
         TableColumn("baseline"),
         TableColumn("other"),
-        TableColumn("points" if difference.unit else "difference", short="difference"),
+        TableColumn("points" if difference.unit else "difference"),
         TableColumn(f"{level_text(pair.level)} CI", "interval"),
         TableColumn("p"),
-        TableColumn("relative change", media=HTML),
-        TableColumn("n", short="pairs"),
+        TableColumn("relative change", level="page"),
+        TableColumn("n"),
     )
     left_out = f"; {pair.left_out_errors} left out for errors" if pair.left_out_errors else ""
     caption = f"{score_title(pair.score)} over the samples of both runs{left_out}"
     table = SectionTable(columns, tuple(rows), caption)
-    return Section("", table, notes=tuple(sentences([_method(pair)], media=HTML)), media=HTML | TERMINAL)
+    return Section("", table, notes=tuple(sentences([_method(pair)], level="page")))
 
 
 def _difference_row(name: str, difference: PairedDifference, *, strong: bool = False) -> tuple[TableCell, ...]:
     share = difference.unit
-    p = (
-        p_text(difference.p)
-        if difference.p_adjusted is None
-        else f"{p_text(difference.p)} ({p_text(difference.p_adjusted)})"
-    )
+    p, corrected = p_text(difference.p), p_text(difference.decisive_p)
     return (
         TableCell(name),
         TableCell(value_text(difference.baseline, share=share), value=difference.baseline),
         TableCell(value_text(difference.other, share=share), value=difference.other),
         TableCell(signed_text(difference.difference, share=share), strong=strong, value=difference.difference),
         TableCell(_limits(difference)),
-        TableCell(p, short=p_text(difference.decisive_p), value=difference.p),
+        TableCell(corrected, () if p == corrected else (f"{p} uncorrected",), value=difference.p),
         TableCell(
             MISSING if difference.relative is None else f"{100 * difference.relative:+.1f} %", value=difference.relative
         ),
@@ -358,27 +282,27 @@ def _difference_row(name: str, difference: PairedDifference, *, strong: bool = F
 
 
 def _method(pair: PairComparison) -> str:
-    """The methods of interval and p-value, and the correction of the p-values in brackets."""
+    """The methods of interval and p-value, and the correction of the p-values."""
     headline = pair.headline
     if not headline.n:
         return ""
     corrected = list(
         dict.fromkeys(difference.adjustment for difference in (headline, *pair.groups) if difference.adjustment)
     )
-    brackets = f" In brackets p after {' and '.join(corrected)}." if corrected else ""
-    return f"Interval: {headline.interval_method}. Test: {headline.test}.{brackets}"
+    correction = f" p is corrected: {' and '.join(corrected)}." if corrected else ""
+    return f"Interval: {headline.interval_method}. Test: {headline.test}.{correction}"
 
 
-def _other_scores(pair: PairComparison, title: str) -> Section:
-    """The further scores; a terminal shows the number of pairs where it is not the headline's, else the changes."""
+def _other_scores(pair: PairComparison) -> Section:
+    """The further scores; the number of pairs is essential where it is not the headline's, else the changes are."""
     compared = [other for other in pair.scores if other.difference.n]
     scores = [other for other in compared if not _is_zero(other.difference)]
     others = any(other.difference.n != pair.n_paired for other in scores)
     changed = any(other.difference.improved is not None for other in scores)
     columns = (
         *_score_columns(pair),
-        TableColumn("changes", media=frozenset() if not changed else HTML if others else HTML | TERMINAL),
-        TableColumn("n", short="pairs", media=EVERYWHERE if others else PAGES),
+        TableColumn("changes", level="essential" if changed and not others else "detail"),
+        TableColumn("n", level="essential" if others else "detail"),
     )
     rows = tuple(_other_score_row(other.score, other.difference) for other in scores)
     corrected = dict.fromkeys(other.difference.adjustment for other in scores if other.difference.adjustment)
@@ -391,8 +315,8 @@ def _other_scores(pair: PairComparison, title: str) -> Section:
     ]
     over = "; changes are improvements and regressions" if changed else ""
     table = SectionTable(columns, rows, f"Other scores over the samples of both runs{over}")
-    notes = (*sentences([note], media=HTML), *sentences(without))
-    return Section(f"{title}: other scores", table, notes=notes)
+    notes = (*sentences([note], level="page"), *sentences(without))
+    return Section("Other scores", table, notes=notes)
 
 
 def _score_columns(pair: PairComparison) -> tuple[TableColumn, ...]:
@@ -400,7 +324,7 @@ def _score_columns(pair: PairComparison) -> tuple[TableColumn, ...]:
         TableColumn("score", "name"),
         TableColumn("baseline"),
         TableColumn("other"),
-        TableColumn("difference", short="diff"),
+        TableColumn("difference"),
         TableColumn(f"{level_text(pair.level)} CI", "interval"),
         TableColumn("p"),
     )
@@ -411,13 +335,13 @@ def _is_zero(difference: PairedDifference) -> bool:
     return difference.baseline == 0 == difference.other and not (difference.improved or difference.regressed)
 
 
-def _turns(pair: PairComparison, title: str) -> Section:
+def _turns(pair: PairComparison) -> Section:
     """The scores of single turns over the conversations of both runs."""
     compared = [turn for turn in pair.turns if turn.difference.n]
     columns = (
         *_score_columns(pair),
-        TableColumn("conclusion", "text"),
-        TableColumn("conversations", short="conv."),
+        TableColumn("verdict", "text"),
+        TableColumn("n"),
     )
     rows = tuple(
         (
@@ -426,14 +350,14 @@ def _turns(pair: PairComparison, title: str) -> Section:
         )
         for turn in compared
     )
-    caption = "Means over all turns of the conversations that both runs have; intervals and tests by conversation"
+    caption = "Means over all turns of the n conversations that both runs have; intervals and tests by conversation"
     corrected = dict.fromkeys(turn.difference.adjustment for turn in compared if turn.difference.adjustment)
     left_out = max((turn.left_out_errors + turn.left_out_not_applicable for turn in compared), default=0)
     notes = [
         *([f"p is corrected: {', '.join(corrected)}."] if corrected else []),
         *([f"Conversations left out, without a scored turn in one of the runs: {left_out:,}."] if left_out else []),
     ]
-    return Section(f"{title}: turns of conversations", SectionTable(columns, rows, caption), notes=(*sentences(notes),))
+    return Section("Turns of conversations", SectionTable(columns, rows, caption), notes=(*sentences(notes),))
 
 
 def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell, ...]:
@@ -441,8 +365,8 @@ def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell
     if difference.improved is not None:
         changes = f"+{difference.improved} -{difference.regressed}"
     return (
-        TableCell(score_title(name), short=name),
         *text_row(
+            score_title(name),
             value_text(difference.baseline, share=share),
             value_text(difference.other, share=share),
             signed_text(difference.difference, share=share),
@@ -454,10 +378,10 @@ def _other_score_row(name: str, difference: PairedDifference) -> tuple[TableCell
     )
 
 
-def _costs(pair: PairComparison, title: str) -> Section:
+def _costs(pair: PairComparison) -> Section:
     """Latency, calls and tokens per sample of both runs."""
     columns = (
-        TableColumn("per sample", "name"),
+        TableColumn("", "name"),
         TableColumn("baseline"),
         TableColumn("other"),
         TableColumn("difference"),
@@ -476,7 +400,7 @@ def _costs(pair: PairComparison, title: str) -> Section:
         for cost in pair.costs
     )
     table = SectionTable(columns, rows, "Time, calls and tokens of the targets per sample, over the same samples")
-    return Section(f"{title}: costs", table, notes=tuple(sentences(_cost_notes(pair), media=HTML)))
+    return Section("Costs per sample", table, notes=tuple(sentences(_cost_notes(pair), level="page")))
 
 
 def _cost_notes(pair: PairComparison) -> Iterator[str]:
@@ -518,31 +442,35 @@ def _signed(value: float, cost: CostDifference) -> str:
 
 
 def _evident_differences(comparison: Comparison) -> Section:
-    """The better and worse differences on further scores of many runs, for a terminal."""
+    """The better and worse differences on further scores of many runs."""
     pairs_and_scores = [(pair, other) for pair in comparison.pairs for other in pair.scores]
     shown = [(pair, other) for pair, other in pairs_and_scores if other.verdict in {"better", "worse"}]
     if not pairs_and_scores:
         return Section("")
     columns = (
         TableColumn("target: score", "name"),
-        TableColumn("diff"),
+        TableColumn("difference"),
         TableColumn(f"{level_text(comparison.pairs[0].level)} CI", "interval"),
         TableColumn("p"),
         TableColumn("verdict", "text"),
     )
     rows = tuple(
-        text_row(f"{pair.other_target}: {other.score}", *_difference_texts(other.difference), _VERDICTS[other.verdict])
+        text_row(
+            f"{pair.other_target}: {score_phrase(other.score)}",
+            *_difference_texts(other.difference),
+            _VERDICTS[other.verdict],
+        )
         for pair, other in shown[:_MOST_SCORES]
     )
     more = len(shown) - _MOST_SCORES
-    notes = [f"and {more} more" if more > 0 else "", *(comparison.score_notes if shown else ())]
+    notes = [f"and {more} more" if more > 0 else ""]
     count = f"{len(shown)} of {len(pairs_and_scores)} differences on further scores are evidence of one; --json has all"
     table = Section("", SectionTable(columns, rows), notes=tuple(sentences(notes)))
-    return Section(count, parts=(table,), detail=True, media=TERMINAL)
+    return Section(count, parts=(table,), level="detail")
 
 
 def _costs_per_run(comparison: Comparison) -> Section:
-    """Costs per sample of many runs, a line per run, the baseline first, for a terminal."""
+    """Costs per sample of many runs, a line per run, the baseline first."""
     first = next((pair for pair in comparison.pairs if pair.costs), None)
     if first is None:
         return Section("")
@@ -554,8 +482,8 @@ def _costs_per_run(comparison: Comparison) -> Section:
         rows.append(
             text_row(label, *(_amount(costs[key].other, costs[key]) if key in costs else MISSING for key in keys))
         )
-    columns = (TableColumn("per sample", "name"), *(TableColumn(cost_name(cost)) for cost in first.costs))
-    return Section("", SectionTable(columns, tuple(rows)), detail=True, media=TERMINAL)
+    columns = (TableColumn("target", "name"), *(TableColumn(cost_name(cost)) for cost in first.costs))
+    return Section("Costs per sample", SectionTable(columns, tuple(rows)), level="detail")
 
 
 def difference_chart(comparison: Comparison) -> RowChart:

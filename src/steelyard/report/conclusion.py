@@ -1,6 +1,6 @@
 """The conclusions of a page: a large figure per run or pair of runs, coloured by the verdict, with its sentence.
 
-The sentence appears only here; the sections below show the figures behind it.
+Sentence and warnings appear only here; other sections show the figures behind them.
 """
 
 from __future__ import annotations
@@ -10,22 +10,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.numbers import MISSING, interval_text, percent_text, signed_text, value_text
-from steelyard.analysis.preferences_wording import leaves_side_open
+from steelyard.analysis.preferences_wording import leaves_side_open, shared_notes
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.run_texts import below_figure, headline
-from steelyard.report.section import (
-    HTML,
-    MARKDOWN,
-    PAGES,
-    ConclusionState,
-    KeyFigure,
-    Section,
-    sentences,
-)
+from steelyard.report.run_texts import below_figure
+from steelyard.report.section import ConclusionState, KeyFigure, Section, sentences
 
 if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison, PairComparison
     from steelyard.analysis.preferences_values import Preferences, PreferenceVerdict
+    from steelyard.analysis.standings import Standings
 
 VERDICT_WORDS: Final[Mapping[ConclusionState, str]] = MappingProxyType(
     {
@@ -47,40 +40,32 @@ def conclusion_section(
     labels: Sequence[str],
     *,
     preferred: Sequence[Preferences] = (),
-    standings: str = "",
+    standings: Standings | None = None,
     saved: str = "",
 ) -> Section:
-    """The conclusions of a page; a terminal shows them with their sections.
+    """The conclusions of a page.
 
     Args:
         summaries: of the runs that have scores.
         comparison: of these runs, the baseline first; None where they are not compared.
         labels: what the page calls these runs.
         preferred: which of two targets is preferred, pair by pair.
-        standings: the sentence on the ranking of all targets; "" where there is only one pair.
+        standings: the ranking of all targets; None where there is only one pair.
         saved: how many calls were not sent as a rule ended the runs.
     """
-    if comparison:
-        figures, stated = pair_figures(comparison, labels), [pair.sentence for pair in comparison.pairs]
-    else:
-        figures, stated = (
-            run_figures(summaries, labels),
-            [headline(summary) for summary in summaries if not summary.stopping],
-        )
-    warnings = [text for pair in comparison.pairs for text in pair.warnings] if comparison else []
-    few = len(preferred) <= _MOST_LARGE
-    large = preference_figures(preferred) if few else ()
-    n = len(warnings)
-    first = f"Before believing this, read the {n} warning{'s' * (n > 1)} under Comparison." if n else ""
+    figures = pair_figures(comparison, labels) if comparison else run_figures(summaries, labels)
+    large = preference_figures(preferred) if len(preferred) <= _MOST_LARGE else ()
+    lines, shared = ((), ()) if large else ([pair.sentence for pair in preferred], shared_notes(preferred))
+    groups = comparison.only_groups if comparison else ()
     notes = (
-        *sentences([standings], "conclusion"),
-        *sentences([pair.sentence for pair in preferred], "conclusion", media=MARKDOWN if few else PAGES),
-        *sentences(stated, "conclusion", media=MARKDOWN),
+        *sentences([f"Only samples of {' and '.join(groups)}." if groups else ""]),
+        *sentences([standings.sentence if standings else ""], "conclusion"),
+        *sentences(lines, "conclusion", level="page"),
         *sentences([*own_decisions(summaries, comparison), saved], "conclusion"),
-        *sentences([first, *(comparison.notes if comparison else ())], "warning", media=HTML),
-        *sentences(warnings, "warning", media=MARKDOWN),
+        *sentences([*shared, *(standings.notes if standings else ())], "warning"),
+        *sentences(comparison.notes if comparison else (), "warning", level="detail"),
     )
-    return Section("What may be concluded", notes=notes, figures=(*large, *figures), key="conclusion", media=PAGES)
+    return Section("What may be concluded", notes=notes, figures=(*large, *figures), key="conclusion")
 
 
 def run_figures(summaries: Sequence[RunSummary], labels: Sequence[str]) -> tuple[KeyFigure, ...]:
@@ -102,7 +87,10 @@ def run_figure(summary: RunSummary, label: str) -> KeyFigure:
 
 def preference_figures(preferred: Sequence[Preferences]) -> tuple[KeyFigure, ...]:
     """How often the preferred target of every pair won, or the first one where none is."""
-    return tuple(KeyFigure(_won_label(pair), _won(pair), *_preference_words(pair), pair.sentence) for pair in preferred)
+    return tuple(
+        KeyFigure(_won_label(pair), _won(pair), *_preference_words(pair), pair.sentence, warnings=pair.warnings)
+        for pair in preferred
+    )
 
 
 def _won_label(pair: Preferences) -> str:
@@ -143,7 +131,15 @@ def pair_figures(comparison: Comparison, labels: Sequence[str]) -> tuple[KeyFigu
         labels: what the page calls them, the baseline first.
     """
     return tuple(
-        KeyFigure(name, difference_text(pair), pair.verdict, VERDICT_WORDS[pair.verdict], pair.sentence, labels[0])
+        KeyFigure(
+            name,
+            difference_text(pair),
+            pair.verdict,
+            VERDICT_WORDS[pair.verdict],
+            pair.sentence,
+            labels[0],
+            warnings=pair.warnings,
+        )
         for name, pair in zip(labels[1:], comparison.pairs, strict=True)
     )
 

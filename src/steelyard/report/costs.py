@@ -24,8 +24,8 @@ def costs_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sec
     ]
     from_cache = any(stage.cached_tokens for _, stage in stages)
     if from_cache:
-        columns.append(TableColumn("of these in the endpoint's cache", short="in its cache"))
-    columns += [TableColumn("tokens out", short="out"), TableColumn("estimated")]
+        columns.append(TableColumn("of these in the endpoint's cache"))
+    columns += [TableColumn("tokens out"), TableColumn("estimated")]
     priced = any(stage.cost for _, stage in stages)
     if priced:
         columns.append(TableColumn("cost"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from steelyard.analysis.code_shares import CodeShare, Rate, TrialResult
@@ -10,9 +11,6 @@ from steelyard.analysis.error_codes import CodingState, ErrorCode, saturation
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, percent_text, value_text
 from steelyard.report.chart_curve import CurveChart
 from steelyard.report.section import (
-    EVERYWHERE,
-    PAGES,
-    TERMINAL,
     Section,
     SectionTable,
     Sentence,
@@ -33,20 +31,17 @@ def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShar
     several = len(shares) > 1
     columns = [TableColumn("code", "name")]
     for target in shares:
-        suffix = f" ({target})" if several else ""
-        media = PAGES if several else EVERYWHERE
-        columns += [
-            TableColumn(f"notes{suffix}", series=True, media=media),
-            TableColumn(f"share{suffix}", series=True, media=media),
-            TableColumn(f"95 % CI{suffix}", "interval", series=True, media=media),
-        ]
-        # A terminal has no space for three columns per target.
-        columns += [TableColumn(target, "interval", series=True, media=TERMINAL)] if several else []
+        columns += (
+            [TableColumn(target, series=True)]
+            if several
+            else [TableColumn("notes"), TableColumn("share"), TableColumn("95 % CI", "interval")]
+        )
     named = [(code.id, code.name) for code in state.adopted]
     if state.uncoded:
         named.append(("", "under no code yet"))
+    cells_of = _joined_cell if several else _cells
     rows = [
-        (TableCell(name), *(cell for by_code in shares.values() for cell in _cells(by_code[ident], joined=several)))
+        (TableCell(name), *(cell for by_code in shares.values() for cell in cells_of(by_code[ident])))
         for ident, name in named
     ]
     caption = "Share of all records of the target that have an output, weighted back from the strata that were drawn"
@@ -55,13 +50,20 @@ def codes_section(state: CodingState, shares: Mapping[str, Mapping[str, CodeShar
     return Section("Codes", SectionTable(tuple(columns), tuple(rows), caption), key="codes")
 
 
-def _cells(share: CodeShare, *, joined: bool) -> tuple[TableCell, ...]:
-    """Notes, share and its interval; and, where they are joined, the last two in one cell."""
+def _cells(share: CodeShare) -> tuple[TableCell, ...]:
+    """Notes, share and its interval."""
     value = share.share.value
-    text = value_text(value, share=True)
-    limits = MISSING if value is None else interval_text(share.share.interval, share=True)
-    cells = (TableCell(f"{share.notes:,}", value=share.notes), TableCell(text, strong=True, value=value))
-    return (*cells, TableCell(limits), *([TableCell(text, more=limits)] if joined else []))
+    return (
+        TableCell(f"{share.notes:,}", value=share.notes),
+        TableCell(value_text(value, share=True), strong=True, value=value),
+        TableCell(MISSING if value is None else interval_text(share.share.interval, share=True)),
+    )
+
+
+def _joined_cell(share: CodeShare) -> tuple[TableCell, ...]:
+    """The three in one cell, as there is no space for three columns per target."""
+    _, value, limits = _cells(share)
+    return (replace(value, more=(limits.text, count_text(share.notes, "note"))),)
 
 
 def saturation_chart(state: CodingState) -> tuple[CurveChart | None, str]:

@@ -12,15 +12,20 @@ from typing import Final
 
 from steelyard.analysis.exam_values import Exam, LetterBias
 from steelyard.analysis.intervals import Mean
-from steelyard.analysis.numbers import MISSING, count_text, figure_text, mean_text, p_equals, score_title, value_text
+from steelyard.analysis.numbers import (
+    MISSING,
+    count_text,
+    figure_text,
+    interval_text,
+    mean_text,
+    p_equals,
+    score_title,
+    value_text,
+)
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.report.run_texts import bounds_text
 from steelyard.report.section import (
-    EVERYWHERE,
-    HTML,
-    PAGES,
-    TERMINAL,
-    Medium,
+    Level,
     Section,
     SectionTable,
     TableCell,
@@ -50,17 +55,15 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
         labels: what the page calls them.
     """
     score = _exam_score(summaries)
-    media = EVERYWHERE if len(summaries) <= _MOST_ON_TERMINAL else PAGES
     rates = Section(
         "Details of the rate",
         SectionTable(
-            _run_columns("details of the rate", labels),
+            _run_columns(labels),
             tuple(_rate_rows(summaries)) if score else (),
             "With 95 % CI; rotations, repeats and paraphrases of a question count as one",
         ),
         # A summary of several runs has to fit a screen.
-        detail=len(summaries) > 1,
-        media=media,
+        level="essential" if len(summaries) == 1 else _detail_level(summaries),
     )
     return Section(
         f"{score_title(score)} in full",
@@ -68,19 +71,23 @@ def exam_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sect
         parts=non_empty(
             [
                 rates,
-                _letters(summaries, labels, media),
-                _other_rules(summaries, labels, media),
+                _letters(summaries, labels),
+                _other_rules(summaries, labels),
             ]
         ),
     )
+
+
+def _detail_level(summaries: Sequence[RunSummary]) -> Level:
+    return "detail" if len(summaries) <= _MOST_ON_TERMINAL else "page"
 
 
 def _pairs(labels: Sequence[str], summaries: Sequence[RunSummary]) -> Iterator[tuple[str, RunSummary]]:
     return zip(labels, summaries, strict=True)
 
 
-def _run_columns(short: str, labels: Sequence[str]) -> tuple[TableColumn, ...]:
-    return (TableColumn("", "name", short), *(TableColumn(label, series=True) for label in labels))
+def _run_columns(labels: Sequence[str]) -> tuple[TableColumn, ...]:
+    return (TableColumn("", "name"), *(TableColumn(label, series=True) for label in labels))
 
 
 def _exam_score(summaries: Sequence[RunSummary]) -> str:
@@ -96,18 +103,13 @@ def _rate_rows(summaries: Sequence[RunSummary]) -> Iterator[tuple[TableCell, ...
     for title, figure in _FIGURES:
         cells = [figure(summary, summary.exam) if summary.exam else _NO_FIGURE for summary in summaries]
         if any(cell.text for cell in cells):
-            yield (TableCell(title.format(orders=orders, repeats=repeats)), *(_written(cell, cells) for cell in cells))
-
-
-def _written(cell: TableCell, cells: Sequence[TableCell]) -> TableCell:
-    """The cell as shown: a dash without a figure; for several runs a terminal has space only for the figure."""
-    if not cell.text:
-        return TableCell(MISSING)
-    return TableCell(cell.text, cell.more, cell.text if len(cells) > 1 else "", value=cell.value)
+            name = TableCell(title.format(orders=orders, repeats=repeats))
+            yield (name, *(cell if cell.text else TableCell(MISSING) for cell in cells))
 
 
 def _mean_cell(mean: Mean, more: str = "") -> TableCell:
-    return TableCell(mean_text(mean, share=True), more, value=mean.value)
+    phrases = (interval_text(mean.interval, share=True), more)
+    return TableCell(value_text(mean.value, share=True), tuple(filter(None, phrases)), value=mean.value)
 
 
 def _score(summary: RunSummary, exam: Exam) -> ScoreSummary | None:
@@ -184,8 +186,8 @@ def _repeated_majority(_: RunSummary, exam: Exam) -> TableCell:
 
 
 def _queue(_: RunSummary, exam: Exam) -> TableCell:
-    kinds = ", ".join(f"{n:,} {kind.replace('_', ' ')}" for kind, n in exam.queue.items())
-    return TableCell(count_text(sum(exam.queue.values()), "reply"), kinds) if exam.queue else _NO_FIGURE
+    kinds = (f"{n:,} {kind.replace('_', ' ')}" for kind, n in exam.queue.items())
+    return TableCell(count_text(sum(exam.queue.values()), "reply"), tuple(kinds)) if exam.queue else _NO_FIGURE
 
 
 def _voted(mean: Mean, tied: int) -> TableCell:
@@ -212,7 +214,7 @@ _FIGURES: Final[tuple[tuple[str, Callable[[RunSummary, Exam], TableCell]], ...]]
 """Title of a line, and its cell for a run; a cell without text means that the run has no such figure."""
 
 
-def _letters(summaries: Sequence[RunSummary], labels: Sequence[str], media: frozenset[Medium]) -> Section:
+def _letters(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
     """Recall by the letter of the key: a table per run that has two letters as key or more."""
     biases = [
         (label, summary.exam.letters)
@@ -226,25 +228,23 @@ def _letters(summaries: Sequence[RunSummary], labels: Sequence[str], media: froz
             *sentences([f"{label}: {position_sentence(bias)}" for label, bias in biases], "item"),
             *sentences(cautions, "warning"),
         ),
-        parts=tuple(_letter_table(label, bias, alone=len(summaries) == 1) for label, bias in biases),
-        detail=True,
-        media=media,
+        parts=tuple(_letter_table(label, bias) for label, bias in biases),
+        level=_detail_level(summaries),
     )
 
 
-def _letter_table(label: str, bias: LetterBias, *, alone: bool) -> Section:
+def _letter_table(label: str, bias: LetterBias) -> Section:
     columns = (
-        TableColumn("Key at", "name", "key at" if alone else f"{label}: key at"),
-        TableColumn("Times", short="times"),
-        TableColumn("Chosen", short="chosen"),
-        TableColumn("Recall", short="recall (95 % CI)"),
+        TableColumn(f"{label}: key at", "name"),
+        TableColumn("times"),
+        TableColumn("chosen"),
+        TableColumn("recall"),
     )
     rows = tuple(
         (*text_row(letter.letter, f"{letter.key:,}", f"{letter.chosen:,}"), _mean_cell(letter.recall))
         for letter in bias.letters
     )
-    caption = f"{label}: recall by the letter of the key, with 95 % CI"
-    return Section("", SectionTable(columns, rows, caption), media=HTML | TERMINAL)
+    return Section("", SectionTable(columns, rows, f"{label}: recall by the letter of the key, with 95 % CI"))
 
 
 def position_sentence(bias: LetterBias) -> str:
@@ -262,7 +262,7 @@ the letter matters.
     return f"{figures} ({bias.test} {p_equals(bias.p)}): {verdict}."
 
 
-def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str], media: frozenset[Medium]) -> Section:
+def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
     """The same replies scored by the suite's own rule and by those of other tools; empty where the suite names none."""
     other_rules = dict.fromkeys(name for summary in summaries for name in summary.also_scored if name != _BUILT_IN)
     scored = [name for name in other_rules if any(summary.score(name) for summary in summaries)]
@@ -276,21 +276,21 @@ def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str], media: 
     ]
     return Section(
         "As other tools would read it",
-        SectionTable(
-            _run_columns("as other tools would read it", labels),
-            tuple(rows),
-            "The same replies by other tools' rules",
-        ),
-        detail=True,
-        media=media,
+        SectionTable(_run_columns(labels), tuple(rows), "The same replies by other tools' rules"),
+        level=_detail_level(summaries),
     )
 
 
 def _rule_cell(score: ScoreSummary | None) -> TableCell:
     if score is None:
         return TableCell(MISSING)
-    unparsed = f"{score.unparsed + score.refused:,} unparsed or refused" if score.unparsed + score.refused else ""
-    return TableCell(mean_text(score.headline, share=score.is_share), unparsed, value=score.headline.value)
+    without = score.unparsed + score.refused
+    phrases = (
+        interval_text(score.headline.interval, share=score.is_share),
+        f"{without:,} unparsed or refused" if without else "",
+    )
+    text = value_text(score.headline.value, share=score.is_share)
+    return TableCell(text, tuple(filter(None, phrases)), value=score.headline.value)
 
 
 def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name: str) -> list[str]:

@@ -17,7 +17,7 @@ from steelyard.analysis.gate import GateVerdict, RuleState, judge_gate, unfit_ba
 from steelyard.analysis.gate_rules import GateRules, parse_gate
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import SteelyardError
-from steelyard.report.section import PAGES, TERMINAL, Section, Sentence, Tone, non_empty, sentences
+from steelyard.report.section import Section, Sentence, Tone, sentences
 from steelyard.store import Run, Store
 from steelyard.store.judge_panels import jury_scores_of
 from steelyard.store.open_store import exists
@@ -25,7 +25,8 @@ from steelyard.store.open_store import exists
 if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import PairComparison
 
-_MOST_ON_TERMINAL: Final = 2
+_MOST_ESSENTIAL: Final = 2
+"""Rules that are shown everywhere; of more, only as many that do not hold."""
 _STATES: Final[Mapping[RuleState, str]] = {
     "holds": "hold",
     "fails": "do not hold",
@@ -142,34 +143,28 @@ def _pair(
 
 
 def gate_section(gate: GateVerdict | None) -> Section:
-    """A sentence per rule and run; empty without a gate."""
+    """How many rules hold, and a sentence per rule and run with its notes; empty without a gate."""
     if gate is None or not gate.results:
         return Section("Gate", key="gate")
     ordered = sorted(gate.results, key=lambda result: result.state == "holds")
-    rules = tuple(Sentence(result.sentence, "rule", result.state, PAGES) for result in ordered)
-    return Section("Gate", notes=rules, parts=non_empty([_on_terminal(gate)]), key="gate")
-
-
-def _on_terminal(gate: GateVerdict) -> Section:
-    """The first rules that do not hold, with their notes, and where there are more the counts."""
-    shown = [result for result in gate.results if result.state not in {"holds", "broken"}]
-    if len(gate.results) <= _MOST_ON_TERMINAL:
-        shown = list(gate.results)
-    shown = shown[:_MOST_ON_TERMINAL]
-    rules = tuple(
-        Section(
-            "",
-            notes=(
-                Sentence(f"gate: {result.sentence}", "conclusion", tone=_TONES[result.state]),
-                *sentences(result.notes, "warning"),
-            ),
+    unfit = [result for result in ordered if result.state not in {"holds", "broken"}]
+    first = (ordered if len(ordered) <= _MOST_ESSENTIAL else unfit)[:_MOST_ESSENTIAL]
+    notes: list[Sentence] = []
+    for result in ordered:
+        is_first = result in first
+        rule = Sentence(
+            result.sentence, "rule", result.state, "essential" if is_first else "detail", tone=_TONES[result.state]
         )
-        for result in shown
-    )
+        notes += [rule, *sentences(result.notes, "warning", level="essential" if is_first else "page")]
+    if len(first) < len(ordered):
+        notes.append(_count(gate))
+    return Section("Gate", notes=tuple(notes), key="gate")
+
+
+def _count(gate: GateVerdict) -> Sentence:
+    """How many rules are in each state."""
     counts = Counter(result.state for result in gate.results)
     words = ", ".join(f"{n} {(_OF_ONE if n == 1 else _STATES)[state]}" for state, n in sorted(counts.items()))
-    count = f"gate: of {len(gate.results)} rules {words}; --json has all"
     bad = counts["fails"] or counts["unlabelled"] or counts["unscored"]
     tone: Tone = "bad" if bad else "unclear" if counts["undecided"] or counts["broken"] else "good"
-    notes = (Sentence(count, "conclusion", tone=tone),) if len(shown) < len(gate.results) else ()
-    return Section("", notes=notes, parts=rules, media=TERMINAL)
+    return Sentence(f"Gate: of {len(gate.results)} rules {words}.", "conclusion", tone=tone)

@@ -12,11 +12,7 @@ from steelyard.analysis.history import ChangeVerdict, History, PastRun, TargetDi
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_title, signed_text, value_text
 from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.report.chart import TimelineChart, TimelinePoint
-from steelyard.report.record_lines import note_line
 from steelyard.report.section import (
-    HTML,
-    PAGES,
-    TERMINAL,
     RunLink,
     Section,
     SectionTable,
@@ -29,13 +25,6 @@ from steelyard.report.section import (
 )
 from steelyard.types import Note
 
-_SIGNS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
-    {"better": "▲", "worse": "▼", "no_evidence": "≈", "inconclusive": "?", "none": "", "": ""}
-)
-_LEGEND: Final = (
-    "▲ better, ▼ worse, ≈ no evidence of a difference, ? inconclusive as verdicts are missing, against the previous "
-    "run of the same target"
-)
 _WORDS: Final[Mapping[ChangeVerdict, str]] = MappingProxyType(
     {
         "better": "better",
@@ -69,11 +58,11 @@ def history_sections(history: History) -> tuple[Section, ...]:
 def _targets_compared(history: History) -> Section:
     """Runs of the other targets against those of one target, as two versions of a prompt that are two targets."""
     columns = (
-        TableColumn("started", "text"),
+        TableColumn("started", "text", level="page"),
         TableColumn("run", "text"),
         TableColumn("target", "name"),
         TableColumn("against", "text"),
-        TableColumn("difference", short="diff"),
+        TableColumn("difference"),
         TableColumn("95 % CI", "interval"),
         TableColumn("pairs"),
         TableColumn("verdict", "text"),
@@ -113,7 +102,7 @@ def _chart(history: History) -> Section:
         note += " A dashed line: other samples from here on."
     if any(point.notes for point in chart.points):
         note += " Numbers above the plot are those of the notes."
-    return Section("Over time", chart=chart, notes=(Sentence(note),), key="chart", media=HTML)
+    return Section("Over time", chart=chart, notes=(Sentence(note),), key="chart")
 
 
 def _runs(history: History) -> Section:
@@ -126,25 +115,17 @@ def _runs(history: History) -> Section:
         TableColumn("n"),
         TableColumn("change"),
         TableColumn("remarks", "remark"),
-        TableColumn("notes", "remark", media=TERMINAL),
     )
     rows = tuple(_row(run, history) for run in history.runs)
     method = change_method(history)
-    any_verdict = any(run.change and run.change.verdict for run in history.runs)
     over = ", over all turns of its conversations" if history.over_turns else ""
     caption = f"{history_title(history)} of every run{over}. Change: against the previous run of the same target."
-    older = (
-        f"and {history.older} older ones: --last {history.older + len(history.runs)} shows all" if history.older else ""
-    )
-    left_out = f"{history.older} older ones are left out." if history.older else ""
+    all_runs = history.older + len(history.runs)
+    left_out = f"{history.older} older ones are left out; --last {all_runs} shows all." if history.older else ""
     table = Section(
         "",
         SectionTable(columns, rows, caption),
-        notes=(
-            *sentences([f"{_LEGEND}. {method}"] if any_verdict else [], media=TERMINAL),
-            *sentences([older], media=TERMINAL),
-            *sentences([left_out, method], media=PAGES),
-        ),
+        notes=tuple(sentences([left_out, method])),
     )
     return Section("Runs", parts=(table,), key="runs")
 
@@ -166,7 +147,6 @@ def _row(run: PastRun, history: History) -> tuple[TableCell, ...]:
         TableCell(n),
         _change_cell(run, history),
         TableCell("; ".join(remarks_of(run))),
-        TableCell("\n".join(note_line(note) for note in run.notes)),
     )
 
 
@@ -175,10 +155,8 @@ def _change_cell(run: PastRun, history: History) -> TableCell:
     if run.change is None or run.change.difference is None:
         return TableCell(MISSING)
     difference = signed_text(run.change.difference, share=history.share)
-    words, sign = _WORDS.get(run.change.verdict, ""), _SIGNS.get(run.change.verdict, "")
     return TableCell(
-        f"{difference} {words}".rstrip(),
-        short=f"{difference} {sign}".rstrip(),
+        f"{difference} {_WORDS.get(run.change.verdict, '')}".rstrip(),
         value=run.change.difference,
         link=RunLink(run.run, run.change.before, history.score),
     )
@@ -249,7 +227,7 @@ def _notes(history: History) -> Section:
         )
         for number, run, note in _numbered_notes(history)
     )
-    return Section("Notes", notes=notes, key="notes", media=PAGES)
+    return Section("Notes", notes=notes, key="notes")
 
 
 def history_chart(history: History) -> TimelineChart:

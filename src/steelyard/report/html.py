@@ -139,8 +139,8 @@ def _no_address(_: PageLink) -> str:
 
 
 def contents_of(sections: Iterable[Section]) -> list[tuple[str, str]]:
-    """Anchor and title of each section that a page shows under a title, for its table of contents."""
-    return [(section.key, section.title) for section in sections if section.title and "html" in section.media]
+    """Anchor and title of each section that has a title, for the page's table of contents."""
+    return [(section.key, section.title) for section in sections if section.title]
 
 
 def _sample_addresses(runs: Sequence[str]) -> LinkAddress:
@@ -194,7 +194,6 @@ def section_environment(*packages: str, link_address: LinkAddress = _no_address)
     templates.filters["has_halves"] = _has_halves
     templates.filters["drawn"] = _drawn
     templates.filters["is_bar"] = lambda chart: isinstance(chart, ShareBar)
-    templates.filters["on_page"] = lambda notes: [note for note in notes if "html" in note.media]
     templates.filters["for_page"] = _for_page
     templates.filters["count"] = lambda n: f"{n:,}"
     return templates
@@ -212,7 +211,7 @@ def _side_by_side(parts: Sequence[Section]) -> list[list[Section]]:
     """The parts that a page shows, in rows: a narrow table with its chart takes half of a wide window."""
     rows: list[list[Section]] = []
     for part in parts:
-        if not part or "html" not in part.media:
+        if not part:
             continue
         before = rows[-1] if rows else []
         if len(before) == 1 and _is_narrow(before[0]) and _is_narrow(part):
@@ -247,14 +246,14 @@ def _has_narrow_table(section: Section) -> bool:
 
 def _letters(column: TableColumn, cells: Iterable[TableCell]) -> int:
     """The width of a column in characters; headings are broken between words."""
-    widths = [len(cell.text) + len(cell.more) for cell in cells]
+    widths = [len(cell.text) + len(", ".join(cell.more)) for cell in cells]
     words = [len(word) for word in column.title.split()]
     return max(*widths, *words, _NAME_LETTERS if column.kind == "name" else 0)
 
 
 def _for_page(table: SectionTable) -> SectionTable:
-    """The columns that a page shows; a histogram of several runs has a row per run."""
-    shown = table.within("html").without_zeros().without_empty()
+    """The columns that say something; a histogram of several runs has a row per run."""
+    shown = table.without_zeros().without_empty()
     return shown.on_its_side() if shown.layout == "histogram" else shown
 
 

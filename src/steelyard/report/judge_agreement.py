@@ -18,7 +18,6 @@ from steelyard.analysis.numbers import (
 from steelyard.analysis.rater_agreement_values import FEWEST
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.section import (
-    PAGES,
     RecordLink,
     Section,
     SectionTable,
@@ -82,27 +81,25 @@ def held_to_people_parts(found: JudgeAgreement, run: str, of_run: str = "") -> I
             title, notes=(Sentence(f"{name} cannot be compared with the labels: {found.problem}", "warning"),)
         )
         return
-    yield Section(title, _corrected(found, f"{name}{of_run}"), notes=tuple(_notes(found)))
+    yield Section(title, _corrected(found), notes=tuple(_notes(found)))
     if found.judged is not None:
-        yield Section(
-            f"{name}: agreement with people{of_run}", _agreement(found, f"{name}{of_run}"), notes=tuple(_ceiling(found))
-        )
+        yield Section(f"{name}: agreement with people{of_run}", _agreement(found), notes=tuple(_ceiling(found)))
     if found.table:
-        yield Section(f"{name}: people by judge{of_run}", _confusion(found, f"{name}{of_run}"))
+        yield Section(f"{name}: people by judge{of_run}", _confusion(found))
     if found.groups:
-        yield Section(f"{name}: agreement by group{of_run}", _groups(found, f"{name}{of_run}"))
+        yield Section(f"{name}: agreement by group{of_run}", _groups(found))
     if rows := _disagreements(found, run):
         columns = (TableColumn("record", "name"), TableColumn("people"), TableColumn("judge"))
         table = SectionTable(columns, rows, "The first of each kind")
-        yield Section(f"{name}: records on which people and judge differ{of_run}", table, folded=True, media=PAGES)
+        yield Section(f"{name}: records on which people and judge differ{of_run}", table, folded=True, level="page")
 
 
-def _corrected(agreement: JudgeAgreement, name: str) -> SectionTable | None:
+def _corrected(agreement: JudgeAgreement) -> SectionTable | None:
     corrected = agreement.corrected
     if corrected is None or corrected.value is None:
         return None
     columns = (
-        TableColumn("mean over all records", "name", name),
+        TableColumn("mean over all records", "name"),
         TableColumn("mean"),
         TableColumn("95 % CI", "interval"),
         TableColumn("based on", "text"),
@@ -151,13 +148,13 @@ def needed_sentence(needed: LabelsNeeded, aim: str) -> Sentence:
     return Sentence(f"{more} {aim}", "fact", "Labels needed")
 
 
-def _agreement(agreement: JudgeAgreement, name: str) -> SectionTable:
+def _agreement(agreement: JudgeAgreement) -> SectionTable:
     columns = (
-        TableColumn("figure", "name", f"{name}: agreement"),
+        TableColumn("figure", "name"),
         TableColumn("value"),
         TableColumn("95 % CI", "interval"),
         TableColumn("n"),
-        TableColumn("what it says", "text", media=PAGES),
+        TableColumn("what it says", "text", level="detail"),
     )
     rows = [*_pair_rows(agreement)]
     if agreement.rates is not None:
@@ -220,7 +217,7 @@ def _ceiling(agreement: JudgeAgreement) -> Iterator[Sentence]:
             )
 
 
-def _confusion(agreement: JudgeAgreement, name: str) -> SectionTable:
+def _confusion(agreement: JudgeAgreement) -> SectionTable:
     verdicts = sorted({count.verdict for count in agreement.table if count.verdict is not None}, reverse=True)
     kinds: list[float | None] = [
         *verdicts,
@@ -228,7 +225,7 @@ def _confusion(agreement: JudgeAgreement, name: str) -> SectionTable:
     ]
     counts = {(count.label, count.verdict): count.n for count in agreement.table}
     columns = (
-        TableColumn("people say", "name", f"{name}: people say"),
+        TableColumn("people say", "name"),
         *(TableColumn(f"judge: {_value_text(kind)}") for kind in kinds),
     )
     rows = tuple(
@@ -242,9 +239,9 @@ def _value_text(value: float | None) -> str:
     return "no verdict" if value is None else f"{value:g}"
 
 
-def _groups(agreement: JudgeAgreement, name: str) -> SectionTable:
+def _groups(agreement: JudgeAgreement) -> SectionTable:
     columns = (
-        TableColumn("group", "name", f"{name}: group"),
+        TableColumn("group", "name"),
         TableColumn("n"),
         TableColumn("equal"),
         TableColumn("95 % CI", "interval"),
@@ -266,10 +263,10 @@ def _groups(agreement: JudgeAgreement, name: str) -> SectionTable:
 
 
 def _kappa_cell(kappa: Coefficient | None) -> TableCell:
-    """Kappa with its interval; a terminal shows only the figure."""
+    """Kappa with its interval."""
     text = value_text(kappa.value if kappa else None, share=False)
     limits = interval_text(kappa.interval if kappa else None, share=False)
-    return TableCell(text, limits, short=text, value=kappa.value if kappa else None)
+    return TableCell(text, (limits,) if limits else (), value=kappa.value if kappa else None)
 
 
 def _disagreements(agreement: JudgeAgreement, run: str) -> tuple[tuple[TableCell, ...], ...]:

@@ -19,7 +19,6 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.report.section import (
-    PAGES,
     Section,
     SectionTable,
     Sentence,
@@ -70,10 +69,9 @@ def panel_parts(panel: JudgePanel, of_run: str = "") -> Iterator[Section]:
         of_run: text that is added to headings where there are several runs.
     """
     name = score_phrase(panel.thing)
-    yield Section(f"{name}: judges{of_run}", _judges(panel, f"{name}{of_run}"), notes=tuple(_notes(panel)))
+    yield Section(f"{name}: judges{of_run}", _judges(panel), notes=tuple(_notes(panel)))
     if panel.differences:
-        table = _differences(panel, f"{name}{of_run}")
-        yield Section(f"{name}: judge against judge{of_run}", table, notes=tuple(_conclusions(panel)))
+        yield Section(f"{name}: judge against judge{of_run}", _differences(panel), notes=tuple(_conclusions(panel)))
 
 
 def checks_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
@@ -95,7 +93,7 @@ def _checks(checks: Sequence[JudgeCheck], run: str) -> Section:
     of_things = ", ".join(score_phrase(thing) for thing in dict.fromkeys(check.thing for check in checks) if thing)
     title = f"{of_things}{f' ({run})' if run and of_things else run}"
     columns = (
-        TableColumn("check", "name", f"{title}: check" if title else ""),
+        TableColumn("check", "name"),
         TableColumn("judge", "text"),
         TableColumn("figure"),
         TableColumn("95 % CI", "interval"),
@@ -109,7 +107,7 @@ def _checks(checks: Sequence[JudgeCheck], run: str) -> Section:
         (
             TableCell(check.name),
             TableCell(check.judge),
-            TableCell(_figure(check), check.about, value=check.value),
+            TableCell(_figure(check), (check.about,) if check.about else (), value=check.value),
             *text_row(interval_text(check.interval, share=check.share) or MISSING, f"{check.n:,}"),
         )
         for check in figures
@@ -136,20 +134,20 @@ def _figure(check: JudgeCheck) -> str:
     return value_text(check.value, share=True) if check.share else signed_text(check.value or 0.0, share=False)
 
 
-def _judges(panel: JudgePanel, name: str) -> SectionTable:
+def _judges(panel: JudgePanel) -> SectionTable:
     jury = any(judge.with_jury for judge in panel.judges)
-    columns = [TableColumn("judge", "name", f"{name}: judge"), TableColumn("mean")]
+    columns = [TableColumn("judge", "name"), TableColumn("mean")]
     if panel.against:
         columns += [
-            TableColumn("close to people", short="close"),
+            TableColumn("close to people"),
             TableColumn("kappa"),
-            TableColumn("corrected mean", short="corrected"),
+            TableColumn("corrected mean"),
         ]
-    columns += [TableColumn("as the jury", media=PAGES)] if jury else []
+    columns += [TableColumn("as the jury", level="detail")] if jury else []
     columns += [
         TableColumn("no verdict", count=True),
-        TableColumn("calls", media=PAGES),
-        TableColumn("tokens", media=PAGES),
+        TableColumn("calls", level="detail"),
+        TableColumn("tokens", level="detail"),
         TableColumn("cost"),
     ]
     rows = tuple(tuple(_judge_row(judge, labelled=bool(panel.against), jury=jury)) for judge in panel.judges)
@@ -178,9 +176,8 @@ def _judge_row(judge: PanelJudge, *, labelled: bool, jury: bool) -> Iterator[Tab
 
 
 def _with_interval(value: float | None, interval: Interval | None, *, share: bool) -> TableCell:
-    """A figure with its interval; a terminal shows only the figure."""
-    text = value_text(value, share=share)
-    return TableCell(text, interval_text(interval, share=share), short=text, value=value)
+    limits = interval_text(interval, share=share)
+    return TableCell(value_text(value, share=share), (limits,) if limits else (), value=value)
 
 
 def _is_share(scale: tuple[float, float] | None) -> bool:
@@ -213,11 +210,11 @@ def _notes(panel: JudgePanel) -> Iterator[Sentence]:
         yield Sentence(panel.reason)
 
 
-def _differences(panel: JudgePanel, name: str) -> SectionTable:
+def _differences(panel: JudgePanel) -> SectionTable:
     columns = (
-        TableColumn("judges", "name", f"{name}: judges"),
-        TableColumn("closer to people by", short="closer by"),
-        TableColumn(f"{level_text(panel.level)} CI, all together", "interval", short="CI, all"),
+        TableColumn("judges", "name"),
+        TableColumn("closer to people by"),
+        TableColumn(f"{level_text(panel.level)} CI, all together", "interval"),
         TableColumn("n"),
     )
     rows = tuple(

@@ -14,11 +14,12 @@ from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.escaping import markdown_cell, markdown_inline
+from steelyard.report.chart import ShareBar
 from steelyard.report.history_sections import history_sections, history_title
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.run_texts import one_line
-from steelyard.report.section import Section, SectionTable, Sentence, TableCell
+from steelyard.report.section import Level, Section, SectionTable, Sentence, TableCell
 
 MOST_LINES: Final = 58
 MOST_CHARACTERS: Final = 5900
@@ -45,6 +46,8 @@ _MARKS: Final = {
     "item": "- ",
 }
 _STATES: Final = {"holds": "✅", "fails": "❌", "undecided": "❔", "broken": "⚠️", "unlabelled": "⚠️", "unscored": "⚠️"}
+_LEVELS: Final[tuple[Level, ...]] = ("essential", "detail")
+"""Of columns and sentences."""
 _BEFORE: Final = ("alarm", "conclusion", "warning", "rule")
 """Kinds of sentences shown above the table."""
 
@@ -111,38 +114,51 @@ def _fits(lines: Sequence[str], most_lines: int, most_characters: int) -> bool:
     return len(lines) < most_lines and sum(len(line) + 1 for line in lines) < most_characters - 100
 
 
-def _parts(sections: Iterable[Section], most_rows: int) -> Iterator[list[str]]:
-    """The lines of each section, followed by those of its parts."""
+def _parts(sections: Iterable[Section], most_rows: int, of: str = "") -> Iterator[list[str]]:
+    """The lines of each section, followed by those of its parts.
+
+    Args:
+        sections: in order.
+        most_rows: of a table.
+        of: title of the section that they are part of; it begins theirs, as each may be shown without the others.
+    """
     for section in sections:
-        if "markdown" not in section.media or not section:
+        if not section or section.is_drawing:
             continue
-        if lines := _section_lines(section, most_rows):
+        title = f"{of}: {section.title}" if of and section.title else section.title
+        if lines := _section_lines(section, title, most_rows):
             yield lines
-        yield from _parts(section.parts, most_rows)
+        yield from _parts(section.parts, most_rows, "" if section.key else title)
 
 
-def _section_lines(section: Section, most_rows: int) -> list[str]:
-    notes = [note for note in section.notes if "markdown" in note.media]
-    before = [line for kind in _BEFORE for line in _note_lines(notes, kind)]
+def _section_lines(section: Section, title: str, most_rows: int) -> list[str]:
+    figures = _limited([f"- **{_cut(figure.text, _SENTENCE)}**" for figure in section.figures], "- ")
+    warnings = [Sentence(text, "warning") for figure in section.figures for text in figure.warnings]
+    notes = [*warnings, *(note for note in section.notes if note.level in _LEVELS)]
+    bar = [_cut(section.chart.description, _SENTENCE)] if isinstance(section.chart, ShareBar) else []
+    before = [*figures, *(line for kind in _BEFORE for line in _note_lines(notes, kind)), *bar]
     table = _table_lines(section.table, most_rows) if section.table and section.table.rows else []
     after = [line for kind in ("note", "fact", "item") for line in _note_lines(notes, kind)]
     body = [*before, *([""] if before and table else []), *table, *([""] if table and after else []), *after]
     if not body:
         return []
-    titled = section.title and (not section.key or section.table or section.folded)
+    titled = title and (not section.key or section.table or section.folded)
     rows = len(section.table.rows) if section.table else 0
     if section.folded or (titled and rows >= _FOLD_FROM):
-        return ["<details>", f"<summary>{_cut(section.title, 120)}</summary>", "", *body, "", "</details>"]
-    return [f"**{_cut(section.title, 120)}**", "", *body] if titled else body
+        return ["<details>", f"<summary>{_cut(title, 120)}</summary>", "", *body, "", "</details>"]
+    return [f"**{_cut(title, 120)}**", "", *body] if titled else body
 
 
 def _note_lines(notes: Sequence[Sentence], kind: str) -> list[str]:
     texts = list(dict.fromkeys(_note_text(note) for note in notes if note.kind == kind))
     if kind in {"item", "fact"}:
         return [f"{_MARKS[kind]}{text}" for text in (texts if kind == "item" else texts[-_MOST_FACTS:])]
-    lines = [f"{_MARKS[kind]}{text}" for text in texts[:_MOST_NOTES]]
-    more = len(texts) - len(lines)
-    return [*lines, *([f"- and {more} more" if kind != "alarm" else f"> and {more} more"] if more else [])]
+    return _limited([f"{_MARKS[kind]}{text}" for text in texts], "> " if kind == "alarm" else "- ")
+
+
+def _limited(lines: Sequence[str], mark: str) -> list[str]:
+    more = len(lines) - _MOST_NOTES
+    return [*lines[:_MOST_NOTES], *([f"{mark}and {more} more"] if more > 0 else [])]
 
 
 def _note_text(note: Sentence) -> str:
@@ -159,9 +175,8 @@ def _note_text(note: Sentence) -> str:
 def _table_lines(full: SectionTable, most_rows: int) -> list[str]:
     if full.layout == "tiles":
         return [", ".join(f"{row[0].text} {row[1].text}" for row in full.rows)]
-    table = full.within("markdown", most_series=None if full.layout == "histogram" else _MOST_SERIES)
-    if table.layout == "histogram":
-        table = table.on_its_side()
+    table = full.within(_LEVELS).without_empty()
+    table = table.on_its_side() if table.layout == "histogram" else table.with_series(_MOST_SERIES)
     kinds = [column.kind for column in table.columns]
     rows = table.rows[:most_rows]
     # Names that are equal after cutting get a number, so that rows can be distinguished.
@@ -173,7 +188,7 @@ def _table_lines(full: SectionTable, most_rows: int) -> list[str]:
     ]
     for at, row in enumerate(rows):
         # A histogram has a column per value, so only the counts fit.
-        cells = [_cell(replace(cell, more="") if table.layout == "histogram" else cell) for cell in row]
+        cells = [_cell(replace(cell, more=()) if table.layout == "histogram" else cell) for cell in row]
         lines.append(_line([names[at], *cells[1:]] if names else cells))
     if len(table.rows) > most_rows:
         lines.append(_line([f"and {len(table.rows) - most_rows} more", *[""] * (len(kinds) - 1)]))
@@ -183,7 +198,7 @@ def _table_lines(full: SectionTable, most_rows: int) -> list[str]:
 def _cell(cell: TableCell) -> str:
     text = _cut_inline(cell.text)
     strong = f"**{text}**" if cell.strong else text
-    return f"{strong} · {markdown_inline(cell.more)}" if cell.more else strong
+    return f"{strong} · {markdown_inline(', '.join(cell.more))}" if cell.more else strong
 
 
 def _cut_inline(text: str) -> str:

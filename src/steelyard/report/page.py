@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from steelyard.analysis.judging_manifest import only_answers
+from steelyard.analysis.judging_manifest import is_judging, only_answers
 from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.agreement import agreement_section
@@ -27,9 +27,6 @@ from steelyard.report.scores import (
     scores_section,
 )
 from steelyard.report.section import (
-    MARKDOWN,
-    TERMINAL,
-    Medium,
     Section,
     Sentence,
     sentences,
@@ -43,8 +40,10 @@ if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison
     from steelyard.analysis.gate import GateVerdict
 
+Medium = Literal["terminal", "markdown", "html"]
+_RATERS: Final = ("turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam")
 # A comment may be cut at its end and a page is read from its beginning, so both begin with what may be concluded; a
-# terminal shows the end of what was printed.
+# terminal shows the end of what was printed. A page has a table of all samples.
 _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
     "terminal": (
         *(
@@ -52,28 +51,33 @@ _ORDERS: Final[dict[Medium, tuple[str, ...]]] = {
             "targets",
             "alarms",
             "scores",
-            "turns",
-            "agreement",
-            "held_to_people",
-            "judge_checks",
-            "panels",
-            "labels",
-            "exam",
+            "further_histograms",
+            *_RATERS,
             "costs",
+            "groups",
+            "further_groups",
+            "breakdowns",
         ),
-        "groups",
-        *("further_groups", "breakdowns", "preferences", "standings", "comparison", "gate"),
+        *("preferences", "standings", "conclusion", "comparison", "regressions", "gate"),
     ),
     "markdown": (
-        *("alarms", "conclusion", "gate", "standings", "preferences", "targets", "scores", "turns"),
+        *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "scores", "turns"),
         *("panels", "agreement", "held_to_people", "judge_checks", "groups"),
-        *("regressions", "wrong_results", "labels", "exam", "comparison", "costs", "breakdowns"),
-        *("further_histograms", "further_groups"),
+        *(
+            "regressions",
+            "wrong_results",
+            "labels",
+            "exam",
+            "comparison",
+            "costs",
+            "breakdowns",
+            "further_histograms",
+            "further_groups",
+        ),
     ),
     "html": (
         *("alarms", "conclusion", "gate", "standings", "preferences", "answers", "targets", "comparison", "groups"),
-        *("scores", "turns", "agreement", "held_to_people", "judge_checks", "panels", "labels", "exam"),
-        *("further_groups", "breakdowns", "costs"),
+        *("scores", "further_histograms", *_RATERS, "further_groups", "breakdowns", "costs"),
     ),
 }
 _OF_JUDGES: Final = ("panels", "judge_checks", "held_to_people")
@@ -126,8 +130,8 @@ class ReportContent:
     @property
     def scored(self) -> list[int]:
         """Indices of the runs in tables of scores: neither judging runs nor those that they judge."""
-        judging = self.pairwise.judging
-        return [at for at, run in enumerate(self.runs) if run.id not in judging and not only_answers(run.manifest)]
+        manifests = [run.manifest for run in self.runs]
+        return [at for at, manifest in enumerate(manifests) if not is_judging(manifest) and not only_answers(manifest)]
 
     @property
     def only_judges(self) -> bool:
@@ -188,13 +192,13 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
             content.comparison,
             [by_run[summary.run] for summary in concluded],
             preferred=content.pairwise.preferences,
-            standings=content.pairwise.standings.sentence if content.pairwise.standings else "",
+            standings=content.pairwise.standings,
             saved=saved_calls(content.summaries),
         ),
         gate_section(content.gate),
         standings_section(content.pairwise.standings),
         preferences_section(content.pairwise.preferences),
-        answers_section([(labels[at], content.summaries[at]) for at in others], [reasons[at] for at in others]),
+        answers_section([(labels[at], content.summaries[at]) for at in others]),
         targets_section(
             summaries,
             names,
@@ -204,13 +208,13 @@ def _sections(content: ReportContent, chance: float | None, included: Container[
             baseline=content.comparison.baseline.run if content.comparison else "",
         ),
         scores_section(summaries, names),
+        further_histograms_section(summaries, names),
         turns_section(content.summaries, labels),
         agreement_section(content.summaries, labels),
         held_to_people_section(content.summaries, labels),
         checks_section(content.summaries, labels),
         panels_section(content.summaries, labels),
         _regressions(content) if "regressions" in included else Section(""),
-        further_histograms_section(summaries),
         costs_section(content.summaries, labels),
         labels_section(content.summaries, labels),
         exam_section(summaries, names),
@@ -232,14 +236,11 @@ def _wrong_results(content: ReportContent) -> Section:
 
 
 def _regressions(content: ReportContent) -> Section:
-    pairs = content.comparison.pairs if content.comparison else ()
-    changed = next((pair for pair in pairs if pair.regressions or pair.improvements), None)
-    parts: tuple[Section, ...] = ()
-    if changed is not None:
-        from steelyard.report.regressions import regressions_comment
+    if content.comparison is None:
+        return Section("", key="regressions")
+    from steelyard.report.regressions import regressions_section
 
-        parts = (regressions_comment(content.runs, changed),)
-    return Section("", parts=parts, key="regressions", media=MARKDOWN)
+    return regressions_section(content.runs, content.comparison)
 
 
 def _comparison(content: ReportContent, names: Sequence[str]) -> Section:
@@ -252,20 +253,7 @@ def _comparison(content: ReportContent, names: Sequence[str]) -> Section:
 
 def _remarks(content: ReportContent, scored: Sequence[int]) -> list[Sentence]:
     """Remarks on each run, shown below the table of targets."""
-    pairs = content.comparison.pairs if content.comparison else ()
-    # What was decided between two runs is the sentence of their comparison.
-    decided = {run for pair in pairs if pair.headline.stopped for run in (pair.baseline, pair.other)}
     several = len(content.runs) > 1
-    remarks = [
-        remark
-        for at in scored
-        for remark in run_remarks(
-            content.summaries[at],
-            content.runs[at].reason,
-            several=several,
-            decided=content.summaries[at].run in decided,
-        )
-    ]
+    remarks = [remark for at in scored for remark in run_remarks(content.summaries[at], several=several)]
     cached = cached_sentence(content.summaries, [run.replies for run in content.runs])
-    spared = sentences([cached, saved_calls(content.summaries)], media=TERMINAL)
-    return [*remarks, *spared, *sentences([read_again_sentence(content.summaries)])]
+    return [*remarks, *sentences([cached, read_again_sentence(content.summaries)])]

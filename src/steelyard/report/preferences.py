@@ -1,7 +1,6 @@
 """Sections of pairwise judgments: shares, win rates and position bias, per pair of targets or as a table of all pairs.
 
-A few pairs are shown in full; of many pairs a terminal shows a line each. A comment is limited to a line per pair and
-its groups.
+A few pairs are shown in full; of many pairs a terminal shows a line each.
 """
 
 from __future__ import annotations
@@ -25,16 +24,14 @@ from steelyard.analysis.numbers import (
     signed_text,
 )
 from steelyard.analysis.preferences_values import GroupPreference, PositionBias, Preferences
-from steelyard.analysis.preferences_wording import absent_text, shared_notes
+from steelyard.analysis.preferences_wording import absent_text
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
 from steelyard.report.judge_panel import reply_form_texts
-from steelyard.report.run_texts import kind_text, reason_suffix
+from steelyard.report.run_texts import kind_text
 from steelyard.report.section import (
-    HTML,
-    MARKDOWN,
-    TERMINAL,
+    Level,
     Section,
     SectionTable,
     Sentence,
@@ -59,7 +56,7 @@ _JUDGES: Final = {
     "people": "people",
 }
 _SEQUENCES: Final = (
-    "(used: samples of a pair that --stop-when-decided may end early; its interval is a confidence sequence)"
+    "Samples used: of a pair that --stop-when-decided may end early; its interval is a confidence sequence"
 )
 _LEAST_SAMPLES: Final = 2
 
@@ -86,57 +83,46 @@ def preferences_section(judged: Sequence[Preferences]) -> Section:
     if not judged:
         return Section("Preferences", key="preferences")
     many = len(judged) > _MOST_IN_FULL
-    warnings = judged[0].warnings if len(judged) == 1 else shared_notes(judged)
     return Section(
         "Preferences",
         key="preferences",
         parts=non_empty(
             [
-                _pairs_table(judged, many=many),
-                Section(
-                    "", notes=tuple(sentences(warnings, "warning")), media=MARKDOWN | TERMINAL if many else MARKDOWN
-                ),
-                Section("", notes=tuple(_judges(judged)), media=MARKDOWN),
-                _positions(judged),
-                *(_pair(preferences, in_full=not many) for preferences in judged),
-                Section("", chart=win_rate_chart(judged), media=HTML),
+                _pairs_table(judged, level="essential" if many else "page"),
+                *(_pair(preferences, level="page" if many else "essential") for preferences in judged),
                 *(_sequence(preferences) for preferences in judged if preferences.stopping),
             ]
         ),
     )
 
 
-def _pairs_table(judged: Sequence[Preferences], *, many: bool) -> Section:
+def _pairs_table(judged: Sequence[Preferences], *, level: Level) -> Section:
     """A line per pair: the counts, the win rate of A with its interval, and p.
 
     A stopped run has an interval only for the share with ties as half; with such a run, all rows show that share.
     """
     halves = any(preferences.stopping for preferences in judged)
-    rate = "A, even as half" if halves else "A wins"
     interval = "95 % confidence sequence" if halves else "95 % CI"
     columns = (
         TableColumn("A vs B", "name"),
         TableColumn("A"),
-        TableColumn("tie", media=MARKDOWN),
-        TableColumn("inconsistent", media=MARKDOWN),
-        TableColumn("even", media=TERMINAL),
+        TableColumn("tie"),
+        TableColumn("inconsistent"),
         TableColumn("B"),
-        TableColumn("unparsed or refused", short="no verdict"),
-        TableColumn("not judged", media=MARKDOWN),
-        TableColumn(rate),
-        TableColumn(interval, "interval", "95 % CI"),
-        TableColumn("samples used" if halves else "p", short="used" if halves else "p"),
+        TableColumn("no verdict"),
+        TableColumn("not judged", level="detail"),
+        TableColumn("A, even as half" if halves else "A wins"),
+        TableColumn(interval, "interval"),
+        TableColumn("samples used" if halves else "p"),
     )
     rows = tuple(_pair_row(preferences, halves=halves) for preferences in judged)
-    note = [Sentence(_SEQUENCES, media=TERMINAL)] if halves else []
-    media = MARKDOWN | TERMINAL if many else MARKDOWN
-    return Section("", SectionTable(columns, rows), notes=tuple(note), media=media)
+    notes = sentences([_SEQUENCES if halves else ""])
+    return Section("", SectionTable(columns, rows), win_rate_chart(judged), tuple(notes), level=level)
 
 
 def _pair_row(preferences: Preferences, *, halves: bool) -> tuple[TableCell, ...]:
     tally, mean = preferences.tally, preferences.half if halves else preferences.win
-    even, no_verdict = tally.tie + tally.inconsistent, tally.unparsed + tally.refused
-    counts = (tally.a, tally.tie, tally.inconsistent, even, tally.b, no_verdict, tally.failed)
+    counts = (tally.a, tally.tie, tally.inconsistent, tally.b, tally.unparsed + tally.refused, tally.failed)
     used = _used(preferences.stopping) if preferences.stopping else "all"
     return (
         TableCell(preferences.title),
@@ -151,44 +137,16 @@ def _used(stopping: Stopping) -> str:
     return f"{stopping.used:,} of {stopping.planned:,}"
 
 
-def _positions(judged: Sequence[Preferences]) -> Section:
-    """Position bias, a line per pair."""
-    notes = [
-        Sentence(
-            "; ".join(f"{what} {figure}" for what, figure in bias_figures(preferences.bias)),
-            "fact",
-            f"position, {preferences.title}",
-        )
-        for preferences in judged
-        if preferences.bias
-    ]
-    return Section("", notes=tuple(notes), media=MARKDOWN)
-
-
-def _pair(preferences: Preferences, *, in_full: bool) -> Section:
-    """One pair: the bar of shares, the rates, the position bias, the groups.
-
-    Args:
-        preferences: a judging run.
-        in_full: whether a terminal shows all of it.
-    """
+def _pair(preferences: Preferences, *, level: Level) -> Section:
+    """One pair: the bar of shares, the rates, the position bias, the groups."""
     judged = f"{count_text(preferences.tally.judged, 'pair')} judged{_judged_by(preferences)}"
-    concluded = Sentence(preferences.sentence, "conclusion", media=TERMINAL)
-    media = HTML | TERMINAL if in_full else HTML
-    groups = _groups(preferences)
-    bar = Section(
+    return Section(
         preferences.title,
         chart=ShareBar(_parts(preferences)),
-        notes=(
-            concluded,
-            *sentences(preferences.warnings, "warning"),
-            Sentence(judged, media=HTML),
-            Sentence(f"(run {preferences.run}; {judged})", media=TERMINAL),
-        ),
-        parts=non_empty([_rates(preferences), groups]),
-        media=media,
+        notes=(Sentence(f"Run {preferences.run}: {judged}"),),
+        parts=non_empty([_rates(preferences), _groups(preferences)]),
+        level=level,
     )
-    return Section("", parts=non_empty([bar, _in_comment(groups, preferences.title)]))
 
 
 def _judged_by(preferences: Preferences) -> str:
@@ -197,17 +155,6 @@ def _judged_by(preferences: Preferences) -> str:
     if preferences.by == "judge" and judge != preferences.score:
         return f" by the judge {judge}"
     return f" by {_JUDGES.get(preferences.by, preferences.by)}" if preferences.by else ""
-
-
-def _judges(judged: Sequence[Preferences]) -> Iterator[Sentence]:
-    """Who judged, for a comment; nothing where it was the only judge."""
-    judges = dict.fromkeys(_judged_by(preferences) for preferences in judged)
-    yield from (Sentence(f"Judged{who}") for who in judges if who not in {"", " by a judge"})
-
-
-def _in_comment(groups: Section, title: str) -> Section:
-    """The groups under the pair's title: in a comment its other parts are lines of a table."""
-    return Section(f"{title} per group", groups.table, folded=True, media=MARKDOWN)
 
 
 def _parts(preferences: Preferences) -> tuple[SharePart, ...]:
@@ -227,8 +174,8 @@ def _parts(preferences: Preferences) -> tuple[SharePart, ...]:
 def _rates(preferences: Preferences) -> Section:
     head = f"{level_text(preferences.level)} {'confidence sequence' if preferences.stopping else 'CI'}"
     columns = (
-        TableColumn("Rate", "name", f"of {preferences.first}"),
-        TableColumn("Value", short="rate"),
+        TableColumn(f"rate of {preferences.first}", "name"),
+        TableColumn("value"),
         TableColumn(head, "interval"),
         TableColumn("n"),
         TableColumn("p"),
@@ -236,14 +183,12 @@ def _rates(preferences: Preferences) -> Section:
     bias = (
         [Sentence(figure, "fact", what) for what, figure in bias_figures(preferences.bias)] if preferences.bias else []
     )
-    note = _method(preferences)
     return Section(
         "",
-        SectionTable(columns, tuple(_rate_rows(preferences)), f"Rates of {preferences.first}"),
+        SectionTable(columns, tuple(_rate_rows(preferences))),
         notes=(
-            *([Sentence(note, media=HTML), Sentence(f"({note})", media=TERMINAL)] if note else []),
-            *(Sentence(text, "fact", "left out", HTML) for text in _left_out(preferences)),
-            *(Sentence(text, media=TERMINAL) for text in _left_out(preferences)),
+            *sentences([_method(preferences)]),
+            *(Sentence(text, "fact", "left out") for text in _left_out(preferences)),
             *bias,
         ),
     )
@@ -256,13 +201,13 @@ def _rate_rows(preferences: Preferences) -> Iterator[tuple[TableCell, ...]]:
     if preferences.tally.failed:
         yield _rate("no answer as loss", "the same with a missing answer as a loss", preferences.losses)
     if preferences.bounds:
-        name = TableCell("bounds", "whatever values the missing verdicts have", "bounds")
+        name = TableCell("bounds", ("whatever values the missing verdicts have",))
         yield (name, *text_row("", percent_limits(preferences.bounds), f"{preferences.tally.judged:,}", ""))
 
 
 def _rate(name: str, meaning: str, mean: Mean, p: str = "", *, strong: bool = False) -> tuple[TableCell, ...]:
     return (
-        TableCell(name, meaning, name),
+        TableCell(name, (meaning,)),
         TableCell(percent_text(mean.value, 2), strong=strong, value=mean.value),
         *text_row(percent_limits(mean.interval), f"{mean.n:,}", p),
     )
@@ -310,21 +255,21 @@ def bias_figures(bias: PositionBias) -> tuple[tuple[str, str], ...]:
 
 def _groups(preferences: Preferences) -> Section:
     columns = (
-        TableColumn("Group", "name", "category"),
+        TableColumn("category", "name"),
         TableColumn("A"),
         TableColumn("tie"),
-        TableColumn("inconsistent", short="inc."),
+        TableColumn("inconsistent"),
         TableColumn("B"),
-        TableColumn("A wins", short="win rate"),
+        TableColumn("A wins"),
         TableColumn("95 % CI", "interval"),
         TableColumn("p"),
-        TableColumn("left out", "text", media=HTML),
+        TableColumn("left out", "text", level="page"),
     )
     caption = (
         f"By group: A is {preferences.first}, B is {preferences.second}; p is not corrected for the number of groups"
     )
     rows = tuple(_group_row(group) for group in preferences.groups)
-    return Section("", SectionTable(columns, rows, caption), detail=True)
+    return Section("", SectionTable(columns, rows, caption), level="detail")
 
 
 def _group_row(group: GroupPreference) -> tuple[TableCell, ...]:
@@ -341,23 +286,22 @@ def _group_row(group: GroupPreference) -> tuple[TableCell, ...]:
     return text_row(group.group, *counts, rate, interval, p_text(group.p), left_out)
 
 
-def answers_section(runs: Sequence[tuple[str, RunSummary]], reasons: Sequence[str]) -> Section:
+def answers_section(runs: Sequence[tuple[str, RunSummary]]) -> Section:
     """Runs that answered, or judged answers: they have no mean of their own, which is no error.
 
     Args:
         runs: the name of each on the page, and its summary.
-        reasons: why each did not finish; "" where it did.
     """
     columns = (
-        TableColumn("run", "text", media=TERMINAL),
+        TableColumn("run", "text"),
         TableColumn("target", "name"),
         TableColumn("done"),
         TableColumn("errors"),
         TableColumn("tokens in / out"),
-        TableColumn("cached", media=HTML),
-        TableColumn("seconds", media=HTML),
+        TableColumn("cached", level="page"),
+        TableColumn("seconds", level="page"),
     )
-    rows = tuple(_answers_row(label, summary, reason) for (label, summary), reason in zip(runs, reasons, strict=True))
+    rows = tuple(_answers_row(label, summary) for label, summary in runs)
     unparsed = [
         f"{summary.target}: unparsed verdicts: "
         + ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.unparsed_kinds.items())
@@ -367,16 +311,14 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]], reasons: Sequence[st
     caption = "Runs that answered or judged; they have no scores of their own"
     table = SectionTable(columns, rows, caption)
     forms = [f"{summary.target}: {text}" for _, summary in runs for text in reply_form_texts(summary)]
-    return Section("Answers", table, notes=tuple(sentences([*unparsed, *forms])), key="answers", media=HTML | TERMINAL)
+    return Section("Answers", table, notes=tuple(sentences([*unparsed, *forms])), key="answers")
 
 
-def _answers_row(label: str, summary: RunSummary, reason: str) -> tuple[TableCell, ...]:
-    why = reason_suffix(summary.state, reason)
-    state = "" if summary.state == "finished" else f"\n{summary.state} {summary.done}/{summary.planned}{why}"
+def _answers_row(label: str, summary: RunSummary) -> tuple[TableCell, ...]:
     return (
-        TableCell(summary.run),
-        TableCell(label, short=summary.target + state),
         *text_row(
+            summary.run,
+            label,
             f"{summary.done - summary.errors:,}",
             f"{summary.errors:,}",
             summary.tokens_text,
@@ -420,7 +362,7 @@ def _point(row: int, value: float | None, interval: Interval | None, text: str, 
 
 def _sequence(preferences: Preferences) -> Section:
     chart = sequence_chart(preferences.stopping, name=preferences.title) if preferences.stopping else None
-    return Section("", chart=chart, media=HTML)
+    return Section("", chart=chart)
 
 
 def sequence_chart(stopping: Stopping, *, name: str = "") -> SequenceChart:

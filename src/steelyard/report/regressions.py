@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Literal
 
-from steelyard.analysis.comparison_values import PairComparison
+from steelyard.analysis.comparison_values import Comparison, PairComparison
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.numbers import count_text
 from steelyard.analysis.run_protocols import StoredRun
@@ -17,11 +17,11 @@ from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.run_texts import one_line
 from steelyard.report.sample_choice import PAGE_SIZE
-from steelyard.report.section import MARKDOWN, TERMINAL, Section, Sentence
+from steelyard.report.section import Section, Sentence
 from steelyard.types import Record
 
 _MOST: Final = 10
-"""Samples that a comment or a terminal lists; the page's table of samples has all."""
+"""Samples that are listed; the page's table of samples has all."""
 _MOST_ANSWERS: Final = 5
 """Different answers of one sample's repeats that are listed."""
 
@@ -154,47 +154,34 @@ def _answer(record: Record, name: str) -> str:
     return input_text(record.output.value) if record.output else "error"
 
 
-def regressions_comment(runs: Sequence[StoredRun], pair: PairComparison) -> Section:
-    """The first changes of a pair for a comment: the question, both answers and the key."""
-    changes = changed_samples(runs, pair, most=_MOST)
-    unanswered = pair.unanswered
+def regressions_section(runs: Sequence[StoredRun], comparison: Comparison | None) -> Section:
+    """The first changes of the first pair that has any: the question, both answers, the key and the reason."""
+    pairs = comparison.pairs if comparison else ()
+    pair = next((pair for pair in pairs if pair.regressions or pair.improvements), None)
+    if pair is None:
+        return Section("", key="regressions")
+    changes, unanswered = changed_samples(runs, pair, most=_MOST), pair.unanswered
     regressed = count_text(len(pair.regressions), "regression") + _of_which(unanswered.regressed)
     counts = f"{regressed}, {count_text(len(pair.improvements), 'improvement')}{_of_which(unanswered.improved)}"
     more = len(pair.regressions) + len(pair.improvements) - len(changes)
-    left_out = [Sentence(f"and {more} more in the HTML report", "item")] if more else []
-    return Section(
-        f"{pair.other_target} against {pair.baseline_target}: {counts}",
-        notes=(*(Sentence(_with_question(changed), "item") for changed in changes), *left_out),
-        folded=True,
-        media=MARKDOWN,
+    where = "--json names all, the HTML report shows " + (
+        "them" if more <= PAGE_SIZE.most else f"{PAGE_SIZE.most:,} of each kind"
     )
+    left_out = [Sentence(f"and {more:,} more; {where}", "item")] if more else []
+    listed = Section(
+        f"{pair.other_target} against {pair.baseline_target}: {counts}",
+        notes=(*(Sentence(_changed_text(changed), "item") for changed in changes), *left_out),
+        folded=True,
+    )
+    return Section("", parts=(listed,), key="regressions", level="detail")
 
 
 def _of_which(unanswered: int) -> str:
     return f" ({unanswered:,} unparsed or refused)" if unanswered else ""
 
 
-def _with_question(changed: ChangedSample) -> str:
+def _changed_text(changed: ChangedSample) -> str:
     key = f", key {one_line(changed.key, 12)}" if changed.key else ""
-    change = f"{one_line(changed.before, 20)} → {one_line(changed.after, 20)}"
-    return f"{changed.change}: {one_line(changed.sample, 24)} {one_line(changed.question, 50)} ({change}{key})"
-
-
-def regressions_lines(runs: Sequence[StoredRun], pair: PairComparison) -> Section:
-    """The first regressions of a pair for a terminal: the sample, both answers, the reason of the second score."""
-    samples = changed_samples(runs, pair, most=2 * _MOST)
-    changes = [changed for changed in samples if changed.change == "regression"][:_MOST]
-    notes = [Sentence(f"  {_with_reason(changed)}", "item") for changed in changes]
-    more = len(pair.regressions) - len(changes)
-    if more:
-        most = PAGE_SIZE.most
-        shown = "them" if len(pair.regressions) <= most else f"{most:,} of them"
-        where = f"--json names all, --html shows {shown}"
-        notes.append(Sentence(f"  and {count_text(more, 'more regression')}; {where}", "item"))
-    return Section("", notes=tuple(notes), detail=True, media=TERMINAL)
-
-
-def _with_reason(changed: ChangedSample) -> str:
+    change = f"{one_line(changed.before, 20)} → {one_line(changed.after, 20)}{key}"
     why = f": {one_line(changed.reason, 110)}" if changed.reason else ""
-    answers = f"{one_line(changed.before, 20)} → {one_line(changed.after, 20)}"
-    return f"regression {one_line(changed.sample, 24)} ({answers}){why}"
+    return f"{changed.change}: {one_line(changed.sample, 24)} {one_line(changed.question, 50)} ({change}){why}"

@@ -62,7 +62,7 @@ def count_cell(score: ScoreSummary, *, rate: bool = True) -> TableCell:
             in every record of one run or group is not a count.
     """
     n, passed = score.headline.n, passed_count(score) if rate else None
-    return TableCell(f"{n:,}") if passed is None else TableCell(f"{passed:,} of {n:,}", short=f"{passed:,}/{n:,}")
+    return TableCell(f"{n:,}") if passed is None else TableCell(f"{passed:,} of {n:,}")
 
 
 def is_rate(scores: Iterable[ScoreSummary | None]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from steelyard.analysis.conditions import quoted_name
 from steelyard.analysis.contingency import ContingencyTable
 from steelyard.analysis.histograms import Histogram
-from steelyard.analysis.numbers import MISSING, interval_text, mean_text, score_phrase, score_title, value_text
+from steelyard.analysis.numbers import MISSING, interval_text, score_phrase, score_title, value_text
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.data.table import origin_keys
 from steelyard.report.chart import ChartPoint, ConditionLink, RowChart
@@ -22,14 +22,11 @@ from steelyard.report.run_texts import (
     count_cell,
     is_rate,
     left_out_text,
+    passed_count,
     run_labels,
 )
 from steelyard.report.section import (
-    EVERYWHERE,
-    HTML,
-    MARKDOWN,
-    PAGES,
-    TERMINAL,
+    Level,
     Section,
     SectionTable,
     Sentence,
@@ -52,7 +49,7 @@ _NOTHING: Final = TableCell(MISSING)
 
 
 def scores_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
-    """Means, verdicts, contingency tables and histograms of all scores; those that no run has are left out."""
+    """Means, verdicts and contingency tables of all scores and the first histogram, where a run has any."""
     return Section(
         "Scores",
         parts=non_empty(
@@ -61,17 +58,11 @@ def scores_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Se
                 *_verdicts(summaries, labels),
                 *_contingency_tables(summaries, labels),
                 *_scale_charts(summaries),
-                *_first_in_markdown(_histograms(summaries, labels)),
+                *[*_histograms(summaries, labels)][:1],
             ]
         ),
         key="scores",
     )
-
-
-def _first_in_markdown(sections: Iterable[Section]) -> Iterator[Section]:
-    """The sections; a comment shows only the first here, and the others at its end if they fit."""
-    for position, section in enumerate(sections):
-        yield section if position == 0 else replace(section, media=HTML | TERMINAL)
 
 
 def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
@@ -84,18 +75,18 @@ def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section
     notes = sentences([f"not applicable to any record: {', '.join(not_applicable)}"] if not_applicable else [])
     if len(summaries) == 1:
         scores = [score for score in summaries[0].own_scores if score.name in names]
-        table = _merged_rows(_counts_table("score", "mean", scores, named=True), [score.name for score in scores])
+        table = _merged_rows(_counts_table("score", scores, named=True), [score.name for score in scores])
         return Section("Every score", table, notes=tuple(notes))
     shares = {name: all_shares(summaries, name) for name in names}
     rows = tuple(
         (
-            TableCell(score_title(name), short=name),
+            TableCell(score_title(name)),
             *_mean_cells([summary.score(name) for summary in summaries], share=shares[name]),
         )
         for name in names
     )
     caption = "Means with 95 % CI; n is the number of records in each"
-    columns = _run_columns("score", labels)
+    columns = _run_columns(labels, "score")
     # People compare scores whose verdicts have names; for others a chart would add nothing.
     chart = score_chart(summaries) if any(summary.labels for summary in summaries) else None
     return Section("Scores by run", _merged_rows(SectionTable(columns, rows, caption), names), chart, tuple(notes))
@@ -116,8 +107,7 @@ def _merged_rows(table: SectionTable, names: Sequence[str]) -> SectionTable:
             rows.append(row)
         else:
             head = rows[at][0]
-            same = f"{head.more}, {score_phrase(name)}" if head.more else f"and {score_phrase(name)}"
-            rows[at] = (replace(head, more=same, short=f"{head.short}, {name}"), *row[1:])
+            rows[at] = (replace(head, text=f"{head.text}, {score_phrase(name)}"), *row[1:])
         if name in SAME_QUESTION:
             first_rows.setdefault(row[1:], len(rows) - 1)
     return replace(table, rows=tuple(rows))
@@ -159,8 +149,8 @@ def scale_chart(summaries: Sequence[RunSummary], scores: Sequence[str], scale: t
     return RowChart(title, words, tuple(map(score_title, scores)), tuple(points), series=runs, domain=scale)
 
 
-def _run_columns(short: str, labels: Sequence[str], title: str = "") -> tuple[TableColumn, ...]:
-    return (TableColumn(title, "name", short), *(TableColumn(label, series=True) for label in labels))
+def _run_columns(labels: Sequence[str], names: str = "") -> tuple[TableColumn, ...]:
+    return (TableColumn(names, "name"), *(TableColumn(label, series=True) for label in labels))
 
 
 def _mean_cells(scores: Sequence[ScoreSummary | None], *, share: bool) -> Iterator[TableCell]:
@@ -170,33 +160,32 @@ def _mean_cells(scores: Sequence[ScoreSummary | None], *, share: bool) -> Iterat
 
 
 def _mean_cell(score: ScoreSummary, *, share: bool, rate: bool) -> TableCell:
-    n, count, left_out = f"n {score.headline.n:,}", count_cell(score, rate=rate), left_out_text(score)
-    short = f"{value_text(score.headline.value, share=share)} ({count.short or n})"
-    more = count.text + left_out.removeprefix(n) if count.short else left_out
-    return TableCell(mean_text(score.headline, share=share), more, short, value=score.headline.value)
+    n, *left_out = left_out_text(score).split(", ")
+    count = n if passed_count(score) is None or not rate else count_cell(score, rate=rate).text
+    limits = interval_text(score.headline.interval, share=share)
+    more = (count, *([limits] if limits else []), *left_out)
+    return TableCell(value_text(score.headline.value, share=share), more, value=score.headline.value)
 
 
-def _counts_table(head: str, mean_head: str, scores: Sequence[ScoreSummary], *, named: bool) -> SectionTable:
+def _counts_table(head: str, scores: Sequence[ScoreSummary], *, named: bool) -> SectionTable:
     """A line per score or group of one run: its mean, interval and counts.
 
     Args:
         head: of the names.
-        mean_head: of the means, on a terminal.
         scores: one per line.
         named: whether lines are named by the score, or by the group.
     """
-    bounds = PAGES if any(score.missing_bounds for score in scores) else frozenset()
     # Lines of one score are all counts or none; with several scores each line has its own form.
     rates = [is_rate([score]) for score in scores] if named else [is_rate(scores)] * len(scores)
     # Groups that a score does not apply to are rare, but several scores often differ in it.
-    not_applicable = EVERYWHERE if named or any(score.not_applicable for score in scores) else frozenset()
+    not_applicable: Level = "essential" if named or any(score.not_applicable for score in scores) else "page"
     columns = (
-        TableColumn(head.capitalize() if named else head, "name", head),
-        TableColumn("mean", short=mean_head),
+        TableColumn(head, "name"),
+        TableColumn("mean"),
         TableColumn("95 % CI", "interval"),
-        TableColumn("bounds by unparsed", media=bounds),
-        TableColumn("count" if any(rates) else "n", short="n"),
-        TableColumn("not applicable", short="n/a", media=not_applicable, count=True),
+        TableColumn("bounds by unparsed", level="detail"),
+        TableColumn("count" if any(rates) else "n"),
+        TableColumn("not applicable", level=not_applicable, count=True),
         TableColumn("unparsed", count=True),
         TableColumn("refused", count=True),
         TableColumn("errors", count=True),
@@ -209,7 +198,7 @@ def _counts_row(score: ScoreSummary, *, named: bool, rate: bool) -> tuple[TableC
     mean, share = score.headline, score.is_share
     counts = (score.not_applicable, score.unparsed, score.refused, score.errors)
     return (
-        TableCell(score_title(score.name), short=score.name) if named else TableCell(score.group),
+        TableCell(score_title(score.name)) if named else TableCell(score.group),
         TableCell(value_text(mean.value, share=share), strong=True, value=mean.value),
         *text_row(interval_text(mean.interval, share=share), bounds_text(score) or MISSING),
         count_cell(score, rate=rate),
@@ -226,7 +215,7 @@ def _verdicts(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterato
             (TableCell(verdict), *(_verdict_cell(summary, score, verdict) for summary in summaries))
             for verdict in verdict_names(summaries, score)
         )
-        table = SectionTable(_run_columns(score, labels), rows, "Records, and their share")
+        table = SectionTable(_run_columns(labels), rows, "Records, and their share")
         yield Section(f"{score_title(score)}: verdicts per run", table, verdict_chart(summaries, score))
 
 
@@ -251,7 +240,7 @@ def _verdict_cell(summary: RunSummary, score: str, verdict: str) -> TableCell:
 
 
 def _counted_cell(n: int, share: float) -> TableCell:
-    return TableCell(f"{n:,}", value_text(share, share=True), value=share)
+    return TableCell(f"{n:,}", (value_text(share, share=True),), value=share)
 
 
 def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
@@ -271,7 +260,7 @@ def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) 
             rows.append((TableCell("one of the two not scored"), *left_out))
         title = f"{score_title(first.rows_score)} against {score_phrase(first.columns_score)}"
         caption = "Records in which both are scored, and their share"
-        yield Section(title, SectionTable(_run_columns(title, labels), tuple(rows), caption))
+        yield Section(title, SectionTable(_run_columns(labels), tuple(rows), caption))
 
 
 def _contingency_of(summary: RunSummary, pair: tuple[str, str]) -> ContingencyTable | None:
@@ -284,7 +273,7 @@ def _contingency_cell(table: ContingencyTable | None, at: int) -> TableCell:
     if table is None:
         return _NOTHING
     n = table.cells[at][1]
-    return _counted_cell(n, n / table.n) if table.n else TableCell(f"{n:,}", MISSING)
+    return _counted_cell(n, n / table.n) if table.n else TableCell(f"{n:,}", (MISSING,))
 
 
 def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
@@ -293,8 +282,6 @@ def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Itera
         if not _applies_to_any(summaries, score):
             continue
         histograms = [summary.spreads.get(score) for summary in summaries]
-        between = sum(histogram.between for histogram in histograms if histogram)
-        caption = "Records, and their share of those scored"
         rows = [
             (TableCell(label), *(_bin_cell(summary, score, at) for summary in summaries))
             for at, label in enumerate(_bin_labels(summaries, score))
@@ -307,9 +294,9 @@ def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Itera
         yield Section(
             f"{score_title(score)}: how often each value was given",
             SectionTable(
-                _run_columns(score, labels),
+                _run_columns(labels),
                 shown,
-                f"{caption}; values between whole numbers {_ROUNDED}" if between else caption,
+                "Records, and their share of those scored",
                 layout="histogram",
             ),
             histogram_chart(summaries, score),
@@ -317,15 +304,9 @@ def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Itera
         )
 
 
-def further_histograms_section(summaries: Sequence[RunSummary]) -> Section:
-    """All histograms but the first, for the end of a comment."""
-    _, *further = [*_histograms(summaries, run_labels(summaries)), Section("")]
-    return Section(
-        "",
-        parts=tuple(replace(section, chart=None, media=MARKDOWN) for section in further if section),
-        key="further_histograms",
-        media=MARKDOWN,
-    )
+def further_histograms_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
+    """All histograms but the first, which a comment shows at its end."""
+    return Section("", parts=tuple(_histograms(summaries, labels))[1:], key="further_histograms")
 
 
 def _between_values(summaries: Sequence[RunSummary], score: str) -> Iterator[Sentence]:
@@ -333,7 +314,7 @@ def _between_values(summaries: Sequence[RunSummary], score: str) -> Iterator[Sen
         histogram = summary.spreads.get(score)
         if histogram and histogram.between:
             values = f"{histogram.between:,} value{'' if histogram.between == 1 else 's'}"
-            yield Sentence(f"{summary.target}: of {score}, {values} between whole numbers {_ROUNDED}", media=TERMINAL)
+            yield Sentence(f"{summary.target}: of {score}, {values} between whole numbers {_ROUNDED}")
 
 
 def _bin_labels(summaries: Sequence[RunSummary], score: str) -> list[str]:
@@ -393,11 +374,9 @@ def groups_section(
         alone: whether the page shows no other run.
     """
     section = _groups_of(summaries, labels, score)
-    media = PAGES if len(summaries) > 1 or not alone else EVERYWHERE
-    if section.table and len(section.table.rows) == 1:
-        media -= MARKDOWN  # one group is the whole run, which a comment shows already
-    notes = tuple(sentences(macro_sentences(summaries, labels, score), media=HTML)) if section else ()
-    return replace(section, notes=notes, key="groups", media=media)
+    notes = tuple(sentences(macro_sentences(summaries, labels, score), level="page")) if section else ()
+    level: Level = "page" if len(summaries) > 1 or not alone else "essential"
+    return replace(section, notes=notes, key="groups", level=level)
 
 
 def further_groups_section(
@@ -417,14 +396,14 @@ def further_groups_section(
         replace(
             _groups_of(summaries, labels, name),
             folded=True,
-            media=EVERYWHERE if name in on_terminal else PAGES,
+            level="essential" if name in on_terminal else "page",
         )
         for name in further
     ]
     own = _groups_of(summaries, labels, score).table if score in SAME_QUESTION else None
     shown = {name: part for name, part in zip(further, parts, strict=True) if not _repeats(name, part.table, own)}
     same = [score_phrase(name) for name in further if name not in shown]
-    notes = sentences([f"As {score_phrase(score)}, in every group: {', '.join(same)}"] if same else [], media=PAGES)
+    notes = sentences([f"As {score_phrase(score)}, in every group: {', '.join(same)}"] if same else [], level="page")
     return Section(
         "Further scores per group", notes=tuple(notes), parts=non_empty(shown.values()), key="further_groups"
     )
@@ -463,15 +442,13 @@ def breakdowns_section(
         by_name = []
         for name in names:
             table = _group_table(summaries, labels, name, key, [scores.get(name, ()) for scores in by_score])
-            on_terminal = single or (key in origins and name == score)
+            is_origin = key in origins and name == score
             by_name.append(
                 Section(
                     f"{score_title(name)} by {key.replace('_', ' ')}",
                     table,
-                    detail=not (key in origins and name == score),
+                    level="essential" if is_origin else "detail" if single else "page",
                     folded=name != names[0],
-                    # A comment shows only the first score.
-                    media=(PAGES if name == names[0] else HTML) | (TERMINAL if on_terminal else frozenset()),
                 )
             )
         parts.append(Section("", parts=non_empty(by_name)))
@@ -487,14 +464,14 @@ def _group_table(
 ) -> SectionTable:
     """One score by groups, in order of first appearance: with all counts for one run, a column per run for several."""
     if len(summaries) == 1:
-        return _counts_table(head, score, groups_of[0], named=False)
+        return _counts_table(head, groups_of[0], named=False)
     by_name = [{group.group: group for group in groups} for groups in groups_of]
     names = dict.fromkeys(name for groups in by_name for name in groups)
     rate = is_rate([group for groups in groups_of for group in groups])
     cells = {name: [_group_cell(groups.get(name), rate=rate) for groups in by_name] for name in names}
     rows = tuple((TableCell(name), *of_runs) for name, of_runs in cells.items())
     caption = f"{score_title(score)}: means with 95 % CI, and their n"
-    return SectionTable(_run_columns(f"{score} by {head}", labels, head), rows, caption)
+    return SectionTable(_run_columns(labels, head), rows, caption)
 
 
 def _group_cell(score: ScoreSummary | None, *, rate: bool) -> TableCell:

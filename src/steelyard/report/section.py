@@ -1,4 +1,4 @@
-"""The content of a page, independent of its format: features build Sections, and renderers show them.
+"""The content of a page, independent of its medium: features build Sections, and renderers show them.
 
 Section         a title with a table, a chart and sentences, and sections inside it
 SectionTable    `TableColumn`s and rows of `TableCell`s: a renderer aligns, escapes, cuts and folds
@@ -6,29 +6,26 @@ Sentence        a conclusion, a warning, a note, a fact
 KeyFigure       the conclusion on a run or on a pair of runs, as one figure with its sentence
 SampleLink      the samples of a count, which a page may link to
 
-The renderers are `terminal`, `markdown`, `html` and `section_json`. Only renderers escape, align and
-cut text. Sections, columns and sentences that not every medium has space for list the media that show them.
+The renderers are `terminal`, `markdown`, `html` and `section_json`. A section holds every row, column and sentence with
+its `Level`; a renderer decides how much of them its medium has space for. Only renderers escape, align and cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal
 
-from steelyard.report.chart import Chart, ConditionLink
+from steelyard.report.chart import Chart, ConditionLink, ShareBar
 from steelyard.types import Json
 
-Medium = Literal["terminal", "markdown", "html"]
 _NOTHING: Final = frozenset({"", "–"})
 """Texts of empty cells."""
-EVERYWHERE: Final[frozenset[Medium]] = frozenset({"terminal", "markdown", "html"})
-PAGES: Final[frozenset[Medium]] = frozenset({"markdown", "html"})
-"""Everywhere except on a terminal of 80 columns and 24 lines."""
-HTML: Final[frozenset[Medium]] = frozenset({"html"})
-TERMINAL: Final[frozenset[Medium]] = frozenset({"terminal"})
-MARKDOWN: Final[frozenset[Medium]] = frozenset({"markdown"})
 
+Level = Literal["essential", "detail", "page"]
+"""`essential`: shown everywhere; `detail`: on pages, and on a terminal that shows a run or a comparison in full;
+`page`: on pages only. A comment on a pull request shows the first sections that fit, and of these what is not `page`.
+"""
 ColumnKind = Literal["name", "text", "number", "interval", "remark"]
 SentenceKind = Literal["conclusion", "alarm", "warning", "note", "fact", "item", "rule"]
 Tone = Literal["", "good", "bad", "unclear"]
@@ -95,6 +92,7 @@ class KeyFigure:
         sentence: what may be concluded, without repeating the figure.
         baseline: name of the run that it was compared with; "" where nothing was compared.
         interval: of the figure, with its level, shown beside it; "" where the sentence contains it.
+        warnings: what a reader must know before believing it.
     """
 
     name: str
@@ -104,6 +102,14 @@ class KeyFigure:
     sentence: str
     baseline: str = ""
     interval: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The conclusion as one line; where nothing was compared, with the name and the figure."""
+        if self.words or not self.interval:
+            return self.sentence
+        return f"{self.name}: {self.figure} ({self.interval}). {self.sentence}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +120,15 @@ class TableColumn:
         title: its heading; "" for a column of names whose heading would only repeat the section's title.
         kind: a `name` is the heading of its row and is shortened where lines are too long; a `number` is never cut; a
             `remark` may be long, so that a terminal shows it below its row.
-        short: the heading on a terminal; "" is the title.
         series: whether it is one of several similar columns, one per run; the last are left out first.
-        media: where it is shown.
+        level: where it is shown.
         count: whether it counts rare cases, so that a page only lists its title if all its cells are zero.
     """
 
     title: str
     kind: ColumnKind = "number"
-    short: str = ""
     series: bool = False
-    media: frozenset[Medium] = EVERYWHERE
+    level: Level = "essential"
     count: bool = False
 
 
@@ -134,8 +138,7 @@ class TableCell:
 
     Args:
         text: shown in every medium.
-        more: additional text, shown smaller or in brackets; it may be several phrases with commas.
-        short: replaces `text` and `more` on a terminal; "" is `text (more)`.
+        more: further phrases, the most important first, shown smaller or in brackets as far as there is space.
         strong: whether it is emphasised like a headline figure.
         value: the number behind the text, for JSON; None where there is none.
         link: the samples that it counts, or its run or record.
@@ -143,8 +146,7 @@ class TableCell:
     """
 
     text: str
-    more: str = ""
-    short: str = ""
+    more: tuple[str, ...] = ()
     strong: bool = False
     value: float | None = None
     link: PageLink | None = None
@@ -168,13 +170,16 @@ class SectionTable:
     caption: str = ""
     layout: TableLayout = "rows"
 
-    def within(self, medium: Medium, *, most_series: int | None = None) -> SectionTable:
-        """The same table with the columns that a medium shows, and at most `most_series` of a series."""
-        shown, series = [], 0
-        for at, column in enumerate(self.columns):
-            series += column.series
-            if medium in column.media and not (column.series and most_series is not None and series > most_series):
-                shown.append(at)
+    def within(self, levels: Container[Level]) -> SectionTable:
+        """The same table with the columns of some levels."""
+        return self._with_columns([at for at, column in enumerate(self.columns) if column.level in levels])
+
+    def with_series(self, most: int) -> SectionTable:
+        """The same table with at most `most` columns of a series, the first ones."""
+        series = [at for at, column in enumerate(self.columns) if column.series]
+        return self._with_columns([at for at in range(len(self.columns)) if at not in series[most:]])
+
+    def _with_columns(self, shown: Sequence[int]) -> SectionTable:
         columns = tuple(self.columns[at] for at in shown)
         return replace(self, columns=columns, rows=tuple(tuple(row[at] for at in shown) for row in self.rows))
 
@@ -189,15 +194,10 @@ class SectionTable:
             return self
         names = ", ".join(self.columns[at].title for at in zeros)
         others = [at for at in range(len(self.columns)) if at not in zeros]
-        return replace(
-            self,
-            columns=tuple(self.columns[at] for at in others),
-            rows=tuple(tuple(row[at] for at in others) for row in self.rows),
-            caption=f"{self.caption}{'; ' if self.caption else ''}none: {names}",
-        )
+        return replace(self._with_columns(others), caption=f"{self.caption}{'; ' if self.caption else ''}none: {names}")
 
-    def without_empty(self) -> SectionTable:
-        """The same table without empty columns, except names and the columns of runs."""
+    def without_empty(self, levels: Container[Level] = ("essential", "detail", "page")) -> SectionTable:
+        """The same table without empty columns of some levels, except names and the columns of runs."""
         if self.layout != "rows" or not self.rows:
             return self
         non_empty_columns = [
@@ -205,13 +205,10 @@ class SectionTable:
             for at, column in enumerate(self.columns)
             if column.kind == "name"
             or column.series
+            or column.level not in levels
             or any(row[at].text not in _NOTHING or row[at].more for row in self.rows)
         ]
-        return replace(
-            self,
-            columns=tuple(self.columns[at] for at in non_empty_columns),
-            rows=tuple(tuple(row[at] for at in non_empty_columns) for row in self.rows),
-        )
+        return self._with_columns(non_empty_columns)
 
     def on_its_side(self) -> SectionTable:
         """A histogram with a row per run and a column per value, so that each run needs one line."""
@@ -233,7 +230,7 @@ class Sentence:
             information; `fact`: a figure with its name; `item`: an entry of a list; `rule`: of a gate, with its state
             as term.
         term: the name of a fact.
-        media: where it is shown.
+        level: where it is shown.
         changes: the pieces of a word diff (`same`, `removed` or `added`, text), which a page marks up; `text` is the
             version for media without markup.
         tone: good, bad or unclear news, for the colour on a terminal.
@@ -243,7 +240,7 @@ class Sentence:
     text: str
     kind: SentenceKind = "note"
     term: str = ""
-    media: frozenset[Medium] = EVERYWHERE
+    level: Level = "essential"
     changes: tuple[tuple[str, str], ...] = ()
     tone: Tone = ""
     link: PageLink | None = None
@@ -261,14 +258,13 @@ class Section:
     Args:
         title: its heading; "" if it continues the enclosing section.
         table: None where it has none.
-        chart: shown below the table by media that draw charts.
+        chart: shown below the table by media that draw charts; others leave out a section that is only a chart.
         notes: sentences, in order.
         figures: the page's conclusions, shown large.
         parts: sections inside it, in order.
         key: a stable name for JSON and for anchors; "" for a part.
-        detail: whether a terminal shows it on request only.
+        level: where it is shown.
         folded: whether pages show it collapsed.
-        media: where it is shown.
     """
 
     title: str
@@ -278,13 +274,18 @@ class Section:
     figures: tuple[KeyFigure, ...] = ()
     parts: tuple[Section, ...] = ()
     key: str = ""
-    detail: bool = False
+    level: Level = "essential"
     folded: bool = False
-    media: frozenset[Medium] = field(default=EVERYWHERE)
 
     def __bool__(self) -> bool:
         """Whether it has a table with rows, a chart, a sentence, a figure or a section that is not empty."""
         return bool((self.table and self.table.rows) or self.chart or self.notes or self.figures or any(self.parts))
+
+    @property
+    def is_drawing(self) -> bool:
+        """Whether it is only a chart with notes on it; a bar of shares can be written as text."""
+        has_more = self.table is not None or self.figures or self.parts
+        return self.chart is not None and not isinstance(self.chart, ShareBar) and not has_more
 
 
 def non_empty(sections: Iterable[Section]) -> tuple[Section, ...]:
@@ -292,11 +293,9 @@ def non_empty(sections: Iterable[Section]) -> tuple[Section, ...]:
     return tuple(section for section in sections if section)
 
 
-def sentences(
-    texts: Iterable[str], kind: SentenceKind = "note", *, media: frozenset[Medium] = EVERYWHERE
-) -> list[Sentence]:
+def sentences(texts: Iterable[str], kind: SentenceKind = "note", *, level: Level = "essential") -> list[Sentence]:
     """A sentence for each text that is not empty."""
-    return [Sentence(text, kind, media=media) for text in texts if text]
+    return [Sentence(text, kind, level=level) for text in texts if text]
 
 
 def text_row(*texts: str) -> tuple[TableCell, ...]:
@@ -314,7 +313,7 @@ def _section_json(section: Section) -> dict[str, Json]:
     if section.table:
         plain["table"] = {
             "caption": section.table.caption,
-            "columns": [column.title or column.short for column in section.table.columns],
+            "columns": [column.title for column in section.table.columns],
             "rows": [[_cell_json(cell) for cell in row] for row in section.table.rows],
         }
     if section.chart:
@@ -327,6 +326,6 @@ def _section_json(section: Section) -> dict[str, Json]:
 
 def _cell_json(cell: TableCell) -> Json:
     """The cell as an object, or as a plain text if it has nothing else."""
-    more: dict[str, Json] = {"more": cell.more} if cell.more else {}
+    more: dict[str, Json] = {"more": ", ".join(cell.more)} if cell.more else {}
     value: dict[str, Json] = {} if cell.value is None else {"value": cell.value}
     return {"text": cell.text, **more, **value} if more or value else cell.text

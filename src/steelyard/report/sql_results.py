@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from steelyard.escaping import cell_text
-from steelyard.report.section import MARKDOWN, Section, SectionTable, Sentence, TableCell, TableColumn
+from steelyard.report.section import Section, SectionTable, Sentence, TableCell, TableColumn
 from steelyard.types import Record, Sample, Score
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def wrong_results_section(records: Iterable[Record], *, most: int = 2) -> Sectio
         changed = [line for line in _diff_lines(evidence) if not line.startswith(" ")] if evidence.expected else []
         notes = tuple(Sentence(line, "item") for line in changed[:_MOST_CHANGED])
         title = f"{record.sample.id}: {score.reason}"
-        parts.append(Section(title, _differing_rows(evidence), notes=notes, folded=True, media=MARKDOWN))
+        parts.append(Section(title, _differing_rows(evidence), notes=notes, folded=True))
         if len(parts) == most:
             break
-    return Section("", parts=tuple(parts), key="wrong_results", media=MARKDOWN)
+    return Section("", parts=tuple(parts), key="wrong_results")

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Final
 from steelyard.analysis.numbers import MISSING, count_text, level_text, percent_text, rank_text, rating_limits
 from steelyard.report.chart import ChartPoint, MatrixChart, RowChart
 from steelyard.report.section import (
-    HTML,
-    TERMINAL,
+    Level,
     Section,
     SectionTable,
     Sentence,
     TableCell,
     TableColumn,
     non_empty,
-    sentences,
     text_row,
 )
 
@@ -42,12 +40,11 @@ def standings_section(standings: Standings | None) -> Section:
     if standings is None:
         return Section("Standings", key="standings")
     undistinguished = [", ".join(names) for names in standings.sets if len(names) > 1]
-    conclusion = Sentence(standings.sentence, "conclusion", media=HTML | TERMINAL)
     table = Section(
         "",
         _table(standings),
         notes=(
-            Sentence(f"({_caption(standings)})", media=TERMINAL),
+            Sentence(_caption(standings)),
             *(Sentence(text, "fact", "cannot be told apart") for text in undistinguished),
         ),
         chart=rating_chart(standings.standings) if standings.standings else None,
@@ -55,8 +52,7 @@ def standings_section(standings: Standings | None) -> Section:
     chart = win_matrix_chart(standings.targets, standings.win_matrix) if standings.standings else None
     return Section(
         "Standings",
-        notes=(conclusion, *sentences(standings.notes, "warning", media=HTML | TERMINAL)),
-        parts=non_empty([table, Section("", chart=chart, media=HTML), _matrix(standings)]),
+        parts=non_empty([table, Section("", chart=chart), _matrix(standings)]),
         key="standings",
     )
 
@@ -70,21 +66,20 @@ def _caption(standings: Standings) -> str:
 
 
 def _table(standings: Standings) -> SectionTable:
-    detail = HTML | TERMINAL
     columns = (
         TableColumn("rank", "text"),
         TableColumn("target", "name"),
         TableColumn("Elo"),
         TableColumn(f"{level_text(standings.level)} CI", "interval"),
-        TableColumn("rating", media=HTML),
+        TableColumn("rating", level="page"),
         TableColumn("win rate"),
         TableColumn("verdicts"),
-        TableColumn("won", media=detail),
-        TableColumn("lost", media=detail),
-        TableColumn("even", media=detail),
-        TableColumn("no answer", media=HTML),
+        TableColumn("won"),
+        TableColumn("lost"),
+        TableColumn("even"),
+        TableColumn("no answer", level="page"),
     )
-    return SectionTable(columns, tuple(_row(standing) for standing in standings.standings), _caption(standings))
+    return SectionTable(columns, tuple(_row(standing) for standing in standings.standings))
 
 
 def _row(standing: Standing) -> tuple[TableCell, ...]:
@@ -117,16 +112,15 @@ def _matrix(standings: Standings) -> Section:
         )
     )
     caption = "Share that the row won against the column, ties and disagreements as half, and of how many verdicts"
-    table = SectionTable((TableColumn("", "name", "won against"), *numbers), rows, caption)
-    media = HTML | TERMINAL if len(rows) <= _MOST_IN_MATRIX else HTML
-    return Section("Who won how often against whom", table, folded=True, media=media)
+    table = SectionTable((TableColumn("won against", "name"), *numbers), rows, caption)
+    level: Level = "essential" if len(rows) <= _MOST_IN_MATRIX else "page"
+    return Section("Who won how often against whom", table, folded=True, level=level)
 
 
 def _win_share_cell(share: float | None, n: int) -> TableCell:
     if share is None:
         return TableCell(MISSING)
-    text = percent_text(share, 0)
-    return TableCell(text, f"{n:,}", text, value=share)
+    return TableCell(percent_text(share, 0), (f"{n:,}",), value=share)
 
 
 def rating_chart(standings: Sequence[Standing]) -> RowChart:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.intervals import Mean
@@ -14,27 +13,24 @@ from steelyard.report.judge_panel import reply_form_texts
 from steelyard.report.preferences import sequence_chart
 from steelyard.report.run_texts import (
     applies,
+    below_figure,
     bounds_text,
     consistency_text,
     count_cell,
     damaged_records,
     failed_elsewhere,
-    headline,
     is_rate,
     kind_text,
     left_out_text,
     matching_warnings,
     one_line,
-    reason_suffix,
     run_labels,
     unfinished,
 )
 from steelyard.report.section import (
-    HTML,
-    MARKDOWN,
-    PAGES,
-    TERMINAL,
+    Level,
     LinkedOutcome,
+    RunLink,
     SampleLink,
     Section,
     SectionTable,
@@ -49,10 +45,9 @@ from steelyard.report.section import (
 if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison
 
+
 _NAME: Final = 30
-"""Characters of a target's name in a remark on a terminal."""
-_MOST_TAGS: Final = 3
-"""Tags with columns in a comment."""
+"""Characters of a target's name in a remark."""
 
 
 def alarms_section(
@@ -70,18 +65,13 @@ def alarms_section(
     for summary, reason in zip(summaries, reasons, strict=True):
         if text := unfinished(summary):
             why = f" Reason: {reason.rstrip('.')}." if reason else ""
-            notes.append(
-                Sentence(
-                    f"{text}{why} The figures below cover only the finished records.", "alarm", "Not complete", PAGES
-                )
-            )
-    notes += [Sentence(f"{text}.", "alarm", "Damaged", PAGES) for text in map(damaged_records, summaries) if text]
-    notes += sentences(matching_warnings(summaries), "alarm", media=TERMINAL)
-    notes += sentences(matching_warnings(summaries, comparison), "alarm", media=PAGES)
+            notes.append(Sentence(f"{text}{why} The figures cover only the finished records.", "alarm", "Not complete"))
+    notes += [Sentence(f"{text}.", "alarm", "Damaged") for text in map(damaged_records, summaries) if text]
+    notes += sentences(matching_warnings(summaries, comparison), "alarm")
     notes += sentences((f"{summary.size_warning}." for summary in summaries if summary.size_warning), "alarm")
     notes += sentences((f"{note}." for summary in summaries for note in summary.result_notes()), "warning")
     elsewhere = [f"{text}." for summary in summaries if (text := failed_elsewhere(summary, score))]
-    notes += sentences(elsewhere, "alarm", media=PAGES)
+    notes += sentences(elsewhere, "alarm")
     return Section("", notes=tuple(notes), key="alarms")
 
 
@@ -113,12 +103,10 @@ def targets_section(
         "",
         _table(summaries, labels, score, baseline),
         chart,
-        notes=(*remarks, *sentences((f"{text}." for text in methods), media=HTML)),
+        notes=(*remarks, *sentences((f"{text}." for text in methods), level="page")),
     )
     decisions = [
-        Section(
-            "", chart=sequence_chart(summary.stopping, name=f"{summary.target}, {summary.stopping.score}"), media=HTML
-        )
+        Section("", chart=sequence_chart(summary.stopping, name=f"{summary.target}, {summary.stopping.score}"))
         for summary in summaries
         if summary.stopping
     ]
@@ -132,42 +120,34 @@ def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, b
     # A share such as token F1 is a mean: only a score that is 0 or 1 is an accuracy, and only there errors are wrong.
     rate = is_rate(scored)
     mean, lowest = ("accuracy", "wrong") if rate else ("mean", "0")
-    # Empty and repeated columns are left out: a headline over the scored records is the mean over the answered ones,
-    # and so is the mean over all records if all were answered.
-    differ = any(score_of.answered.value != score_of.headline.value for score_of in scored)
-    answered = (PAGES if differ else MARKDOWN) if over_all else frozenset()
-    bounds = PAGES if any(score_of.missing_bounds for score_of in scored) else frozenset()
-    not_applicable = PAGES if any(score_of.not_applicable for score_of in scored) else HTML
-    with_errors = HTML if any(score_of.errors for score_of in scored) else frozenset()
+    not_applicable: Level = "detail" if any(score_of.not_applicable for score_of in scored) else "page"
     columns = (
-        TableColumn("run", "text", media=TERMINAL),
+        TableColumn("run", "text"),
         TableColumn("target", "name"),
-        *(
-            TableColumn(tag.replace("_", " "), "text", media=PAGES if at < _MOST_TAGS else HTML)
-            for at, tag in enumerate(tags)
-        ),
-        TableColumn(score_title(score), short=score or "score", media=MARKDOWN | TERMINAL),
-        TableColumn(f"{mean} (all)" if over_all else "mean", media=HTML),
+        *(TableColumn(tag.replace("_", " "), "text", level="detail") for tag in tags),
+        TableColumn(score_title(score) or "score"),
         TableColumn("95 % CI", "interval"),
-        TableColumn(f"{mean} (answered)", media=answered),
-        TableColumn(f"errors as {lowest if over_all else 'lowest'}", media=with_errors),
-        TableColumn("bounds by unparsed", media=bounds),
-        TableColumn("count" if rate else "n", short="n"),
-        TableColumn("not applicable", media=not_applicable, count=True),
+        TableColumn(f"{mean} (answered)", level="detail"),
+        TableColumn(f"errors as {lowest if over_all else 'lowest'}", level="page"),
+        TableColumn("bounds by unparsed", level="detail"),
+        TableColumn("count" if rate else "n"),
+        TableColumn("not applicable", level=not_applicable, count=True),
         TableColumn("unparsed", count=True),
         TableColumn("refused", count=True),
         TableColumn("errors", count=True),
-        TableColumn("tokens in / out", media=HTML, count=True),
-        TableColumn("cached", media=HTML, count=True),
-        TableColumn("seconds", media=HTML),
+        TableColumn("tokens in / out", level="page", count=True),
+        TableColumn("cached", level="page", count=True),
+        TableColumn("seconds", level="page"),
     )
-    # On a terminal the progress of an unfinished run, below its name, needs the space of the counts.
-    unfinished_runs = any(summary.state != "finished" for summary in summaries)
+    # Repeated figures are left out: a headline over the scored records is the mean over the answered ones, and so is
+    # the mean over all records if all were answered; without errors they count as nothing.
+    differ = over_all and any(score_of.answered.value != score_of.headline.value for score_of in scored)
     rows = tuple(
         (
-            *_name_cells(summary, label, is_baseline=summary.run == baseline),
+            TableCell(summary.run, link=RunLink(summary.run)),
+            TableCell(label, tag="baseline" if summary.run == baseline else ""),
             *text_row(*(summary.tags.get(tag, MISSING) for tag in tags)),
-            *_figures(summary, summary.score(score), rate=rate, brief=unfinished_runs),
+            *_figures(summary, summary.score(score), rate=rate, with_answered=differ),
             *text_row(summary.tokens_text, f"{summary.from_journal:,}", f"{summary.seconds:.1f}"),
         )
         for label, summary in zip(labels, summaries, strict=True)
@@ -175,26 +155,19 @@ def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, b
     return SectionTable(columns, rows, f"{score_title(score)} per target")
 
 
-def _name_cells(summary: RunSummary, label: str, *, is_baseline: bool) -> tuple[TableCell, TableCell]:
-    """The run's id, and its target; on a terminal the progress of an unfinished run is shown below its name."""
-    state = "" if summary.state == "finished" else f"\n{summary.state} {summary.done}/{summary.planned}"
-    name = TableCell(label, short=summary.target + state, tag="baseline" if is_baseline else "")
-    return TableCell(summary.run), name
-
-
-def _figures(summary: RunSummary, score: ScoreSummary | None, *, rate: bool, brief: bool) -> tuple[TableCell, ...]:
+def _figures(
+    summary: RunSummary, score: ScoreSummary | None, *, rate: bool, with_answered: bool
+) -> tuple[TableCell, ...]:
     if score is None:
-        return text_row(MISSING, "nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.errors:,}")
+        return text_row("nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.errors:,}")
     share = score.is_share
-    over_all, count = score.over == "all", count_cell(score, rate=rate)
     return (
         _value(score.headline, share=share, strong=True),
-        _value(score.overall if over_all else score.answered, share=share, strong=True),
         TableCell(interval_text(score.headline.interval, share=share)),
-        _value(score.answered, share=share),
-        _value(score.with_errors, share=share),
+        _value(score.answered, share=share) if with_answered else TableCell(MISSING),
+        _value(score.with_errors, share=share) if score.errors else TableCell(MISSING),
         TableCell(bounds_text(score) or MISSING),
-        replace(count, short=f"{score.headline.n:,}") if brief else count,
+        count_cell(score, rate=rate),
         TableCell(f"{score.not_applicable:,}"),
         *_linked_counts(summary, {"unparsed": score.unparsed, "refused": score.refused, "errors": score.errors}),
     )
@@ -209,59 +182,48 @@ def _value(mean: Mean, *, share: bool, strong: bool = False) -> TableCell:
     return TableCell(value_text(mean.value, share=share), strong=strong, value=mean.value)
 
 
-def run_remarks(summary: RunSummary, reason: str, *, several: bool, decided: bool) -> Iterator[Sentence]:
-    """Remarks on a run that have no column in the table.
+def run_remarks(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
+    """Remarks on a run that have no column in the table, or one that only pages show.
 
     Args:
         summary: of the run.
-        reason: why it did not finish; "" where it did.
         several: whether the page shows several runs, whose tables have only means and counts.
-        decided: whether a comparison on the page states why the run ended.
     """
     name = summary.target
-    why = reason_suffix(summary.state, reason)
-    if summary.state != "finished" and why:
-        done = f"{summary.done} of {summary.planned} done"
-        yield Sentence(f"{name}: {summary.state}, {done}{why}", media=TERMINAL, tone="bad")
-    if summary.stopping and not decided:
-        yield Sentence(f"{name}: {summary.stopping.sentence}", media=TERMINAL)
     score = summary.score()
     if score is not None and score.not_applicable:
-        text = f"{name}: {score.name} does not apply to {score.not_applicable} of {score.total} records"
-        yield Sentence(text, media=TERMINAL)
-    yield from sentences((failed_elsewhere(summary), damaged_records(summary)), media=TERMINAL)
+        yield Sentence(f"{name}: {score.name} does not apply to {score.not_applicable} of {score.total} records")
     if summary.unparsed_kinds:
         kinds = ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.unparsed_kinds.items())
-        yield Sentence(f"{name}: unparsed replies: {kinds}", media=HTML)
         # With the long names of a matrix, three targets would not fit on a screen of 24 lines.
-        yield Sentence(f"{one_line(name, _NAME)}: unparsed replies: {kinds}", media=TERMINAL)
+        yield Sentence(f"{one_line(name, _NAME)}: unparsed replies: {kinds}")
     if summary.matched:
         yield Sentence(summary.matched.sentence)
     yield from _missing_verdicts(summary, several=several)
     for judged, consistency in summary.consistency.items():
-        yield Sentence(f"{name}: {consistency_text(judged, consistency)}", media=HTML | TERMINAL)
+        yield Sentence(f"{name}: {consistency_text(judged, consistency)}")
     if summary.framework is not None:
-        yield Sentence(f"{name}: {summary.framework.sentence(summary.done)}", media=HTML | TERMINAL)
+        yield Sentence(f"{name}: {summary.framework.sentence(summary.done)}")
     yield from (Sentence(f"{name}: {text}") for text in reply_form_texts(summary))
 
 
 def _missing_verdicts(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
-    """The missing verdicts of each mean and its bounds, for a terminal; pages have columns for both."""
+    """The missing verdicts of each mean and its bounds."""
     left_out: dict[str, list[str]] = {}
     for score in summary.own_scores:
         if several and score.name != summary.primary:
             if applies(score) and left_out_text(score) != f"n {score.headline.n:,}":
                 left_out.setdefault(left_out_text(score), []).append(score.name)
         elif score.name == summary.primary and score.missing_verdicts and not score.scored:
-            yield Sentence(headline(summary), media=TERMINAL)
+            yield Sentence(below_figure(summary))
         elif score.missing_bounds:
             n = score.missing_verdicts
             missing = f"its {count_text(n, 'missing verdict')} {'is' if n == 1 else 'are'} worth"
             low, high = (value_text(end, share=score.is_share) for end in score.missing_bounds)
             text = f"{summary.target}: {score.name} is {low} to {high}, whatever {missing}"
-            yield Sentence(text, media=TERMINAL)
+            yield Sentence(text)
     for counts, names in left_out.items():
-        yield Sentence(f"{summary.target}: {', '.join(names)}: {counts}", media=TERMINAL)
+        yield Sentence(f"{summary.target}: {', '.join(names)}: {counts}")
 
 
 def rate_chart(summaries: Sequence[RunSummary], *, score: str = "", chance: float | None = None) -> RowChart:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.numbers import interval_text, score_title, value_text
 from steelyard.report.section import (
-    HTML,
-    PAGES,
     Section,
     SectionTable,
     Sentence,
@@ -38,14 +36,14 @@ def turns_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sec
             by_score.setdefault(turns.score.name, []).append((label, turns))
     parts = []
     for score, by_run in by_score.items():
-        title, note = score_title(score), Sentence(_NOTE, "note", media=PAGES)
-        parts.append(Section(f"{title}: all turns", _all_turns(score, by_run), notes=(note,)))
+        title, note = score_title(score), Sentence(_NOTE, level="page")
+        parts.append(Section(f"{title}: all turns", _all_turns(by_run), notes=(note,)))
         parts += [
             Section(
                 f"{title} by turn: {label}",
                 _by_turn(turns.by_turn[:_MOST_TURNS]),
                 notes=_hidden_turns(turns),
-                media=HTML,
+                level="page",
             )
             for label, turns in by_run
             if len(turns.by_turn) > 1
@@ -56,14 +54,14 @@ def turns_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sec
 _NOTE: Final = "Intervals treat the turns of a conversation, and its repeats, as dependent."
 
 
-def _all_turns(score: str, by_run: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
+def _all_turns(by_run: Sequence[tuple[str, TurnSummary]]) -> SectionTable:
     columns = (
-        TableColumn("target", "name", score),
+        TableColumn("target", "name"),
         TableColumn("mean"),
         TableColumn("95 % CI", "interval"),
         TableColumn("turns"),
-        TableColumn("conversations", short="conv."),
-        TableColumn("not applicable", short="n/a", count=True),
+        TableColumn("conversations"),
+        TableColumn("not applicable", count=True),
         TableColumn("unparsed", count=True),
         TableColumn("refused", count=True),
         TableColumn("errors", count=True),

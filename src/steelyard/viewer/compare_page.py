@@ -146,7 +146,7 @@ def _refuse_unknown_score(runs: Sequence[Run], second: str) -> None:
 
 
 def _without_repeats(section: Section, settings: Collection[Section]) -> Section:
-    """The section without what the page shows above it: warnings, settings that differ, and counts of outcomes.
+    """The section without what the page shows above it: settings that differ, and counts of outcomes.
 
     Args:
         section: of a comparison.
@@ -157,7 +157,7 @@ def _without_repeats(section: Section, settings: Collection[Section]) -> Section
         for part in section.parts
         if part not in settings and (part.table is None or part.table.layout != "tiles")
     )
-    return replace(section, notes=tuple(n for n in section.notes if n.kind != "warning"), parts=tuple(parts))
+    return replace(section, parts=tuple(parts))
 
 
 def _shown_all(
