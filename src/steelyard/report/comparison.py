@@ -14,7 +14,6 @@ from steelyard.analysis.comparison_values import Comparison, PairComparison, Pai
 from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.multiplicity import all_pairs_note
 from steelyard.analysis.numbers import p_text, score_phrase, score_title
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.settings import short_digests
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.numbers import MISSING, interval_text, one_line, run_labels, signed_text, value_text
@@ -38,6 +37,7 @@ from steelyard.report.section import (
     text_row,
 )
 from steelyard.stats.intervals import Interval
+from steelyard.store import Run
 
 _MOST_SENTENCES: Final = 3
 """Above this many pairs a terminal shows a table with a line per pair: twelve targets still fit a screen."""
@@ -66,7 +66,7 @@ _LARGE: Final = 100
 """From this value on a count needs no decimals."""
 
 
-def comparison_section(comparison: Comparison | None, runs: Sequence[StoredRun], labels: Sequence[str] = ()) -> Section:
+def comparison_section(comparison: Comparison | None, runs: Sequence[Run], labels: Sequence[str] = ()) -> Section:
     """Every pair of a comparison; empty without one.
 
     Args:
@@ -206,7 +206,7 @@ def _limits(difference: PairedDifference) -> str:
     return " to ".join(signed_text(end, share=difference.unit) for end in difference.interval)
 
 
-def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, on_terminal: bool) -> Section:
+def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, on_terminal: bool) -> Section:
     """Everything behind the sentence of one pair."""
     aligned = "" if pair.aligned == "id" else f"Samples are paired by {_by(pair.aligned)}."
     screen, brief = HTML | TERMINAL, MARKDOWN | TERMINAL
@@ -260,7 +260,7 @@ def _by(aligned: str) -> str:
     return "their content" if aligned == "content" else f"their {aligned}"
 
 
-def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
+def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
     """Samples by what changed between the runs; empty for a score that is not 0 or 1."""
     cells = pair.headline.table
     if cells is None:

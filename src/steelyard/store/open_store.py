@@ -27,7 +27,6 @@ from steelyard.store.backend import (
     repair_commands,
     repair_hint,
 )
-from steelyard.store.columns import ColumnCache
 from steelyard.store.connection import Connection, DatabaseError
 from steelyard.store.migrations import Upgrade, check_version, create_tables, prepare_writing, record_all, upgrade
 from steelyard.store.sqlite_objects import listed_names
@@ -57,7 +56,6 @@ class OpenStore:
         self._writer: Writer | None = None
         self._starting = threading.Lock()
         self._reserve: Reserve | None = None
-        self.columns = ColumnCache()
         self.ordered_places: dict[Any, array[int]] = {}
         self.changes: dict[Any, array[int]] = {}
         if not self._backend.exists():

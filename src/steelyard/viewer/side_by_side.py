@@ -14,14 +14,13 @@ from statistics import fmean
 from typing import Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison
-from steelyard.analysis.judging_manifest import is_judging
+from steelyard.analysis.judging_manifest import JUDGES, is_judging
 from steelyard.analysis.settings import WordChange, share_most_words, word_changes
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
 from steelyard.report.numbers import one_line, record_value_text
 from steelyard.report.regressions import repeats_text
 from steelyard.store import Run
-from steelyard.store.labels import JUDGES
 from steelyard.types import Record
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.record_verdicts import Cell, VerdictWords, counted_cells
