@@ -56,7 +56,7 @@ def verdicts_of(folder):
         assert {run.state for run in runs.values()} == {"finished"}
         judged = runs["first vs second"]
         decided = judged.stopping
-        rows = [row[:6] for row in judged.judged_rows("preference")]
+        rows = [row[:7] for row in judged.data().scores.judged_rows("preference")]
         return (decided.used, decided.side, decided.interval, decided.path), rows, decided
 
 

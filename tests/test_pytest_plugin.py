@@ -40,7 +40,7 @@ def lost(tmp_path_factory):
 
 
 def baseline_file(run, name="baseline.json"):
-    Path(name).write_text(baseline_text(run), encoding="utf-8")
+    Path(name).write_text(baseline_text(run.data()), encoding="utf-8")
     return Path(name)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steelyard.analysis.gate import RuleResult
-    from steelyard.analysis.run_protocols import ComparableRun
+    from steelyard.analysis.run_data import RunData
     from steelyard.store import Run
 
 _UNDECIDED = ("fail", "pass", "warn")
@@ -27,8 +27,8 @@ class UndecidedWarning(UserWarning):
 
 
 def assert_no_regression(
-    run: Run | ComparableRun,
-    baseline: ComparableRun | Path | str,
+    run: Run | RunData,
+    baseline: Run | RunData | Path | str,
     *,
     score: str | None = None,
     margin: float = 0.02,
@@ -75,43 +75,47 @@ def assert_no_regression(
 
 
 def _verdict(
-    run: Any, baseline: ComparableRun | Path | str, score: str | None, margin: float, level: float
+    run: Run | RunData, baseline: Run | RunData | Path | str, score: str | None, margin: float, level: float
 ) -> RuleResult:
-    from steelyard.analysis.baseline import NoEarlierRunError
     from steelyard.analysis.comparison import compare
     from steelyard.analysis.gate import judge_margin, unfit_baseline
     from steelyard.analysis.gate_rules import parse_margin
+    from steelyard.analysis.run_data import data_of
+    from steelyard.analysis.run_summary import summarize_run
     from steelyard.errors import ConfigError
+    from steelyard.store.baselines import NoEarlierRunError
 
-    summary = run.summary()
+    data = data_of(run)
+    summary = summarize_run(data)
     try:
         earlier = _baseline(run, baseline)
     except NoEarlierRunError as error:
         return judge_margin(parse_margin(score or summary.primary, margin), summary, str(error))
-    if earlier.id == run.id:
-        raise ConfigError(f"run {run.id} is compared with itself: name another run as its baseline")
-    rule = parse_margin(score or earlier.summary().primary or summary.primary, margin)
-    comparison = compare(earlier, run, score=rule.score, level=level)
+    if earlier.id == data.id:
+        raise ConfigError(f"run {data.id} is compared with itself: name another run as its baseline")
+    rule = parse_margin(score or earlier.primary or summary.primary, margin)
+    comparison = compare(earlier, data, score=rule.score, level=level)
     return judge_margin(rule, summary, unfit_baseline(comparison.baseline) or comparison.pairs[0])
 
 
-def _baseline(run: Any, baseline: ComparableRun | Path | str) -> ComparableRun:
+def _baseline(run: Run | RunData, baseline: Run | RunData | Path | str) -> RunData:
     from pathlib import Path
 
-    from steelyard.analysis.baseline import find_baseline, is_baseline_file, read_baseline
+    from steelyard.analysis.baseline import is_baseline_file, read_baseline
+    from steelyard.analysis.run_data import RunData, data_of
     from steelyard.errors import ConfigError
+    from steelyard.store import Store
+    from steelyard.store.baselines import find_baseline
 
     if isinstance(baseline, Path) or (isinstance(baseline, str) and is_baseline_file(baseline)):
         return read_baseline(Path(baseline))
     if not isinstance(baseline, str):
-        return baseline
-    store = getattr(run, "store", None)
-    if store is None:
+        return data_of(baseline)
+    if isinstance(run, RunData) or not isinstance(run.store, Store):
         raise ConfigError(
             f"run {run.id} is not in a store, so the baseline {baseline!r} cannot be found; pass the baseline run"
         )
-    stored: ComparableRun = find_baseline(baseline, run, store.runs)
-    return stored
+    return find_baseline(baseline, run, run.store.runs)
 
 
 def pytest_addoption(parser: Any) -> None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from steelyard import Output, Sample
-from steelyard.analysis.score_columns import JudgedRow
-from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_data import RunBodies, RunData
+from steelyard.analysis.score_columns import ScoreRow
 from steelyard.types import Record
 
-EMPTY = RunSummary("", "pairs", "a vs b", {}, "finished", 0, 0, 0, 0, 0, 0, 0.0, "2026-01-01", (), {}, "preference")
 VALUES = {"A": 1.0, "B": 0.0, "tie": 0.5, "inconsistent": 0.5}
 SLOTS = {("AB", "A"): 1, ("AB", "B"): 2, ("BA", "A"): 2, ("BA", "B"): 1}
 
@@ -26,12 +22,12 @@ def orders(*verdicts):
 
 def row(label, ident="", *, group="", cluster="", repeat=0, **detail):
     """One verdict: a label, or `unparsed`, `refused`, `error`, or `no A` where that side gave no answer."""
-    place = (ident, group, cluster, repeat)
+    place = (ident, group, cluster, repeat, "preference")
     if label.startswith("no "):
-        return JudgedRow(*place, "not_applicable", None, {"side": label[3:], "why": "error", **detail})
+        return ScoreRow(*place, "not_applicable", None, {"side": label[3:], "why": "error", **detail})
     if label not in VALUES:
-        return JudgedRow(*place, label, None, detail)
-    return JudgedRow(*place, "scored", VALUES[label], {"label": label, "by": "judge", **detail})
+        return ScoreRow(*place, label, None, detail)
+    return ScoreRow(*place, "scored", VALUES[label], {"label": label, "by": "judge", **detail})
 
 
 def rows(*labels, **more):
@@ -39,33 +35,14 @@ def rows(*labels, **more):
     return [row(label, f"s{at}", **more) for at, label in enumerate(labels)]
 
 
-@dataclass(frozen=True)
-class Judging:
+def judging_run(given=(), *, first="ours", second="theirs", answers=(), stopping=None, ident="j1"):
     """A run that compares `first` with `second`; answers differ unless they are given."""
-
-    given: tuple = ()
-    first: str = "ours"
-    second: str = "theirs"
-    answers: tuple = ()
-    stopping: Stopping | None = None
-    id: str = "j1"
-
-    @property
-    def manifest(self):
-        return {"target": {"pair": {"first": self.first, "second": self.second}}, "scores": ["preference"]}
-
-    def summary(self):
-        return replace(EMPTY, run=self.id, stopping=self.stopping)
-
-    def judged_rows(self, score):
-        assert score == "preference"
-        return iter(self.given)
-
-    def records(self):
-        for at, (a, b) in enumerate(self.answers):
-            yield Record(Sample(f"s{at}", "?"), Output({"A": a, "B": b}))
+    records = [Record(Sample(f"s{at}", "?"), Output({"A": a, "B": b})) for at, (a, b) in enumerate(answers)]
+    manifest = {"target": {"pair": {"first": first, "second": second}}, "scores": ["preference"]}
+    bodies = RunBodies(lambda _: iter(()), lambda _: {}, lambda _: iter(records))
+    return RunData.of(given, "a vs b", id=ident, manifest=manifest, stopping=stopping, bodies=bodies)
 
 
 def judging(*labels, **more):
     """A run of such verdicts."""
-    return Judging(tuple(rows(*labels)), **more)
+    return judging_run(rows(*labels), **more)

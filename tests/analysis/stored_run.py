@@ -1,43 +1,39 @@
-"""A run as a store would give it back, from rows alone."""
+"""Runs as a store would give them back, from rows alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import numpy as np
 
+from steelyard.analysis.run_data import RecordColumns, ReplyColumns, RunCounts, RunData
 from steelyard.analysis.score_columns import ScoreRow
-from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.score_infos import plain_infos
 
 
-@dataclass
-class StoredRun:
-    id: str
-    rows: list
-    target: str
-    suite: str = "exam"
-    tags: dict = field(default_factory=dict)
-    manifest: dict = field(default_factory=dict)
-    state: str = "finished"
-    infos: dict = field(default_factory=dict)
-    stopping: Any = None
+def run_of(ident, rows, target, *, infos=None, manifest=None, hashes=None, keys=None, planned=0, **fields):
+    """A run of these rows.
 
-    def summary(self):
-        scores, groups = summarize(self.rows, infos=self.infos)
-        done = len(self.rows)
-        return RunSummary(
-            self.id, self.suite, self.target, self.tags, self.state, done, done, 0,
-            0, 0, 0, 1.0, "", scores, groups, scores[0].name, stopping=self.stopping,
-        )  # fmt: skip
+    `hashes` has a hexadecimal number by sample, and `keys` a number for each reply of a sample.
+    """
+    manifest = {**(manifest or {}), **({"score_infos": plain_infos(infos.values())} if infos else {})}
+    run = RunData.of(rows, target, id=ident, **{"suite": "exam"} | fields, manifest=manifest)
+    counts = RunCounts(planned or run.counts.done, run.counts.done, run.counts.errors)
+    samples = run.scores.samples
+    contents = (
+        np.array([int(hashes[ident], 16) for ident in samples], dtype=np.uint64).view(np.int64) if hashes else None
+    )
+    return RunData.of(
+        rows, target, id=ident, **{"suite": "exam"} | fields, manifest=manifest, counts=counts, hashes=contents,
+        records=None if keys is None else _records([keys[ident] for ident in samples]),
+    )  # fmt: skip
 
-    def score_rows(self):
-        return iter(self.rows)
 
-    def sample_hashes(self):
-        return {}
-
-    def reply_keys(self):
-        return {}
+def _records(keys):
+    """A record for each reply; `keys` are those of each sample."""
+    sample = np.repeat(np.arange(len(keys)), [len(of_sample) for of_sample in keys])
+    n = len(sample)
+    key = np.zeros((n, 10), dtype=np.uint8)
+    key[:, 0] = [number for of_sample in keys for number in of_sample]
+    return RecordColumns(sample, np.zeros(n, dtype=bool), np.zeros(n), ReplyColumns(np.arange(n), key))
 
 
 def stored(target, groups=None, clusters=None, **scores):
@@ -48,4 +44,4 @@ def stored(target, groups=None, clusters=None, **scores):
         for at in range(n)
         for name, values in scores.items()
     ]
-    return StoredRun(f"run-{target}", rows, target)
+    return run_of(f"run-{target}", rows, target)

@@ -1,24 +1,22 @@
-"""Baselines: a file that stands for a run, and the run that a name means."""
+"""Baselines: a file that stands for a run."""
 
 from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from steelyard import ExactMatch, Sample, Score, Store, compare, evaluate
+from steelyard import ExactMatch, Sample, Score, compare, evaluate
 from steelyard.analysis.baseline import (
     FORMAT,
-    NoEarlierRunError,
     baseline_text,
-    check_baseline,
     check_replaceable,
-    find_baseline,
     read_baseline,
 )
+from steelyard.analysis.run_summary import summarize_run
+from steelyard.analysis.sample_costs import hashes_by_id
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
 
@@ -61,14 +59,22 @@ def run_of(*countries, name="atlas", samples=SAMPLES, **options):
     return evaluate(knows(*countries), samples, scorers, name=name, max_errors=1.0, fresh=True, **options)
 
 
+def text_of(run):
+    return baseline_text(run.data())
+
+
+def hashes_of(run):
+    return hashes_by_id(run.scores.samples, run.hashes)
+
+
 def test_a_file_stands_for_its_run():
     run = run_of("France", "中国", repeats=2)
-    Path("baseline.json").write_text(baseline_text(run), encoding="utf-8")
+    Path("baseline.json").write_text(text_of(run), encoding="utf-8")
     kept = read_baseline(Path("baseline.json"))
     assert (kept.id, kept.target, kept.suite, kept.state) == (run.id, run.target, run.suite, "finished")
-    assert sorted(kept.score_rows()) == sorted(run.score_rows())
-    assert kept.sample_hashes() == run.sample_hashes()
-    ours, theirs = kept.summary(), run.summary()
+    assert sorted(kept.scores.rows()) == sorted(run.data().scores.rows())
+    assert hashes_of(kept) == hashes_of(run.data())
+    ours, theirs = summarize_run(kept), run.summary()
     assert ours.scores == theirs.scores
     assert ours.groups == theirs.groups
     assert (ours.primary, ours.planned, ours.errors) == (theirs.primary, 12, 2)
@@ -77,7 +83,7 @@ def test_a_file_stands_for_its_run():
 @pytest.mark.parametrize("score", ["exact_match", "closeness"])
 def test_a_comparison_with_a_file_gives_the_numbers_of_one_with_its_run(score):
     old, new = run_of("France", "中国", "Chile"), run_of("Italy", "中国", "Kenya")
-    Path("baseline.json").write_text(baseline_text(old), encoding="utf-8")
+    Path("baseline.json").write_text(text_of(old), encoding="utf-8")
     (with_run,) = compare(old, new, score=score).pairs
     (with_file,) = compare(read_baseline(Path("baseline.json")), new, score=score).pairs
     assert json_value(with_file.headline) == json_value(with_run.headline)
@@ -89,7 +95,7 @@ def test_a_comparison_with_a_file_gives_the_numbers_of_one_with_its_run(score):
 
 
 def test_a_new_baseline_differs_in_a_line_per_sample_that_changed():
-    before, after = baseline_text(run_of("France", "Chile")), baseline_text(run_of("Italy", "Chile"))
+    before, after = text_of(run_of("France", "Chile")), text_of(run_of("Italy", "Chile"))
     changed = {one for one in set(before.splitlines()) ^ set(after.splitlines()) if '"hash"' in one}
     assert len(changed) == 4, "s0 and s1, before and after"
     heads = {one.split(":")[0] for one in set(before.splitlines()) ^ set(after.splitlines()) if '"hash"' not in one}
@@ -97,14 +103,14 @@ def test_a_new_baseline_differs_in_a_line_per_sample_that_changed():
 
 
 def test_equal_runs_differ_in_run_and_time_alone():
-    first, second = (baseline_text(run_of("France", "Chile")).splitlines() for _ in range(2))
+    first, second = (text_of(run_of("France", "Chile")).splitlines() for _ in range(2))
     differ = {one.split(":")[0] for one, two in zip(first, second, strict=True) if one != two}
     assert '"run"' in differ
     assert differ <= {'"run"', '"created"'}
 
 
 def test_a_file_holds_no_question_answer_or_reference():
-    text = baseline_text(run_of("France", "Chile"))
+    text = text_of(run_of("France", "Chile"))
     assert json.loads(text)["format"] == FORMAT
     assert [word for word in (*COUNTRIES, *COUNTRIES.values()) if word in text] == []
 
@@ -112,7 +118,7 @@ def test_a_file_holds_no_question_answer_or_reference():
 def test_a_file_is_small():
     """About 60 bytes a sample of one score: 100,000 samples make 6 MB."""
     samples = [Sample(f"sample-{at}", "?", "!") for at in range(1000)]
-    text = baseline_text(evaluate(lambda sample: "!", samples, [ExactMatch()]))
+    text = text_of(evaluate(lambda sample: "!", samples, [ExactMatch()]))
     assert len(text) < 1000 * 80 + 2000
 
 
@@ -120,9 +126,9 @@ def test_no_baseline_is_made_of_an_unfinished_run():
     broken = evaluate(knows("France"), SAMPLES, [ExactMatch()], max_errors=0.0, on_broken="return")
     assert broken.state == "broken"
     with pytest.raises(ConfigError, match=r"is broken, .* a baseline needs a finished run"):
-        baseline_text(broken)
+        text_of(broken)
     with pytest.raises(ConfigError, match="has no scores"):
-        baseline_text(evaluate(lambda sample: "!", SAMPLES, []))
+        text_of(evaluate(lambda sample: "!", SAMPLES, []))
 
 
 GOOD = {
@@ -138,7 +144,7 @@ def read(value):
 
 def test_a_file_that_was_written_anew_by_a_formatter_is_read():
     kept = read(json.dumps(GOOD, indent=4, sort_keys=True))
-    assert [(row.sample, row.value) for row in kept.score_rows()] == [("x", 1.0)]
+    assert [(row.sample, row.value) for row in kept.scores.rows()] == [("x", 1.0)]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +189,7 @@ def test_a_file_that_is_none_says_what_is_wrong(value, words):
     ],
 )
 def test_a_manifest_that_no_run_wrote_is_refused(key, value):
-    written = json.loads(baseline_text(run_of("France")))
+    written = json.loads(text_of(run_of("France")))
     written["manifest"][key] = value
     path = Path("edited.json")
     path.write_text(json.dumps(written), encoding="utf-8")
@@ -197,12 +203,13 @@ def rating_file(**manifest):
 
 
 def test_a_file_is_read_with_its_scale_and_denominator():
-    (rating,) = rating_file(score_infos={"rating": {"range": [1, 5], "denominator": "answered"}}).summary().scores
+    of_rating = {"rating": {"range": [1, 5], "denominator": "answered"}}
+    (rating,) = summarize_run(rating_file(score_infos=of_rating)).scores
     assert (rating.over, rating.scale, rating.bounds) == ("scored", (1, 5), ((9 + 1) / 3, (9 + 5) / 3))
 
 
 def test_a_file_keeps_what_the_scorers_declared():
-    Path("baseline.json").write_text(baseline_text(run_of("France")), encoding="utf-8")
+    Path("baseline.json").write_text(text_of(run_of("France")), encoding="utf-8")
     kept = read_baseline(Path("baseline.json")).manifest["score_infos"]
     assert kept["exact_match"] == {
         "range": [0.0, 1.0], "lower_is_better": False, "threshold": 1.0, "denominator": "answered"
@@ -236,76 +243,4 @@ def test_git_merges_changes_of_different_samples():
         Path(name).write_text("\n".join([f'{head}, "samples": [', ",\n".join(one), "]", "}", ""]), encoding="utf-8")
     merge = ["git", "merge-file", "-p", "ours", "base", "theirs"]
     merged = subprocess.run(merge, capture_output=True, text=True, check=True)
-    assert [row.sample for row in read(merged.stdout).score_rows() if row.value == 0] == ["s2", "s15"]
-
-
-@dataclass
-class Listed:
-    num: int
-    id: str
-    evaluation: int
-    target: str
-    state: str = "finished"
-    suite: str = "exam"
-
-
-RUNS = [
-    Listed(1, "aaa", 1, "glm"),
-    Listed(2, "bbb", 2, "glm"),
-    Listed(3, "ccc", 3, "glm", state="broken"),
-    Listed(4, "ddd", 4, "qwen", suite="other"),
-    Listed(5, "eee", 5, "glm"),
-    Listed(6, "fff", 5, "qwen"),
-    Listed(7, "ggg", 6, "glm"),
-]
-
-
-def baseline_of(name, num):
-    return find_baseline(name, RUNS[num - 1], lambda: RUNS[::-1]).id
-
-
-@pytest.mark.parametrize(
-    ("name", "num", "wanted"),
-    [
-        ("aaa", 7, "aaa"),
-        ("ccc", 7, "ccc"),
-        ("latest", 7, "eee"),
-        ("latest", 5, "bbb"),
-        ("latest", 2, "aaa"),
-        ("glm", 7, "eee"),
-        ("qwen", 7, "fff"),
-        ("glm", 6, "eee"),
-        ("glm", 5, "eee"),
-        ("ggg", 2, "ggg"),
-    ],
-)
-def test_a_name_means_a_run(name, num, wanted):
-    """An id; beside it in one evaluation; the newest finished one of that target, begun before, of the same suite."""
-    assert baseline_of(name, num) == wanted
-
-
-@pytest.mark.parametrize(("name", "num"), [("latest", 1), ("latest", 6), ("qwen", 2)])
-def test_the_first_run_of_a_target_has_no_baseline(name, num):
-    with pytest.raises(NoEarlierRunError, match="was finished before this one"):
-        baseline_of(name, num)
-
-
-def test_a_name_of_nothing_is_refused_with_the_nearest():
-    with pytest.raises(ConfigError, match=r"there is no run 'qwem': did you mean 'qwen'\?"):
-        baseline_of("qwem", 7)
-
-
-def test_a_baseline_that_will_never_be_found_is_refused_before_anything_is_asked():
-    for name in ("", "latest", "glm", "aaa", "new"):
-        check_baseline(name, ["new"], lambda: RUNS)
-    with pytest.raises(ConfigError, match="gate: baseline: there is no run 'gml': did you mean 'glm'"):
-        check_baseline("gml", ["new"], lambda: RUNS)
-    with pytest.raises(ConfigError, match="cannot be read"):
-        check_baseline("gone.json", ["new"], lambda: RUNS)
-
-
-def test_stored_runs_are_chosen_from_their_store():
-    first, _, third = (run_of("France", "Chile", name=name) for name in ("atlas", "other atlas", "atlas"))
-    assert find_baseline("latest", third, third.store.runs).id == first.id
-    with Store() as store, pytest.raises(NoEarlierRunError):
-        find_baseline("latest", first, store.runs)
+    assert [row.sample for row in read(merged.stdout).scores.rows() if row.value == 0] == ["s2", "s15"]

@@ -1,59 +1,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.analysis.stored_run import run_of
 from tests.thorough import times
 
 import steelyard
 from steelyard.analysis.comparison import compare
 from steelyard.analysis.comparison_values import OutcomeTable, PairComparison
 from steelyard.analysis.score_columns import ScoreRow
-from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
 from steelyard.stats.paired import mcnemar_exact, newcombe_paired
 from steelyard.stats.power import pairs_for_rates
 from steelyard.types import ScoreInfo
-
-
-@dataclass
-class StoredRun:
-    """A run as the store would give it back, from rows alone."""
-
-    id: str
-    rows: list
-    target: str
-    suite: str = "exam"
-    tags: dict = field(default_factory=dict)
-    manifest: dict = field(default_factory=dict)
-    hashes: dict = field(default_factory=dict)
-    keys: dict = field(default_factory=dict)
-    state: str = "finished"
-    infos: dict = field(default_factory=dict)
-    planned: int = 0
-
-    def summary(self):
-        scores, groups = summarize(self.rows, infos=self.infos)
-        errors = sum(row.outcome == "error" for row in self.rows)
-        done = len(self.rows)
-        return RunSummary(
-            self.id, self.suite, self.target, self.tags, self.state, self.planned or done, done, errors,
-            0, 0, 0, 1.0, "", scores, groups, scores[0].name if scores else "",
-        )  # fmt: skip
-
-    def score_rows(self):
-        return iter(self.rows)
-
-    def sample_hashes(self):
-        return self.hashes
-
-    def reply_keys(self):
-        return self.keys
 
 
 def row(sample, value, *, name="solve_rate", group="", cluster="", repeat=0):
@@ -69,7 +33,7 @@ def stored(target, values, **options):
     groups, clusters = kinds.get("groups", [""] * len(values)), kinds.get("clusters", [""] * len(values))
     name = kinds.get("name", "solve_rate")
     rows = [row(i, value, name=name, group=groups[i], cluster=clusters[i]) for i, value in enumerate(values)]
-    return StoredRun(f"run-{target}", rows, target, **options)
+    return run_of(f"run-{target}", rows, target, **options)
 
 
 def table_runs(both, fixed, broken, neither):
@@ -165,14 +129,14 @@ def test_a_pair_that_failed_on_a_side_is_left_out_counted_and_warned_of():
 
 
 def test_a_nameless_error_belongs_to_the_compared_score():
-    failed = StoredRun("r", [row(0, 1), row(1, "error", name="")], "b")
+    failed = run_of("r", [row(0, 1), row(1, "error", name="")], "b")
     pair = only(stored("a", [1, 1]), failed)
     assert (pair.n_paired, pair.left_out_errors) == (1, 1)
 
 
 def test_samples_are_paired_by_id_and_not_by_place():
-    baseline = StoredRun("r1", [row("x", 1), row("y", 0), row("z", 1)], "a")
-    other = StoredRun("r2", [row("y", 1), row("w", 1), row("x", 1)], "b")
+    baseline = run_of("r1", [row("x", 1), row("y", 0), row("z", 1)], "a")
+    other = run_of("r2", [row("y", 1), row("w", 1), row("x", 1)], "b")
     pair = only(baseline, other)
     assert pair.headline.table == OutcomeTable(1, 1, 0, 0)
     assert pair.improvements == ("y",)
@@ -186,16 +150,16 @@ def test_equal_finished_runs_of_the_same_samples_warn_of_nothing():
 
 def test_changed_content_and_shared_replies_are_counted_and_warned_of():
     hashes = {"0": "aa", "1": "bb"}
-    baseline = stored("a", [1, 0], hashes=hashes, keys={"0": {"k0"}, "1": {"k1", "k2"}})
-    other = stored("b", [1, 1], hashes=hashes | {"1": "cc"}, keys={"0": {"k9"}, "1": {"k2"}})
+    baseline = stored("a", [1, 0], hashes=hashes, keys={"0": [0], "1": [1, 2]})
+    other = stored("b", [1, 1], hashes=hashes | {"1": "cc"}, keys={"0": [9], "1": [2]})
     pair = only(baseline, other)
     assert (pair.changed_content, pair.shared_replies) == (1, 1)
     assert [warning.partition(" ")[0] for warning in pair.warnings] == ["1", "For"]
 
 
 def test_an_unfinished_run_other_errors_and_other_scorers_are_warned_of():
-    baseline = stored("a", [1, 0, 1], manifest={"scorers": [{"choice": {}}]})
-    other = stored("b", [1, 1, "error"], state="interrupted", planned=9, manifest={"scorers": [{"exact_match": {}}]})
+    baseline = stored("a", [1, 0, 1], manifest={"scorers": {"choice": {}}})
+    other = stored("b", [1, 1, "error"], state="interrupted", planned=9, manifest={"scorers": {"exact_match": {}}})
     text = " ".join(only(baseline, other).warnings)
     assert "b is interrupted: 3 of 9 records are done." in text
     assert "0 in a and 1 in b" in text
@@ -204,7 +168,8 @@ def test_an_unfinished_run_other_errors_and_other_scorers_are_warned_of():
 
 def test_errors_of_a_score_that_is_not_compared_are_no_warning():
     baseline, other = (stored(name, [1, 0, 1]) for name in "ab")
-    other.rows.append(row(2, "error", name="judged"))
+    failed = row(2, "error", name="judged")
+    other = run_of(other.id, [*other.scores.rows(), failed], other.target)
     assert only(baseline, other, score="solve_rate").warnings == ()
 
 
@@ -231,8 +196,8 @@ def test_targets_that_are_no_prompts_are_not_taken_for_the_same():
 
 
 def test_repeats_of_a_sample_are_averaged_before_they_are_paired():
-    baseline = StoredRun("r1", [row(i, i % 2, repeat=r) for i in range(6) for r in range(2)], "a")
-    other = StoredRun("r2", [row(i, r, repeat=r) for i in range(6) for r in range(2)], "b")
+    baseline = run_of("r1", [row(i, i % 2, repeat=r) for i in range(6) for r in range(2)], "a")
+    other = run_of("r2", [row(i, r, repeat=r) for i in range(6) for r in range(2)], "b")
     found = only(baseline, other).headline
     assert (found.n, found.baseline, found.other) == (6, 0.5, 0.5)
     assert found.table is None
@@ -277,7 +242,7 @@ def test_a_rate_of_another_name_is_told_in_points_of_that_score():
 
 
 def test_two_runs_without_a_shared_sample_allow_no_conclusion():
-    pair = only(StoredRun("r1", [row("x", 1)], "a"), StoredRun("r2", [row("y", 1)], "b"))
+    pair = only(run_of("r1", [row("x", 1)], "a"), run_of("r2", [row("y", 1)], "b"))
     assert pair.verdict == "none"
     assert (pair.headline.difference, pair.headline.p, pair.headline.interval) == (None, None, None)
     assert pair.sentence.startswith(
@@ -300,7 +265,7 @@ def test_of_values_between_0_and_1_that_all_agree_few_can_change():
 
 def test_runs_of_one_target_are_told_apart_by_their_ids():
     before, after = table_runs(20, 40, 10, 66)
-    after.target = before.target
+    after = replace(after, target=before.target)
     assert "longest (run-retrieval) solves 22.1 points more than longest (run-longest)" in only(before, after).sentence
 
 
@@ -327,7 +292,7 @@ def test_every_run_is_compared_with_the_first_and_corrected_for_the_others():
 
 def test_a_score_is_chosen_by_name_and_is_the_primary_one_by_default():
     rows = [row(0, 1), row(0, 3.0, name="rating"), row(1, 0), row(1, 4.0, name="rating")]
-    runs = StoredRun("r1", rows, "a"), StoredRun("r2", rows, "b")
+    runs = run_of("r1", rows, "a"), run_of("r2", rows, "b")
     assert compare(*runs).score == "solve_rate"
     assert only(*runs, score="rating").headline.baseline == 3.5
 

@@ -23,8 +23,7 @@ def prompt(model="m", text="Q: {{question}}", **parameters):
 
 def warnings(before, after):
     """Of two runs with these manifests and equal values."""
-    first, second = stored("a", s=[0, 1]), stored("b", s=[0, 1])
-    first.manifest, second.manifest = before, after
+    first, second = (replace(stored(name, s=[0, 1]), manifest=of) for name, of in (("a", before), ("b", after)))
     (pair,) = compare(first, second).pairs
     return pair.warnings
 
@@ -89,9 +88,9 @@ def test_a_run_that_was_stopped_early_is_warned_of():
 
 
 def test_many_differences_are_cut_and_counted():
-    first, second = stored("a", s=[0, 1]), stored("b", s=[0, 1])
-    first.manifest, second.manifest = (
-        {"target": {"f": {str(no): side * no for no in range(1, 15)}}} for side in (1, 2)
+    first, second = (
+        replace(stored(name, s=[0, 1]), manifest={"target": {"f": {str(no): side * no for no in range(1, 15)}}})
+        for side, name in ((1, "a"), (2, "b"))
     )
     (pair,) = compare(first, second).pairs
     assert (len(pair.differs), pair.differs[-1]) == (9, "and 6 more")

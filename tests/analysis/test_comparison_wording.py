@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep
-from tests.analysis.stored_run import StoredRun, stored
+from tests.analysis.stored_run import run_of, stored
 
 from steelyard import compare
 from steelyard.analysis.comparison_wording import difference_of_rates
@@ -62,7 +62,7 @@ def test_a_number_of_pairs_that_nobody_can_ask_is_not_spelled_out():
 
 def apart(target, right, n, start=0):
     rows = [ScoreRow(f"s{start + no}", "", "", 0, "solve_rate", "scored", float(no < right)) for no in range(n)]
-    return StoredRun(f"run-{target}", rows, target)
+    return run_of(f"run-{target}", rows, target)
 
 
 def test_two_sets_without_a_common_sample_are_told_apart_from_pairs():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from steelyard import Prompt, Sample, Scripted, Suite, compare, evaluate_suite
 from steelyard.analysis.costs import MOST_SAMPLES, CostPair, _weighted_quantiles, cost_differences, drawn_samples
-from steelyard.store.usage import SampleCost
+from steelyard.analysis.sample_costs import SampleCost
 
 
 def cost(latency=1.0, *, seconds=9.0, calls=1, tokens=(100, 10), estimated=False):

@@ -10,7 +10,7 @@ from scipy.stats import chi2_contingency
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from steelyard.analysis.exam import CAUTION, examined
-from steelyard.analysis.score_columns import NOT_KEPT, Answered, ScoreColumns, ScoreRow
+from steelyard.analysis.score_columns import NO_DETAIL, ScoreColumns, ScoreRow
 from steelyard.analysis.summary import summarize
 from steelyard.plain_json import json_value
 from steelyard.stats.intervals import wilson, wilson_clustered
@@ -24,12 +24,14 @@ def reply(sample, read, wanted="A", *, options=4, cluster="", repeat=0, group=""
     """A row and what was kept: `read` None is a reply from which nothing was read."""
     outcome = outcome or ("unparsed" if read is None else "scored")
     value = float(read == wanted) if outcome == "scored" else None
-    row = ScoreRow(str(sample), group, cluster, repeat, NAME, outcome, value)
-    return row, NOT_KEPT if outcome == "error" else Answered(read or "", wanted, options, **kept)
+    confidence = {"confidence": "inferred"} if kept.pop("inferred", False) else {}
+    detail = {"letters": read or "", "wanted": wanted, "options": options, **confidence, **kept}
+    detail = NO_DETAIL if outcome == "error" else detail
+    return ScoreRow(str(sample), group, cluster, repeat, NAME, outcome, value, detail)
 
 
 def exam_of(replies, denominator="all"):
-    columns = ScoreColumns.of_examined(replies)
+    columns = ScoreColumns.of(replies)
     (score,), _ = summarize(columns, infos={NAME: ScoreInfo(NAME, denominator=denominator)})
     return examined(columns, score)
 
@@ -119,7 +121,7 @@ def test_spread_and_deviation_are_of_the_recalls():
 def test_letters_of_an_exam_in_its_own_order_are_shown_with_a_caution():
     in_order = [reply(no, "A", "AB"[no % 2]) for no in range(40)]
     assert exam_of(in_order).letters.caution == CAUTION
-    shuffled = [(row, answered._replace(original=answered.letters)) for row, answered in in_order]
+    shuffled = [row._replace(detail={**row.detail, "original": row.detail["letters"]}) for row in in_order]
     assert exam_of(shuffled).letters.caution == ""
 
 
@@ -197,8 +199,8 @@ def test_repeats_of_rotations_are_one_cluster_in_every_interval():
     ]
     exam = exam_of(replies)
     assert exam.questions == 12
-    values = [float(row.value) for row, _ in replies]
-    units = [row.cluster for row, _ in replies]
+    values = [float(row.value) for row in replies]
+    units = [row.cluster for row in replies]
     low, high = wilson_clustered(values, clusters=units)
     assert tuple(exam.corrected.interval) == pytest.approx(((low - 0.25) / 0.75, (high - 0.25) / 0.75))
     assert exam.repeats.samples == 48
@@ -219,8 +221,8 @@ def test_it_is_plain_json():
 
 
 def test_macro_and_micro_averages_differ_where_groups_differ_in_size():
-    rows = [reply(no, "A" if no < 90 else "B", group="large")[0] for no in range(100)]
-    rows += [reply(100 + no, "B", group="small")[0] for no in range(10)]
+    rows = [reply(no, "A" if no < 90 else "B", group="large") for no in range(100)]
+    rows += [reply(100 + no, "B", group="small") for no in range(10)]
     (score,), groups = summarize(rows)
     assert (score.headline.value, score.macro.value, score.macro.n) == (pytest.approx(90 / 110), 0.45, 2)
     assert score.macro.interval.low < 0.45 < score.macro.interval.high
@@ -228,7 +230,7 @@ def test_macro_and_micro_averages_differ_where_groups_differ_in_size():
 
 
 def test_there_is_no_macro_average_of_one_group():
-    rows = [reply(no, "A", group="only")[0] for no in range(3)] + [reply(9, None, group="x", outcome="error")[0]]
+    rows = [reply(no, "A", group="only") for no in range(3)] + [reply(9, None, group="x", outcome="error")]
     (score,), _ = summarize(rows)
     assert score.macro is None, "the other group has no value"
 
@@ -237,7 +239,7 @@ one_reply = st.tuples(
     st.integers(0, 5), st.integers(0, 2),
     st.sampled_from([None, "", "A", "B", "AC"]), st.sampled_from(["A", "B", "AB"]),
     st.integers(0, 5), st.sampled_from(["", "scored", "unparsed", "refused", "error", "not_applicable"]),
-    st.sampled_from([None, "", "A", "B"]),
+    st.sampled_from([{}, {"original": ""}, {"original": "A"}, {"original": "B"}]),
 )  # fmt: skip
 
 
@@ -247,8 +249,8 @@ def test_whatever_comes_in_every_share_is_a_share(found):
     for no, repeat, read, wanted, options, outcome, own in found:
         kept = outcome or ("unparsed" if read is None else "scored")
         replies.append(reply(f"q{no % 3}@{no}", read if kept == "scored" else None, wanted, options=options,
-                             cluster=f"q{no % 3}", repeat=repeat, outcome=kept, original=own))  # fmt: skip
-    if not any(row.outcome in {"scored", "unparsed", "refused"} for row, _ in replies):
+                             cluster=f"q{no % 3}", repeat=repeat, outcome=kept, **own))  # fmt: skip
+    if not any(row.outcome in {"scored", "unparsed", "refused"} for row in replies):
         return
     exam = exam_of(replies)
     means = [exam.rotations and exam.rotations.all_right, exam.rotations and exam.rotations.majority]

@@ -8,11 +8,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.analysis.stored_run import run_of
 
-from steelyard.analysis.baseline import BaselineFile, BaselineSample
 from steelyard.analysis.comparison import compare
 from steelyard.analysis.gate import judge_gate, judge_margin, unfit_baseline
 from steelyard.analysis.gate_rules import parse_gate, parse_margin
+from steelyard.analysis.run_summary import summarize_run
+from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
@@ -21,20 +23,21 @@ from steelyard.stats.intervals import Interval
 
 def stored(ident, values, *, groups=None, clusters=None, hashes=None, score="solve_rate", **changes):
     """A run of one score from its values alone; an outcome stands for what has none."""
-    samples = tuple(
-        BaselineSample(
+    rows = [
+        ScoreRow(
             str(at),
-            hashes[at] if hashes else f"{at:016x}",
             groups[at] if groups else "",
             clusters[at] if clusters else "",
-            {score: (value,)},
+            0,
+            score,
+            value if isinstance(value, str) else "scored",
+            None if isinstance(value, str) else value,
         )
         for at, value in enumerate(values)
-    )
-    counts = {"planned": len(samples), "done": len(samples), "errors": 0}
+    ]
     manifest = {"scores": [score], "primary": score, "score_infos": {score: {"denominator": "all"}}}
-    fields = {"suite": "exam", "target": f"target-{ident}", "state": "finished", "created": ""}
-    return BaselineFile(id=ident, manifest=manifest, counts=counts, samples=samples, **fields | changes)
+    by_sample = {str(at): hashes[at] if hashes else f"{at:016x}" for at in range(len(values))}
+    return run_of(ident, rows, f"target-{ident}", manifest=manifest, hashes=by_sample, **changes)
 
 
 def table(both, fixed, broken, neither):
@@ -46,7 +49,7 @@ def table(both, fixed, broken, neither):
 def judged(baseline, run, margin=0.02, *, name="solve_rate"):
     asked = parse_margin(name, margin)
     (pair,) = compare(baseline, run, score=asked.score).pairs
-    return judge_margin(asked, run.summary(), pair)
+    return judge_margin(asked, summarize_run(run), pair)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +100,8 @@ def test_the_exit_code_follows_the_state():
     for margin, code in ((0.13, 0), (0.02, 1)):
         gate = {"no_regression": {"solve_rate": margin}, "baseline": "old"}
         compared = {("new", "solve_rate"): pair}
-        assert judge_gate(gate, [new.summary()], compared=compared).exit_code == code
-        both = judge_gate({**gate, "solve_rate": ">= 0.9"}, [new.summary()], compared=compared)
+        assert judge_gate(gate, [summarize_run(new)], compared=compared).exit_code == code
+        both = judge_gate({**gate, "solve_rate": ">= 0.9"}, [summarize_run(new)], compared=compared)
         assert (both.exit_code, len(both.results)) == (1, 2)
 
 
@@ -156,8 +159,8 @@ def test_a_group_and_what_both_answered_are_chosen_as_in_any_rule():
 
 def test_runs_that_share_no_sample_are_undecided():
     old, new = stored("old", [1.0] * 9), stored("new", [1.0] * 9)
-    moved = tuple(replace(one, id=f"other {one.id}", hash=f"f{one.hash[1:]}") for one in new.samples)
-    found = judged(old, replace(new, samples=moved))
+    moved = replace(new.scores, samples=[f"other {ident}" for ident in new.scores.samples])
+    found = judged(old, replace(new, scores=moved, hashes=new.hashes + 100))
     assert found.state == "undecided"
     assert "the two share no sample on which both have this score" in found.sentence
 
@@ -179,7 +182,7 @@ def test_samples_in_one_of_the_two_alone_are_counted_in_the_sentence():
 
 
 def test_a_reason_in_place_of_a_comparison_is_undecided():
-    new = stored("new", [1.0, 0.0]).summary()
+    new = summarize_run(stored("new", [1.0, 0.0]))
     gate = {"no_regression": {"solve_rate": 0.02}, "baseline": "latest"}
     told = judge_gate(gate, [new], compared={("new", "solve_rate"): "there is no run 'x'."})
     assert (told.exit_code, told.results[0].state) == (3, "undecided")
@@ -188,7 +191,7 @@ def test_a_reason_in_place_of_a_comparison_is_undecided():
 
 
 def test_the_baseline_is_not_held_against_itself():
-    old, new = (one.summary() for one in table(900, 0, 0, 100))
+    old, new = (summarize_run(one) for one in table(900, 0, 0, 100))
     (pair,) = compare(*table(900, 0, 0, 100)).pairs
     gate = {"no_regression": {"solve_rate": 0.02}, "baseline": "target-old"}
     compared = {("old", "solve_rate"): None, ("new", "solve_rate"): pair}
@@ -205,7 +208,7 @@ def test_an_unfinished_run_is_judged_by_no_margin(state):
 
 
 def test_an_unfinished_or_stopped_baseline_is_unfit():
-    summary = stored("old", [1.0] * 9).summary()
+    summary = summarize_run(stored("old", [1.0] * 9))
     assert unfit_baseline(summary) == ""
     assert "is interrupted: 9 of 9 records" in unfit_baseline(replace(summary, state="interrupted"))
     assert "was stopped early" in unfit_baseline(replace(summary, stopping=stopping()))
@@ -219,7 +222,7 @@ def stopping(used=9, against=""):
 def test_a_run_that_was_stopped_early_is_not_compared():
     old, new = table(900, 0, 0, 100)
     (pair,) = compare(old, new).pairs
-    found = judge_margin(parse_margin("solve_rate", 0.02), replace(new.summary(), stopping=stopping()), pair)
+    found = judge_margin(parse_margin("solve_rate", 0.02), replace(summarize_run(new), stopping=stopping()), pair)
     assert found.state == "undecided"
     assert "the run was stopped early" in found.sentence
 
@@ -235,14 +238,14 @@ def test_a_run_that_was_stopped_early_is_not_compared():
 )
 def test_the_confidence_sequence_is_the_interval_of_a_stopped_run(name, bound, state):
     """All 9 are right and Wilson's interval would be 0.70 to 1; the sequence of the stop says 0.55 to 0.9."""
-    summary = replace(stored("new", [1.0] * 9).summary(), stopping=stopping())
+    summary = replace(summarize_run(stored("new", [1.0] * 9)), stopping=stopping())
     (found,) = judge_gate({name: bound}, [summary]).results
     assert found.state == state
     assert ("95 % confidence sequence 55.0 to 90.0 %" in found.sentence) == (name == "solve_rate")
 
 
 def test_where_nothing_was_left_unasked_other_means_keep_their_interval():
-    summary = replace(stored("new", [1.0] * 9).summary(), stopping=stopping(used=20))
+    summary = replace(summarize_run(stored("new", [1.0] * 9)), stopping=stopping(used=20))
     assert judge_gate({"solve_rate.answered": ">=! 0.5"}, [summary]).exit_code == 0
     difference = replace(summary, stopping=stopping(against="old"))
     assert judge_gate({"solve_rate": ">=! 0.5"}, [difference]).exit_code == 3
@@ -250,7 +253,7 @@ def test_where_nothing_was_left_unasked_other_means_keep_their_interval():
 
 def test_a_rule_is_about_the_runs_whose_scorers_give_the_score():
     """In a pairwise evaluation the answering runs have no preference; a rule on it is not undecided for them."""
-    answers, judging = stored("a", [1.0] * 9, score="length").summary(), stored("b", [1.0] * 9).summary()
+    answers, judging = summarize_run(stored("a", [1.0] * 9, score="length")), summarize_run(stored("b", [1.0] * 9))
     announced = {"a": ["length"], "b": ["solve_rate"]}
     rules = {"solve_rate": ">= 0.5", "length": ">= 0.5"}
     found = judge_gate(rules, [answers, judging], announced=announced)
@@ -291,7 +294,7 @@ def test_a_margin_is_undecided_where_missing_verdicts_could_exceed_it():
 
 
 def test_a_rule_on_the_interval_of_a_run_of_which_nothing_was_parsed_is_undecided():
-    summary = stored("new", ["unparsed"] * 800).summary()
+    summary = summarize_run(stored("new", ["unparsed"] * 800))
     (found,) = judge_gate({"solve_rate": ">=! 0.6"}, [summary]).results
     assert found.state == "undecided"
     assert "0.0 to 100.0 % with 800 replies without a verdict" in found.sentence
@@ -302,8 +305,8 @@ def test_a_rule_on_the_interval_of_a_run_of_which_nothing_was_parsed_is_undecide
 
 def test_a_rule_on_the_whole_interval_counts_missing_verdicts_at_both_ends():
     rows = [1.0] * 95 + [0.0] * 5
-    assert judge_gate({"solve_rate": ">=! 0.85"}, [stored("new", rows).summary()]).exit_code == 0
-    most = stored("new", [1.0] * 60 + ["unparsed"] * 40).summary()
+    assert judge_gate({"solve_rate": ">=! 0.85"}, [summarize_run(stored("new", rows))]).exit_code == 0
+    most = summarize_run(stored("new", [1.0] * 60 + ["unparsed"] * 40))
     (found,) = judge_gate({"solve_rate": "<=! 0.75"}, [most]).results
     assert found.interval.high < 0.75
     assert found.state == "undecided"

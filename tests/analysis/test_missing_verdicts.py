@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.analysis.stored_run import StoredRun
+from tests.analysis.stored_run import run_of
 
 from steelyard import compare
 from steelyard.analysis.comparison_values import MissingVerdicts
@@ -21,7 +21,6 @@ RATED = {"solve_rate": {"range": [1, 5], "denominator": "answered"}}
 
 def run(target, values, infos=ALL, groups=None):
     """`values` are numbers, or the outcome of what has none; ids are 0, 1, 2 ..."""
-    from steelyard.analysis.score_infos import score_infos
 
     rows = [
         ScoreRow(str(at), groups[at] if groups else "", "", 0, "solve_rate", value, None)
@@ -30,7 +29,7 @@ def run(target, values, infos=ALL, groups=None):
         for at, value in enumerate(values)
     ]
     manifest = {"scores": ["solve_rate"], "score_infos": infos}
-    return StoredRun(f"run-{target}", rows, target, manifest=manifest, infos=score_infos(manifest))
+    return run_of(f"run-{target}", rows, target, manifest=manifest)
 
 
 def only(before, after, infos=ALL, **options):
@@ -152,7 +151,7 @@ def test_fewer_violations_are_better_and_the_sentence_says_so():
     fewer = [row._replace(value=row.value - (2 if at % 4 else 1)) for at, row in enumerate(rows)]
     manifest = {"scores": ["violations"], "score_infos": LOWER}
     (pair,) = compare(
-        StoredRun("run-a", rows, "a", manifest=manifest), StoredRun("run-b", fewer, "b", manifest=manifest)
+        run_of("run-a", rows, "a", manifest=manifest), run_of("run-b", fewer, "b", manifest=manifest)
     ).pairs
     assert pair.verdict == "better"
     assert pair.headline.difference < 0
@@ -167,7 +166,7 @@ def with_scores(target, **scores):
         for name, values in scores.items()
         for value in [values[at]]
     ]
-    return StoredRun(f"run-{target}", rows, target)
+    return run_of(f"run-{target}", rows, target)
 
 
 def test_the_sentence_names_each_further_score_that_moved():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.analysis.judging import Judging, judging, orders, row, rows
+from tests.analysis.judging import judging, judging_run, orders, row, rows
 
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.preferences import fair_split, preferences
@@ -48,7 +48,7 @@ def test_nineteen_of_nineteen_is_printed_with_its_interval_and_its_exact_p():
 
 def test_groups_count_ties_as_half_with_the_interval_for_ties():
     labels = ["A"] * 17 + ["tie", "B", "tie"]
-    found = preferences(Judging(tuple(row(label, f"s{i}", group="ab"[i % 2]) for i, label in enumerate(labels))))
+    found = preferences(judging_run(tuple(row(label, f"s{i}", group="ab"[i % 2]) for i, label in enumerate(labels))))
     assert [group.half.interval for group in found.groups] == [wilson_with_ties(9, 0, 1), wilson_with_ties(8, 2, 0)]
 
 
@@ -106,7 +106,7 @@ def test_a_missing_answer_is_left_out_and_beside_it_that_sides_loss():
 
 
 def test_missing_answers_are_counted_by_what_became_of_them():
-    found = preferences(Judging((row("no A", "s0", why="refused"), row("no A", "s1", why=""), row("A", "s2"))))
+    found = preferences(judging_run((row("no A", "s0", why="refused"), row("no A", "s1", why=""), row("A", "s2"))))
     assert found.tally.not_judged == {"A": {"refused": 1, "error": 1}}
 
 
@@ -137,7 +137,7 @@ def test_five_of_five_are_no_evidence_and_six_of_six_are():
 
 def test_repeats_of_a_sample_are_one_witness_and_not_many():
     given = [row("A", f"s{no}", repeat=repeat) for no in range(4) for repeat in range(5)]
-    found = preferences(Judging(tuple(given)))
+    found = preferences(judging_run(tuple(given)))
     assert found.tally.a == 20
     assert found.test == "sign-flip test by cluster"
     assert found.p == pytest.approx(2 / 2**4, abs=0.01)
@@ -148,12 +148,12 @@ def test_repeats_of_a_sample_are_one_witness_and_not_many():
 
 def test_paraphrases_share_their_cluster():
     given = [row("A", f"s{no}", cluster=f"c{no // 5}") for no in range(20)]
-    assert preferences(Judging(tuple(given))).test == "sign-flip test by cluster"
+    assert preferences(judging_run(tuple(given))).test == "sign-flip test by cluster"
 
 
 def test_a_group_has_its_own_counts_rates_and_p():
     given = [*rows(*["A"] * 6, "tie", group="cooking"), *rows("B", "B", "no A", group="garden"), row("tie", "last")]
-    found = preferences(Judging(tuple(given)))
+    found = preferences(judging_run(tuple(given)))
     cooking, garden, rest = found.groups
     assert (cooking.group, garden.group, rest.group) == ("cooking", "garden", "(no group)")
     assert (cooking.tally.a, cooking.tally.tie, cooking.win.interval) == (6, 1, wilson(6, 6))
@@ -176,7 +176,7 @@ def test_people_and_lexical_preferences_have_no_places():
 def test_a_judge_that_follows_the_place_is_warned_of():
     given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(12)]
     given += [row("A", f"a{no}", orders=orders("A", "A")) for no in range(8)]
-    warnings = preferences(Judging(tuple(given))).warnings
+    warnings = preferences(judging_run(tuple(given))).warnings
     assert warnings[0] == (
         "The judge favours the answer shown first: 12 of 12 disagreements of its orders (p = 0.00049). "
         "Such pairs count as half."
@@ -187,7 +187,7 @@ def test_a_judge_that_follows_the_place_is_warned_of():
 def test_constant_and_like_answers_are_warned_of():
     answers = tuple((f"answer {no}", "I cannot say." if no else "Yes") for no in range(12))
     given = rows(*["A"] * 12)[:6] + [row("A", f"x{no}", alike=True) for no in range(6)]
-    warnings = preferences(Judging(tuple(given), answers=answers)).warnings
+    warnings = preferences(judging_run(tuple(given), answers=answers)).warnings
     assert warnings[0] == "theirs gave one and the same answer 11 of 12 times."
     assert warnings[1] == "Both answers are identical or nearly so in 6 of 12 pairs: such pairs say little."
     assert len(warnings) == 2
@@ -247,13 +247,13 @@ def test_a_rule_that_never_stopped_or_ended_even_prefers_nobody():
 
 def test_groups_of_a_stopped_run_have_neither_intervals_nor_p():
     given = (*rows("A", "B", group="g"), *rows("A", group="h"))
-    found = preferences(Judging(given, stopping=stopped()))
+    found = preferences(judging_run(given, stopping=stopped()))
     assert [(one.win.interval, one.half.interval, one.p) for one in found.groups] == [(None, None, None)] * 2
 
 
 def test_everything_is_plain_json():
     given = [row("A", f"s{no}", group=f"g{no % 2}", orders=orders("A", "A")) for no in range(6)]
-    found = preferences(Judging((*given, row("no A", "x")), stopping=stopped()))
+    found = preferences(judging_run((*given, row("no A", "x")), stopping=stopped()))
     plain = json.loads(json.dumps(json_value(found), allow_nan=False))
     assert plain["first"] == "ours"
     assert plain["tally"]["not_judged"] == {"A": {"error": 1}}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from scipy.stats import binomtest
-from tests.analysis.judging import Judging, orders, row
+from tests.analysis.judging import judging_run, orders, row
 
 from steelyard.analysis.preferences import preferences
 from steelyard.stats.intervals import wilson
@@ -16,7 +16,7 @@ def test_position_bias_is_found_in_the_swaps_that_were_paid_for():
     given += [row("inconsistent", f"f{no}", orders=orders("A", "B")) for no in range(7)]
     given += [row("inconsistent", f"g{no}", orders=orders("A", "tie")) for no in range(2)]
     given += [row("inconsistent", "h", orders=orders("B", "A"))]
-    bias = preferences(Judging(tuple(given))).bias
+    bias = preferences(judging_run(tuple(given))).bias
     assert (bias.orders, bias.n, bias.consistent, bias.consistency) == ("both", 19, 9, 9 / 19)
     assert (bias.favours_first, bias.favours_second) == (9, 1)
     assert bias.bias == pytest.approx(8 / 19)
@@ -41,7 +41,7 @@ def test_position_bias_of_published_judges_of_llmbar(consistent, first, second, 
     given = [row("A", f"a{no}", orders=orders("A", "A")) for no in range(consistent)]
     given += [row("inconsistent", f"f{no}", orders=orders("A", "B")) for no in range(first)]
     given += [row("inconsistent", f"s{no}", orders=orders("B", "A")) for no in range(second)]
-    found = preferences(Judging(tuple(given))).bias
+    found = preferences(judging_run(tuple(given))).bias
     assert found.n == 419
     assert (found.consistency, found.first_rate, found.bias) == pytest.approx((consistency, first_rate, bias), abs=5e-4)
     assert found.p == pytest.approx(p, rel=0.5 if p < 0.01 else 0.01)
@@ -51,7 +51,7 @@ def test_in_one_random_order_the_places_are_tested_on_the_verdicts():
     swapped = [{"shown": "BA", "verdict": "A", "slot": 2, "outcome": "scored"}]
     given = [row("A", f"a{no}", orders=orders("A")) for no in range(9)] + [row("A", "z", orders=swapped)]
     given += [row("tie", "t", orders=orders("tie"))]
-    bias = preferences(Judging(tuple(given))).bias
+    bias = preferences(judging_run(tuple(given))).bias
     assert (bias.orders, bias.n, bias.consistency) == ("one", 11, None)
     assert (bias.first_rate, bias.bias) == (0.9, 0.8)
     assert bias.p == pytest.approx(binomtest(9, 10).pvalue)

@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import combinations, count
 
 import numpy as np
 import pytest
 
-from steelyard.analysis.score_columns import JudgedRow
+from steelyard.analysis.judging_manifest import sides_of
+from steelyard.analysis.run_data import RunData
+from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.standings import Standing, Standings, standings
 from steelyard.analysis.stopping import Stopping
 from steelyard.errors import ConfigError
@@ -18,39 +20,30 @@ from steelyard.stats.intervals import Interval
 VALUES = {"A": 1.0, "B": 0.0, "tie": 0.5, "inconsistent": 0.5}
 
 
-@dataclass(frozen=True)
-class PairOf:
+def pair_of(ident, first, second, rows, *, stopping=None, scores=("preference",)):
     """A judging run made by hand."""
+    manifest = {"target": {"pair": {"first": first, "second": second}}, "scores": list(scores)}
+    renamed = [one._replace(name=scores[0]) for one in rows]
+    return RunData.of(renamed, f"{first} vs {second}", id=ident, manifest=manifest, stopping=stopping)
 
-    id: str
-    first: str
-    second: str
-    rows: tuple
-    stopping: Stopping | None = None
-    scores: tuple = ("preference",)
 
-    @property
-    def manifest(self):
-        return {"target": {"pair": {"first": self.first, "second": self.second}}, "scores": list(self.scores)}
-
-    def judged_rows(self, score):
-        assert score == self.scores[0]
-        return iter(self.rows)
+def rows_of(run):
+    return tuple(run.scores.rows())
 
 
 def row(sample, label, **more):
     """A verdict by its label, or a row without one by its outcome; `no A` where that side gave no answer."""
-    place = (sample, "", more.pop("cluster", ""), more.pop("repeat", 0))
+    place = (sample, "", more.pop("cluster", ""), more.pop("repeat", 0), "preference")
     if label.startswith("no "):
-        return JudgedRow(*place, "not_applicable", None, {"side": label[3:], "why": "error"})
+        return ScoreRow(*place, "not_applicable", None, {"side": label[3:], "why": "error"})
     if label in VALUES:
-        return JudgedRow(*place, "scored", VALUES[label], {"label": label, "by": "judge"})
-    return JudgedRow(*place, label, None, {})
+        return ScoreRow(*place, "scored", VALUES[label], {"label": label, "by": "judge"})
+    return ScoreRow(*place, label, None, {})
 
 
 def judged(first, second, *labels, name="", start=0):
     rows = tuple(row(f"s{at}", label) for at, label in enumerate(labels, start))
-    return PairOf(name or f"{first}-{second}", first, second, rows)
+    return pair_of(name or f"{first}-{second}", first, second, rows)
 
 
 def split(first, second, won, lost, tied=0, **more):
@@ -101,11 +94,10 @@ def test_the_win_matrix_has_the_share_that_the_row_won_of_the_column():
 def test_sides_and_the_order_of_runs_do_not_matter():
     flipped = {"A": "B", "B": "A"}
     turned = [
-        PairOf(
+        pair_of(
             run.id,
-            run.second,
-            run.first,
-            tuple(row(r.sample, flipped.get(r.detail["label"], r.detail["label"])) for r in run.rows),
+            *sides_of(run.manifest)[::-1],
+            tuple(row(r.sample, flipped.get(r.detail["label"], r.detail["label"])) for r in rows_of(run)),
         )
         for run in reversed(TOY)
     ]
@@ -225,7 +217,7 @@ def test_one_sample_id_is_one_cluster_in_all_runs_and_repeats():
     assert standings(runs).clusters == 30
     numbers = count()
     apart = [
-        PairOf(run.id, run.first, run.second, tuple(r._replace(sample=f"t{next(numbers)}") for r in run.rows))
+        pair_of(run.id, *sides_of(run.manifest), tuple(r._replace(sample=f"t{next(numbers)}") for r in rows_of(run)))
         for run in runs
     ]
     assert standings(apart).clusters == 90
@@ -237,8 +229,8 @@ def test_one_sample_id_is_one_cluster_in_all_runs_and_repeats():
 
 def test_repeats_are_no_independent_samples():
     once = split("a", "b", 12, 8)
-    rows = tuple(r._replace(repeat=repeat) for r in once.rows for repeat in range(4))
-    found, alone = standings([PairOf("r", "a", "b", rows)]), standings([once])
+    rows = tuple(r._replace(repeat=repeat) for r in rows_of(once) for repeat in range(4))
+    found, alone = standings([pair_of("r", "a", "b", rows)]), standings([once])
     assert (found.battles, found.clusters) == (80, 20)
     for one, other in zip(found.standings, alone.standings, strict=True):
         assert one.interval == pytest.approx(other.interval, abs=0.1)
@@ -246,7 +238,7 @@ def test_repeats_are_no_independent_samples():
 
 def test_a_cluster_holds_its_samples_together_and_is_no_sample_of_that_name():
     rows = tuple(row(f"s{at}", "AB"[at % 3 == 0], cluster=f"s{at // 3}") for at in range(12))
-    assert standings([PairOf("r", "a", "b", (*rows, row("s0", "A")))]).clusters == 5
+    assert standings([pair_of("r", "a", "b", (*rows, row("s0", "A")))]).clusters == 5
 
 
 def test_a_pair_that_was_judged_twice_counts_twice_and_is_said():
@@ -259,13 +251,13 @@ def test_a_pair_that_was_judged_twice_counts_twice_and_is_said():
 
 def test_a_run_that_was_stopped_early_is_said():
     rule = Stopping("full", "preference", 0.5, 0.95, "", 100, 10, 0, "above", Interval(0.55, 1.0))
-    stopped = PairOf("r", "a", "b", split("a", "b", 9, 1).rows, stopping=rule)
+    stopped = pair_of("r", "a", "b", rows_of(split("a", "b", 9, 1)), stopping=rule)
     assert any(note.startswith("1 run stopped as soon as the pair was decided") for note in standings([stopped]).notes)
     assert not any("stopped" in note for note in standings(TOY).notes)
 
 
 def test_a_preference_of_another_name_is_read():
-    run = PairOf("r", "a", "b", split("a", "b", 3, 1).rows, scores=("style",))
+    run = pair_of("r", "a", "b", rows_of(split("a", "b", 3, 1)), scores=("style",))
     assert standings([run]).battles == 4
     assert standings([run], score="style").battles == 4
 
@@ -297,7 +289,7 @@ def test_json_holds_every_field_and_only_plain_values():
     [
         ([], "one judging run or more"),
         ([TOY[0], TOY[0]], "named twice"),
-        ([PairOf("r", "a", "a", ())], "against itself"),
+        ([pair_of("r", "a", "a", ())], "against itself"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused(runs, message):
@@ -306,13 +298,9 @@ def test_what_cannot_be_ranked_is_refused(runs, message):
 
 
 def test_a_run_that_judges_no_pair_is_refused():
-    class Answers(PairOf):
-        @property
-        def manifest(self):
-            return {"target": {"prompt": {}}, "scores": ["solve_rate"]}
-
+    answers = RunData.of((), manifest={"target": {"prompt": {}}, "scores": ["solve_rate"]})
     with pytest.raises(ConfigError, match="judges no pairs"):
-        standings([Answers("r", "a", "b", ())])
+        standings([answers])
 
 
 def test_a_level_in_percent_is_refused():

@@ -12,7 +12,6 @@ from steelyard.report.html import html_report
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.section import RecordLink
 from steelyard.store import Store
-from steelyard.store.labelled_run import LabelledRun
 from steelyard.store.labels import add_labels
 from steelyard.store.queue_draw import draw_records
 from steelyard.store.queue_values import QueueDesign
@@ -268,7 +267,7 @@ def test_what_several_judges_rate_is_labelled_by_its_own_name(steelyard, judged_
     rated = steelyard("agree", run.id, "--score", "correct", "--json", code=0).json()["scores"]
     assert [each["score"] for each in rated] == ["correct_a", "correct_b", "correct_c"]
     with Store() as store:
-        labelled = LabelledRun.of(store.runs_named([run.id])[0][0]).summary()
+        labelled = store.runs_named([run.id])[0][0].with_labels().summary()
     assert labelled.labelled.uncounted == {}
     assert labelled.score("correct_b").headline.value > run.summary().score("correct_b").headline.value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.analysis.judging import Judging, judging, orders, row, rows
+from tests.analysis.judging import judging, judging_run, orders, row, rows
 from tests.report.judging_suite import pairwise_runs
 
 from steelyard.analysis.preferences import preferences
@@ -126,7 +126,7 @@ def test_many_pairs_are_lines_of_a_table_within_80_columns(capfd):
 def test_many_stopped_pairs_show_the_share_that_their_interval_is_about(capfd):
     stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 16, 15, "above", Interval(0.501, 0.864))
     given = tuple(rows(*["A"] * 7, *["inconsistent"] * 9))
-    out = shown(capfd, *[preferences(Judging(given, first=name, stopping=stopping)) for name in "abcd"])
+    out = shown(capfd, *[preferences(judging_run(given, first=name, stopping=stopping)) for name in "abcd"])
     assert "sequence" in out
     assert " ".join(out.split()).count("71.9 % 50.1 to 86.4 16 of 60") == 4
     assert "its interval is a confidence sequence" in " ".join(out.split())
@@ -134,7 +134,7 @@ def test_many_stopped_pairs_show_the_share_that_their_interval_is_about(capfd):
 
 def test_what_a_judge_does_in_all_pairs_is_one_note(capfd):
     given = tuple(row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(12))
-    out = " ".join(shown(capfd, *[preferences(Judging(given, first=name)) for name in "abcd"]).split())
+    out = " ".join(shown(capfd, *[preferences(judging_run(given, first=name)) for name in "abcd"]).split())
     assert "favours the answer shown first in 4 of these 4 comparisons (p < 0.05 each): 48 of 48 disagreements" in out
     assert "less than 70 % of the pairs in 4 of these 4 comparisons (least, 0.0 %, in a vs theirs)" in out
     assert out.count("note:") == 3
@@ -142,7 +142,7 @@ def test_what_a_judge_does_in_all_pairs_is_one_note(capfd):
 
 def test_the_position_bias_is_a_line_and_a_note(capfd):
     given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(12)]
-    out = " ".join(shown(capfd, preferences(Judging(tuple(given)))).split())
+    out = " ".join(shown(capfd, preferences(judging_run(tuple(given)))).split())
     assert "bias to the first: +100.0 points (95 % CI +65.7 to +100.0; " in out
     assert "; disagreements for the first 12, for the second 0, p = 0.00049)" in out
     assert "note: The judge favours the answer shown first" in out

@@ -171,7 +171,7 @@ def test_the_baselines_come_to_what_the_readme_says(tmp_path):
         ("sections", "finished", 0),
         ("sentences vs sections", "finished", 0),
     ]
-    values = Counter(row.value for row in runs[-1].score_rows())
+    values = Counter(row.value for row in runs[-1].data().scores.rows())
     told = (EXAMPLE / "README.md").read_text("utf-8")
     assert f"| {values[1.0]} | {values[0.5]} | {values[0.0]} |" in told
     assert sum(values.values()) == 70

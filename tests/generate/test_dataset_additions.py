@@ -11,6 +11,7 @@ import pytest
 
 from steelyard import ConfigError, DataError, ExactMatch, Options, Sample, Store, Suite, evaluate_suite
 from steelyard.analysis.conditions import parse_condition
+from steelyard.analysis.sample_costs import hashes_by_id
 from steelyard.data.sample_files import SampleFiles
 from steelyard.generate.dataset_additions import add_records, row_of
 from steelyard.scorers.choice import Choice
@@ -73,7 +74,10 @@ def test_each_failed_sample_is_added_once_with_where_it_comes_from(run, to, tmp_
     promoted = first["promoted"]
     assert (promoted["run"], promoted["suite"], promoted["target"]) == (run.id, "exam", "weak")
     assert (promoted["at"], promoted["where"]) == ("2026-03-01T09:30:00+00:00", "failed")
-    assert (promoted["sample"], promoted["sample_hash"]) == ("q1", run.sample_hashes()["q1"])
+    assert (promoted["sample"], promoted["sample_hash"]) == (
+        "q1",
+        hashes_by_id(run.data().scores.samples, run.data().hashes)["q1"],
+    )
     wrong = {"solve_rate": {"value": 0.0, "outcome": "scored"}}
     assert promoted["records"] == [{"repeat": 0, "scores": wrong}, {"repeat": 1, "scores": wrong}]
     unread = rows[1]["metadata"]["promoted"]["records"][0]["scores"]["solve_rate"]

@@ -16,7 +16,6 @@ from steelyard.report.markdown import markdown_report
 from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.section import section_json
 from steelyard.report.terminal import print_sections
-from steelyard.store.labelled_run import LabelledRun
 from steelyard.store.labels import add_labels
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -108,7 +107,7 @@ def test_labels_that_count_in_place_of_scores_do_not_agree_with_themselves(run):
     said = [Label(f"q{number}", "correct_small", "pass", "bob", AT, kind="pass_fail") for number in range(12)]
     with Store(run.store.path) as store:
         add_labels(store, run, said)
-    counted = LabelledRun.of(run)
+    counted = run.with_labels()
     assert counted.summary().score("correct_small").headline.value == 1.0
     assert counted.summary().agreement == run.summary().agreement
 
@@ -125,6 +124,6 @@ def test_agreement_by_group_has_an_interval_from_30_labels_on(tmp_path):
     ]
     with Store(tmp_path / "s.db") as store:
         add_labels(store, run, said)
-    cells = rows(held_to_people_section([LabelledRun.of(run).summary()], ["target"]), "agreement by group")
+    cells = rows(held_to_people_section([run.with_labels().summary()], ["target"]), "agreement by group")
     assert cells["a"][:3] == ["40", "90.0 %", "76.9 to 96.0"]  # Wilson of 36 of 40
     assert cells["b"][:3] == ["5", MISSING, MISSING]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.analysis.stored_run import StoredRun, stored
+from tests.analysis.stored_run import run_of, stored
 from tests.report.sections_read import every, notes, part, rows
 
 from steelyard import compare
 from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.score_columns import ScoreRow
-from steelyard.analysis.score_infos import score_infos
 from steelyard.report.comparison import comparison_section
 from steelyard.report.html import section_environment
 from steelyard.report.markdown import markdown_page
@@ -31,7 +30,7 @@ def comparison():
     ratings = [1.0, 2.0, 3.0, 4.0] * 5
     first = stored("a", s=before, t=before, r=ratings)
     second = stored("<b>b", s=after, t=after, r=[rating + 0.5 for rating in ratings])
-    second.manifest = {"options": {"repeats": 3}}
+    second = replace(second, manifest={"options": {"repeats": 3}})
     comparison_ = compare(first, second)
     pair = replace(comparison_.pairs[0], costs=COSTS, aligned="code")
     return replace(comparison_, pairs=(pair,))
@@ -139,7 +138,7 @@ def test_regressions_of_unparsed_replies_are_shown_apart():
             for at, one in enumerate(outcomes)
         ]
         manifest = {"scores": ["s"], "score_infos": {"s": {"range": None, "denominator": "all"}}}
-        return StoredRun(f"run-{target}", rows, target, manifest=manifest, infos=score_infos(manifest))
+        return run_of(f"run-{target}", rows, target, manifest=manifest)
 
     first = run("a", *[1] * 20, *[0] * 3, *["unparsed"] * 2, *["refused"] * 4)
     second = run("b", *["unparsed"] * 18, 0, 1, *[0] * 3, *[1] * 2, *["unparsed"] * 4)

@@ -12,7 +12,6 @@ from steelyard.report.exam import exam_section, macro_sentences
 from steelyard.report.html import html_report
 from steelyard.report.markdown import markdown_report
 from steelyard.report.people_labels import labels_section
-from steelyard.store.labelled_run import LabelledRun
 from steelyard.store.labels import add_labels
 
 ORDERS = ("ABCD", "BCDA", "CDAB", "DABC")
@@ -47,7 +46,7 @@ def labelled(runs, **labels_by_target):
         for run in runs:
             labels = [Label(*fields) for fields in labels_by_target.get(run.target.replace(" ", "_"), ())]
             add_labels(store, store.run(run.id), labels)
-    return [LabelledRun.of(run) for run in runs]
+    return [run.with_labels() for run in runs]
 
 
 def section(runs, *labels):

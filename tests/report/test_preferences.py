@@ -5,7 +5,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from tests.analysis.judging import Judging, judging, orders, row, rows
+from tests.analysis.judging import judging, judging_run, orders, row, rows
 from tests.report.judging_suite import NASTY, pairwise_runs
 from tests.report.sections_read import notes, part
 from tests.report.sections_read import rows as rows_in
@@ -160,14 +160,14 @@ def test_a_stopped_run_is_shown_with_its_confidence_sequence_and_without_a_p():
 
 def test_a_very_small_p_of_the_places_is_written_once():
     given = [row("inconsistent", f"s{no}", orders=orders("A", "B")) for no in range(45)]
-    facts = notes(part(preferences_section([preferences(Judging(tuple(given)))]), "rate of"), "fact")
+    facts = notes(part(preferences_section([preferences(judging_run(tuple(given)))]), "rate of"), "fact")
     assert facts[-1].startswith("bias to the first: ")
     assert facts[-1].endswith("for the second 0, p = 5.7e-14)")
 
 
 def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
     stopping = Stopping("full", "preference", 0.5, 0.95, "", 60, 16, 15, "above", Interval(0.501, 0.864))
-    stopped = preferences(Judging(tuple(rows(*["A"] * 7, *["inconsistent"] * 9)), stopping=stopping))
+    stopped = preferences(judging_run(tuple(rows(*["A"] * 7, *["inconsistent"] * 9)), stopping=stopping))
     text = markdown_page("x", [preferences_section([stopped])])
     assert "| **71.9 %** | 50.1 to 86.4 | 16 of 60 |" in text
     assert "| A, even as half | 95 % confidence sequence |" in text
@@ -175,7 +175,7 @@ def test_markdown_of_stopped_pairs_shows_the_share_that_the_interval_is_about():
 
 def test_one_random_order_is_told_with_its_own_interval():
     given = tuple(row("A", f"s{no}", orders=orders("A")) for no in range(9))
-    (fact,) = notes(part(preferences_section([preferences(Judging(given))]), "rate of"), "fact")
+    (fact,) = notes(part(preferences_section([preferences(judging_run(given))]), "rate of"), "fact")
     assert fact == "shown first won: 100.0 % (9 of 9 verdicts, 95 % CI 70.09 % to 100.00 %, p = 0.0039)"
 
 

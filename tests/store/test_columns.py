@@ -1,14 +1,13 @@
-"""Columns say what the rows say, on both databases, and are read again when their source may have changed."""
+"""The columns of a run hold what its records hold, on both databases."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
+from itertools import groupby
 
 import pytest
 from tests.store.exam_run import exam_runs, question
 from tests.store.outside import execute
 
 from steelyard import ExactMatch, Sample, Store, StoreError, evaluate
-from steelyard.analysis.score_columns import ROW_OUTCOMES
+from steelyard.analysis.score_columns import Answered
 from steelyard.store import columns as store_columns
 from steelyard.store.delete import delete_runs
 
@@ -17,27 +16,29 @@ REPLIES = ["says A", "says B", "A or B", "no", BROKEN, "maybe A", "mumbles", "sa
 
 
 def rows_of(run):
-    """The run's columns as rows, each with what was kept of letters."""
-    columns, _ = run.columns()
-    assert len(columns) == len(columns.value)
-    return [
-        (
-            columns.samples[columns.sample[at]],
-            columns.groups.names[columns.groups.codes[at]],
-            columns.clusters.names[columns.clusters.codes[at]],
-            columns.repeat[at],
-            columns.names[columns.name[at]],
-            ROW_OUTCOMES[columns.outcome[at]],
-            None if columns.value[at] != columns.value[at] else columns.value[at],
-            None if columns.answered[at] < 0 else columns.details[columns.answered[at]],
-        )
-        for at in range(len(columns))
-    ]
+    """The run's rows, each with what was kept of letters."""
+    return by_name((*row[:7], Answered.of(row.detail)) for row in run.data().scores.rows())
+
+
+def by_name(rows):
+    """The scores of each record, which stand together, in the order of their names."""
+    records = groupby(rows, key=lambda row: row[:4])
+    return [row for _, of_record in records for row in sorted(of_record, key=lambda row: row[4])]
 
 
 def expected(run):
-    """The same of the rows as they are read one by one; beside what failed nothing is kept."""
-    return [(*row, None if row.outcome == "error" else answered) for row, answered in run.examined_rows()]
+    """The same from the records one by one; of scores that are no exam's nothing is kept."""
+    return by_name(row for record in run.records() for row in expected_of(run, record))
+
+
+def expected_of(run, record):
+    head = (record.sample.id, record.sample.group, record.sample.cluster, record.repeat)
+    for score in record.scores:
+        kept = Answered.of(score.detail) if score.name == "solve_rate" else Answered()
+        yield *head, score.name, score.outcome, score.value, kept
+    if record.failure is not None:
+        missing = [name for name in run.manifest["scores"] if name not in {score.name for score in record.scores}]
+        yield from ((*head, name, "error", None, Answered()) for name in missing)
 
 
 def mix(where):
@@ -62,7 +63,7 @@ def test_columns_say_what_the_rows_say(mixed, monkeypatch, chunk):
 
 
 def test_names_of_scores_are_those_of_the_rows(mixed):
-    named = [row.name for row in mixed.score_rows() if row.outcome != "error"]
+    named = [row.name for row in mixed.data().scores.rows() if row.outcome != "error"]
     assert mixed.scored_names() == list(dict.fromkeys(named))
     assert set(named) == {"solve_rate", "last_letter"}
 
@@ -79,19 +80,14 @@ def test_a_second_layer_has_columns_of_its_own(where):
         assert [row[6] for row in rows_of(before)] == [1, 1, 1]
 
 
-def test_a_finished_run_is_read_once_and_an_unfinished_one_each_time(where):
+def test_a_handle_reads_a_finished_run_once_and_an_unfinished_one_each_time(where):
     run = evaluate(lambda sample: "yes", [Sample("q", "?", "yes")], [ExactMatch()], store=where)
     with Store(where) as store:
-        assert store.run(run.id).columns()[0] is store.run(run.id).columns()[0]
+        handle = store.run(run.id)
+        assert handle.data() is handle.data()
         execute(where, "UPDATE run SET state = 'broken'")
-        assert store.run(run.id).columns()[0] is not store.run(run.id).columns()[0]
-
-
-def test_two_runs_of_the_same_samples_share_them(where):
-    runs = exam_runs(where, {"one": ["A"] * 4, "two": ["B"] * 4})
-    first, second = (run.columns()[0] for run in runs)
-    assert first.samples is second.samples
-    assert rows_of(runs[1]) == expected(runs[1])
+        handle = store.run(run.id)
+        assert handle.data() is not handle.data()
 
 
 def test_numbers_that_a_deleted_run_left_to_others_name_those(where):
@@ -119,10 +115,8 @@ def test_an_id_that_asked_something_else_in_a_repeat_is_one_sample(where):
     with Store(where) as store:
         run = store.run(run.id)
         assert rows_of(run) == expected(run)
-        columns, asked = run.columns()
-        assert list(columns.samples) == ["q0", "q1", "q2"]
-        assert len(asked.numbered_hashes) == 3
-        assert list(run.sample_hashes()) == ["q0", "q1", "q2"]
+        assert list(run.data().scores.samples) == ["q0", "q1", "q2"]
+        assert len(run.data().hashes) == 3
 
 
 def test_records_whose_sample_is_gone_are_left_out_as_they_are_of_the_rows(mixed, where):
@@ -130,7 +124,7 @@ def test_records_whose_sample_is_gone_are_left_out_as_they_are_of_the_rows(mixed
     with Store(where) as store:
         run = store.run(mixed.id)
         assert rows_of(run) == expected(run)
-        assert "q3" not in run.sample_hashes()
+        assert "q3" not in run.data().scores.samples
 
 
 @pytest.mark.parametrize(
@@ -147,7 +141,7 @@ def test_what_is_damaged_is_an_error_of_the_store(tmp_path, damage):
     (run,) = exam_runs(where, {"one": ["A"] * 3})
     execute(where, damage)
     with Store(where) as store, pytest.raises(StoreError, match="damaged"):
-        store.run(run.id).columns()
+        store.run(run.id).data()
 
 
 def test_a_list_of_replies_that_is_none_is_read_as_empty_and_named(tmp_path):
@@ -180,24 +174,10 @@ def test_a_store_that_lost_its_pages_is_an_error_of_the_store(tmp_path):
         found = store.run(run.id)
         where.write_bytes(data)
         with pytest.raises(StoreError):
-            found.columns()
+            found.data()
 
 
 def test_records_of_some_samples_are_those_records(mixed):
     everything = [record for record in mixed.records() if record.sample.id in {"q1", "q4"}]
     assert mixed.records_of(["q4", "q1", "nobody"]) == everything
     assert [(one.sample.id, one.repeat) for one in everything] == [("q1", 0), ("q1", 1), ("q4", 0), ("q4", 1)]
-
-
-def test_a_run_that_several_threads_ask_for_at_once_is_read_once(where):
-    samples = [Sample(f"q{no}", "?", "A") for no in range(200)]
-    run = evaluate(lambda sample: "A", samples, [ExactMatch()], store=where)
-    with Store(where) as store, ThreadPoolExecutor(8) as threads:
-        together = Barrier(8)
-
-        def read(_):
-            together.wait()
-            return store.run(run.id).columns()[0]
-
-        found = list(threads.map(read, range(8)))
-    assert len({id(columns) for columns in found}) == 1

@@ -173,7 +173,7 @@ def test_a_killed_conversation_pays_only_the_calls_in_flight_again(kind, tmp_pat
     with Store(tmp_path / "s.db") as store:
         [run] = store.runs()
         records = list(run.records())
-        stages = {stage.stage: (stage.calls, stage.input_tokens) for stage in run.stage_costs()}
+        stages = {stage.stage: (stage.calls, stage.input_tokens) for stage in run.data().stages}
     assert [record.output.metadata["conversation"]["turns"] for record in records] == [TURNS, TURNS]
     assert stages["simulated_user"] == (2 * (TURNS - 1), 14 * (TURNS - 1))
     assert stages["target"][0] == 2 * TURNS

@@ -8,6 +8,7 @@ import pytest
 
 from steelyard import Correctness, Judge, Label, Options, Prompt, Sample, Scripted, Store, compare, evaluate
 from steelyard.analysis.baseline import baseline_text
+from steelyard.analysis.jury_scores import with_juries, with_jury
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
 from steelyard.report.gate import gate_of
@@ -17,8 +18,6 @@ from steelyard.report.page import ReportContent, report_sections
 from steelyard.scorers import PerTurn, Preference
 from steelyard.scorers.judges.suite_judges import with_judges
 from steelyard.store.delete import delete_runs
-from steelyard.store.jury_run import JuryRun
-from steelyard.store.labelled_run import LabelledRun
 from steelyard.store.labels import add_labels
 from steelyard.suite import Suite, evaluate_suite
 from steelyard.suite.judge_panel import JudgesFile, answered_samples, canary_suite, judges_suite
@@ -187,7 +186,7 @@ def test_a_judge_of_pairs_that_is_asked_several_times_has_its_repeat_consistency
 
 def test_counting_labels_in_place_of_verdicts_leaves_what_is_said_of_the_judge(judged):
     store, run, _ = judged
-    counted = LabelledRun.of(store.run(run.id)).summary()
+    counted = store.run(run.id).with_labels().summary()
     assert counted.score("correct").headline.value != run.summary().score("correct").headline.value
     (held,) = counted.held_to_people
     assert held.rates.tnr.value == pytest.approx(3 / 9), "not that of the labels with themselves"
@@ -266,7 +265,7 @@ def jury_run(where, wrong, *, target="ours", **options):
 def test_a_jury_is_held_against_a_baseline_sample_by_sample(juries, where, tmp_path, kept):
     first, _ = juries
     file = tmp_path / "baseline.json"
-    file.write_text(baseline_text(JuryRun(first)), encoding="utf-8")
+    file.write_text(baseline_text(first.data()), encoding="utf-8")
     gate = {"no_regression": {"correct_jury": 0.1, "correct_a": 0.1}, "baseline": str(file) if kept else first.id}
     second = jury_run(where, (5, 5, 5), gate=gate)
     results = {result.rule: result for result in gate_of([second], [second.summary()], may_open=lambda _: True).results}
@@ -275,7 +274,7 @@ def test_a_jury_is_held_against_a_baseline_sample_by_sample(juries, where, tmp_p
     assert (jury.state, jury.value) == ("undecided", pytest.approx(-4 / 40))
     assert "40 pairs" in jury.sentence
     assert results["no_regression correct_a 0.1"].value == 0
-    assert JuryRun(second).summary().score("correct_jury") in second.summary().jury_scores
+    assert with_juries(second.summary()).score("correct_jury") in second.summary().jury_scores
 
 
 def test_runs_are_compared_by_the_verdicts_of_their_juries(juries):
@@ -283,9 +282,8 @@ def test_runs_are_compared_by_the_verdicts_of_their_juries(juries):
     found = compare(first, second, score="correct_jury")
     headline = found.pairs[0].headline
     assert (found.score, headline.n, headline.difference) == ("correct_jury", 40, pytest.approx(-4 / 40))
-    assert (
-        headline.interval == compare(JuryRun(first), JuryRun(second), score="correct_jury").pairs[0].headline.interval
-    )
+    with_verdicts = [with_jury(run.data()) for run in (first, second)]
+    assert headline.interval == compare(*with_verdicts, score="correct_jury").pairs[0].headline.interval
     assert found.pairs[0].costs == compare(first, second, score="correct_a").pairs[0].costs
     beside = {difference.score for difference in found.pairs[0].scores}
     assert {"correctness_jury", "correct_a", "correct_b", "correct_c"} <= beside
@@ -295,7 +293,7 @@ def test_runs_are_compared_by_the_verdicts_of_their_juries(juries):
 
 def test_labels_do_not_count_in_place_of_a_jurys_verdicts(juries):
     with pytest.raises(ConfigError, match="compare it without labels"):
-        compare(*map(LabelledRun.of, juries), score="correct_jury")
+        compare(*(run.with_labels() for run in juries), score="correct_jury")
 
 
 def test_a_baseline_without_a_jury_leaves_a_margin_on_one_undecided(where):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steelyard import Label, Sample, Score, ScoreInfo, Store, compare, evaluate
-from steelyard.store.labelled_run import LabelledRun
+from steelyard.analysis.people_labels import CountedLabels
 from steelyard.store.labels import add_labels
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -55,7 +55,7 @@ def made(file, tmp_path):
         with Store(shutil.copy(file, tmp_path)) as store:
             (run,) = store.runs()
             add_labels(store, run, labels)
-        return LabelledRun.of(run)
+        return run.with_labels()
 
     return make
 
@@ -77,7 +77,7 @@ def test_ratings_of_several_people_are_averaged_and_a_reply_that_was_not_read_ge
 def test_people_who_contradict_each_other_on_pass_or_fail_change_nothing(made):
     run = made(passes("q0", "fail"), passes("q0", "pass", "bob"), passes("q1", "pass"), passes("q1", "pass", "bob"))
     assert mean(run, "ok") == pytest.approx(3 / 3)
-    assert run.people["ok"].conflicting == {("q0", 0)}
+    assert CountedLabels.of(run.data()).people["ok"].conflicting == {("q0", 0)}
 
 
 @pytest.mark.parametrize(
@@ -117,21 +117,14 @@ def test_a_label_without_a_kind_counts_by_its_name(made):
     assert mean(made(Label("q0", "rating", 5.0, "ann", AT)), "rating") == pytest.approx(11 / 3)
 
 
-def test_rows_columns_and_records_say_the_same(made):
+def test_rows_and_records_say_the_same(made):
     run = made(says("q0", 5.0), passes("q1", "pass"))
-    rows = {(row.sample, row.name): row.value for row in run.score_rows()}
+    rows = {(row.sample, row.name): row.value for row in run.data().scores.rows()}
     assert (rows["q0", "rating"], rows["q1", "ok"], rows["q0", "ok"]) == (5.0, 1.0, 1.0)
-    columns, _ = run.columns()
-    by_column = {
-        (columns.samples[columns.sample[index]], columns.names[columns.name[index]]): float(columns.value[index])
-        for index in range(len(columns))
-        if columns.outcome[index] == 0
-    }
-    assert by_column == {key: value for key, value in rows.items() if value is not None}
     record = next(record for record in run.records() if record.sample.id == "q0")
     score = record.scores[0]
     assert (score.value, score.passed, score.reason) == (5.0, True, "5, says ann")
-    judged = {row.sample: row for row in run.judged_rows("rating")}
+    judged = {row.sample: row for row in run.data().scores.judged_rows("rating")}
     assert (judged["q0"].value, judged["q0"].detail["by"], judged["q1"].value) == (5.0, "people", 3.0)
 
 

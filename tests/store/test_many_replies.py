@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 from types import MappingProxyType
 
-import numpy as np
 import pytest
 
 from steelyard import Output, Record, Reply, Sample, Score, Store
+from steelyard.analysis.sample_costs import sample_costs
 from steelyard.session.replies import pack_reply
 from steelyard.store import NewRun, postgres_connection, sqlite
 from steelyard.store.delete import delete_runs
@@ -79,7 +79,8 @@ def test_such_records_are_read_found_checked_costed_and_deleted(most_values, sto
     verdict = verify(store)
     assert (verdict.damages, verdict.counts["replies"]) == ([], RECORDS * CALLS)
 
-    costs = run.columns()[1].costs(np.arange(RECORDS))
+    data = run.data()
+    costs = sample_costs(data.records, data.bodies, range(RECORDS))
     assert {(cost.calls, cost.input_tokens) for cost in costs.values()} == {(CALLS, 2 * CALLS)}
     assert len(costs) == RECORDS
 

@@ -1,7 +1,7 @@
 """Records at some places of the dataset, and what one score says of every record, in both databases."""
 
 from steelyard import Choice, Options, Sample, Store, Suite, evaluate_suite
-from steelyard.analysis.run_protocols import PlacedVerdict
+from steelyard.store.scores import PlacedVerdict
 from steelyard.suite.evaluate import RunConfig
 
 

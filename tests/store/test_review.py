@@ -8,8 +8,8 @@ from tests.store.exam_run import exam_runs, question
 
 from steelyard import ConfigError, Label, Store, compare
 from steelyard.analysis.label_forms import LabelForm
+from steelyard.analysis.people_labels import PeopleVerdicts
 from steelyard.plain_json import json_value
-from steelyard.store.labelled_run import LabelledRun, PeopleVerdicts
 from steelyard.store.labels import add_labels
 from steelyard.store.review import queue_of
 
@@ -29,7 +29,7 @@ def made(tmp_path):
         first, *rest = exam_runs(tmp_path / "s.db", replies or {"model": REPLIES}, **options)
         with Store(tmp_path / "s.db") as store:
             add_labels(store, store.run(first.id), labels)
-        return LabelledRun.of(first), rest
+        return first.with_labels(), rest
 
     return make
 
@@ -103,9 +103,9 @@ def test_records_and_rows_of_the_run_say_the_same(made):
     assert (score.value, score.passed, score.reason) == (1.0, True, "A, says ann; A is right")
     assert (score.detail["letters"], score.detail["rule"], "kind" in score.detail) == ("A", "label", False)
     assert beside.value == 0.0, "another tool's reading is not ours to change"
-    judged = next(one for one in run.judged_rows("solve_rate") if one.sample == "q5")
+    judged = next(one for one in run.data().scores.judged_rows("solve_rate") if one.sample == "q5")
     assert (judged.outcome, judged.value, judged.detail["letters"]) == ("scored", 1.0, "A")
-    assert [row.value for row in run.score_rows() if row.sample == "q5" and row.name == "solve_rate"] == [1.0]
+    assert [row.value for row in run.data().scores.rows() if row.sample == "q5" and row.name == "solve_rate"] == [1.0]
 
 
 def test_a_repeat_has_a_verdict_of_its_own(made):
@@ -127,7 +127,7 @@ def test_a_verdict_on_a_rotation_is_an_answer_in_the_datasets_own_letters(made):
 def test_a_comparison_counts_verdicts_on_both_sides(made):
     run, (other,) = made(says("q0", "A"), replies={"one": ["?", "B"], "two": ["B", "A"]})
     stored = compare(run.store.run(run.id), other).pairs[0].headline.table
-    told = compare(run, LabelledRun.of(other)).pairs[0].headline.table
+    told = compare(run, other.with_labels()).pairs[0].headline.table
     assert (stored.regressed, told.regressed) == (0, 1)
 
 

@@ -34,8 +34,8 @@ def kept(used):
 
 def test_scores_are_those_of_the_samples_that_were_used():
     run = kept(Used.of([1, 4, 9]))
-    assert [row.sample for row in run.score_rows()] == ["s1", "s4", "s9"]
-    assert [row.value for row in run.judged_rows("exact_match")] == [1.0, 1.0, 1.0]
+    assert [row.sample for row in run.data().scores.rows()] == ["s1", "s4", "s9"]
+    assert [row.value for row in run.data().scores.judged_rows("exact_match")] == [1.0, 1.0, 1.0]
     summary = run.summary()
     assert summary.stopping == DECIDED
     assert summary.stopping.saved == 5
@@ -47,16 +47,16 @@ def test_scores_are_those_of_the_samples_that_were_used():
 
 def test_a_decision_on_all_of_them_leaves_none_out():
     run = kept(None)
-    assert len(list(run.score_rows())) == 10
+    assert len(list(run.data().scores.rows())) == 10
     assert run.stopping == DECIDED
 
 
 def test_rows_come_with_the_detail_that_the_scorer_kept():
     run = evaluate(lambda sample: "x", [Sample("a", "?", "x", cluster="c"), Sample("b", "?", "y")], [ExactMatch()])
-    first, second = run.judged_rows("exact_match")
+    first, second = run.data().scores.judged_rows("exact_match")
     assert (first.sample, first.cluster, first.outcome, first.value) == ("a", "c", "scored", 1.0)
     assert dict(second.detail) == dict(next(iter([r for r in run.records() if r.sample.id == "b"])).scores[0].detail)
-    assert list(run.judged_rows("nothing")) == []
+    assert list(run.data().scores.judged_rows("nothing")) == []
 
 
 def test_a_failed_record_is_an_error_of_every_score():
@@ -66,7 +66,7 @@ def test_a_failed_record_is_an_error_of_every_score():
         return "x"
 
     run = evaluate(target, [Sample("a", "?", "x"), Sample("b", "?", "x")], [ExactMatch()], max_errors=1)
-    assert [row.outcome for row in run.judged_rows("exact_match")] == ["error", "scored"]
+    assert [row.outcome for row in run.data().scores.judged_rows("exact_match")] == ["error", "scored"]
 
 
 def test_a_decision_on_the_whole_set_cannot_contradict_it():

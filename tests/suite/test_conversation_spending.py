@@ -49,7 +49,7 @@ def sittings(*budgets):
 
 def test_calls_tokens_and_money_of_user_and_target_are_told_apart():
     [(run, asked)] = sittings(Budget())
-    stages = {stage.stage: stage for stage in run.stage_costs()}
+    stages = {stage.stage: stage for stage in run.data().stages}
     target, user = stages["target"], stages["simulated_user"]
     assert (target.calls, target.input_tokens, target.output_tokens) == (2 * TURNS, 40 * TURNS, 2 * TURNS)
     assert (user.calls, user.input_tokens, user.output_tokens) == (2 * (TURNS - 1), 40 * (TURNS - 1), 2 * (TURNS - 1))

@@ -82,7 +82,7 @@ def test_the_decision_does_not_depend_on_the_concurrency(rule):
         (run,) = evaluate_suite(suite, how=RunConfig(fresh=True))
         result.append((run.stopping.used, run.stopping.side, run.stopping.interval, run.stopping.path))
         assert run.stopping.beyond < concurrency
-        assert len({row.sample for row in run.score_rows()}) == run.stopping.used
+        assert len({row.sample for row in run.data().scores.rows()}) == run.stopping.used
     assert result[0] == result[1] == result[2]
 
 
@@ -112,7 +112,7 @@ def test_stopped_and_resumed_it_decides_the_same(concurrency):
     assert resumed.state == "finished"
     message = [(entry.stopping.used, entry.stopping.side, entry.stopping.path) for entry in (calm, resumed)]
     assert message[0] == message[1]
-    assert [row[:5] for row in calm.score_rows()] == [row[:5] for row in resumed.score_rows()]
+    assert [row[:5] for row in calm.data().scores.rows()] == [row[:5] for row in resumed.data().scores.rows()]
 
 
 def test_another_rule_is_refused_by_a_resume():
@@ -135,7 +135,7 @@ def test_two_targets_are_asked_side_by_side_until_their_difference_is_decided(co
     assert new.stopping.interval == (-old.stopping.interval.high, -old.stopping.interval.low)
     assert new.stopping.interval.low > 0
     assert max(new.done, old.done) - new.stopping.used < concurrency
-    assert [row.sample for row in new.score_rows()] == [row.sample for row in old.score_rows()]
+    assert [row.sample for row in new.data().scores.rows()] == [row.sample for row in old.data().scores.rows()]
 
 
 def test_repeats_are_one_value_each():
@@ -171,7 +171,7 @@ def test_a_failed_sample_says_nothing():
     (run,) = evaluate_suite(stopping_suite({"half": target}, BEYOND, max_errors=1))
     assert run.state == "finished"
     assert run.stopping.side == "above"
-    scored = [row for row in run.score_rows() if row.outcome == "scored"]
+    scored = [row for row in run.data().scores.rows() if row.outcome == "scored"]
     assert len(scored) == 9, "nine successes in a row decide"
 
 
@@ -312,7 +312,9 @@ def test_a_decided_preference_saves_answers_as_well(question):
         assert pair.stopping.used < 100
         assert pair.done - pair.stopping.used < concurrency
         assert max(a.done, b.done) - pair.stopping.used <= 2 * concurrency
-        result.append((pair.stopping.used, pair.stopping.path, [row[:5] for row in pair.judged_rows("preference")]))
+        result.append(
+            (pair.stopping.used, pair.stopping.path, [row[:6] for row in pair.data().scores.judged_rows("preference")])
+        )
     assert result[0] == result[1]
     with Store() as store:
         assert verify(store).is_sound  # the sides are finished with fewer records than planned, and that is right

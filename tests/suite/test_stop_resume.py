@@ -141,7 +141,7 @@ def test_failed_samples_that_nobody_asks_again_are_counted_as_stored():
     assert (run.state, result.side) == ("finished", "above")
     assert run.errors > 0
     assert result.used + result.beyond == run.done
-    assert len(list(run.score_rows())) == result.used
+    assert len(list(run.data().scores.rows())) == result.used
 
 
 @pytest.mark.parametrize("concurrency", [1, 12])

@@ -16,7 +16,6 @@ from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
 from steelyard.report.preferences import preferences_section
-from steelyard.store.jury_run import JuryRun
 from steelyard.store.labels import add_labels
 from steelyard.suites.pairwise.suite import PairwiseSuite, pair_names, pairs_of
 from steelyard.targets.pair import Pair
@@ -60,7 +59,7 @@ def configured(tmp_path):
 
 
 def rows_of(run):
-    return {row.sample: row for row in run.judged_rows("preference")}
+    return {row.sample: row for row in run.data().scores.judged_rows("preference")}
 
 
 def test_targets_come_first_and_each_pair_of_them_after(configured):
@@ -299,7 +298,7 @@ def test_people_take_the_judges_place_in_every_pair(configured):
         "q2,right,vague,tie,Ann\nq1,wrong,right,right,Ann\nq1,vague,wrong,A,Ann\n"
     )
     runs = {run.target: run for run in evaluate_suite(configured(TARGETS + "preferences: votes.csv\n", votes=votes))}
-    rows = rows_of(runs["right vs vague"])
+    rows = {row.sample: row for row in runs["right vs vague"].detailed_rows("preference")}
     assert (rows["q1"].detail["label"], rows["q1"].detail["votes"]) == ("A", {"A": 2, "B": 0, "tie": 0})
     assert rows["q2"].detail["label"] == "tie"
     assert rows["q3"].outcome == "not_applicable"
@@ -358,7 +357,7 @@ def test_several_judges_prefer_and_their_jury_is_held_to_peoples_preferences(tmp
         stored = store.run(run.id)
         found, ranking = preferences(stored), standings([stored])
         first = preferences(stored, score="preference_two")
-        assert preferences(JuryRun(stored)) == found
+        assert preferences(stored) == found
     assert (found.score, found.by) == ("preference_jury", "jury")
     assert (found.tally.a, found.tally.b) == (40 - wrong, wrong)
     assert (first.score, first.tally.a) == ("preference_two", 20)
@@ -399,5 +398,5 @@ def test_a_jury_without_a_majority_has_no_verdict_and_ties_stay_apart_from_contr
     judges = {f"j{at}": says(wanted) for at, wanted in enumerate(members)}
     suite = PairwiseSuite(SampleFiles(tmp_path / "q.jsonl"), targets, judges=judges, jury="majority")
     *_, run = evaluate_suite(suite, store=tmp_path / "s.db")
-    found = preferences(JuryRun(run)).tally
+    found = preferences(run).tally
     assert (found.a, found.tie, found.inconsistent, found.unparsed) == tally

@@ -139,4 +139,6 @@ def verdicts(duel):
     """(sample, outcome, value) of each judged record."""
     with Store(duel.store) as store:
         (judged,) = [run for run in store.runs() if run.target == "first vs second"]
-        return [(row.sample, row.repeat, row.outcome, row.value) for row in judged.judged_rows("preference")]
+        return [
+            (row.sample, row.repeat, row.outcome, row.value) for row in judged.data().scores.judged_rows("preference")
+        ]

@@ -127,7 +127,7 @@ def test_each_process_keeps_to_one_cpu_where_there_are_as_many_as_cpus(more):
         pytest.skip("one CPU alone")
     with Store("s.db") as store:
         again, _ = in_processes(store, run, which_cpus, n=cpus + more)
-    assert {row.value for row in again.judged_rows("which_cpus")} == {1 if not more else cpus}
+    assert {row.value for row in again.data().scores.judged_rows("which_cpus")} == {1 if not more else cpus}
 
 
 def wait_for(holds):

@@ -1,10 +1,10 @@
 """Scores of runs -> summaries, comparisons, preferences, standings and gates: pure functions over columns.
 
-Nothing here opens a store or runs anything: `run_protocols` names what is read from a run, and `steelyard.store.Run`
-provides it. A feature is up to three modules: `<feature>_values` (frozen dataclasses), `<feature>` (computes them), and
+Nothing here opens a store or runs anything: a run is a value, `run_data.RunData`, which `steelyard.store`
+reads. A feature is up to three modules: `<feature>_values` (frozen dataclasses), `<feature>` (computes them), and
 `<feature>_wording` (the sentences).
 
-    score_columns, score_infos        what everything else is computed from
+    run_data, score_columns           what everything else is computed from
     summary, exam, histograms, ...    one run
     rater_agreement                   judges and people who rated the same thing
     comparison and what it lists      a run against a baseline, sample by sample
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from steelyard.analysis.preferences_values import Preferences
     from steelyard.analysis.rater_agreement import agreement
     from steelyard.analysis.rater_agreement_values import Agreement
-    from steelyard.analysis.run_protocols import ComparableRun
+    from steelyard.analysis.run_data import RunData
     from steelyard.analysis.standings import Standings
     from steelyard.analysis.summary_values import RunSummary
     from steelyard.plain_json import json_value
@@ -34,7 +34,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "steelyard.analysis.rater_agreement_values:Agreement",
-        "steelyard.analysis.run_protocols:ComparableRun",
+        "steelyard.analysis.run_data:RunData",
         "steelyard.analysis.comparison_values:Comparison",
         "steelyard.analysis.preferences_values:Preferences",
         "steelyard.analysis.summary_values:RunSummary",
@@ -48,9 +48,9 @@ else:
 
 __all__ = [
     "Agreement",
-    "ComparableRun",
     "Comparison",
     "Preferences",
+    "RunData",
     "RunSummary",
     "Standings",
     "agreement",

@@ -14,13 +14,13 @@ refused, since it does not say which of them to pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steelyard.analysis.run_protocols import ComparableRun, SampleUsage
+from steelyard.analysis.run_data import RunData
+from steelyard.analysis.sample_costs import contents, hashes_by_id, metadata_keys, metadata_values
 from steelyard.analysis.sample_scores import RunScores, read_scores
-from steelyard.analysis.score_columns import ScoreColumns
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 
@@ -37,33 +37,26 @@ _HARDLY_ANY: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """One run with what a comparison reads of it, read once.
+    """One run with what a comparison computes from it once.
 
     Args:
         run: the run.
         summary: its summary.
         scores: its scores, sample by sample.
-        usage: calls, contents and costs by sample; None where the run is not a stored one.
     """
 
-    run: ComparableRun
+    run: RunData
     summary: RunSummary
     scores: RunScores
-    usage: SampleUsage | None
 
     @classmethod
-    def of(cls, run: ComparableRun, summary: RunSummary, groups: Sequence[str] = ()) -> ComparedRun:
-        """Read a run, or its samples of some groups alone."""
-        # Where a comparison is to be of one moment, scores and what was asked for them are read together.
-        columns: Callable[[], tuple[ScoreColumns, SampleUsage]] | None = getattr(run, "columns", None)
-        if columns is None:
-            return cls(run, summary, read_scores(ScoreColumns.of(run.score_rows()), groups), None)
-        rows, usage = columns()
-        return cls(run, summary, read_scores(rows, groups), usage)
+    def of(cls, run: RunData, summary: RunSummary, groups: Sequence[str] = ()) -> ComparedRun:
+        """A run, or its samples of some groups alone."""
+        return cls(run, summary, read_scores(run.scores, groups))
 
     def hashes(self) -> Mapping[str, str]:
         """Sample id -> hash of its content, the id included; nothing where that is not known."""
-        return self.run.sample_hashes() if self.usage is None else self.usage.hashes()
+        return hashes_by_id(self.run.scores.samples, self.run.hashes)
 
     def ids(self, indices: Array) -> list[str]:
         """The ids of the samples with these indices."""
@@ -103,7 +96,7 @@ class AlignedRuns:
         return names_of(self.baseline.run, self.other.run)
 
 
-def names_of(baseline: ComparableRun, other: ComparableRun) -> tuple[str, str]:
+def names_of(baseline: RunData, other: RunData) -> tuple[str, str]:
     """The names of two runs in sentences: their targets, with the run ids where the targets are equal."""
     if baseline.target != other.target:
         return baseline.target, other.target
@@ -189,9 +182,9 @@ def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Ar
     """Per pair with a common id, whether the content differs; group and metadata do not count as content."""
     import numpy as np
 
-    if baseline.usage is not None and other.usage is not None:
-        numbers = baseline.scores.numbers[first], other.scores.numbers[second]
-        changed = np.asarray(baseline.usage.numbered_hashes[numbers[0]] != other.usage.numbered_hashes[numbers[1]])
+    if baseline.run.bodies and other.run.bodies and baseline.run.hashes is not None and other.run.hashes is not None:
+        hashes = baseline.run.hashes[baseline.scores.numbers[first]], other.run.hashes[other.scores.numbers[second]]
+        changed = np.asarray(hashes[0] != hashes[1])
         if not changed.any():  # the usual case, without reading a sample
             return changed
         before, after = contents_of(baseline, other)
@@ -199,15 +192,15 @@ def _changed(baseline: ComparedRun, other: ComparedRun, first: Array, second: Ar
         changed = np.ones(len(first), dtype=bool)
         before, after = baseline.hashes(), other.hashes()
     for index in np.flatnonzero(changed).tolist():
-        hashes = (before.get(baseline.scores.samples[first[index]]), after.get(other.scores.samples[second[index]]))
-        changed[index] = None not in hashes and hashes[0] != hashes[1]
+        pair = (before.get(baseline.scores.samples[first[index]]), after.get(other.scores.samples[second[index]]))
+        changed[index] = None not in pair and pair[0] != pair[1]
     return changed
 
 
 def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
-    contents = contents_of(baseline, other)
     before, after = (
-        _indices_by(side.scores, content_of) for side, content_of in zip((baseline, other), contents, strict=True)
+        _indices_by(side.scores, content_of)
+        for side, content_of in zip((baseline, other), contents_of(baseline, other), strict=True)
     )
     shared = [(indices, after[content]) for content, indices in before.items() if content in after]
     pairs = sorted(pair for sides in shared for pair in zip(*sides, strict=False))
@@ -221,10 +214,8 @@ def _by_content(baseline: ComparedRun, other: ComparedRun) -> SampleAlignment:
 
 def contents_of(*sides: ComparedRun) -> list[Mapping[str, str]]:
     """Per side, sample id -> hash of its content; with the id in it where one of the runs is not a stored run."""
-    usages = [side.usage for side in sides if side.usage is not None]
-    return (
-        [samples.contents() for samples in usages] if len(usages) == len(sides) else [side.hashes() for side in sides]
-    )
+    bodies = [side.run.bodies for side in sides if side.run.bodies is not None]
+    return [*map(contents, bodies)] if len(bodies) == len(sides) else [side.hashes() for side in sides]
 
 
 def _by_key(baseline: ComparedRun, other: ComparedRun, key: str, names: tuple[str, str]) -> SampleAlignment:
@@ -234,9 +225,10 @@ def _by_key(baseline: ComparedRun, other: ComparedRun, key: str, names: tuple[st
 
 def _unique(side: ComparedRun, key: str, name: str) -> dict[str, int]:
     """Value of the key -> index of its sample; refused where two samples share a value."""
-    values = {} if side.usage is None else side.usage.values(key)
+    bodies = side.run.bodies
+    values = {} if bodies is None else metadata_values(bodies, key)
     if not values:
-        known = [] if side.usage is None else side.usage.keys()
+        known = [] if bodies is None else metadata_keys(bodies)
         hint = did_you_mean(key, known) if known else "; they have no metadata"
         raise ConfigError(f"--align {key}: no sample of {name} has {key!r} in its metadata{hint}")
     samples = side.scores.samples
@@ -348,14 +340,11 @@ def _changed_content(runs: AlignedRuns, shared: SharedSamples) -> int:
 
 def _shared_replies(runs: AlignedRuns, shared: SharedSamples) -> int:
     """Pairs for which both runs used the same reply of the journal."""
-    baseline, other = runs.baseline, runs.other
-    if baseline.usage is not None and other.usage is not None:
-        numbers = baseline.scores.numbers[shared.first], other.scores.numbers[shared.second]
-        first, second = (LastReplies(*usage.last_keys()) for usage in (baseline.usage, other.usage))
-        return shared_replies(first, second, numbers)
-    before, after = baseline.run.reply_keys(), other.run.reply_keys()
-    ids = zip(baseline.ids(shared.first), other.ids(shared.second), strict=True)
-    return sum(not before.get(a, frozenset()).isdisjoint(after.get(b, frozenset())) for a, b in ids)
+    before, after = runs.baseline.run.records, runs.other.run.records
+    if before is None or after is None:
+        return 0
+    numbers = runs.baseline.scores.numbers[shared.first], runs.other.scores.numbers[shared.second]
+    return shared_replies(LastReplies(*before.last_keys()), LastReplies(*after.last_keys()), numbers)
 
 
 class LastReplies(NamedTuple):

@@ -1,4 +1,4 @@
-"""Baselines: the file with a run's scores, and finding the run or file that a baseline's name refers to.
+"""Baselines: the file with a run's scores.
 
 The file is kept with the code, and later runs are compared with it. It is one JSON document with a line per key and a
 line per sample, in the order of the dataset, so that a diff of two baselines shows only the samples that changed. It
@@ -21,26 +21,23 @@ A sample's score is a number, or its outcome where it has none; a list where the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, get_args
 
-from steelyard.analysis.run_protocols import ListedRun, StoredScores
+from steelyard.analysis.jury_scores import with_juries, with_jury
+from steelyard.analysis.run_data import RunCounts, RunData
+from steelyard.analysis.run_summary import summarize_run
+from steelyard.analysis.sample_costs import hashes_by_id
 from steelyard.analysis.score_columns import RowOutcome, ScoreRow
-from steelyard.analysis.score_infos import score_infos
-from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import RunSummary
-from steelyard.errors import ConfigError, did_you_mean
+from steelyard.errors import ConfigError
 from steelyard.files import read_regular_text
 
 FORMAT: Final = "steelyard baseline 1"
 SUFFIX: Final = ".json"
-LATEST: Final = "latest"
-"""The baseline's name for the newest earlier run of the same target."""
 
 _MANIFEST: Final = (
     "steelyard", "samples", "target", "scorers", "scores", "score_infos", "primary", "tags",
@@ -55,108 +52,13 @@ Value = float | RowOutcome
 """A score's value, or its outcome where it has no value."""
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineSample:
-    """One sample of a baseline: its content's hash and its scores.
-
-    Args:
-        id: of the sample.
-        hash: of its content.
-        group: of the sample; likewise `cluster`.
-        scores: score -> its value in each repeat; None where a repeat has none.
-    """
-
-    id: str
-    hash: str
-    group: str
-    cluster: str
-    scores: Mapping[str, tuple[Value | None, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineFile:
-    """A baseline that was read from a file; `compare` accepts it in place of the run that it was made from.
-
-    Args:
-        id: of that run.
-        suite: its title.
-        target: its target.
-        state: of that run; `created` is when it was started, ISO 8601.
-        manifest: what is kept of the run's manifest.
-        counts: records `planned` and `done`, and `errors`.
-        samples: in the order of the dataset.
-    """
-
-    id: str
-    suite: str
-    target: str
-    state: Any
-    created: str
-    manifest: Mapping[str, Any]
-    counts: Mapping[str, int]
-    samples: tuple[BaselineSample, ...]
-
-    @property
-    def tags(self) -> Mapping[str, str]:
-        """The target's report columns."""
-        return self.manifest.get("tags") or {}
-
-    def summary(self) -> RunSummary:
-        """Means, intervals and counts, computed from the scores; calls and costs are not in the file."""
-        scores, groups = summarize(self.score_rows(), infos=score_infos(self.manifest))
-        order = {name: position for position, name in enumerate(self.manifest.get("scores") or ())}
-        scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
-        return RunSummary(
-            run=self.id,
-            suite=self.suite,
-            target=self.target,
-            tags=self.tags,
-            state=self.state,
-            planned=self.counts["planned"],
-            done=self.counts["done"],
-            errors=self.counts["errors"],
-            from_journal=0,
-            input_tokens=0,
-            output_tokens=0,
-            seconds=0.0,
-            created=self.created,
-            scores=scores,
-            groups=groups,
-            primary=self.manifest.get("primary") or (scores[0].name if scores else ""),
-        )
-
-    def score_rows(self) -> Iterator[ScoreRow]:
-        """Every score of every sample and repeat, as a run gives them."""
-        for sample in self.samples:
-            repeats = max(map(len, sample.scores.values()), default=0)
-            for repeat in range(repeats):
-                for name, values in sample.scores.items():
-                    value = values[repeat] if repeat < len(values) else None
-                    if value is not None:
-                        yield _row(sample, repeat, name, value)
-
-    def sample_hashes(self) -> Mapping[str, str]:
-        """Sample id -> hash of its content."""
-        return {sample.id: sample.hash for sample in self.samples}
-
-    def reply_keys(self) -> Mapping[str, AbstractSet[str]]:
-        """Empty: a baseline keeps no replies, so shared replies are not known."""
-        return {}
-
-
-def _row(sample: BaselineSample, repeat: int, name: str, value: Value) -> ScoreRow:
-    if isinstance(value, str):
-        return ScoreRow(sample.id, sample.group, sample.cluster, repeat, name, value, None)
-    return ScoreRow(sample.id, sample.group, sample.cluster, repeat, name, "scored", value)
-
-
-def baseline_text(run: StoredScores) -> str:
-    """A run's scores as the text of a baseline file.
+def baseline_text(run: RunData) -> str:
+    """A run's scores, with those of its jury, as the text of a baseline file.
 
     Raises:
         ConfigError: the run is not finished, or has no scores.
     """
-    summary = run.summary()
+    summary, run = with_juries(summarize_run(run)), with_jury(run)
     name = f"run {summary.run} ({summary.target})"
     if summary.state != "finished":
         counts = f"{summary.done} of {summary.planned} records are done"
@@ -172,10 +74,10 @@ def baseline_text(run: StoredScores) -> str:
     return "\n".join(["{", *lines, '"samples": [', ",\n".join(samples), "]", "}", ""])
 
 
-def _sample_lines(run: StoredScores) -> Iterator[dict[str, Any]]:
-    hashes = run.sample_hashes()
+def _sample_lines(run: RunData) -> Iterator[dict[str, Any]]:
+    hashes = hashes_by_id(run.scores.samples, run.hashes)
     by_sample: dict[str, tuple[ScoreRow, dict[str, dict[int, Any]]]] = {}
-    for row in run.score_rows():
+    for row in run.scores.rows():
         _, scores = by_sample.setdefault(row.sample, (row, {}))
         value = row.outcome if row.value is None else _number(row.value)
         scores.setdefault(row.name, {})[row.repeat] = value
@@ -233,8 +135,8 @@ def check_replaceable(path: Path) -> None:
         raise ConfigError(f"{path} exists and is not a baseline; name another file with --to")
 
 
-def read_baseline(path: Path) -> BaselineFile:
-    """Read a baseline file.
+def read_baseline(path: Path) -> RunData:
+    """Read a baseline file: a run of which only the scores are known.
 
     Raises:
         ConfigError: the file is missing or is not a baseline; the message says how to make one.
@@ -260,27 +162,50 @@ def _problem(error: Exception) -> str:
     return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error) or type(error).__name__
 
 
-def _baseline(document: Any) -> BaselineFile:
+def _baseline(document: Any) -> RunData:
+    import numpy as np
+
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f'expected a mapping with "format": "{FORMAT}"')
     texts = {name: _typed(document[name], str, name) for name in _TEXTS}
     counts = {name: _typed(document[name], int, name) for name in _COUNTS}
-    manifest = _typed(document["manifest"], dict, "manifest")
+    manifest = {key: value for key, value in _typed(document["manifest"], dict, "manifest").items() if key in _MANIFEST}
     check_manifest(manifest)
-    samples = tuple(
-        _sample(sample, at) for at, sample in enumerate(_typed(document["samples"], list, "samples"), start=1)
+    hashes: dict[str, int] = {}
+    rows: list[ScoreRow] = []
+    for at, entry in enumerate(_typed(document["samples"], list, "samples"), start=1):
+        sample, content = _sample(entry, at)
+        if sample.sample in hashes:
+            raise ValueError("an id occurs twice; after a merge, make the baseline again")
+        hashes[sample.sample] = content
+        rows += _rows(sample, entry["scores"], f"sample {at}")
+    run = RunData.of(rows, id=texts.pop("run"), **texts, manifest=manifest, counts=RunCounts(**counts))
+    return replace(
+        run, hashes=np.array([hashes[ident] for ident in run.scores.samples], dtype=np.uint64).view(np.int64)
     )
-    if len({sample.id for sample in samples}) < len(samples):
-        raise ValueError("an id occurs twice; after a merge, make the baseline again")
-    return BaselineFile(id=texts.pop("run"), **texts, manifest=manifest, counts=counts, samples=samples)
 
 
-def _sample(entry: Any, at: int) -> BaselineSample:
+def _sample(entry: Any, at: int) -> tuple[ScoreRow, int]:
+    """A row with id, group and cluster of a sample, and the hash of its content."""
     what = f"sample {at}"
     sample = _typed(entry, dict, what)
-    texts = {key: _typed(sample.get(key, ""), str, f"{what}: {key}") for key in ("id", "hash", "group", "cluster")}
-    scores = _typed(sample["scores"], dict, f"{what}: scores")
-    return BaselineSample(**texts, scores={name: _values(values, f"{what}: {name}") for name, values in scores.items()})
+    ident, content, group, cluster = (
+        _typed(sample.get(key, ""), str, f"{what}: {key}") for key in ("id", "hash", "group", "cluster")
+    )
+    _typed(sample["scores"], dict, f"{what}: scores")
+    return ScoreRow(ident, group, cluster, 0, "", "error", None), int(content or "0", 16)
+
+
+def _rows(sample: ScoreRow, scores: Mapping[str, Any], what: str) -> Iterator[ScoreRow]:
+    """The rows of a sample, repeat by repeat."""
+    values_by_score = {name: _values(values, f"{what}: {name}") for name, values in scores.items()}
+    for repeat in range(max(map(len, values_by_score.values()), default=0)):
+        for name, values in values_by_score.items():
+            value = values[repeat] if repeat < len(values) else None
+            if isinstance(value, str):
+                yield sample._replace(repeat=repeat, name=name, outcome=value)
+            elif value is not None:
+                yield sample._replace(repeat=repeat, name=name, outcome="scored", value=value)
 
 
 def _values(value_or_list: Any, what: str) -> tuple[Value | None, ...]:
@@ -355,84 +280,8 @@ _SHAPES: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = MappingProxyTy
     {
         "scores": (_is_list_of_texts, "a list of names"),
         "primary": (_is_text, "a name"),
+        "scorers": (_is_mapping_of(lambda _: True), "a mapping of stage to its scorer"),
         "score_infos": (_is_mapping_of(_is_info), "a mapping of score to what its scorer declared"),
         "tags": (_is_mapping_of(_is_text), "a mapping of name to text"),
     }
 )
-
-
-class NoEarlierRunError(ConfigError):
-    """No earlier run can be the baseline, as for the first run of a target."""
-
-
-Listed = TypeVar("Listed", bound=ListedRun)
-
-
-def find_baseline(name: str, run: Listed, runs: Callable[[], Sequence[Listed]]) -> Listed | BaselineFile:
-    """Find the baseline that `name` refers to for `run`; it may be `run` itself.
-
-    Tried in this order: a file, by its ending; the id of a run; another target of the same evaluation; the newest
-    finished run of that target in the same suite that was started before; with `latest`, that of the run's own target.
-    Runs that were started later are never taken, so that evaluating a gate again gives the same verdict.
-
-    Args:
-        name: as written under `gate:`.
-        run: the run that is compared with the baseline.
-        runs: gives every stored run, newest first; not called for a file.
-
-    Raises:
-        NoEarlierRunError: no run of that target was finished before.
-        ConfigError: there is no such run, or no such file.
-    """
-    if is_baseline_file(name):
-        return read_baseline(Path(name))
-    stored_runs = runs()
-    exact = next((stored for stored in stored_runs if stored.id == name), None)
-    if exact is not None:
-        return exact
-    siblings = [stored for stored in stored_runs if stored.evaluation == run.evaluation]
-    if name != LATEST and len(siblings) > 1:
-        sibling = next((stored for stored in siblings if stored.target == name), None)
-        if sibling is not None:
-            return sibling
-    return _earlier(run.target if name == LATEST else name, run, stored_runs)
-
-
-def _earlier(target: str, run: Listed, stored_runs: Sequence[Listed]) -> Listed:
-    before = [stored for stored in stored_runs if stored.num < run.num and stored.evaluation != run.evaluation]
-    same = (stored for stored in before if (stored.suite, stored.target) == (run.suite, target))
-    earlier = next((stored for stored in same if stored.state == "finished"), None)
-    if earlier is not None:
-        return earlier
-    if target != run.target and target not in {stored.target for stored in stored_runs}:
-        raise ConfigError(_unknown(target, stored_runs))
-    raise NoEarlierRunError(f"no run of {target} in {run.suite!r} was finished before this one")
-
-
-def check_baseline(name: str, targets: Iterable[str], runs: Callable[[], Sequence[ListedRun]]) -> None:
-    """Refuse a baseline that names no file, run or target, before the first call.
-
-    Args:
-        name: as written under `gate:`; "" where there is none.
-        targets: of the suite that is about to run.
-        runs: gives every stored run, newest first.
-
-    Raises:
-        ConfigError: the file cannot be read, or there is neither a run nor a target of that name.
-    """
-    if not name or name == LATEST:
-        return
-    if is_baseline_file(name):
-        read_baseline(Path(name))
-        return
-    target_names = [*targets]
-    if name in target_names:
-        return
-    stored_runs = runs()
-    if name not in {text for stored in stored_runs for text in (stored.id, stored.target)}:
-        raise ConfigError(f"gate: baseline: {_unknown(name, stored_runs, target_names)}")
-
-
-def _unknown(name: str, stored_runs: Sequence[ListedRun], targets: Sequence[str] = ()) -> str:
-    names = {LATEST, *targets, *(text for stored in stored_runs for text in (stored.id, stored.target))}
-    return f"there is no run {name!r}{did_you_mean(name, names)}"

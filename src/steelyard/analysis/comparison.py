@@ -13,7 +13,7 @@ The order matters: p-values of all runs are corrected together before a verdict 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ from steelyard.analysis.differences import (
     verdict_of,
     with_needed,
 )
-from steelyard.analysis.jury_scores import run_with_jury, with_juries
+from steelyard.analysis.jury_scores import with_juries, with_jury
 from steelyard.analysis.multiplicity import (
     adjust_groups,
     adjust_pairs,
@@ -60,7 +60,9 @@ from steelyard.analysis.paired_scores import (
     paired_values,
 )
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.run_protocols import ComparableRun, RunOfSuite
+from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
+from steelyard.analysis.run_summary import summarize_run
+from steelyard.analysis.sample_costs import sample_costs
 from steelyard.analysis.score_columns import by_appearance
 from steelyard.analysis.settings import phrases_of, setting_differences
 from steelyard.analysis.stopped_runs import as_decided, decision_on
@@ -74,7 +76,7 @@ if TYPE_CHECKING:
 
 
 def compare(
-    *runs: ComparableRun,
+    *runs: RunData | HoldsRunData,
     score: str | None = None,
     level: float = 0.95,
     align_by: str = "",
@@ -88,7 +90,7 @@ def compare(
     that both runs have are compared likewise, and so are time, calls and tokens.
 
     Args:
-        runs: at least two; the first is the baseline.
+        runs: at least two, or handles on them; the first is the baseline.
         score: what is compared in full, also the score of a jury (`correct_jury`); None is the baseline's primary
             score.
         level: confidence level of the intervals in (0, 1); a verdict needs p < 1 - level, corrected after Holm where
@@ -110,7 +112,7 @@ def compare(
 
 
 def compare_all_pairs(
-    *runs: ComparableRun,
+    *runs: RunData | HoldsRunData,
     score: str | None = None,
     level: float = 0.95,
     align_by: str = "",
@@ -123,7 +125,7 @@ def compare_all_pairs(
     stays below 1 - level; those against the first run are among them and get the same correction.
 
     Args:
-        runs: at least two.
+        runs: at least two, or handles on them.
         score: what is compared; None is the first run's primary score.
         level: as in `compare`.
         align_by: as in `compare`.
@@ -141,30 +143,6 @@ def compare_all_pairs(
     pairs = _compared_pairs(against_first, headlines[: len(against_first)], level)
     all_pairs = tuple(_run_pair(pair, headline, level) for pair, headline in zip(tested, headlines, strict=True))
     return replace(_comparison(name, sides, pairs, groups, ()), all_pairs=all_pairs)
-
-
-def refuse_other_suites(runs: Sequence[RunOfSuite]) -> None:
-    """Refuse runs of several suites: equal names of scores and ids of samples need not mean the same in them.
-
-    Commands and pages ask this first. From Python `compare` warns instead: there a suite's name may be a mere title.
-
-    Args:
-        runs: that are to be compared; any number.
-
-    Raises:
-        ConfigError: the suite of each run, and what to do.
-    """
-    if len({(run.suite, run.kind) for run in runs}) < 2:
-        return
-    several_names = len({run.suite for run in runs}) > 1
-    named = "; ".join(
-        f"run {run.id} ({run.target}) is of suite {run.suite}{'' if several_names else f', a {run.kind} suite'}"
-        for run in runs
-    )
-    raise ConfigError(
-        f"runs of different suites cannot be compared: {named}. Put their targets into one suite, or give both "
-        "configurations the same name: and run them again; steelyard show RUN shows a single run"
-    )
 
 
 def _compared_pairs(
@@ -199,7 +177,7 @@ def _comparison(
 
 
 def _checked_runs(
-    runs: Sequence[ComparableRun],
+    runs: Sequence[RunData | HoldsRunData],
     score: str | None,
     level: float,
     groups: Sequence[str],
@@ -214,14 +192,15 @@ def _checked_runs(
         raise ConfigError(f"a comparison needs two runs or more, not {len(runs)}")
     if not 0 < level < 1:
         raise ConfigError(f"a confidence level lies between 0 and 1 (0.95 for 95 %), not {level}")
-    summaries = tuple(summaries) or _summarized(runs)
+    compared = [data_of(run) for run in runs]
+    summaries = tuple(summaries) or tuple(map(summarize_run, compared))
     name = score or summaries[0].primary
     if any(_is_of_jury(name, summary) for summary in summaries):
-        runs, summaries = _with_juries(runs, summaries, name)
+        compared, summaries = _with_juries(compared, summaries, name)
     for summary in summaries:
         _check_score(summary, name, baseline=summaries[0])
         _check_groups(summary, name, groups)
-    return name, [ComparedRun.of(run, summary, groups) for run, summary in zip(runs, summaries, strict=True)]
+    return name, [ComparedRun.of(run, summary, groups) for run, summary in zip(compared, summaries, strict=True)]
 
 
 def _is_of_jury(name: str, summary: RunSummary) -> bool:
@@ -232,8 +211,8 @@ def _is_of_jury(name: str, summary: RunSummary) -> bool:
 
 
 def _with_juries(
-    runs: Sequence[ComparableRun], summaries: Sequence[RunSummary], name: str
-) -> tuple[list[ComparableRun], tuple[RunSummary, ...]]:
+    runs: Sequence[RunData], summaries: Sequence[RunSummary], name: str
+) -> tuple[list[RunData], tuple[RunSummary, ...]]:
     """The runs and their summaries with the scores of their juries among the others.
 
     Raises:
@@ -244,16 +223,7 @@ def _with_juries(
             f"{name} is the verdict of several judges, in whose place labels of people do not count: compare it "
             "without labels"
         )
-    return [run_with_jury(run) for run in runs], tuple(with_juries(summary) for summary in summaries)
-
-
-def _summarized(runs: Sequence[ComparableRun]) -> tuple[RunSummary, ...]:
-    """Summaries of the runs. Rows of large runs are read first, as the comparison needs them anyway."""
-    for run in runs:
-        read_ahead: Callable[[], None] | None = getattr(run, "read_ahead", None)
-        if read_ahead is not None:
-            read_ahead()
-    return tuple(run.summary() for run in runs)
+    return [with_jury(run) for run in runs], tuple(with_juries(summary) for summary in summaries)
 
 
 def _check_score(summary: RunSummary, name: str, *, baseline: RunSummary) -> None:
@@ -296,7 +266,7 @@ class _TestedPair:
 
 
 def headline_difference(
-    runs: tuple[ComparableRun, ComparableRun],
+    runs: tuple[RunData, RunData],
     summaries: tuple[RunSummary, RunSummary],
     score: str,
     *,
@@ -473,12 +443,15 @@ def _matching_warnings(runs: AlignedRuns, score: str) -> str:
 def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
     """Cost differences over the pairs that failed on neither side; where there are many, over a seeded draw of them."""
     baseline, other, alignment = runs.baseline, runs.other, runs.alignment
-    if baseline.usage is None or other.usage is None:
+    if baseline.run.bodies is None or other.run.bodies is None:
+        return ()
+    if baseline.run.records is None or other.run.records is None:
         return ()
     drawn = drawn_samples(alignment.first)
     first = baseline.scores.numbers[alignment.first[drawn]].tolist()
     second = other.scores.numbers[alignment.second[drawn]].tolist()
-    before, after = baseline.usage.costs(first), other.usage.costs(second)
+    before = sample_costs(baseline.run.records, baseline.run.bodies, first)
+    after = sample_costs(other.run.records, other.run.bodies, second)
     clusters = clusters_of(runs)
     pairs = [
         CostPair(index if clusters is None else int(clusters[index]), before[number], after[other_number])

@@ -8,7 +8,7 @@ from typing import Any, Final
 from steelyard.analysis.alignment import ID, AlignedRuns, ComparedRun, SampleOverlap, dataset_file, same_file
 from steelyard.analysis.paired_scores import has_clusters, n_differently_clustered
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.run_protocols import ComparableRun
+from steelyard.analysis.run_data import RunData
 from steelyard.analysis.settings import PROMPT, SYSTEM_PROMPT, phrases_of, target_differences
 from steelyard.analysis.stopped_runs import decision_on
 from steelyard.analysis.summary_values import RunSummary
@@ -130,7 +130,7 @@ def _of_datasets(baseline: ComparedRun, other: ComparedRun) -> Iterator[str]:
         yield "The two runs have different datasets; which samples differ is not known."
 
 
-def _of_targets(baseline: ComparableRun, other: ComparableRun, names: tuple[str, str]) -> Iterator[str]:
+def _of_targets(baseline: RunData, other: RunData, names: tuple[str, str]) -> Iterator[str]:
     """For two targets that send prompts: warn that nothing differs, or that model and prompt both do."""
     targets = [baseline.manifest.get("target"), other.manifest.get("target")]
     if not all(isinstance(target, Mapping) and "prompt" in target for target in targets):

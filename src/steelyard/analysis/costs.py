@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steelyard.analysis.run_protocols import SampleCosts
+from steelyard.analysis.sample_costs import SampleCost
 from steelyard.stats.intervals import Interval
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ class CostPair(NamedTuple):
     """The costs of one sample in both runs; `cluster` is equal for samples that are not independent."""
 
     cluster: int
-    baseline: SampleCosts
-    other: SampleCosts
+    baseline: SampleCost
+    other: SampleCost
 
 
 @dataclass(frozen=True, slots=True)

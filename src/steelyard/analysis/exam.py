@@ -104,9 +104,9 @@ class ExamRows:
 
         width = len(ROW_OUTCOMES)
         queue: dict[QueueKind, int] = {}
-        counts = np.bincount(self.rows.answered * width + self.rows.outcome, minlength=width * len(self.rows.details))
+        counts = np.bincount(self.rows.detail * width + self.rows.outcome, minlength=width * len(self.rows.details))
         for at in np.flatnonzero(counts).tolist():
-            kind = queue_kind(ROW_OUTCOMES[at % width], self.rows.details[at // width])
+            kind = queue_kind(ROW_OUTCOMES[at % width], Answered.of(self.rows.details[at // width]))
             if kind:
                 queue[kind] = queue.get(kind, 0) + int(counts[at])
         return {kind: queue[kind] for kind in QUEUE_KINDS if kind in queue}
@@ -124,8 +124,8 @@ class ExamRows:
         scored = self.rows.outcome == CODES["scored"]
         counted = scored if answered_only else np.ones(len(scored), dtype=bool)
         rows, question, parsed = self.rows.only(counted), self.question[counted], scored[counted]
-        known = _known(rows.details)
-        codes, sample = rows.answered, rows.sample.astype(np.int64)
+        known = _known([Answered.of(detail) for detail in rows.details])
+        codes, sample = rows.detail, rows.sample.astype(np.int64)
         shuffled = known["shuffled"][codes]
         units = np.where(shuffled, question, sample)
         alone, most = rows.clusters.are(""), int(max(question.max(initial=0), sample.max(initial=0))) + 1

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -78,25 +77,9 @@ def histogram(columns: ScoreColumns, score: str, scale: Interval = UNIT) -> Hist
     indices = np.floor(values - low + 0.5) if whole_values else np.floor(_BINS * (values - low) / (high - low) + 1e-9)
     counts = np.bincount(np.clip(indices, 0, size - 1).astype(int), minlength=size).tolist()
     between = int((values != np.floor(values)).sum()) if whole_values else 0
-    return _histogram(scale, counts, between, {outcome: per_code[CODES[outcome]] for outcome in _LEFT_OUT})
-
-
-def histogram_of_counts(
-    values: Mapping[float, int], outcomes: Mapping[RowOutcome, int], scale: Interval = UNIT
-) -> Histogram:
-    """The histogram of a score from the count of each of its values, equal to that of `histogram`.
-
-    >>> histogram_of_counts({4.0: 1, 3.5: 1, 3.4: 1, 1.0: 1}, {}, Interval(1, 5)).bins
-    ((1.0, 1), (2.0, 0), (3.0, 1), (4.0, 2), (5.0, 0))
-    """
-    low, high = scale
-    whole_values, size = _bins(scale)
-    counts = [0] * size
-    for value, count in values.items():
-        at = math.floor(value - low + 0.5) if whole_values else math.floor(_BINS * (value - low) / (high - low) + 1e-9)
-        counts[min(max(at, 0), size - 1)] += count
-    between = sum(count for value, count in values.items() if value != math.floor(value)) if whole_values else 0
-    return _histogram(scale, counts, between, outcomes)
+    step = 1.0 if whole_values else (high - low) / _BINS
+    bins = tuple((round(low + at * step, 9), count) for at, count in enumerate(counts))
+    return Histogram(scale, whole_values, bins, between, *(per_code[CODES[outcome]] for outcome in _LEFT_OUT))
 
 
 def _bins(scale: Interval) -> tuple[bool, int]:
@@ -105,14 +88,6 @@ def _bins(scale: Interval) -> tuple[bool, int]:
     # Not on a scale of 0 to 1: its histogram is there to show the values in between.
     whole_values = float(low).is_integer() and float(high).is_integer() and 2 <= high - low <= _MOST_VALUES
     return whole_values, int(high - low) + 1 if whole_values else _BINS
-
-
-def _histogram(scale: Interval, counts: Sequence[int], between: int, outcomes: Mapping[RowOutcome, int]) -> Histogram:
-    low, high = scale
-    whole_values, _ = _bins(scale)
-    step = 1.0 if whole_values else (high - low) / _BINS
-    bins = tuple((round(low + at * step, 9), count) for at, count in enumerate(counts))
-    return Histogram(scale, whole_values, bins, between, *(outcomes.get(outcome, 0) for outcome in _LEFT_OUT))
 
 
 def histograms(columns: ScoreColumns, infos: Mapping[str, ScoreInfo]) -> dict[str, Histogram]:

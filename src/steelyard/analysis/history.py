@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from steelyard.analysis.comparison import headline_difference
 from steelyard.analysis.comparison_values import Verdict
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.run_protocols import ComparableRun
+from steelyard.analysis.run_data import RunData
 from steelyard.analysis.score_infos import score_infos
 from steelyard.analysis.settings import phrases_of, scorer_differences, target_differences
 from steelyard.analysis.stopping import Stopping
@@ -173,7 +173,7 @@ class History:
 
 
 def history_of(
-    runs: Sequence[tuple[ComparableRun, RunSummary]],
+    runs: Sequence[tuple[RunData, RunSummary]],
     notes: Mapping[str, tuple[Note, ...]],
     *,
     score: str = "",
@@ -198,7 +198,7 @@ def history_of(
     summaries = [summary for _, summary in runs]
     name = score or next((summary.primary for summary in reversed(summaries) if summary.primary), "")
     _check(summaries, name, group)
-    before: dict[str, tuple[ComparableRun, RunSummary]] = {}
+    before: dict[str, tuple[RunData, RunSummary]] = {}
     past = []
     for run, summary in runs:
         earlier = before.get(run.target)
@@ -214,7 +214,7 @@ def history_of(
 
 
 def _targets_compared(
-    runs: Sequence[tuple[ComparableRun, RunSummary]], shown: tuple[str, str], against: str
+    runs: Sequence[tuple[RunData, RunSummary]], shown: tuple[str, str], against: str
 ) -> tuple[TargetDifference, ...]:
     """Runs of the other targets against those of one target, oldest first."""
     base = against or runs[0][0].target
@@ -230,15 +230,11 @@ def _targets_compared(
     return tuple(compared)
 
 
-def _partner(
-    runs: Sequence[tuple[ComparableRun, RunSummary]], at: int, target: str
-) -> tuple[ComparableRun, RunSummary] | None:
+def _partner(runs: Sequence[tuple[RunData, RunSummary]], at: int, target: str) -> tuple[RunData, RunSummary] | None:
     """The run of a target that was started together with the one at `at`, else the newest one before it."""
-    evaluation = getattr(runs[at][0], "evaluation", None)
+    evaluation = runs[at][0].evaluation
     of_target = [(index, pair) for index, pair in enumerate(runs) if pair[0].target == target]
-    same_evaluation = [
-        pair for _, pair in of_target if evaluation is not None and getattr(pair[0], "evaluation", None) == evaluation
-    ]
+    same_evaluation = [pair for _, pair in of_target if evaluation is not None and pair[0].evaluation == evaluation]
     before = [pair for index, pair in of_target if index < at]
     return same_evaluation[0] if same_evaluation else before[-1] if before else None
 
@@ -255,9 +251,9 @@ def _check(summaries: Sequence[RunSummary], score: str, group: str) -> None:
 
 
 def _past(
-    run: ComparableRun,
+    run: RunData,
     summary: RunSummary,
-    before: tuple[ComparableRun, RunSummary] | None,
+    before: tuple[RunData, RunSummary] | None,
     shown: tuple[str, str],
     notes: tuple[Note, ...],
 ) -> PastRun:
@@ -279,12 +275,12 @@ def _past(
     )
 
 
-def _samples(run: ComparableRun) -> Mapping[str, Any]:
+def _samples(run: RunData) -> Mapping[str, Any]:
     samples: Mapping[str, Any] = run.manifest.get("samples") or {}
     return samples
 
 
-def _changed_settings(run: ComparableRun, before: ComparableRun) -> dict[str, tuple[str, ...]]:
+def _changed_settings(run: RunData, before: RunData) -> dict[str, tuple[str, ...]]:
     """`samples`, `target` and `scorers`, as far as two runs do not share them -> a phrase per setting that differs."""
     first, second = before.manifest, run.manifest
     digests = [_samples(side).get("digest") for side in (before, run)]
@@ -297,7 +293,7 @@ def _changed_settings(run: ComparableRun, before: ComparableRun) -> dict[str, tu
 
 
 def _change(
-    now: tuple[ComparableRun, RunSummary], before: tuple[ComparableRun, RunSummary], shown: tuple[str, str]
+    now: tuple[RunData, RunSummary], before: tuple[RunData, RunSummary], shown: tuple[str, str]
 ) -> RunChange | None:
     (run, summary), (earlier, earlier_summary) = now, before
     name, group = shown

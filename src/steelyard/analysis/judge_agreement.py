@@ -20,7 +20,7 @@ from steelyard.analysis.judge_agreement_values import (
     LabelDraw,
     RecordPlace,
 )
-from steelyard.analysis.label_forms import ANSWER
+from steelyard.analysis.label_forms import ANSWER, MODEL
 from steelyard.analysis.numbers import count_text, score_phrase
 from steelyard.analysis.rater_agreement import agreement_of_ratings, clusters_of_records, label_number
 from steelyard.analysis.rater_agreement_values import FEWEST
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 PEOPLE: Final = "people"
 """Name of all people of a record as one rater."""
-_MODEL: Final = "model:"
 _ASKED: Final = ("scored", "unparsed", "refused")
 _HALF_WIDTH: Final = 0.05
 """The default half-width of a corrected mean's interval, as a share of the score's range."""
@@ -94,7 +93,7 @@ def labels_by_people(labels: Iterable[Label]) -> dict[str, list[Label]]:
     """Name -> the labels that a score may be compared with: not those of models, remarks, or letters of exams."""
     by_name: dict[str, list[Label]] = {}
     for label in labels:
-        if label.kind not in {"cannot_tell", "text", "choice"} and not label.author.startswith(_MODEL):
+        if label.kind not in {"cannot_tell", "text", "choice"} and not label.author.startswith(MODEL):
             by_name.setdefault(label.name, []).append(label)
     return by_name
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from steelyard.analysis.score_infos import jury_score
+from steelyard.analysis.score_infos import jury_score, jury_scores, score_infos
 from steelyard.errors import ConfigError
+
+JUDGES: Final = "judges"
+"""Kind of the runs that judge the answers of a stored run."""
+CANARY: Final = "canary"
+"""Ends the name of the suite in which the same judges see answers with an injected instruction."""
 
 
 def is_judging(manifest: Mapping[str, Any]) -> bool:
@@ -62,3 +67,35 @@ def judge_of(described: Any) -> Mapping[str, Any]:
 def has_structured_judge(manifest: Mapping[str, Any]) -> bool:
     """Whether a judge of a run asks for its verdicts as JSON."""
     return any(judge_of(described).get("structured") for described in manifest.get("scorers", {}).values())
+
+
+def judged_run(manifest: Mapping[str, Any], kind: str) -> str:
+    """Id of the run whose answers a run of judges judges; "" for other runs, and for a canary, whose answers differ."""
+    target = manifest.get("target")
+    if kind != JUDGES or not isinstance(target, Mapping) or target.get("canary"):
+        return ""
+    return str(target.get("run", ""))
+
+
+def judge_names(manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Stage -> the name of its judge, of those that have one, in the order of the stages."""
+    scorers = manifest.get("scorers", {})
+    names = {}
+    for stage in manifest.get("stages", ()):
+        described = scorers.get(stage)
+        if name := _judge_name(described):
+            names[stage] = name
+    return names
+
+
+def _judge_name(described: Any) -> str:
+    """The name of the judge in a manifest's entry of a scorer, or of the scorer that it scores by; "" without one."""
+    name = judge_of(described).get("name")
+    return name if isinstance(name, str) else ""
+
+
+def jury_scores_of(manifest: Mapping[str, Any]) -> list[str]:
+    """The scores of a run's jury; none where its suite has no voting rule."""
+    if not manifest.get("jury", {}).get("vote"):
+        return []
+    return jury_scores(manifest.get("scores", ()), score_infos(manifest), judge_names(manifest).values())

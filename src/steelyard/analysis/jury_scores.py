@@ -1,24 +1,27 @@
-"""The mean of a jury's verdicts, as if it were a score that a run holds: for gates and reports.
-
-A jury's verdicts are read from those of its members and never stored (`jury`), so that their summary is made here.
-"""
+"""A jury's verdicts as a score like any other, which can be compared and ranked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from steelyard.analysis.intervals import USUAL, Intervals
+from steelyard.analysis.judge_agreement import JudgedScore
 from steelyard.analysis.judge_agreement_values import RecordPlace
 from steelyard.analysis.judge_panel_values import JudgePanel
-from steelyard.analysis.score_columns import CODES, ScoreColumns, ScoreRow, Texts
+from steelyard.analysis.judging_manifest import judge_names
+from steelyard.analysis.jury import jury_verdicts, no_jury
+from steelyard.analysis.run_data import RunData
+from steelyard.analysis.score_columns import DistinctDetails, ScoreColumns, ScoreRow, Texts
+from steelyard.analysis.score_infos import judged_things, jury_score, plain_infos
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.types import ScoreInfo
 
-AnyRun = TypeVar("AnyRun")
-_OUTCOMES: Final = {code: outcome for outcome, code in CODES.items()}
+BY_JURY: Final = "jury"
+"""The value of `by`, in the detail of a jury's verdict on a pair."""
 
 
 def jury_summaries(
@@ -67,20 +70,62 @@ def jury_rows(
 
     # A record that failed has one row without a name, which counts in every score.
     numbers = [columns.names.index(score) for score in ("", *members) if score in columns.names]
-    rows = np.flatnonzero(np.isin(columns.name, numbers))
-    codes = (columns.sample, columns.repeat, columns.groups.codes, columns.clusters.codes, columns.outcome)
-    groups, clusters = columns.groups.names, columns.clusters.names
-    seen: set[RecordPlace] = set()
-    for sample, repeat, group, cluster, outcome in zip(*(column[rows].tolist() for column in codes), strict=True):
-        record = columns.samples[sample], repeat
-        if record in seen:
+    by_record: dict[RecordPlace, list[ScoreRow]] = {}
+    for row in columns.only(np.flatnonzero(np.isin(columns.name, numbers))).rows():
+        by_record.setdefault((row.sample, row.repeat), []).append(row)
+    order = {member: position for position, member in enumerate(members)}
+    for place, rows in by_record.items():
+        of_members = sorted(rows, key=lambda row: order.get(row.name, len(order)))
+        row = of_members[0]._replace(name=name)
+        yield _verdict(row, of_members, verdicts[place]) if place in verdicts else row
+
+
+def _verdict(row: ScoreRow, members: Sequence[ScoreRow], value: float | None) -> ScoreRow:
+    """The jury's row of a record, given those of its members."""
+    side = {key: row.detail[key] for key in ("alike",) if key in row.detail}
+    if value is None:
+        return row._replace(outcome="unparsed", value=None, detail={**side, "by": BY_JURY, "kind": "divided"})
+    # A half is a tie, or two orders that contradict each other: the label that most members with a half gave.
+    halves = Counter(str(member.detail.get("label")) for member in members if member.value == value)
+    label = {1.0: "A", 0.0: "B"}.get(value) or (halves.most_common(1)[0][0] if halves else "tie")
+    return row._replace(outcome="scored", value=value, detail={**side, "by": BY_JURY, "label": label})
+
+
+def with_jury(run: RunData) -> RunData:
+    """The run with the scores of its jury among the others; unchanged where it has none, or has them already.
+
+    A jury's verdicts are computed from those of its members whenever they are needed, and never stored.
+
+    Args:
+        run: where it has several judges and a rule for their jury, and no rule ended it early, scores are added.
+    """
+    vote = run.manifest.get("jury", {}).get("vote")
+    if not vote or run.stopped_early:
+        return run
+    infos, scores = run.score_infos, run.scores
+    of_juries: list[ScoreInfo] = []
+    added: list[ScoreRow] = []
+    names: list[str] = []
+    judges = dict.fromkeys(judge_names(run.manifest).values())
+    for thing, by_judge in judged_things(scores.scores, infos, list(judges)).items():
+        members = {judge: JudgedScore.of(scores, score, infos.get(score)) for judge, score in by_judge.items()}
+        name, info = jury_score(thing), next(iter(members.values())).info
+        if name in scores.scores or no_jury(
+            [member.info.range if member.info else None for member in members.values()]
+        ):
             continue
-        seen.add(record)
-        value = verdicts.get(record)
-        jury_outcome = _OUTCOMES[outcome]
-        if record in verdicts:
-            jury_outcome = "unparsed" if value is None else "scored"
-        yield ScoreRow(record[0], groups[group], clusters[cluster], repeat, name, jury_outcome, value)
+        jury = jury_verdicts({judge: member.verdicts for judge, member in members.items()}, vote)
+        added += jury_rows(scores, name, list(by_judge.values()), jury.verdicts)
+        names.append(name)
+        of_juries += [replace(info, name=name)] if info is not None else []
+    if not names:
+        return run
+    manifest = {
+        **run.manifest,
+        "scores": [*run.manifest.get("scores", ()), *names],
+        "score_infos": {**plain_infos(infos.values()), **plain_infos(of_juries)},
+    }
+    return replace(run, scores=columns_with(scores, added), manifest=manifest)
 
 
 def columns_with(columns: ScoreColumns, rows: Iterable[ScoreRow]) -> ScoreColumns:
@@ -100,10 +145,12 @@ def columns_with(columns: ScoreColumns, rows: Iterable[ScoreRow]) -> ScoreColumn
         Texts(*_joined(own.names, own.codes, more.names, more.codes))
         for own, more in ((columns.groups, added.groups), (columns.clusters, added.clusters))
     )
+    details = DistinctDetails(columns.details)
+    numbers_of_details = np.array([details.number(detail) for detail in added.details], dtype=columns.detail.dtype)
     joined: dict[str, Any] = {
-        key: np.concatenate([getattr(columns, key), getattr(added, key)])
-        for key in ("repeat", "outcome", "value", "answered")
+        key: np.concatenate([getattr(columns, key), getattr(added, key)]) for key in ("repeat", "outcome", "value")
     }
+    joined |= {"details": details.all, "detail": np.concatenate([columns.detail, numbers_of_details[added.detail]])}
     numbered = np.concatenate([columns.sample, samples[added.sample]])
     return replace(columns, names=names, name=codes, sample=numbered, groups=groups, clusters=clusters, **joined)
 
@@ -126,9 +173,3 @@ def with_juries(summary: RunSummary) -> RunSummary:
 
 def _groups_of(summary: RunSummary, name: str) -> tuple[ScoreSummary, ...]:
     return tuple(score for score in summary.jury_scores if score.name == name and score.group)
-
-
-def run_with_jury(run: AnyRun) -> AnyRun:
-    """The run with the scores of its jury among the others; a run that has no jury, or has them already, unchanged."""
-    with_jury: Callable[[], AnyRun] | None = getattr(run, "with_jury", None)
-    return run if with_jury is None else with_jury()

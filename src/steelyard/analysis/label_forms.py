@@ -21,6 +21,8 @@ from steelyard.errors import ConfigError, did_you_mean
 from steelyard.replies.clean import fold
 from steelyard.types import LabelKind, Sample, ScoreInfo
 
+MODEL: Final = "model:"
+"""Begins the name of an author that is a model."""
 ANSWER: Final = "answer"
 """Name of the labels of exams: the letters that a reply gives."""
 COMMENT: Final = "comment"

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Final, Literal
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.judging_manifest import score_of, sides_of
-from steelyard.analysis.jury_scores import run_with_jury
+from steelyard.analysis.jury_scores import with_jury
 from steelyard.analysis.preferences_values import (
     SIDES,
     GroupPreference,
@@ -35,11 +36,11 @@ from steelyard.analysis.preferences_wording import (
     preference_sentence,
     preference_warnings,
 )
-from steelyard.analysis.run_protocols import JudgingRun
-from steelyard.analysis.score_columns import JudgedRow, ScoreRow
+from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
+from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import NO_GROUP, RunSummary, ScoreSummary
+from steelyard.analysis.summary_values import NO_GROUP, ScoreSummary
 from steelyard.stats.binomial import binomial_test
 from steelyard.stats.intervals import Interval, wilson, wilson_clustered
 from steelyard.stats.paired import newcombe_clustered, newcombe_paired, sign_flip
@@ -209,27 +210,26 @@ _VALUES: Final[Mapping[str, float]] = {"A": 0.0, "B": 1.0, "both": 0.5}
 """The value of a pair for A where a side gave no answer, which counts as that side's loss."""
 
 
-def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None = None) -> Preferences:
+def preferences(run: RunData | HoldsRunData, *, score: str = "") -> Preferences:
     """Win rate, position bias and counts of a pairwise judging run.
 
     A rate assumes independent pairs; where pairs share a cluster or a sample has repeats, intervals are made by
     cluster and the exact binomial test is replaced by a sign-flip test by cluster, which is the same for single pairs.
 
     Args:
-        run: its records are read once for the scores; the answers of the first 500 to see whether a side always says
-            the same.
+        run: the run, or a handle on it. The answers of its first 500 records are read to see whether a side always
+            says the same.
         score: the preference's name; "" is `preference`, or where there is no such score that of the jury, or else the
             run's headline.
-        summary: of the run, where the caller has it already.
 
     Raises:
         ConfigError: the run judges no pairs.
     """
-    names = sides_of(run.manifest)
-    stopping = (summary or run.summary()).stopping
-    run = run_with_jury(run)
-    score = score or score_of(run.manifest)
-    judged = _read(run.judged_rows(score))
+    data = data_of(run)
+    names, stopping = sides_of(data.manifest), data.stopping
+    data = with_jury(data)
+    score = score or score_of(data.manifest)
+    judged = _read(data.scores.judged_rows(score))
     overall = judged.groups.pop(None)
     test, p = _test(overall, judged)
     if stopping:
@@ -240,7 +240,7 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
     win, losses = (_shown(overall.mean(name), stopping) for name in ("win", "losses"))
     verdict = "cannot_tell" if tally.scored and leaves_side_open(overall.bounds) else _verdict(tally, win, p, stopping)
     result = Preferences(
-        run=run.id,
+        run=data.id,
         first=names[0],
         second=names[1],
         by=judged.by,
@@ -262,7 +262,7 @@ def preferences(run: JudgingRun, *, score: str = "", summary: RunSummary | None 
         level=stopping.level if stopping else _LEVEL,
         score=score,
     )
-    return _worded(result, _same_answers(run))
+    return _worded(result, _same_answers(data))
 
 
 def _worded(result: Preferences, same: Sequence[SameAnswers]) -> Preferences:
@@ -279,7 +279,7 @@ class _Group:
     units: list[str] = field(default_factory=list)
     summaries: dict[str, ScoreSummary] = field(default_factory=dict)
 
-    def add(self, row: JudgedRow, outcome: PairOutcome) -> None:
+    def add(self, row: ScoreRow, outcome: PairOutcome) -> None:
         self.outcomes[outcome] += 1
         if outcome in {"A", "B"}:
             self.won.append(1 if outcome == "A" else -1)
@@ -328,7 +328,7 @@ class _Group:
 
 
 @dataclass(slots=True)
-class _JudgedRows:
+class _ScoreRows:
     """The counts of all rows of a run, by group; group None is the whole run."""
 
     groups: dict[str | None, _Group]
@@ -338,7 +338,7 @@ class _JudgedRows:
     clustered: bool
 
 
-def _read(rows: Iterator[JudgedRow]) -> _JudgedRows:
+def _read(rows: Iterator[ScoreRow]) -> _ScoreRows:
     groups: dict[str | None, _Group] = defaultdict(_Group)
     positions, by, alike = _PositionCounts(), Counter[str](), 0
     units: list[str] = []
@@ -358,15 +358,15 @@ def _read(rows: Iterator[JudgedRow]) -> _JudgedRows:
         groups.pop("", None)
     _summarize(scores, groups)
     most_common = by.most_common(1)
-    return _JudgedRows(groups, positions, alike, most_common[0][0] if most_common else "", len(set(units)) < len(units))
+    return _ScoreRows(groups, positions, alike, most_common[0][0] if most_common else "", len(set(units)) < len(units))
 
 
-def unit_of(row: JudgedRow) -> str:
+def unit_of(row: ScoreRow) -> str:
     """The independent unit of a row: its cluster, else its sample."""
     return f"c:{row.cluster}" if row.cluster else f"s:{row.sample}"
 
 
-def _outcome(row: JudgedRow) -> PairOutcome:
+def _outcome(row: ScoreRow) -> PairOutcome:
     if row.outcome == "not_applicable" and row.detail.get("side"):
         return "not_judged"
     if row.outcome != "scored":
@@ -378,7 +378,7 @@ def _outcome(row: JudgedRow) -> PairOutcome:
     return "tie" if value == 0.5 else "A" if value > 0.5 else "B"
 
 
-def _score_rows(row: JudgedRow, outcome: PairOutcome) -> Iterator[ScoreRow]:
+def _score_rows(row: ScoreRow, outcome: PairOutcome) -> Iterator[ScoreRow]:
     """The row as an entry of each mean that it counts in."""
     key = (row.sample, row.group, row.cluster, row.repeat)
     if row.outcome in {"scored", "unparsed", "refused"}:
@@ -402,7 +402,7 @@ def _summarize(rows: Sequence[ScoreRow], groups: Mapping[str | None, _Group]) ->
                 groups[key].summaries[name] = summary
 
 
-def _test(group: _Group, judged: _JudgedRows) -> tuple[str, float | None]:
+def _test(group: _Group, judged: _ScoreRows) -> tuple[str, float | None]:
     """The test of an even split of the decided pairs, and its p."""
     if not group.won:
         return "", None
@@ -410,7 +410,7 @@ def _test(group: _Group, judged: _JudgedRows) -> tuple[str, float | None]:
     return name, fair_split(group.won, group.units if judged.clustered else None)
 
 
-def _group(name: str | None, group: _Group, judged: _JudgedRows, stopping: Stopping | None) -> GroupPreference:
+def _group(name: str | None, group: _Group, judged: _ScoreRows, stopping: Stopping | None) -> GroupPreference:
     return GroupPreference(
         name or NO_GROUP,
         group.tally(),
@@ -435,12 +435,11 @@ def _verdict(tally: PreferenceCounts, win: Mean, p: float | None, stopping: Stop
     return "A" if tally.a > tally.b else "B"
 
 
-def _same_answers(run: JudgingRun) -> list[SameAnswers]:
+def _same_answers(run: RunData) -> list[SameAnswers]:
     """Per side, how often its most frequent answer was given."""
     answer_counts: dict[str, Counter[str]] = {side: Counter() for side in SIDES}
-    for number, record in enumerate(run.records()):
-        if number >= _ANSWERS_READ:
-            break
+    records = () if run.bodies is None else islice(run.bodies.records(None), _ANSWERS_READ)
+    for record in records:
         answers = record.output.value if record.output else None
         for side in SIDES:
             if isinstance(answers, Mapping) and answers.get(side) is not None:

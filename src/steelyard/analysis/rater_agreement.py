@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from steelyard.analysis.intervals import Mean, standard_error
 from steelyard.analysis.judge_agreement_values import RecordPlace
 from steelyard.analysis.rater_agreement_values import FEWEST, Agreement, Rater, RaterKind, RaterPair
-from steelyard.analysis.run_protocols import RatedRun
+from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.score_columns import CODES, ScoreColumns
 from steelyard.analysis.score_infos import rated_thing
 from steelyard.errors import ConfigError, did_you_mean
@@ -44,11 +44,13 @@ _LARGEST: Final = 1e12
 _STOPPED: Final = "no interval: a rule ended the run early"
 
 
-def agreement(*runs: RatedRun, scores: Sequence[str] = (), level: float = 0.95, seed: int = 0) -> Agreement:
+def agreement(
+    *runs: RunData | HoldsRunData, scores: Sequence[str] = (), level: float = 0.95, seed: int = 0
+) -> Agreement:
     """Agreement of several scores of a run, or of one score in several runs: each of them is a rater.
 
     Args:
-        runs: one or more; ratings are paired by the sample's id and the repeat.
+        runs: one or more, or handles on them; ratings are paired by the sample's id and the repeat.
         scores: of one run two or more; of several runs one or more, the headline by default.
         level: confidence level in (0, 1).
         seed: of the bootstrap; equal seeds give equal intervals.
@@ -58,10 +60,10 @@ def agreement(*runs: RatedRun, scores: Sequence[str] = (), level: float = 0.95, 
     """
     raters: dict[str, _Ratings] = {}
     clusters: dict[RecordPlace, str] = {}
-    names = _run_names(runs)
-    for name, run in zip(names, runs, strict=True):
-        columns, _ = run.columns()
-        for score in scores or (run.summary().primary,):
+    read = [data_of(run) for run in runs]
+    for name, run in zip(_run_names(read), read, strict=True):
+        columns = run.scores
+        for score in scores or (run.primary,):
             if score not in columns.scores:
                 raise ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, columns.scores)}")
             rater = score if len(runs) == 1 else name if len(scores) < 2 else f"{name}: {score}"
@@ -69,11 +71,11 @@ def agreement(*runs: RatedRun, scores: Sequence[str] = (), level: float = 0.95, 
         clusters |= clusters_of_records(columns)
     if len(raters) < 2:
         raise ConfigError("agreement needs two raters: name two scores of a run (scores=[...]), or several runs")
-    rated = scores[0] if len(scores) == 1 else ", ".join(scores) or runs[0].summary().primary
+    rated = scores[0] if len(scores) == 1 else ", ".join(scores) or read[0].primary
     return _agreement(rated, raters, clusters, level=level, seed=seed)
 
 
-def _run_names(runs: Sequence[RatedRun]) -> list[str]:
+def _run_names(runs: Sequence[RunData]) -> list[str]:
     """The runs' targets, or their ids where targets have one name."""
     targets = [run.target for run in runs]
     return targets if len(set(targets)) == len(targets) else [run.id for run in runs]

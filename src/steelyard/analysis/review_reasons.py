@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -187,6 +188,20 @@ class ReviewRules:
     def _width(self, name: str) -> float:
         low, high = self.infos[name].range or (0.0, 1.0)
         return high - low
+
+
+def with_reasons(records: Iterable[Record], rules: ReviewRules) -> Iterator[tuple[Record, tuple[ReviewReason, ...]]]:
+    """Each record with an output, and why a person should look at it; no reason where none applies.
+
+    Args:
+        records: in the order of samples and repeats.
+        rules: of their run.
+    """
+    for _, repeats in groupby(records, key=lambda record: record.sample.id):
+        of_sample = list(repeats)
+        for record in of_sample:
+            if record.failure is None and record.output is not None:
+                yield record, rules.reasons(record, of_sample)
 
 
 _RULES: Final[tuple[Callable[[ReviewRules, Record], Iterable[ReviewReason]], ...]] = (

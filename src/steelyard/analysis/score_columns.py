@@ -6,9 +6,12 @@ one record are next to each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+
+from steelyard.plain_json import to_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,11 +22,18 @@ if TYPE_CHECKING:
 RowOutcome = Literal["scored", "not_applicable", "unparsed", "refused", "error"]
 
 
+NO_DETAIL: Final[Mapping[str, Any]] = MappingProxyType({})
+"""The detail of a score of which nothing was kept, or whose detail no figure needs."""
+DAMAGED_DETAIL: Final[Mapping[str, Any]] = MappingProxyType({"kind": "damaged"})
+"""In place of a detail that cannot be read; outcome and value of the score are stored apart from it."""
+
+
 class ScoreRow(NamedTuple):
     """One score of one repeat of one sample, as a summary needs it.
 
     `value` is a number exactly when `outcome` is `scored`. An `error` row represents a record that failed: one row
     per score that the record should have had, or a single one with an empty `name`, which counts in every score.
+    `detail` holds what figures need of the detail that the scorer stored.
     """
 
     sample: str
@@ -33,18 +43,7 @@ class ScoreRow(NamedTuple):
     name: str
     outcome: RowOutcome
     value: float | None
-
-
-class JudgedRow(NamedTuple):
-    """One repeat's value of one score with the `detail` that the scorer stored (empty where the record failed)."""
-
-    sample: str
-    group: str
-    cluster: str
-    repeat: int
-    outcome: RowOutcome
-    value: float | None
-    detail: Mapping[str, Any]
+    detail: Mapping[str, Any] = NO_DETAIL
 
 
 QueueKind = Literal["inferred", "several", "unparsed", "refused", "rules_differ"]
@@ -70,6 +69,28 @@ class Answered(NamedTuple):
     original: str | None = None
     inferred: bool = False
     kind: str = ""
+
+    @classmethod
+    def of(cls, detail: Mapping[str, Any]) -> Answered:
+        """What the detail of a score says of it.
+
+        >>> Answered.of({"letters": "B", "wanted": "B", "options": 4, "confidence": "inferred"})
+        Answered(letters='B', wanted='B', options=4, original=None, inferred=True, kind='')
+        """
+        letters, wanted, kind = (_text(detail.get(key)) for key in ("letters", "wanted", "kind"))
+        options, original = detail.get("options"), detail.get("original")
+        return cls(
+            letters,
+            wanted,
+            options if isinstance(options, int) else 0,
+            original if isinstance(original, str) else None,
+            detail.get("confidence") == "inferred",
+            kind,
+        )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 NOT_KEPT: Final = Answered()
@@ -97,8 +118,32 @@ ROW_OUTCOMES: Final[tuple[RowOutcome, ...]] = get_args(RowOutcome)
 CODES: Final[Mapping[RowOutcome, int]] = {outcome: code for code, outcome in enumerate(ROW_OUTCOMES)}
 _COLUMNS: Final = (
     ("sample", "i4"), ("repeat", "i4"), ("name", "i4"), ("group", "i4"), ("cluster", "i4"), ("outcome", "i1"),
-    ("value", "f8"), ("answered", "i4"),
+    ("value", "f8"), ("detail", "i4"),
 )  # fmt: skip
+
+
+class DistinctDetails:
+    """Numbers different details in order of first appearance; number 0 is the empty one.
+
+    Args:
+        known: details that have their numbers already.
+    """
+
+    def __init__(self, known: Iterable[Mapping[str, Any]] = (NO_DETAIL,)) -> None:
+        self._details = list(known)
+        self._numbers = {to_json(dict(detail)): number for number, detail in enumerate(self._details)}
+
+    def number(self, detail: Mapping[str, Any]) -> int:
+        """The number of a detail."""
+        number = self._numbers.setdefault(to_json(dict(detail)), len(self._details))
+        if number == len(self._details):
+            self._details.append(detail)
+        return number
+
+    @property
+    def all(self) -> tuple[Mapping[str, Any], ...]:
+        """The different details, by number."""
+        return tuple(self._details)
 
 
 class Texts(NamedTuple):
@@ -149,8 +194,8 @@ class ScoreColumns:
         groups: of each row; likewise `clusters`, "" where it is in none.
         outcome: as a code, see `CODES`.
         value: NaN where there is none.
-        details: what scorers of exams stored, each different value once.
-        answered: index of the row in `details`; -1 where the score is not an exam's.
+        details: what figures need of the details that scorers stored, each different one once; the first is empty.
+        detail: index of the row's in `details`.
     """
 
     samples: Sequence[str]
@@ -162,8 +207,8 @@ class ScoreColumns:
     clusters: Texts
     outcome: Array
     value: Array
-    details: tuple[Answered, ...]
-    answered: Array
+    details: tuple[Mapping[str, Any], ...]
+    detail: Array
 
     def __len__(self) -> int:
         return len(self.sample)
@@ -176,18 +221,13 @@ class ScoreColumns:
         >>> columns.names, columns.value.tolist()
         (('right',), [1.0])
         """
-        return cls.of_examined((row, None) for row in rows)
-
-    @classmethod
-    def of_examined(cls, rows: Iterable[tuple[ScoreRow, Answered | None]]) -> ScoreColumns:
-        """The columns of rows with the letters that scorers of exams stored; None for rows of other scores."""
         import numpy as np
 
         samples: dict[str, int] = {}
         names: dict[str, int] = {}
         groups: dict[str, int] = {}
         clusters: dict[str, int] = {}
-        details: dict[Answered, int] = {}
+        details = DistinctDetails()
         rows_as_numbers = [
             (
                 samples.setdefault(row.sample, len(samples)),
@@ -197,9 +237,9 @@ class ScoreColumns:
                 clusters.setdefault(row.cluster, len(clusters)),
                 CODES[row.outcome],
                 row.value,
-                -1 if answered is None else details.setdefault(answered, len(details)),
+                details.number(row.detail),
             )
-            for row, answered in rows
+            for row in rows
         ]
         table = np.array(rows_as_numbers, dtype=list(_COLUMNS))
         column = {name: table[name].copy() for name, _ in _COLUMNS}
@@ -213,9 +253,48 @@ class ScoreColumns:
             clusters=Texts(tuple(clusters), column["cluster"]),
             outcome=column["outcome"],
             value=column["value"],
-            details=tuple(details),
-            answered=column["answered"],
+            details=details.all,
+            detail=column["detail"],
         )
+
+    def rows(self, score: str | None = None) -> Iterator[ScoreRow]:
+        """The rows one by one, in the order of the records.
+
+        Args:
+            score: only its rows, and errors of whole records under its name; None is every row.
+        """
+        import numpy as np
+
+        at = np.arange(len(self)) if score is None else np.sort(self.rows_of(score))
+        numbers = (
+            self.sample,
+            self.groups.codes,
+            self.clusters.codes,
+            self.repeat,
+            self.name,
+            self.outcome,
+            self.detail,
+        )
+        groups, clusters = self.groups.names, self.clusters.names
+        for sample, group, cluster, repeat, name, outcome, detail, value in zip(
+            *(column[at].tolist() for column in (*numbers, self.value)), strict=True
+        ):
+            yield ScoreRow(
+                self.samples[sample],
+                groups[group],
+                clusters[cluster],
+                repeat,
+                self.names[name] if score is None else score,
+                ROW_OUTCOMES[outcome],
+                None if value != value else value,  # noqa: PLR0124  # NaN
+                self.details[detail],
+            )
+
+    def judged_rows(self, score: str) -> Iterator[ScoreRow]:
+        """The rows of a score whose detail says which answer was preferred: of a damaged one it is not known."""
+        for row in self.rows(score):
+            is_damaged = row.detail is DAMAGED_DETAIL
+            yield row._replace(outcome="error", value=None, detail=NO_DETAIL) if is_damaged else row
 
     def rows_of(self, score: str) -> Array:
         """Indices of the rows of a score, in order, then of errors of whole records, which count in every score."""
@@ -230,20 +309,28 @@ class ScoreColumns:
         order = by_appearance(self.name, len(self.names))[1].tolist()
         return tuple(self.names[code] for code in order if self.names[code])
 
+    def changed(self, rows: Mapping[int, ScoreRow]) -> ScoreColumns:
+        """The same rows with the outcome, value and detail of some replaced.
+
+        Args:
+            rows: index -> the row in its place.
+        """
+        outcome, value, detail = self.outcome.copy(), self.value.copy(), self.detail.copy()
+        details = DistinctDetails(self.details)
+        for index, row in rows.items():
+            outcome[index], value[index], detail[index] = CODES[row.outcome], row.value, details.number(row.detail)
+        return replace(self, outcome=outcome, value=value, details=details.all, detail=detail)
+
     def in_groups(self, groups: Sequence[str]) -> ScoreColumns:
         """The same rows with other groups, one per sample number."""
         return replace(self, groups=Texts.of(groups).at(self.sample))
 
     def only(self, rows: Array) -> ScoreColumns:
         """These rows alone, given by index or as true or false for each row."""
-        columns = {name: getattr(self, name)[rows] for name in ("sample", "repeat", "name", "outcome", "value")}
-        return replace(
-            self,
-            **columns,
-            groups=self.groups.at(rows),
-            clusters=self.clusters.at(rows),
-            answered=self.answered[rows],
-        )
+        columns = {
+            name: getattr(self, name)[rows] for name in ("sample", "repeat", "name", "outcome", "value", "detail")
+        }
+        return replace(self, **columns, groups=self.groups.at(rows), clusters=self.clusters.at(rows))
 
 
 def by_appearance(codes: Array, size: int) -> tuple[Array, Array]:

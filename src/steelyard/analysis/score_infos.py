@@ -123,13 +123,6 @@ def jury_scores(scores: Iterable[str], infos: Mapping[str, ScoreInfo], judges: C
     return [jury_score(thing) for thing, by_judge in judged_things(scores, infos, judges).items() if len(by_judge) > 1]
 
 
-def has_several_raters(scores: Iterable[str], infos: Mapping[str, ScoreInfo], *, labelled: bool) -> bool:
-    """Whether anything was rated by two or more, so that `rater_agreement.agreements` has something to report."""
-    rated = [rated_thing(infos.get(score), score) for score in scores]
-    # Labels alone may turn out to have no second rater; a score of their name, or another author, is likely.
-    return labelled or len(set(rated)) < len(rated)
-
-
 def _plain(info: ScoreInfo) -> dict[str, Any]:
     plain: dict[str, Any] = {}
     for field in fields(info):

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.judging_manifest import score_of, sides_of
-from steelyard.analysis.jury_scores import run_with_jury
+from steelyard.analysis.jury_scores import with_jury
 from steelyard.analysis.notebook import table_html
 from steelyard.analysis.numbers import count_text, level_text, percent_text, rank_text, rating_limits
 from steelyard.analysis.preferences import WITHOUT_VERDICT, unit_of
-from steelyard.analysis.run_protocols import PairRun
-from steelyard.analysis.score_columns import JudgedRow
+from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
+from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.score_infos import JURY, rated_thing, score_infos, scores_rating
 from steelyard.errors import ConfigError
 from steelyard.plain_json import field_values
@@ -161,7 +161,12 @@ def _notebook_row(standing: Standing) -> list[str]:
 
 
 def standings(
-    runs: Sequence[PairRun], *, score: str = "", level: float = 0.95, resamples: int | None = None, seed: int = 0
+    runs: Sequence[RunData | HoldsRunData],
+    *,
+    score: str = "",
+    level: float = 0.95,
+    resamples: int | None = None,
+    seed: int = 0,
 ) -> Standings:
     """Rank the targets of several judging runs, each of which judged one pair of them.
 
@@ -171,7 +176,7 @@ def standings(
     cluster: all targets answered the same prompt.
 
     Args:
-        runs: one or more.
+        runs: one or more, or handles on them.
         score: the preference's name; "" is `preference`, or where a run has no such score that of its jury, or else
             its headline.
         level: confidence level in (0, 1) of intervals, ranks and sets.
@@ -183,14 +188,15 @@ def standings(
     """
     if not runs:
         raise ConfigError("standings need one judging run or more")
-    if twice := [run for run, n in Counter(run.id for run in runs).items() if n > 1]:
+    judging = [with_jury(data_of(run)) for run in runs]
+    if twice := [run for run, n in Counter(run.id for run in judging).items() if n > 1]:
         raise ConfigError(f"run {twice[0]} is named twice; its verdicts would count twice")
-    runs = [run_with_jury(run) for run in runs]
     verdicts = _Battles()
-    for run in runs:
+    for run in judging:
         verdicts.add(run, score)
-    result = _ranked(verdicts, tuple(run.id for run in runs), level=level, resamples=resamples, seed=seed)
-    return replace(result, notes=(*_whose(runs, score), *standings_notes(result, _stopped(runs))))
+    result = _ranked(verdicts, tuple(run.id for run in judging), level=level, resamples=resamples, seed=seed)
+    stopped = sum(run.stopped_early for run in judging)
+    return replace(result, notes=(*_whose(judging, score), *standings_notes(result, stopped)))
 
 
 class NamedBattle(NamedTuple):
@@ -263,14 +269,14 @@ class _Battles:
     draws: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, run: PairRun, score: str) -> None:
+    def add(self, run: RunData, score: str) -> None:
         """Add the verdicts of one run."""
         names = sides_of(run.manifest)
         if names[0] == names[1]:
             raise ConfigError(f"run {run.id} judges {names[0]} against itself, which cannot be ranked")
         self.pairs[min(names), max(names)] += 1
         first, second = (self.targets.setdefault(name, len(self.targets)) for name in names)
-        for row in run.judged_rows(score or score_of(run.manifest)):
+        for row in run.scores.judged_rows(score or score_of(run.manifest)):
             if row.outcome == "scored" and row.value is not None:
                 label = "inconsistent" if row.detail.get("label") == "inconsistent" else "ties"
                 self.battle(first, second, row.value, unit_of(row), even=label)
@@ -292,7 +298,7 @@ class _Battles:
         self.outcomes[first, even] += 1
         self.outcomes[second, even] += 1
 
-    def leave_out(self, first: int, second: int, row: JudgedRow) -> None:
+    def leave_out(self, first: int, second: int, row: ScoreRow) -> None:
         """Count a row without a verdict."""
         side = row.detail.get("side")
         self.left_out["no_answer" if row.outcome == "not_applicable" and side else WITHOUT_VERDICT[row.outcome]] += 1
@@ -378,7 +384,7 @@ def _sets(ranking: Ranking, order: Sequence[int], names: Sequence[str]) -> tuple
     return tuple(tuple(names[order[at]] for at in positions) for positions in sets)
 
 
-def _whose(runs: Sequence[PairRun], score: str) -> Iterator[str]:
+def _whose(runs: Sequence[RunData], score: str) -> Iterator[str]:
     """A note on whose verdicts are ranked, where several judges rated the pairs."""
     ranked_scores: dict[str, None] = {}
     for run in runs:
@@ -391,10 +397,6 @@ def _whose(runs: Sequence[PairRun], score: str) -> Iterator[str]:
             if ranked_score.endswith(f"_{JURY}")
             else f"Ranked by one of several judges: {ranked_score}."
         )
-
-
-def _stopped(runs: Sequence[PairRun]) -> int:
-    return sum(run.stopping is not None and run.stopping.used < run.stopping.planned for run in runs)
 
 
 _FEW_SAMPLES: Final = 10

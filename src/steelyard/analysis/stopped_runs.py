@@ -97,7 +97,7 @@ def decision_on(baseline: ComparedRun, other: ComparedRun, score: str) -> Stoppi
     stopping = other.summary.stopping
     if stopping is None or stopping.score != score or stopping.against != baseline.run.target:
         return None
-    evaluations = {getattr(side.run, "evaluation", None) for side in (baseline, other)}
+    evaluations = {side.run.evaluation for side in (baseline, other)}
     return stopping if len(evaluations) == 1 and None not in evaluations else None
 
 

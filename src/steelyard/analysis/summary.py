@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -57,7 +56,7 @@ def summarize(
     overall: list[ScoreSummary] = []
     groups: dict[str, tuple[ScoreSummary, ...]] = {}
     for name in columns.scores:
-        column = _Column.of(columns, name, ScoreReading.of((infos or {}).get(name), intervals))
+        column = _Column.of(columns, name, _ScoreReading.of((infos or {}).get(name), intervals))
         overall.append(column.summary(name))
         if by_group := column.group_summaries(name):
             groups[name] = by_group
@@ -65,7 +64,7 @@ def summarize(
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreReading:
+class _ScoreReading:
     """How a score's values are averaged: denominator, scale (None for [0, 1] or none) and kind of interval."""
 
     over: Over
@@ -74,7 +73,7 @@ class ScoreReading:
     unbounded: bool = False
 
     @classmethod
-    def of(cls, info: ScoreInfo | None, intervals: Intervals) -> ScoreReading:
+    def of(cls, info: ScoreInfo | None, intervals: Intervals) -> _ScoreReading:
         """The reading of a score as its scorer declared it."""
         scale = Interval(*range_of(info))
         return cls(over_of(info), None if scale == UNIT else scale, intervals, info is not None and info.unbounded)
@@ -89,7 +88,7 @@ class ScoreReading:
         """The value of an unparsed reply in a mean over all replies."""
         return self.scale.low if self.scale and self.over == "scored" else 0.0
 
-    def ends(self, tally: GroupCounts) -> Interval | None:
+    def ends(self, tally: _GroupCounts) -> Interval | None:
         """Lowest and highest value that the score can take; None where that is not known."""
         if self.scale is None:
             return UNIT if tally.unit and not self.unbounded else None
@@ -98,7 +97,7 @@ class ScoreReading:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupCounts:
+class _GroupCounts:
     """Counts of one group's rows: enough for a rate whose rows are independent.
 
     Args:
@@ -115,17 +114,17 @@ class GroupCounts:
     ties: bool
     unit: bool
 
-    def __add__(self, other: GroupCounts) -> GroupCounts:
+    def __add__(self, other: _GroupCounts) -> _GroupCounts:
         counts = tuple(count + other_count for count, other_count in zip(self.counts, other.counts, strict=True))
         binary, ties, unit = self.binary and other.binary, self.ties and other.ties, self.unit and other.unit
-        return GroupCounts(counts, self.total + other.total, binary, ties, unit)
+        return _GroupCounts(counts, self.total + other.total, binary, ties, unit)
 
     def rows(self, codes: tuple[int, ...]) -> int:
         """How many have one of these outcomes."""
         return sum(self.counts[code] for code in codes)
 
 
-def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: bool) -> list[GroupCounts]:
+def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: bool) -> list[_GroupCounts]:
     """Counts for each of `size` groups; `values` are NaN where there is none."""
     import numpy as np
 
@@ -138,7 +137,7 @@ def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: 
     apart_from_ties = np.bincount(indices[other & (values != 0.5)], minlength=size) > 0
     outside = np.bincount(indices[(values < 0) | (values > 1)], minlength=size) > 0
     return [
-        GroupCounts(
+        _GroupCounts(
             tuple(counts[at]),
             totals[at],
             binary=not (scaled or between[at]),
@@ -149,24 +148,56 @@ def _tallies(indices: Array, codes: Array, values: Array, *, size: int, scaled: 
     ]
 
 
-class SummarizedScore(ABC):
-    """Makes the summaries of one score from the counts of its groups; subclasses compute the means.
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The rows of one score; where rows depend on each other, the counts alone do not give the interval.
 
-    Attributes:
+    Args:
         reading: how the values are averaged.
         groups: in order of first appearance.
-        tallies: per group.
+        tallies: counts per group.
+        indices: group of each row.
+        codes: its outcome.
+        values: its value, or what an unparsed reply counts as.
+        units: equal for rows that depend on each other.
+        clustered: whether there are such rows.
     """
 
-    __slots__ = ()
-    reading: ScoreReading
-    groups: Sequence[str]
-    tallies: Sequence[GroupCounts]
+    reading: _ScoreReading
+    groups: tuple[str, ...]
+    tallies: Sequence[_GroupCounts]
+    indices: Array
+    codes: Array
+    values: Array
+    units: Array
+    clustered: bool
+
+    @classmethod
+    def of(cls, columns: ScoreColumns, name: str, reading: _ScoreReading) -> _Column:
+        import numpy as np
+
+        at = columns.rows_of(name)
+        indices, order = by_appearance(columns.groups.codes[at], len(columns.groups.names))
+        codes, values = columns.outcome[at], columns.value[at]
+        alone, clusters = columns.clusters.are("")[at], columns.clusters.codes[at]
+        units = np.where(alone, columns.sample[at], len(columns.samples) + clusters)
+        units, several = by_appearance(units, len(columns.samples) + len(columns.clusters.names))
+        depends = bool((columns.repeat[at] > 0).any()) or not alone.all()
+        return cls(
+            reading,
+            tuple(columns.groups.names[code] for code in order.tolist()),
+            _tallies(indices, codes, values, size=len(order), scaled=reading.scaled),
+            indices,
+            codes,
+            np.where(np.isnan(values), reading.missing_value, values),
+            units,
+            clustered=depends and len(several) < len(at),
+        )
 
     def summary(self, name: str) -> ScoreSummary:
         """The summary over all rows."""
-        nothing = GroupCounts((0,) * len(CODES), 0.0, binary=True, ties=True, unit=True)
-        return self._summary_of(reduce(GroupCounts.__add__, self.tallies, nothing), None, (name, ""))
+        nothing = _GroupCounts((0,) * len(CODES), 0.0, binary=True, ties=True, unit=True)
+        return self._summary_of(reduce(_GroupCounts.__add__, self.tallies, nothing), None, (name, ""))
 
     def group_summaries(self, name: str) -> tuple[ScoreSummary, ...]:
         """One per group; none where no sample names one."""
@@ -177,7 +208,7 @@ class SummarizedScore(ABC):
             for index, group in enumerate(self.groups)
         )
 
-    def _summary_of(self, tally: GroupCounts, index: int | None, names: tuple[str, str]) -> ScoreSummary:
+    def _summary_of(self, tally: _GroupCounts, index: int | None, names: tuple[str, str]) -> ScoreSummary:
         scored, not_applicable, unparsed, refused, errors = tally.counts
         n = tally.rows(OVERALL)
         answered, overall, with_errors = (self._mean(tally, index, among) for among in (ANSWERED, OVERALL, WITH_ERRORS))
@@ -202,7 +233,7 @@ class SummarizedScore(ABC):
             macro=self._macro(tally) if index is None else None,
         )
 
-    def _bounds(self, tally: GroupCounts, n: int) -> Interval | None:
+    def _bounds(self, tally: _GroupCounts, n: int) -> Interval | None:
         ends = self.reading.ends(tally)
         if not n or ends is None:
             return None
@@ -211,66 +242,7 @@ class SummarizedScore(ABC):
             unknown += tally.counts[CODES["refused"]]
         return Interval((tally.total + unknown * ends.low) / n, (tally.total + unknown * ends.high) / n)
 
-    @abstractmethod
-    def _mean(self, tally: GroupCounts, index: int | None, among: tuple[int, ...]) -> Mean:
-        """The mean over the rows of some outcomes, of a group or of all."""
-
-    @abstractmethod
-    def _note(self, tally: GroupCounts, index: int | None) -> str:
-        """How the interval was computed; "" for the plain Wilson interval."""
-
-    @abstractmethod
-    def _macro(self, tally: GroupCounts) -> Mean | None:
-        """The macro average: the mean of the groups' means; None where fewer than two have a value."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Column(SummarizedScore):
-    """The rows of one score; where rows depend on each other, the counts alone do not give the interval.
-
-    Args:
-        reading: how the values are averaged.
-        groups: in order of first appearance.
-        tallies: counts per group.
-        indices: group of each row.
-        codes: its outcome.
-        values: its value, or what an unparsed reply counts as.
-        units: equal for rows that depend on each other.
-        clustered: whether there are such rows.
-    """
-
-    reading: ScoreReading
-    groups: tuple[str, ...]
-    tallies: Sequence[GroupCounts]
-    indices: Array
-    codes: Array
-    values: Array
-    units: Array
-    clustered: bool
-
-    @classmethod
-    def of(cls, columns: ScoreColumns, name: str, reading: ScoreReading) -> _Column:
-        import numpy as np
-
-        at = columns.rows_of(name)
-        indices, order = by_appearance(columns.groups.codes[at], len(columns.groups.names))
-        codes, values = columns.outcome[at], columns.value[at]
-        alone, clusters = columns.clusters.are("")[at], columns.clusters.codes[at]
-        units = np.where(alone, columns.sample[at], len(columns.samples) + clusters)
-        units, several = by_appearance(units, len(columns.samples) + len(columns.clusters.names))
-        depends = bool((columns.repeat[at] > 0).any()) or not alone.all()
-        return cls(
-            reading,
-            tuple(columns.groups.names[code] for code in order.tolist()),
-            _tallies(indices, codes, values, size=len(order), scaled=reading.scaled),
-            indices,
-            codes,
-            np.where(np.isnan(values), reading.missing_value, values),
-            units,
-            clustered=depends and len(several) < len(at),
-        )
-
-    def _macro(self, tally: GroupCounts) -> Mean | None:
+    def _macro(self, tally: _GroupCounts) -> Mean | None:
         """The macro average: the mean of the groups' means; None where fewer than two have a value."""
         if len(self.tallies) < 2:
             return None
@@ -285,7 +257,7 @@ class _Column(SummarizedScore):
         error = stratified.error if math.isfinite(stratified.error) else None
         return Mean(stratified.mean, stratified.interval, stratified.strata, error)
 
-    def _mean(self, tally: GroupCounts, index: int | None, among: tuple[int, ...]) -> Mean:
+    def _mean(self, tally: _GroupCounts, index: int | None, among: tuple[int, ...]) -> Mean:
         n = tally.rows(among)
         if n == 0:
             return Mean(None, None, 0)
@@ -309,7 +281,7 @@ class _Column(SummarizedScore):
         wins, ties, losses = (int((values == value).sum()) for value in (1.0, 0.5, 0.0))
         return wilson_with_ties(wins, ties, losses)
 
-    def _note(self, tally: GroupCounts, index: int | None) -> str:
+    def _note(self, tally: _GroupCounts, index: int | None) -> str:
         if tally.binary and not self.clustered:
             return self.reading.intervals.rate_words
         counted = OVERALL if self.reading.over == "all" else ANSWERED

@@ -6,13 +6,13 @@ all repeats of a sample. Conversations of two runs differ in length, so conversa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.comparison_values import MissingVerdicts, PairedDifference, ScoreDifference
 from steelyard.analysis.differences import verdict_of
 from steelyard.analysis.intervals import USUAL, Intervals
-from steelyard.analysis.score_columns import JudgedRow, RowOutcome, ScoreRow
+from steelyard.analysis.score_columns import RowOutcome, ScoreRow
 from steelyard.analysis.score_infos import over_of, range_of, score_infos
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import NO_GROUP, TurnSummary
@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 NEWCOMBE: Final = "Newcombe's interval by conversation"
 T_INTERVAL: Final = "t interval by conversation"
 SIGN_FLIP: Final = "sign-flip permutation by conversation"
-Judged = Callable[[str], Iterable[JudgedRow]]
 
 
-def turn_rows(rows: Iterable[JudgedRow], score: str) -> Iterator[ScoreRow]:
+def turn_rows(rows: Iterable[ScoreRow], score: str) -> Iterator[ScoreRow]:
     """A row for each turn: its group is the turn's number, its cluster the conversation."""
     for row in rows:
         cluster = f"cluster {row.cluster}" if row.cluster else f"conversation {row.sample}"
@@ -54,11 +53,11 @@ def _turns_in(detail: Mapping[str, Any]) -> Iterator[tuple[RowOutcome, float | N
         yield known, number if known == "scored" else None
 
 
-def turn_summary(rows: Iterable[JudgedRow], info: ScoreInfo, intervals: Intervals = USUAL) -> TurnSummary | None:
+def turn_summary(rows: Iterable[ScoreRow], info: ScoreInfo, intervals: Intervals = USUAL) -> TurnSummary | None:
     """One score over all turns of a run; None where no record has a turn.
 
     >>> turns = [{"outcome": "scored", "value": 1.0}, {"outcome": "scored", "value": 0.0}]
-    >>> rows = [JudgedRow(name, "", "", 0, "scored", 0.5, {"turns": turns}) for name in "ab"]
+    >>> rows = [ScoreRow(name, "", "", 0, "right", "scored", 0.5, {"turns": turns}) for name in "ab"]
     >>> turn_summary(rows, ScoreInfo("right_per_turn", (0, 1))).score.answered.n
     4
     """
@@ -100,12 +99,12 @@ def _difference(runs: AlignedRuns, score: str, level: float) -> ScoreDifference 
         ((runs.baseline, runs.alignment.first), (runs.other, runs.alignment.second))
     )  # fmt: skip
     units = _units(runs.baseline, runs.alignment.first)
-    sides = []
-    for side, ids in ((runs.baseline, first), (runs.other, second)):
-        judged: Judged | None = getattr(side.run, "judged_rows", None)
-        if judged is None:
-            return None
-        sides.append(_side(judged(score), score, dict(zip(ids, units, strict=True)), info))
+    if runs.baseline.run.records is None or runs.other.run.records is None:
+        return None  # a baseline's file holds no turns
+    sides = [
+        _side(side.run.scores.judged_rows(score), score, dict(zip(ids, units, strict=True)), info)
+        for side, ids in ((runs.baseline, first), (runs.other, second))
+    ]
     shared = {unit for _, unit in sides[0].values} & {unit for _, unit in sides[1].values}
     over = over_of(info)
     failed = len(sides[0].failed | sides[1].failed)
@@ -124,7 +123,7 @@ def _units(side: ComparedRun, indices: Any) -> list[int]:
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
-def _side(rows: Iterable[JudgedRow], score: str, units: Mapping[str, int], info: ScoreInfo) -> _Side:
+def _side(rows: Iterable[ScoreRow], score: str, units: Mapping[str, int], info: ScoreInfo) -> _Side:
     values: list[tuple[float, int]] = []
     missing: list[int] = []
     failed: set[int] = set()

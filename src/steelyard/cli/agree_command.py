@@ -13,7 +13,7 @@ from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from steelyard.analysis.judge_agreement_values import JudgeAgreement
-    from steelyard.analysis.score_columns import ScoreColumns
+    from steelyard.analysis.run_data import RunData
     from steelyard.store import Run
 
 
@@ -94,18 +94,18 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
     Raises:
         ConfigError: there is no such score, nobody labelled it, or its labels cannot be compared with it.
     """
+    from steelyard.analysis.judging_manifest import jury_scores_of
     from steelyard.analysis.score_infos import scores_rating
-    from steelyard.store.judge_panels import jury_scores_of
 
-    columns, _ = run.columns()
-    of_jury = score in jury_scores_of(run)
+    data = run.data()
+    columns, of_jury = data.scores, score in jury_scores_of(run.manifest)
     if score and not of_jury and not scores_rating(score, run.score_infos, columns.scores):
         raise ConfigError(f"run {run.id} has no score {score!r}{did_you_mean(score, columns.scores)}")
-    if run.stopping is not None and run.stopping.used < run.stopping.planned:
+    if data.stopped_early:
         raise ConfigError(
             f"a rule ended run {run.id} early: intervals for a fixed number of samples do not hold for it"
         )
-    agreements = (_of_jury if of_jury else _of_judges)(run, columns, score=score, **options)
+    agreements = (_of_jury if of_jury else _of_judges)(data, score=score, **options)
     if not agreements:
         if not columns.scores:
             raise ConfigError(
@@ -122,16 +122,16 @@ def _held_to_people(run: Run, store: str | None, *, score: str, **options: Any) 
     return agreements
 
 
-def _of_judges(run: Run, columns: ScoreColumns, **options: Any) -> tuple[JudgeAgreement, ...]:
-    from steelyard.store.raters import held_to_people
+def _of_judges(run: RunData, **options: Any) -> tuple[JudgeAgreement, ...]:
+    from steelyard.analysis.raters import held_to_people
 
-    return held_to_people(run, columns, run.labels(), **options)
+    return held_to_people(run, **options)
 
 
-def _of_jury(run: Run, columns: ScoreColumns, **options: Any) -> tuple[JudgeAgreement, ...]:
-    from steelyard.store.judge_panels import jury_held_to_people
+def _of_jury(run: RunData, **options: Any) -> tuple[JudgeAgreement, ...]:
+    from steelyard.analysis.run_panels import jury_held_to_people
 
-    agreement = jury_held_to_people(run, columns, run.labels(), **options)
+    agreement = jury_held_to_people(run, **options)
     return () if agreement is None else (agreement,)
 
 
@@ -155,12 +155,12 @@ def _labelled_name(run: Run, score: str) -> str:
         run: the run.
         score: its score, or that of its jury; "" is the headline, which a queue is about by default.
     """
+    from steelyard.analysis.judging_manifest import jury_scores_of
     from steelyard.analysis.running_score import headline_score
     from steelyard.analysis.score_infos import jury_score, rated_thing, scores_rating
-    from steelyard.store.judge_panels import jury_scores_of
 
     score = score or headline_score(run.manifest)
-    if score in jury_scores_of(run):
+    if score in jury_scores_of(run.manifest):
         return score.removesuffix(jury_score(""))
     thing = rated_thing(run.score_infos.get(score), score)
     several = len(scores_rating(thing, run.score_infos)) > 1

@@ -125,13 +125,12 @@ def baseline(
     """
     from steelyard.analysis.baseline import baseline_text, check_replaceable, read_baseline
     from steelyard.store import Store
-    from steelyard.store.jury_run import JuryRun
 
     check_replaceable(to)
     with Store(store) as opened:
-        write_text(to, baseline_text(JuryRun(named_run(opened, run))))
+        write_text(to, baseline_text(named_run(opened, run).data()))
     saved = read_baseline(to)
-    typer.echo(f"wrote {to}: {len(saved.samples)} samples of {saved.target} (run {saved.id})")
+    typer.echo(f"wrote {to}: {len(saved.scores.samples)} samples of {saved.target} (run {saved.id})")
 
 
 def promote(

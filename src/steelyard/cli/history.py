@@ -24,6 +24,8 @@ from steelyard.cli.output import check_writable, write_text
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
+    from steelyard.analysis.run_data import RunData
+    from steelyard.analysis.summary_values import RunSummary
     from steelyard.store import Run
 
 
@@ -110,10 +112,9 @@ def history(
         matching = _with_scores(_of_target(_of_suite(opened.runs(), suite, store_option(store)), target))
         newest = matching[:last][::-1]
         notes = read_notes(opened, newest)
-        summarized = [(run, run.summary()) for run in newest]
-        past = history_of(
-            summarized, notes, score=score, group=group, against=against, older=len(matching) - len(newest)
-        )
+        summarized = [_past(run) for run in newest]
+        older = len(matching) - len(newest)
+        past = history_of(summarized, notes, score=score, group=group, against=against, older=older)
     if as_json:
         print_json({**past.json_fields(), "sections": section_json(history_sections(past))})
     else:
@@ -126,6 +127,16 @@ def history(
 
             write_text(path, html_history(past) if path is html else markdown_history(past))
             say(console(stderr=True), f"wrote {path}")
+
+
+def _past(run: Run) -> tuple[RunData, RunSummary]:
+    """A run, without the rows of one that is too large to be paired, and its summary; the handle keeps neither."""
+    from steelyard.analysis.history import PAIRED_RECORDS
+    from steelyard.analysis.run_summary import summarize_run
+    from steelyard.store.reading import read, read_head
+
+    data = read(run)
+    return data if run.done <= PAIRED_RECORDS else read_head(run), summarize_run(data)
 
 
 def _user() -> str:

@@ -89,7 +89,7 @@ def _judged(run: Run) -> Run:
     Raises:
         ConfigError: it is itself a run of judges, or still running.
     """
-    from steelyard.store.labels import JUDGES
+    from steelyard.analysis.judging_manifest import JUDGES
 
     if run.kind == JUDGES:
         raise ConfigError(f"run {run.id} is itself a run of judges: name the run whose answers it judges")

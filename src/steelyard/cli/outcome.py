@@ -99,22 +99,19 @@ def evaluate_runs(
     people's verdicts in every run, but never in the gate. `baseline` is a file that this command's own configuration
     names; others that the store names are opened only if they were given to a command before.
     """
-    runs = _labelled(stored) if with_labels else stored
-    if len(runs) > 1:
-        for run in runs:
-            run.read_ahead()
-    summaries = tuple(summary.summary() for summary in runs)
+    runs = [run.with_labels() for run in stored] if with_labels else stored
+    summaries = tuple(run.summary() for run in runs)
     summarised = list(zip(runs, summaries, strict=True))
     others = [pair for pair in summarised if not is_judging(pair[0].manifest)]
     judging = [pair for pair in summarised if is_judging(pair[0].manifest)]
     compared = summarised if comparing else others
     comparable = len(compared) > 1 and all(summary.scores for _, summary in compared)
     if comparable:
-        from steelyard.analysis.comparison import refuse_other_suites
+        from steelyard.store.related_runs import refuse_other_suites
 
         refuse_other_suites([run for run, _ in compared])
     # A judging run without records has no preferences to show yet.
-    judged = [(run, summary) for run, summary in judging if summary.done]
+    judged = [run for run, summary in judging if summary.done]
     return EvaluatedRuns(
         tuple(runs),
         summaries,
@@ -122,29 +119,20 @@ def evaluate_runs(
         _gate(stored, summaries, baseline, with_labels=with_labels) if gated else None,
         store or "",
         preferences=_preferences(judged) if judged else (),
-        standings=_standings([run for run, _ in judged]) if len(judged) > 1 else None,
+        standings=_standings(judged) if len(judged) > 1 else None,
     )
 
 
-def _labelled(stored: Sequence[Run]) -> Sequence[Run]:
-    """The runs with scores replaced by people's labels."""
-    from steelyard.store.labelled_run import LabelledRun
-
-    return [LabelledRun.of(run) for run in stored]
-
-
-def _preferences(judged: Sequence[tuple[Run, RunSummary]]) -> tuple[Preferences, ...]:
+def _preferences(judged: Sequence[Run]) -> tuple[Preferences, ...]:
     from steelyard.analysis.preferences import preferences
-    from steelyard.store.jury_run import JuryRun
 
-    return tuple(preferences(JuryRun(run), summary=summary) for run, summary in judged)
+    return tuple(map(preferences, judged))
 
 
 def _standings(judged: Sequence[Run]) -> Standings:
     from steelyard.analysis.standings import standings
-    from steelyard.store.jury_run import JuryRun
 
-    return standings([JuryRun(run) for run in judged])
+    return standings(judged)
 
 
 def _gate(

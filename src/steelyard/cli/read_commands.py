@@ -144,14 +144,14 @@ def show(
     from steelyard.report.section import section_json
     from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
-    from steelyard.store.labelled_run import LabelledRun
 
     request = ListRequest(only, most, sample, where, sort, page, against, search)
     _ = request.kinds  # rejects an unknown kind before the store is opened
     with Store(store) as opened:
-        stored = LabelledRun.of(named_run(opened, run)) if with_labels else named_run(opened, run)
+        unlabelled = named_run(opened, run)
+        stored = unlabelled.with_labels() if with_labels else unlabelled
         if not request.lists_records:
-            outcome = evaluate_runs([stored], store=store, with_labels=with_labels)
+            outcome = evaluate_runs([unlabelled], store=store, with_labels=with_labels)
             notes = stored.remarks().notes
             if as_json:
                 extras = {"reason": stored.reason, "notes": [plain_note(note) for note in notes], **outcome.preferred()}

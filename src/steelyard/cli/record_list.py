@@ -129,9 +129,8 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
 def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
     from steelyard.cli.options import named_run
     from steelyard.report.terminal import print_json
-    from steelyard.store.labelled_run import LabelledRun
 
-    if isinstance(run, LabelledRun):
+    if run.counts_labels:
         raise ConfigError("--where, --search and --sort use the stored scores: leave out --with-labels")
     if request.sample or "damaged" in request.kinds:
         raise ConfigError(
@@ -186,7 +185,7 @@ def _listed(run: Run, request: ListRequest) -> Iterator[Record]:
     Raises:
         ConfigError: the run has no such sample.
     """
-    if request.sample and request.sample not in (samples := run.sample_hashes()):
+    if request.sample and request.sample not in (samples := run.places()):
         suggestion = did_you_mean(request.sample, samples)
         raise ConfigError(
             f"run {run.id} has no sample {request.sample!r}{suggestion if suggestion.startswith(':') else ''}"

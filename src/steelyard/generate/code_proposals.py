@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from steelyard.analysis.label_forms import MODEL
 from steelyard.errors import ConfigError
 from steelyard.generate.code_trial import KIND
 from steelyard.generate.resuming import Evaluate, run_step
@@ -15,7 +16,6 @@ from steelyard.generate.reviewer import CauseFinder, ReasonsPlaced
 from steelyard.models.budget import Budget
 from steelyard.store import Run, Store
 from steelyard.store.codings import propose_codes, read_coding
-from steelyard.store.labels import MODEL
 from steelyard.store.named_codings import find_coding
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from steelyard.analysis.sample_costs import hashes_by_id
 from steelyard.errors import ConfigError, DataError
 from steelyard.files import make_private_folder, read_regular, replaced
 from steelyard.plain_json import digest_of, field_values, plain
@@ -93,7 +94,8 @@ def add_records(run: Run, records: Iterable[Record], path: Path, *, where: str, 
         raise ConfigError(f"run {run.id} was made by `{run.kind}`: its samples cannot be asked again")
     before = _bytes_of(path)
     existing = _rows_in(before, path)
-    hashes = run.sample_hashes()
+    data = run.data()
+    hashes = hashes_by_id(data.scores.samples, data.hashes)
     by_sample: dict[str, list[Record]] = {}
     for record in records:
         by_sample.setdefault(record.sample.id, []).append(record)

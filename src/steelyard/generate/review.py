@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.analysis.conditions import parse_condition
+from steelyard.analysis.label_forms import MODEL
 from steelyard.errors import ConfigError
 from steelyard.generate.resuming import Evaluate, run_step
 from steelyard.generate.reviewer import (
@@ -28,7 +29,7 @@ from steelyard.generate.reviewer import (
 )
 from steelyard.models.base import ModelInfo
 from steelyard.store import Run, Store
-from steelyard.store.labels import MODEL, add_labels, by_record
+from steelyard.store.labels import add_labels, by_record
 from steelyard.suite.evaluate import RunConfig, evaluate_suite
 from steelyard.suite.objects import Options, Suite
 from steelyard.types import Label, Record

@@ -18,7 +18,6 @@ from steelyard.analysis.numbers import (
     signed_text,
     value_text,
 )
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.settings import short_digests
 from steelyard.report.chart import ChartPoint, RowChart
 from steelyard.report.regressions import gives_verdicts
@@ -36,6 +35,7 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
+from steelyard.store import Run
 
 _MOST_IN_FULL: Final = 3
 """More pairs have a line each, and only pages show them in full: twelve targets still fit a screen."""
@@ -62,7 +62,7 @@ _LARGE: Final = 100
 """From this value on a count needs no decimals."""
 
 
-def comparison_section(comparison: Comparison | None, runs: Sequence[StoredRun], labels: Sequence[str] = ()) -> Section:
+def comparison_section(comparison: Comparison | None, runs: Sequence[Run], labels: Sequence[str] = ()) -> Section:
     """Every pair of a comparison; empty without one.
 
     Args:
@@ -161,7 +161,7 @@ def _limits(difference: PairedDifference) -> str:
     return interval_text(difference.interval, share=difference.unit, sign=True) or MISSING
 
 
-def _pair(pair: PairComparison, runs: Sequence[StoredRun], title: str, *, level: Level) -> Section:
+def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level) -> Section:
     """Everything behind the sentence of one pair."""
     aligned = "" if pair.aligned == "id" else f"Samples are paired by {_by(pair.aligned)}."
     return Section(
@@ -199,7 +199,7 @@ def _by(aligned: str) -> str:
     return "their content" if aligned == "content" else f"their {aligned}"
 
 
-def _contingency(pair: PairComparison, runs: Sequence[StoredRun]) -> Section:
+def _contingency(pair: PairComparison, runs: Sequence[Run]) -> Section:
     """Samples by what changed between the runs; empty for a score that is not 0 or 1."""
     cells = pair.headline.table
     if cells is None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_fields import CellKind, verdict_label
 from steelyard.analysis.score_infos import score_infos
 from steelyard.errors import ConfigError, install_command
@@ -19,6 +18,7 @@ from steelyard.escaping import cell_text, csv_cell, json_line, writable
 from steelyard.files import replaced
 from steelyard.plain_json import field_values
 from steelyard.report.export_table import ExportTable, labels_by_record
+from steelyard.store import Run
 from steelyard.types import Failure, Label, Note, Record, Reply, Score, ScoreInfo
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -50,7 +50,7 @@ def plain_record(
     }
 
 
-def jsonl(run: StoredRun, *, records: Iterable[Record] | None = None) -> Iterator[str]:
+def jsonl(run: Run, *, records: Iterable[Record] | None = None) -> Iterator[str]:
     """One line of JSON per record, line end included; run, target and tags before the keys of `plain_record`.
 
     Args:
@@ -63,7 +63,7 @@ def jsonl(run: StoredRun, *, records: Iterable[Record] | None = None) -> Iterato
         yield json_line(head | plain_record(record, labels.get((record.sample.id, record.repeat), ()), infos)) + "\n"
 
 
-def csv(run: StoredRun, *, raw: bool = False, records: Iterable[Record] | None = None) -> Iterator[str]:
+def csv(run: Run, *, raw: bool = False, records: Iterable[Record] | None = None) -> Iterator[str]:
     r"""A CSV file in pieces of whole lines, a header first: write them as UTF-8 without changing line ends.
 
     The first piece begins with a byte order mark, by which spreadsheets know the encoding. A cell that a spreadsheet
@@ -130,7 +130,7 @@ def plain_note(note: Note) -> dict[str, str]:
     return {"run": note.run, "at": note.at.isoformat(timespec="seconds"), "author": note.author, "text": note.text}
 
 
-def write_parquet(run: StoredRun, path: Path) -> None:
+def write_parquet(run: Run, path: Path) -> None:
     """Write a run's records to a Parquet file, row group by row group: memory stays flat.
 
     Scores are doubles (null where there is no value), counts are 64-bit integers, everything else is text.

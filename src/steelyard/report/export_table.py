@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_fields import CellKind, ScoreField, score_cells, score_fields
 from steelyard.analysis.score_infos import score_infos
 from steelyard.data.table import origin_keys
 from steelyard.prompts.agent_messages import reported_usage
 from steelyard.prompts.sample_values import option_label
+from steelyard.store import Run
 from steelyard.types import Label, Record, Reply
 
 _NUMBERS: Final[Mapping[str, CellKind]] = {
@@ -35,14 +35,14 @@ class ExportTable:
         labels: the names of its labels.
     """
 
-    run: StoredRun
+    run: Run
     scores: tuple[ScoreField, ...]
     tags: tuple[str, ...]
     labels: tuple[str, ...]
     origin: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, run: StoredRun) -> ExportTable:
+    def of(cls, run: Run) -> ExportTable:
         """The table of `run`; its records are read by `rows`."""
         names = dict.fromkeys(label.name for label in run.remarks().labels)
         return cls(
@@ -90,7 +90,7 @@ def label_column(name: str) -> str:
     return f"label_{name}"
 
 
-def labels_by_record(run: StoredRun) -> dict[tuple[str, int], list[Label]]:
+def labels_by_record(run: Run) -> dict[tuple[str, int], list[Label]]:
     """(sample's id, repeat) -> its labels, oldest first."""
     by_record: dict[tuple[str, int], list[Label]] = {}
     for label in run.remarks().labels:
@@ -98,7 +98,7 @@ def labels_by_record(run: StoredRun) -> dict[tuple[str, int], list[Label]]:
     return by_record
 
 
-def score_names(run: StoredRun) -> list[str]:
+def score_names(run: Run) -> list[str]:
     """Every score of a run: those its scorers announce, then others that records have."""
     announced = [name for name in run.manifest.get("scores", ()) if name]
     return list(dict.fromkeys([*announced, *run.scored_names()]))

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.errors import ConfigError, install_command
 from steelyard.escaping import cell_text, writable
 from steelyard.files import replaced
 from steelyard.report.export_table import ExportTable
+from steelyard.store import Run
 
 _MOST_CHARACTERS: Final = 32_767
 _MOST_ROWS: Final = 1_048_576
@@ -25,7 +25,7 @@ _NO_VERDICT: Final = "FFFFF2CC"
 _WIDTHS: Final = {"question": 50, "options": 30, "output": 50}
 
 
-def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
+def write_workbook(runs: Sequence[Run], path: Path) -> None:
     """Write runs to an .xlsx file, a row at a time: memory stays flat.
 
     Every text is stored as a text, so none of them is a formula. Rows that the headline score did not pass, and failed
@@ -54,7 +54,7 @@ def write_workbook(runs: Sequence[StoredRun], path: Path) -> None:
         book.save(file)
 
 
-def _fill(book: Any, runs: Sequence[StoredRun]) -> None:
+def _fill(book: Any, runs: Sequence[Run]) -> None:
     _add_summaries(book, runs)
     titles = ["Summary", _RESERVED]
     for run in runs:
@@ -64,7 +64,7 @@ def _fill(book: Any, runs: Sequence[StoredRun]) -> None:
         _add_records(book, titles[-1], run)
 
 
-def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
+def _add_summaries(book: Any, runs: Sequence[Run]) -> None:
     sheet = book.create_sheet("Summary")
     names = (
         "value",
@@ -93,7 +93,7 @@ def _add_summaries(book: Any, runs: Sequence[StoredRun]) -> None:
             _append(sheet, [*head, mean.value, mean.standard_error, *ends, mean.n, *counts, warning])
 
 
-def _add_records(book: Any, title: str, run: StoredRun) -> None:
+def _add_records(book: Any, title: str, run: Run) -> None:
     table = ExportTable.of(run)
     names = table.names
     sheet = book.create_sheet(title)

@@ -12,14 +12,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from steelyard.analysis.baseline import BaselineFile, check_baseline, find_baseline, is_baseline_file
+from steelyard.analysis.baseline import is_baseline_file
 from steelyard.analysis.gate import GateVerdict, RuleState, judge_gate, unfit_baseline
 from steelyard.analysis.gate_rules import GateRules, parse_gate
+from steelyard.analysis.judging_manifest import jury_scores_of
+from steelyard.analysis.run_data import RunData
+from steelyard.analysis.run_summary import summarize_run
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import SteelyardError
 from steelyard.report.section import Section, Sentence, Tone, sentences
 from steelyard.store import Run, Store
-from steelyard.store.judge_panels import jury_scores_of
+from steelyard.store.baselines import check_baseline, find_baseline
 from steelyard.store.open_store import exists
 
 if TYPE_CHECKING:
@@ -71,7 +74,7 @@ def gate_of(
         for pair in zip(runs, summaries, strict=True)
         for key, comparison in _compared(gate, *pair, may_open).items()
     }
-    announced = {run.id: (*run.manifest.get("scores", ()), *jury_scores_of(run)) for run in runs}
+    announced = {run.id: (*run.manifest.get("scores", ()), *jury_scores_of(run.manifest)) for run in runs}
     return judge_gate(rules, summaries, compared=compared, announced=announced)
 
 
@@ -111,33 +114,22 @@ def _compared(
         return {(run.id, score): why for score in scores}
     try:
         baseline = find_baseline(gate.baseline, run, cast("Store", run.store).runs)
-        baseline_summary = baseline.summary()
+        baseline_summary = summarize_run(baseline)
     except SteelyardError as error:
         return {(run.id, score): str(error) for score in scores}
     if baseline.id == run.id:
         return {(run.id, score): None for score in scores}
     if why := unfit_baseline(baseline_summary):
         return {(run.id, score): why for score in scores}
-    juries = jury_scores_of(run)
-    sides = (baseline, run), (baseline_summary, summary)
-    return {(run.id, score): _pair(*sides, score, of_jury=score in juries) for score in scores}
+    summaries = (baseline_summary, summary)
+    return {(run.id, score): _pair((baseline, run.data()), summaries, score) for score in scores}
 
 
-def _pair(
-    runs: tuple[Run | BaselineFile, Run], summaries: tuple[RunSummary, RunSummary], score: str, *, of_jury: bool
-) -> PairComparison | str:
+def _pair(runs: tuple[RunData, RunData], summaries: tuple[RunSummary, RunSummary], score: str) -> PairComparison | str:
     from steelyard.analysis.comparison import compare  # few suites have a baseline
 
-    sides: Iterable[Any] = runs
-    if of_jury:
-        from steelyard.analysis.jury_scores import with_juries
-        from steelyard.store.jury_run import JuryRun
-
-        # A baseline file contains the scores of its jury.
-        sides = (run if isinstance(run, BaselineFile) else JuryRun(run) for run in runs)
-        summaries = (with_juries(summaries[0]), with_juries(summaries[1]))
     try:
-        return compare(*sides, score=score, summaries=summaries).pairs[0]
+        return compare(*runs, score=score, summaries=summaries).pairs[0]
     except SteelyardError as error:
         return str(error)
 

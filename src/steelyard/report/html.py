@@ -20,7 +20,6 @@ from urllib.parse import urlencode
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.escaping import HIDDEN
 from steelyard.report.chart import ShareBar
@@ -33,6 +32,7 @@ from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleKind
 from steelyard.report.sample_table import collect_samples
 from steelyard.report.section import PageLink, SampleLink, Section, SectionTable, TableCell, TableColumn
 from steelyard.report.template import environment
+from steelyard.store import Run
 from steelyard.types import Note
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class RunFacts:
 
 
 def html_report(
-    runs: Sequence[StoredRun],
+    runs: Sequence[Run],
     comparison: Comparison | None = None,
     gate: GateVerdict | None = None,
     *,

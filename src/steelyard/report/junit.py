@@ -16,9 +16,9 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from steelyard.analysis.gate import GateVerdict, RuleResult
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.escaping import cell_text, visible
 from steelyard.prompts.conversation import input_text
+from steelyard.store import Run
 from steelyard.types import Record, Score
 
 _LONGEST: Final = 2_000
@@ -49,7 +49,7 @@ class _Test:
         yield f"{escape(_shown(self.text))}</{self.tag}>\n    </testcase>\n"
 
 
-def junit(runs: Sequence[StoredRun], gate: GateVerdict | None = None) -> Iterator[str]:
+def junit(runs: Sequence[Run], gate: GateVerdict | None = None) -> Iterator[str]:
     """The lines of the XML, line ends included; records are read once and not held in memory.
 
     Args:

@@ -11,15 +11,15 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, count
 from typing import Any
 
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.data.table import SOURCE
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.sample_values import option_label
+from steelyard.store import Run
 from steelyard.types import Record
 
 
-def legacy_files(runs: Sequence[StoredRun], source: str = "") -> dict[str, list[dict[str, Any]]]:
+def legacy_files(runs: Sequence[Run], source: str = "") -> dict[str, list[dict[str, Any]]]:
     """Rows by file name, for runs that differ: `TARGET.json`, or `SOURCE/TARGET.json` where there are several.
 
     If several runs have the same target, their ids are part of the names.

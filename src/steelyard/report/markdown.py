@@ -12,7 +12,6 @@ from typing import Final
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.escaping import markdown_cell, markdown_inline
 from steelyard.report.chart import ShareBar
 from steelyard.report.history_sections import history_sections, history_title
@@ -20,6 +19,7 @@ from steelyard.report.page import ReportContent, report_sections
 from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.run_texts import one_line
 from steelyard.report.section import Level, Section, SectionTable, Sentence, TableCell
+from steelyard.store import Run
 
 MOST_LINES: Final = 58
 MOST_CHARACTERS: Final = 5900
@@ -53,7 +53,7 @@ _BEFORE: Final = ("alarm", "conclusion", "warning", "rule")
 
 
 def markdown_report(
-    runs: Sequence[StoredRun],
+    runs: Sequence[Run],
     comparison: Comparison | None = None,
     gate: GateVerdict | None = None,
     *,

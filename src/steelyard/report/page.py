@@ -6,8 +6,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from steelyard.analysis.judging_manifest import is_judging, only_answers
-from steelyard.analysis.run_protocols import StoredRun
+from steelyard.analysis.judging_manifest import JUDGES, is_judging, only_answers
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.agreement import agreement_section
 from steelyard.report.conclusion import conclusion_section
@@ -34,7 +33,7 @@ from steelyard.report.section import (
 from steelyard.report.standings import standings_section
 from steelyard.report.targets import alarms_section, run_remarks, targets_section
 from steelyard.report.turns import turns_section
-from steelyard.store.labels import JUDGES
+from steelyard.store import Run
 
 if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison
@@ -103,7 +102,7 @@ class ReportContent:
         group_scores: further scores that a terminal shows by group; pages show all.
     """
 
-    runs: Sequence[StoredRun]
+    runs: Sequence[Run]
     comparison: Comparison | None
     gate: GateVerdict | None
     pairwise: Pairwise
@@ -113,7 +112,7 @@ class ReportContent:
     @classmethod
     def of(
         cls,
-        runs: Sequence[StoredRun],
+        runs: Sequence[Run],
         comparison: Comparison | None = None,
         gate: GateVerdict | None = None,
         pairwise: Pairwise = NO_PAIRS,

@@ -11,13 +11,13 @@ from typing import Final, Literal
 from steelyard.analysis.comparison_values import Comparison, PairComparison
 from steelyard.analysis.judging_manifest import is_judging, sides_of
 from steelyard.analysis.numbers import count_text
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_infos import score_infos
 from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.run_texts import one_line
 from steelyard.report.sample_choice import PAGE_SIZE
 from steelyard.report.section import Section, Sentence
+from steelyard.store import Run
 from steelyard.types import Record
 
 _MOST: Final = 10
@@ -49,7 +49,7 @@ class ChangedSample:
     reason: str
 
 
-def gives_verdicts(run: StoredRun, score: str) -> bool:
+def gives_verdicts(run: Run, score: str) -> bool:
     """Whether a run's scorer decides which values are right or wrong; a value of 1 alone does not.
 
     With a declared threshold it does for every record. A scorer without one may set `passed`, so the first record with
@@ -69,7 +69,7 @@ def gives_verdicts(run: StoredRun, score: str) -> bool:
     )
 
 
-def changed_samples(runs: Sequence[StoredRun], pair: PairComparison, *, most: int) -> list[ChangedSample]:
+def changed_samples(runs: Sequence[Run], pair: PairComparison, *, most: int) -> list[ChangedSample]:
     """At most `most` changed samples of a comparison, regressions first, but some of each kind where there are both.
 
     Args:
@@ -97,7 +97,7 @@ def changed_samples(runs: Sequence[StoredRun], pair: PairComparison, *, most: in
     ]
 
 
-def _records_of(runs: Sequence[StoredRun], ident: str, samples: set[str]) -> dict[str, list[Record]]:
+def _records_of(runs: Sequence[Run], ident: str, samples: set[str]) -> dict[str, list[Record]]:
     """The repeats of each sample, by id."""
     run = next(run for run in runs if run.id == ident)
     records: dict[str, list[Record]] = {}
@@ -154,7 +154,7 @@ def _answer(record: Record, name: str) -> str:
     return input_text(record.output.value) if record.output else "error"
 
 
-def regressions_section(runs: Sequence[StoredRun], comparison: Comparison | None) -> Section:
+def regressions_section(runs: Sequence[Run], comparison: Comparison | None) -> Section:
     """The first changes of the first pair that has any: the question, both answers, the key and the reason."""
     pairs = comparison.pairs if comparison else ()
     pair = next((pair for pair in pairs if pair.regressions or pair.improvements), None)

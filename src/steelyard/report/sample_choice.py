@@ -15,7 +15,7 @@ from hashlib import blake2b
 from heapq import nsmallest
 from typing import Final, Literal, NamedTuple, get_args
 
-from steelyard.analysis.run_protocols import StoredRun
+from steelyard.store import Run
 from steelyard.types import Outcome
 
 SampleKind = Literal["regressions", "improvements", "errors", "unparsed", "wrong", "rest"]
@@ -94,7 +94,7 @@ class ScoredRun(NamedTuple):
         changes: sample id -> 1 for an improvement, 2 for a regression.
     """
 
-    run: StoredRun
+    run: Run
     score: str
     judges: bool
     changes: Mapping[str, int]

@@ -22,7 +22,6 @@ from typing import Any, Final, NamedTuple, get_args
 from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.judging_manifest import is_judging, only_answers, score_of, sides_of
 from steelyard.analysis.numbers import score_title
-from steelyard.analysis.run_protocols import StoredRun
 from steelyard.analysis.score_columns import RowOutcome
 from steelyard.analysis.score_infos import score_infos
 from steelyard.escaping import cell_text
@@ -43,6 +42,7 @@ from steelyard.report.sample_evidence import (
     without_sources,
 )
 from steelyard.report.sample_pairs import SHOWN_ELSEWHERE, pair_of, preference_text
+from steelyard.store import Run
 from steelyard.types import Record, Reply, Sample, Score
 
 OUTCOME_CODES: Final = {outcome: code for code, outcome in enumerate(get_args(RowOutcome))}
@@ -97,7 +97,7 @@ class SampleData:
 
 
 def collect_samples(
-    runs: Sequence[StoredRun],
+    runs: Sequence[Run],
     labels: Sequence[str],
     *,
     score: str,
@@ -159,7 +159,7 @@ def _counts_of_all(choice: SampleChoice, size: PageSize, words: _Words) -> dict[
     }
 
 
-def _verdict_words(runs: Sequence[StoredRun], score: str) -> dict[str, str]:
+def _verdict_words(runs: Sequence[Run], score: str) -> dict[str, str]:
     """The words for passing and failing a score: its scorer's names of 1 and 0, else right and wrong."""
     info = next((infos[score] for run in runs if score in (infos := score_infos(run.manifest))), None)
     right, wrong = info.labels if info and info.labels else ("right", "wrong")

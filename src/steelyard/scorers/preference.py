@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, get_args
 
 from steelyard.errors import ConfigError, expect_number
 from steelyard.normal_form import nfkc
+from steelyard.replies.answer_text import answer_of
 from steelyard.scorers.lexical import references_of
 from steelyard.scorers.overlap import chrf, rouge_l, token_f1
-from steelyard.session.replies import answer_of
 from steelyard.types import LACKS, Output, Sample, Score, ScoreInfo, StageInfo
 
 Side = Literal["A", "B"]

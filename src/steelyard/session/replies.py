@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from steelyard.errors import Attempt, ModelError
 from steelyard.models.base import KEPT
 from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.prompts.agent_messages import conversation_output, with_plain_conversation
+from steelyard.replies.answer_text import answer_of
 from steelyard.types import STOPPED, Output, Reply, Usage
 
 _LONGEST_REASON: Final = 300
@@ -126,18 +126,6 @@ def _check_contexts(contexts: Any) -> None:
 def _check_size(size: int) -> None:
     if size > _MOST_BYTES:
         raise ValueError(f"an output of {size >> 20} MiB is too large: at most {_MOST_BYTES >> 20} MiB are kept")
-
-
-def answer_of(output: Output) -> str:
-    """The answer in an output as text: the text itself, the value at `answer` or `output` of a mapping, else JSON.
-
-    >>> answer_of(Output({"output": "Paris", "steps": 3})), answer_of(Output([1, 2]))
-    ('Paris', '[1, 2]')
-    """
-    value = output.value
-    if isinstance(value, Mapping):
-        value = next((value[key] for key in ("answer", "output") if isinstance(value.get(key), str)), value)
-    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def refused_before(output: Output) -> bool:

@@ -6,7 +6,6 @@ For position bias of multiple-choice answers a place is the letter of the right 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -62,30 +61,6 @@ def chi_squared_tail(x: float, df: int) -> float:
         total += term
         term *= half / (k / 2)
     return min(1.0, total)
-
-
-def between_places_of_counts(successes: Sequence[int], trials: Sequence[int]) -> HomogeneityTest | None:
-    """`between_places` for zeros and ones given as counts per place; needs only `math`.
-
-    Args:
-        successes: per place.
-        trials: per place, at least 1.
-
-    Returns:
-        None where so few are expected at a place that `between_places` draws permutations.
-
-    >>> between_places_of_counts([16, 6], [20, 20]).statistic.__round__(4)
-    10.101
-    """
-    n, total = sum(trials), sum(successes)
-    if len(trials) < 2 or total in {0, n}:
-        return HomogeneityTest("chi-squared", 0.0, 0, 1.0)
-    mean = total / n
-    if min(trials) * min(mean, 1 - mean) < _FEWEST_EXPECTED:
-        return None
-    parts = (count * (wins / count - mean) ** 2 for wins, count in zip(successes, trials, strict=True))
-    statistic = math.fsum(parts) / (mean * (1 - mean))
-    return HomogeneityTest("chi-squared", statistic, len(trials) - 1, chi_squared_tail(statistic, len(trials) - 1))
 
 
 def between_places(values: ArrayLike, places: ArrayLike) -> HomogeneityTest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.stats.quantiles import normal_quantile, t_quantile
@@ -109,21 +108,6 @@ def clustered_spread(values: ArrayLike, clusters: ArrayLike | None = None) -> Sp
     count = len(sums)
     error = math.sqrt(count / (count - 1) * float(sums @ sums)) / n if count > 1 else math.inf
     return Spread(mean, error, n, count)
-
-
-def spread_of_counts(counts: Mapping[float, int]) -> Spread:
-    """The spread of independent values given as counts of each; needs only `math`.
-
-    >>> spread_of_counts({1.0: 2, 3.0: 2}) == clustered_spread([1, 3, 1, 3])
-    True
-    """
-    n = sum(counts.values())
-    if not n:
-        raise ValueError("a mean needs at least one value")
-    mean = math.fsum(value * count for value, count in counts.items()) / n
-    squares = math.fsum(count * (value - mean) ** 2 for value, count in counts.items())
-    error = math.sqrt(n / (n - 1) * squares) / n if n > 1 else math.inf
-    return Spread(mean, error, n, n)
 
 
 def mean_interval(

@@ -6,7 +6,7 @@ A group of four questions weighs as much as one of four hundred, so the small gr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steelyard.stats.intervals import Interval, check_level, check_values
@@ -97,62 +97,6 @@ def stratified_mean(
     df = float(own.sum() ** 2 / squares) if squares else max(1.0, float(parts.sizes.sum()) - count)
     estimate = _Estimate(mean, variance, df, float(ties.mean()), parts.sizes.tolist(), int(np.ptp(parts.unit)) + 1)
     return StratifiedMean(mean, _interval(estimate, level, scale, rate=rate), math.sqrt(variance), df, count)
-
-
-def stratified_mean_of_counts(
-    groups: Sequence[Mapping[float, int]],
-    *,
-    level: float = 0.95,
-    scale: tuple[float, float] | None = (0.0, 1.0),
-    rate: bool = True,
-) -> StratifiedMean:
-    """`stratified_mean` of independent values given as counts per group; needs only `math`.
-
-    Args:
-        groups: value -> how often, of each group; at least one value in each.
-        level: as in `stratified_mean`.
-        scale: likewise.
-        rate: likewise.
-
-    >>> macro = stratified_mean_of_counts([{1: 9, 0: 1}, {1: 2, 0: 2}])
-    >>> round(macro.mean, 2), macro.interval.rounded(2)
-    (0.7, (0.28, 0.93))
-    """
-    check_level(level)
-    sizes = [sum(counts.values()) for counts in groups]
-    means = [
-        math.fsum(value * count for value, count in counts.items()) / size
-        for counts, size in zip(groups, sizes, strict=True)
-    ]
-    count, mean = len(groups), math.fsum(means) / len(means)
-    ties = [rate * counts.get(0.5, 0) / size for counts, size in zip(groups, sizes, strict=True)]
-    tie_share = math.fsum(ties) / count
-    single = [centre for centre, size in zip(means, sizes, strict=True) if size == 1]
-    pooled = math.fsum(single) / len(single) if len(single) > 1 else mean
-    own, flat = [], []
-    for counts, size, centre, tied in zip(groups, sizes, means, ties, strict=True):
-        if size > 1:
-            squares = math.fsum(n * (value - centre) ** 2 for value, n in counts.items())
-            own.append(squares / (size * (size - 1)))
-        else:
-            own.append((centre - pooled) ** 2 * len(single) / max(len(single) - 1, 1))
-        alike = rate and size > 1 and (centre in {0.0, 1.0} or tied == 1)
-        flat.append(_flat_variance(size, centre, mean, tie_share) if alike else 0.0)
-    variance = (math.fsum(own) + math.fsum(flat)) / count**2
-    own = [variance_of_group + added for variance_of_group, added in zip(own, flat, strict=True)]
-    squares = math.fsum(
-        variance_of_group**2 / max(size - 1, 1) for variance_of_group, size in zip(own, sizes, strict=True)
-    )
-    df = math.fsum(own) ** 2 / squares if squares else max(1.0, float(sum(sizes)) - count)
-    interval = _interval(_Estimate(mean, variance, df, tie_share, sizes, sum(sizes)), level, scale, rate=rate)
-    return StratifiedMean(mean, interval, math.sqrt(variance), df, count)
-
-
-def _flat_variance(size: int, centre: float, mean: float, ties: float) -> float:
-    """See `_flat`, for one group."""
-    squares = mean - ties / 4
-    shrunk = (size * centre + 2 * mean) / (size + 2)
-    return ((size * centre**2 + 2 * squares) / (size + 2) - shrunk**2) / size
 
 
 class _Parts(NamedTuple):

@@ -21,7 +21,8 @@ from steelyard.types import Record
 if TYPE_CHECKING:
     from steelyard.store.run import Run
     from steelyard.store.store import Store
-    from steelyard.store.writer import Batch
+from steelyard.store.usage import stage_costs
+from steelyard.store.writer import Batch
 
 _NOTE: Final = "UPDATE run SET manifest = :manifest WHERE num = :num"
 _FEW: Final = 50
@@ -44,7 +45,8 @@ def remember_calls(store: Store, runs: Sequence[Run]) -> tuple[Run, ...]:
 def _noted(store: Store, run: Run) -> Run:
     noted: Mapping[str, Any] = {}
     with contextlib.suppress(SteelyardError):  # a damaged record: whoever opens the run says so
-        stages = run.stage_costs()
+        with store.reading() as connection:
+            stages = stage_costs(connection, run.num, run.stages)
         if not any(stage.calls for stage in stages):
             return run
         is_long = any(stage.input_tokens >= _LEAST_TOKENS * stage.calls > 0 for stage in stages)

@@ -21,10 +21,10 @@ from steelyard.analysis.error_codes import (
     EventKind,
     checked_text,
 )
+from steelyard.analysis.label_forms import MODEL
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import from_json, to_json
 from steelyard.store import schema
-from steelyard.store.labels import MODEL
 from steelyard.store.queue_draw import draw_records
 from steelyard.store.queues import checked_rater
 

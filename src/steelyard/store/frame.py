@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
+from steelyard.analysis.run_data import RunData
 from steelyard.analysis.score_fields import ScoreField, score_cells, score_fields
 from steelyard.analysis.score_infos import names_where
 from steelyard.data.table import SHEET, SOURCE, origin_keys
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
-
-if TYPE_CHECKING:
-    from steelyard.analysis.score_columns import ScoreRow
-    from steelyard.types import Record, Remarks, Reply, ScoreInfo
+from steelyard.types import Label, Record, Reply
 
 BACKENDS: Final[tuple[Literal["pandas", "polars", "pyarrow"], ...]] = ("pandas", "polars", "pyarrow")
 """What a frame is made of: the first of these that is installed."""
@@ -24,39 +22,7 @@ _AFTER: Final = ("seconds", "target", "model", "run")
 _TAKEN: Final = frozenset({*_BEFORE, *_AFTER, "label", "failure"})
 
 
-class FramedRun(Protocol):
-    """The parts of a run that a data frame needs; `steelyard.store.Run` is one."""
-
-    id: str
-    target: str
-
-    @property
-    def manifest(self) -> Mapping[str, Any]:
-        """Everything the run was made of."""
-
-    @property
-    def tags(self) -> Mapping[str, str]:
-        """The target's report columns."""
-
-    @property
-    def score_infos(self) -> Mapping[str, ScoreInfo]:
-        """Score -> what its scorer declared."""
-
-    @property
-    def score_order(self) -> Mapping[str, int]:
-        """Score -> its place among those that the scorers announced."""
-
-    def score_rows(self) -> Iterator[ScoreRow]:
-        """Every score."""
-
-    def remarks(self) -> Remarks:
-        """Its notes and labels."""
-
-    def records(self) -> Iterator[Record]:
-        """Every record."""
-
-
-def to_frame(run: FramedRun) -> Any:
+def to_frame(run: RunData, records: Iterable[Record], labels: Sequence[Label]) -> Any:
     """One row per record, in order of samples and repeats.
 
     Columns: id, group, source and sheet (where the dataset has several files or sheets), repeat, question, reference,
@@ -66,6 +32,11 @@ def to_frame(run: FramedRun) -> Any:
     verdicts), seconds, target, model (as the endpoint calls it), run, `tag_<name>` for every tag, failure,
     `label_<name>` for every label that a person or a review gave (the newest, where several did). A score that was not
     given is null, never 0; a score with the name of another column becomes `score_<name>`.
+
+    Args:
+        run: settings and scores.
+        records: of the run, in order.
+        labels: of them, that count.
 
     Returns:
         a pandas data frame; where pandas is not installed a polars one, else a pyarrow table.
@@ -78,10 +49,10 @@ def to_frame(run: FramedRun) -> Any:
         raise ConfigError("a data frame needs pandas, polars or pyarrow: install one of them (pip install pandas)")
     import narwhals as nw
 
-    present = dict.fromkeys(row.name for row in run.score_rows() if row.name)
-    names = sorted(present, key=lambda name: run.score_order.get(name, len(run.score_order)))
+    order = {name: position for position, name in enumerate(run.manifest.get("scores", ()))}
+    names = sorted(run.scores.scores, key=lambda name: order.get(name, len(order)))
     fields = score_fields(names, run.score_infos, _column_of)
-    columns = _columns(run, fields)
+    columns = _columns(run, records, labels, fields)
     # Null is not an integer in a pandas frame, so whether a score passed is 1.0, 0.0 or null.
     floats = {*(field.column for field in fields if field.kind != "text"), "seconds"}
     schema = {
@@ -90,13 +61,14 @@ def to_frame(run: FramedRun) -> Any:
     return nw.from_dict(columns, schema=schema, backend=backend).to_native()
 
 
-def _columns(run: FramedRun, fields: Sequence[ScoreField]) -> dict[str, list[Any]]:
+def _columns(
+    run: RunData, records: Iterable[Record], labels: Sequence[Label], fields: Sequence[ScoreField]
+) -> dict[str, list[Any]]:
     tags = {f"tag_{tag}": value for tag, value in run.tags.items()}
     scores = [field.column for field in fields]
-    remarks = run.remarks().labels
-    label_columns = dict.fromkeys(f"label_{label.name}" for label in remarks)
+    label_columns = dict.fromkeys(f"label_{label.name}" for label in labels)
     by_record: dict[tuple[str, int], dict[str, Any]] = {}
-    for label in remarks:
+    for label in labels:
         by_record.setdefault((label.sample, label.repeat), {})[f"label_{label.name}"] = cell_text(label.value)
     verdict_score = next(iter(names_where(run.score_infos, lambda info: info.named_verdicts)), "")
     first_label = f"{_column_of(verdict_score)}_label" if verdict_score else ""
@@ -108,7 +80,7 @@ def _columns(run: FramedRun, fields: Sequence[ScoreField]) -> dict[str, list[Any
     columns: dict[str, list[Any]] = {name: [] for name in order}
     added: dict[str, list[Any]] = {}
     of_run = {"target": run.target, "run": run.id, "model": _model_of(run.manifest.get("target"))} | tags
-    for n, record in enumerate(run.records()):
+    for n, record in enumerate(records):
         own_labels = by_record.get((record.sample.id, record.repeat), {})
         cells = dict(zip(scores, score_cells(fields, record.scores), strict=True))
         verdict = {"label": cells.get(first_label)} if first_label else {}

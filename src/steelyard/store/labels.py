@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite
@@ -18,8 +18,6 @@ from steelyard.store.run_rows import GONE, is_stored
 from steelyard.store.writer import Batch
 from steelyard.types import Label, Note, Remarks
 
-MODEL: Final = "model:"
-"""Prefix of the author of labels that a model gave."""
 MOST_CHARACTERS: Final = 10_000
 """Limit of a note; longer texts belong in a file that the note can name."""
 _FEW: Final = 100
@@ -68,20 +66,6 @@ def all_labels(store: OpenStore, run: ReadableRun) -> tuple[Label, ...]:
     """Every label that was ever given, oldest first, with those that were replaced or withdrawn."""
     with store.reading() as connection:
         return tuple(_read(connection, run.num))
-
-
-JUDGES: Final = "judges"
-"""Kind of the runs that judge the answers of a stored run."""
-CANARY: Final = "canary"
-"""Ends the name of the suite in which the same judges see answers with an injected instruction."""
-
-
-def judged_run(manifest: Mapping[str, Any], kind: str) -> str:
-    """Id of the run whose answers a run of judges judges; "" for other runs, and for a canary, whose answers differ."""
-    target = manifest.get("target")
-    if kind != JUDGES or not isinstance(target, Mapping) or target.get("canary"):
-        return ""
-    return str(target.get("run", ""))
 
 
 def run_row(connection: Connection, run: str) -> Any:

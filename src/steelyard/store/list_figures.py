@@ -1,31 +1,36 @@
-"""The figures of a run in lists of runs: its headline score, cost and latency, and its difference to a baseline.
+"""The figures of a run in lists of runs: its headline score, cost and latency, stored as one row with the run.
 
-They are computed once for a state of the run and stored with it (see `computed`): at the end of an evaluation, so that
-a viewer that is started afterwards shows them at once.
+The row is written when an evaluation ends and when the run is scored again, so that a list of 200 runs, some of 100,000
+records, reads them in a millisecond. It says for which counters of the run it holds; where they have moved since, as
+after a resume that was killed, the run has no figures until they are stored again.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.errors import ConfigError, SteelyardError, StoreError
+from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.usage import StageCost
+from steelyard.errors import SteelyardError, StoreError
+from steelyard.plain_json import from_json, to_json
 from steelyard.stats.intervals import Interval
-from steelyard.store.computed import ComputedOf, read_state, store_computed
+from steelyard.store import schema
+from steelyard.store.connection import portions
 from steelyard.store.latency import Latency, read_latency
-from steelyard.store.marks import baselines, read_marks
-from steelyard.store.stored_summary import FROM_RECORDS, kept_summary
+from steelyard.store.run import Run
+from steelyard.store.run_rows import is_stored
 
 if TYPE_CHECKING:
-    from steelyard.analysis.comparison_values import Verdict
-    from steelyard.analysis.summary_values import RunSummary
-    from steelyard.analysis.usage import StageCost
-    from steelyard.store.run import Run
-    from steelyard.store.store import Store
+    from steelyard.store.open_store import OpenStore
 
 _LIST: Final = "list"
+_MOST_BYTES: Final = 1 << 16
+_LARGE: Final = 5_000
+"""Records of a run after which the database is told how large its tables have become."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,61 +87,6 @@ class ListFigures:
         return cls(score, value, bounds, is_share, money, input_tokens, output_tokens, measured)
 
 
-@dataclass(frozen=True, slots=True)
-class HeadlineDifference:
-    """A run against the baseline of its suite, on the baseline's headline score.
-
-    Args:
-        verdict: whether it is better; None where the two cannot be compared.
-        value: the difference of the means.
-        interval: its 95 % CI.
-        is_share: whether it is shown in points.
-        reason: why there is none.
-    """
-
-    verdict: Verdict | None
-    value: float = 0.0
-    interval: Interval | None = None
-    is_share: bool = False
-    reason: str = ""
-
-    @classmethod
-    def of(cls, baseline: Run, run: Run, summaries: tuple[RunSummary, RunSummary]) -> HeadlineDifference:
-        """Compare two runs on the headline alone.
-
-        Args:
-            baseline: the pinned one.
-            run: the other.
-            summaries: of both.
-
-        Raises:
-            StoreError: rows of one cannot be read.
-        """
-        from steelyard.analysis.comparison import headline_difference  # here, as nothing else needs it at start
-
-        name = summaries[0].primary
-        if not name or None in [summary.score(name) for summary in summaries]:
-            return cls(None, reason=f"the run has no score {name}, the baseline's headline")
-        try:
-            headline, verdict = headline_difference((baseline, run), summaries, name)
-        except ConfigError as error:
-            return cls(None, reason=str(error))
-        if headline.difference is None:
-            return cls(None, reason="the runs share no sample with that score")
-        interval = None if headline.interval is None else Interval(*map(float, headline.interval))
-        return cls(verdict, float(headline.difference), interval, bool(headline.unit))
-
-    def to_json(self) -> list[Any]:
-        """Plain JSON for `of_json`."""
-        return [self.verdict, self.value, self.interval and list(self.interval), self.is_share, self.reason]
-
-    @classmethod
-    def of_json(cls, plain: Any) -> HeadlineDifference:
-        """Read what `to_json` wrote."""
-        verdict, value, interval, is_share, reason = plain
-        return cls(verdict, value, interval and Interval(*interval), is_share, reason)
-
-
 def money_of(stages: Sequence[StageCost]) -> dict[str, float]:
     """Currency -> what all replies of a run cost; empty if a stage with calls has no price."""
     called = [stage for stage in stages if stage.calls]
@@ -148,74 +98,69 @@ def money_of(stages: Sequence[StageCost]) -> dict[str, float]:
     return sums
 
 
-def figures_of_list(run: Run) -> ComputedOf:
-    """The key under which the figures of a run are stored."""
-    return ComputedOf(_LIST, (run,))
-
-
-def difference_to(baseline: Run, run: Run) -> ComputedOf:
-    """The key under which the difference of a run to a baseline is stored."""
-    return ComputedOf(f"against {baseline.id}", (baseline, run))
-
-
-def compute_figures(run: Run, summarize: Callable[[Run], RunSummary], *, keep: bool) -> ListFigures:
-    """Compute the figures of a run.
-
-    Args:
-        run: in any state.
-        summarize: gives its summary.
-        keep: whether they are stored for later readers.
+def compute_figures(run: Run) -> ListFigures:
+    """The figures of a run, from its rows.
 
     Raises:
         StoreError: rows of the run cannot be read.
     """
-    of = figures_of_list(run)
-    with run.store.reading() as connection:
-        state = read_state(connection, of) if keep else None
-    figures = ListFigures.of(summarize(run), read_latency(run.store, run, run.done))
-    if keep:
-        store_computed(run.store, [(of, state, figures.to_json())])
+    return ListFigures.of(run.summary(), read_latency(run.store, run, run.done))
+
+
+def read_figures(store: OpenStore, runs: Sequence[Run]) -> dict[str, ListFigures]:
+    """Run's id -> its stored figures; no entry for a run without any that fit."""
+    by_number = {run.num: run for run in runs}
+    figures: dict[str, ListFigures] = {}
+    with store.reading() as connection:
+        if not connection.has_table(schema.computed.name):
+            return {}
+        query = "SELECT run, body FROM computed WHERE about = :about AND run IN :runs"
+        for numbers in portions(by_number):
+            for number, body in connection.execute(query, {"about": _LIST, "runs": numbers}).tuples():
+                run = by_number[number]
+                with contextlib.suppress(ValueError, TypeError, zlib.error):  # a damaged row is none
+                    counters, plain = _opened(body)
+                    if counters == _counters(run):
+                        figures[run.id] = ListFigures.of_json(plain)
     return figures
 
 
-def compute_difference(
-    baseline: Run, run: Run, summarize: Callable[[Run], RunSummary], *, keep: bool
-) -> HeadlineDifference:
-    """Compute the difference of a run to a baseline.
+def _opened(body: bytes) -> Any:
+    """The JSON of a row; its zlib stream has a checksum, which detects damage that still parses."""
+    stream = zlib.decompressobj()
+    value = from_json(stream.decompress(body, _MOST_BYTES))
+    if not stream.eof:  # before its end, zlib has not compared the checksum
+        raise ValueError("it is too long, or cut")
+    return value
 
-    Args:
-        baseline: a finished run.
-        run: likewise.
-        summarize: gives their summaries.
-        keep: as for `compute_figures`.
+
+def store_figures(store: OpenStore, run: Run, figures: ListFigures) -> None:
+    """Store the figures of a run, in place of earlier ones.
 
     Raises:
-        StoreError: rows of one cannot be read.
+        StoreError: they could not be written.
     """
-    of = difference_to(baseline, run)
-    with run.store.reading() as connection:
-        state = read_state(connection, of) if keep else None
-    difference = HeadlineDifference.of(baseline, run, (summarize(baseline), summarize(run)))
-    if keep:
-        store_computed(run.store, [(of, state, difference.to_json())])
-    return difference
+    row = {"run": run.num, "about": _LIST, "body": zlib.compress(to_json([_counters(run), figures.to_json()]))}
+    with store.changing() as connection:
+        if is_stored(connection, run) and connection.has_table(schema.computed.name):
+            connection.insert_rows(schema.insert_or_update(schema.computed, ("run", "about"), ("body",)), [row])
 
 
-def remember_figures(store: Store, runs: Sequence[Run]) -> None:
-    """Compute and store the figures of runs that have just ended; those that fail are left to whoever lists the runs.
+def remember_figures(store: OpenStore, runs: Sequence[Run]) -> None:
+    """Compute and store the figures of runs that have just ended or were scored again.
 
     Args:
         store: of the runs, open for writing.
-        runs: that have ended.
+        runs: those of a damaged row are left out: whoever opens the run is told.
     """
-    if any(run.done > FROM_RECORDS for run in runs):
+    if any(run.done > _LARGE for run in runs):
         with contextlib.suppress(StoreError):  # a server may do it by itself
             store.gather_statistics()
-    marks = read_marks(store)
-    pinned = baselines(store.runs(), marks) if marks else {}
     for run in runs:
-        with contextlib.suppress(SteelyardError):  # a damaged row: whoever lists the run says so
-            compute_figures(run, kept_summary, keep=True)
-            baseline = pinned.get((run.suite, run.kind))
-            if baseline is not None and baseline.id != run.id and run.state == "finished":
-                compute_difference(baseline, run, kept_summary, keep=True)
+        with contextlib.suppress(SteelyardError):
+            store_figures(store, run, compute_figures(run))
+
+
+def _counters(run: Run) -> list[Any]:
+    """What figures hold for. By its id too: SQLite gives the number of a deleted run to the next one."""
+    return [run.id, run.row.state, run.scoring_version, run.done, run.errors, run.replies]

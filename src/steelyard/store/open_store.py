@@ -26,7 +26,6 @@ from steelyard.store.backend import (
     repair_commands,
     repair_hint,
 )
-from steelyard.store.columns import ColumnCache
 from steelyard.store.connection import Connection, DatabaseError
 from steelyard.store.schema_version import ROWS, check_version, create_tables
 from steelyard.store.sqlite_objects import listed_names
@@ -56,7 +55,6 @@ class OpenStore:
         self._writer: Writer | None = None
         self._starting = threading.Lock()
         self._reserve: Reserve | None = None
-        self.columns = ColumnCache()
         self.ordered_places: dict[Any, array[int]] = {}
         self.changes: dict[Any, array[int]] = {}
         if not self._backend.exists():

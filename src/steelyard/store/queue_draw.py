@@ -96,7 +96,7 @@ def draw_uncertain(
     places = _strata([run], where, "random").get("all", [])
     if not places:
         raise ConfigError("no record with an output" + (f" meets {where!r}" if where else " is in this run"))
-    name, uncertain = judge_uncertainty(run.columns()[0], run.score_infos, (score, run.quick_summary().primary))
+    name, uncertain = judge_uncertainty(run.data().scores, run.score_infos, (score, run.data().primary))
     samples = {place: sample for sample, place in run.places().items()}
     chances = labelling_chances(
         [uncertain.get((samples[no], repeat), 0.0) for _, no, repeat in places], min(n, len(places))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple, Protocol, cast
 
+from steelyard.analysis.summary_values import RunState
 from steelyard.errors import Attempt, SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json
 from steelyard.session.replies import unpack_reply
@@ -51,11 +52,14 @@ class ReadableRun(Protocol):
 
     id: str
     num: int
+    suite: str
+    kind: str
     target: str
+    done: int
     scoring_version: int
 
     @property
-    def state(self) -> str:
+    def state(self) -> RunState:
         """`finished`, or one in which it may change."""
 
     @property

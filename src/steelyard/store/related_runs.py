@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from steelyard.analysis.judging_manifest import is_judging
-from steelyard.store.judge_panels import source_of
-from steelyard.store.labels import JUDGES, current_labels, judged_run
+from steelyard.analysis.history import PAIRED_RECORDS
+from steelyard.analysis.judging_manifest import JUDGES, is_judging, judged_run
+from steelyard.analysis.run_data import RunData
+from steelyard.errors import ConfigError
+from steelyard.store.labels import current_labels, run_row
+from steelyard.store.reading import read_head
 from steelyard.store.run import Run
 from steelyard.types import Label
 
@@ -27,9 +30,48 @@ def related_runs(run: Run) -> tuple[Run, ...]:
     return tuple(sorted((*_of_judges(run), *_of_pairs(run)), key=lambda related: related.num))
 
 
+def source_of(run: Run) -> Run | None:
+    """The run whose answers a run of judges judges; None for any other run, or where that run was deleted."""
+    source = judged_run(run.manifest, run.kind)
+    if not source:
+        return None
+    with run.store.reading() as connection:
+        row = run_row(connection, source)
+    return None if row is None else Run(run.store, row)
+
+
+def refuse_other_suites(runs: Sequence[Run]) -> None:
+    """Refuse runs of several suites: equal names of scores and ids of samples need not mean the same in them.
+
+    Commands and pages ask this first. From Python `compare` warns instead: there a suite's name may be a mere title.
+
+    Args:
+        runs: that are to be compared; any number.
+
+    Raises:
+        ConfigError: the suite of each run, and what to do.
+    """
+    if len({(run.suite, run.kind) for run in runs}) < 2:
+        return
+    several_names = len({run.suite for run in runs}) > 1
+    named = "; ".join(
+        f"run {run.id} ({run.target}) is of suite {run.suite}{'' if several_names else f', a {run.kind} suite'}"
+        for run in runs
+    )
+    raise ConfigError(
+        f"runs of different suites cannot be compared: {named}. Put their targets into one suite, or give both "
+        "configurations the same name: and run them again; steelyard show RUN shows a single run"
+    )
+
+
+def past_data(run: Run) -> RunData:
+    """A run as a history needs it: without the rows of one that is too large to be paired sample by sample."""
+    return run.data() if run.done <= PAIRED_RECORDS else read_head(run)
+
+
 def labels_of_sample(run: Run, sample: str) -> tuple[Label, ...]:
     """The labels of one sample that count; of a run of judges those of the run whose answers it judges."""
-    answered: Run = source_of(run) or run
+    answered = source_of(run) or run
     with run.store.reading() as connection:
         return current_labels(connection, answered.num, sample)
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Final
 
-from steelyard.analysis.review_reasons import ReviewReason, ReviewRules
+from steelyard.analysis.review_reasons import ReviewReason, ReviewRules, with_reasons
 from steelyard.analysis.score_columns import NOT_KEPT, Answered, QueueKind, queue_kind
 from steelyard.analysis.score_infos import names_where
 from steelyard.store.records import unpacker_of
 from steelyard.store.run import Run
-from steelyard.store.scores import AnsweredReader, answered_of
+from steelyard.store.scores import DetailReader
 from steelyard.types import OUTCOMES, Record
 
 _CONTEXT: Final = 60
@@ -78,13 +77,10 @@ def review_entries(run: Run, *, everything: bool = False) -> Iterator[ReviewEntr
         yield from queue_of(run, exams[0])
         return
     rules = ReviewRules.of(run.manifest, run.score_infos)
-    for _, repeats in groupby(run.records(), key=lambda record: record.sample.id):
-        records = list(repeats)
-        for record in records:
-            if record.failure is None and record.output is not None:
-                entry = _exam_entry(record, exams[0]) if exams else ReviewEntry(rules.reasons(record, records), record)
-                if entry.reasons or everything:
-                    yield entry
+    for record, reasons in with_reasons(run.records(), rules):
+        entry = _exam_entry(record, exams[0]) if exams else ReviewEntry(reasons, record)
+        if entry.reasons or everything:
+            yield entry
 
 
 def queue_of(run: Run, score: str) -> Iterator[ReviewEntry]:
@@ -106,9 +102,11 @@ def _places(run: Run, score: str) -> list[tuple[int, int, QueueKind, Answered]]:
     values = {"run": run.num, "layer": run.scoring_version, "name": score}
     places: list[tuple[int, int, QueueKind, Answered]] = []
     with run.store.reading() as connection:
-        reader = AnsweredReader(unpacker_of(connection))
-        for row in connection.execute(query, values):
-            answered = NOT_KEPT if row.body is None else reader.read(row.body)
+        reader = DetailReader(unpacker_of(connection))
+        rows = connection.execute(query, values).all()
+        numbers = reader.numbers([row.body for row in rows])
+        for row, number in zip(rows, numbers, strict=True):
+            answered = Answered.of(reader.details[number])
             kind = queue_kind(OUTCOMES[row.outcome], answered)
             if kind:
                 places.append((row.no, row.repeat, kind, answered))
@@ -120,7 +118,7 @@ def _exam_entry(record: Record, score: str) -> ReviewEntry:
     verdict = next((entry for entry in record.scores if entry.name == score), None)
     if verdict is None:
         return ReviewEntry((), record)
-    answered = answered_of(verdict.detail)
+    answered = Answered.of(verdict.detail)
     kind = queue_kind(verdict.outcome, answered)
     return ReviewEntry((ReviewReason(kind),) if kind else (), record, answered, _span(record, score))
 

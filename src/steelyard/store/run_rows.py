@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 from steelyard.analysis.stopping import Stopped, Stopping, Used
 from steelyard.errors import StoreError
@@ -37,7 +37,6 @@ from steelyard.store.checksums import (
 )
 from steelyard.store.connection import Connection, select_in
 from steelyard.store.leases import Lease, still_held
-from steelyard.store.packed_run import write_packed_run
 from steelyard.store.progress import move_scores, scores_at
 from steelyard.store.records import (
     ReadableRun,
@@ -119,23 +118,13 @@ def begin_runs(batch: Batch, created: float, idents: Sequence[str], new: Sequenc
     return evaluation
 
 
-class NamedRun(Protocol):
-    """The parts of a stored run that `reopen` needs."""
-
-    num: int
-    id: str
-    suite: str
-    kind: str
-    target: str
-
-
 GONE: Final = "there is no run {run} any more: it was deleted"
 _REOPEN: Final = """UPDATE run SET state = 'open', reason = '', planned = :planned, layer = 0, manifest = :manifest
     WHERE num = :num AND state <> 'finished'"""
 _END: Final = "UPDATE run SET state = :state, reason = :reason, seconds = seconds + :seconds WHERE num = :num"
 
 
-def reopen(batch: Batch, run: NamedRun, manifest: Mapping[str, Any], planned: int) -> bool:
+def reopen(batch: Batch, run: ReadableRun, manifest: Mapping[str, Any], planned: int) -> bool:
     """Reopen an unfinished run with the manifest that it is resumed with; False if another process has finished it."""
     # New records are scored into version 0; what `rescore` made of the unfinished run stays as a version of its own.
     values = {"planned": planned, "manifest": to_json(manifest).decode("utf-8", "replace")}
@@ -157,8 +146,6 @@ def end_run(batch: Batch, run: int, state: str, reason: str, seconds: float, sto
         batch.connection.execute(schema.insert_into(schema.stopping), row)
     if state == "finished":
         settle_unreported(batch, run)
-    if state == "finished" and not batch.shared:
-        write_packed_run(batch.connection, run)
 
 
 def read_stopping(connection: Connection, run: int) -> Stopped | None:
@@ -205,7 +192,18 @@ def end_of_samples(connection: Connection, run: int) -> int:
     return 0 if last is None else int(last) + 1
 
 
-def scoring_of(connection: Connection, run: int, version: int) -> Mapping[str, Any]:
+def read_first_manifest(row: Any) -> Mapping[str, Any]:
+    """The manifest in the row of a run: as it was when the run was made, however often it was scored again."""
+    return read_json(row.manifest, f"the manifest of run {row.id} ({row.target})")
+
+
+def read_manifest(connection: Connection, row: Any) -> Mapping[str, Any]:
+    """The manifest of a run; of one that was scored again, with what its newest scoring version has in its place."""
+    first = read_first_manifest(row)
+    return first if not row.layer else {**first, **_scoring_of(connection, row.num, row.layer)}
+
+
+def _scoring_of(connection: Connection, run: int, version: int) -> Mapping[str, Any]:
     """What a later scoring version has in place of the run's manifest."""
     query = "SELECT scorers FROM layer WHERE run = :run AND layer = :layer"
     stored = connection.execute(query, {"run": run, "layer": version}).scalar()

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from typing import Any, Final
 
+from steelyard.analysis.judging_manifest import JUDGES
 from steelyard.errors import ConfigError, StoreError, did_you_mean
 from steelyard.models.prices import Spent
 from steelyard.store.backend import Durability, read_json
 from steelyard.store.connection import select_in
 from steelyard.store.journal import RunWriter, SeenKeys, StoreJournal
-from steelyard.store.labels import JUDGES
 from steelyard.store.open_store import OpenStore
 from steelyard.store.progress import Consumption, consumption
 from steelyard.store.run import Run
@@ -193,12 +193,12 @@ class Store(OpenStore):
             rows = connection.execute(_NEWEST_FIRST).all()
         return [(Run(self, named.row), named.choice) for named in named_together(names, rows, unique=unique)]
 
-    def runs_of(self, evaluation: int, *, just_written: bool = False) -> list[Run]:
-        """The runs that were started together, in the order of their targets; `just_written` as in `Run`."""
+    def runs_of(self, evaluation: int) -> list[Run]:
+        """The runs that were started together, in the order of their targets."""
         query = "SELECT * FROM run WHERE evaluation = :evaluation ORDER BY num"
         with self.reading() as connection:
             rows = connection.execute(query, {"evaluation": evaluation}).all()
-        return [Run(self, row, just_written=just_written) for row in rows]
+        return [Run(self, row) for row in rows]
 
 
 def new_id() -> str:

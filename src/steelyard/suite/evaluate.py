@@ -249,12 +249,12 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
             control.stop = session.stop
             control.retries = session.limits.retries
             await run_all(Running(suite, session, store, evaluation, plan, sides), writers, control.progress)
-        return await _ended(store, evaluation, just_written=not how.resume)
+        return await _ended(store, evaluation)
 
 
-async def _ended(store: Store, evaluation: int, *, just_written: bool = False) -> tuple[Run, ...]:
+async def _ended(store: Store, evaluation: int) -> tuple[Run, ...]:
     """The runs of an evaluation that has ended; their figures for lists are stored."""
-    runs = tuple(store.runs_of(evaluation, just_written=just_written))
+    runs = tuple(store.runs_of(evaluation))
 
     def remember() -> tuple[Run, ...]:
         noted = remember_calls(store, runs)

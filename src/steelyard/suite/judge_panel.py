@@ -12,11 +12,11 @@ from math import ceil
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
+from steelyard.analysis.judging_manifest import CANARY, JUDGES
 from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.language import prompt_language
-from steelyard.session.replies import answer_of
+from steelyard.replies.answer_text import answer_of
 from steelyard.store import Run
-from steelyard.store.labels import CANARY, JUDGES
 from steelyard.store.record_reader import RecordReader
 from steelyard.suite.objects import Options, Suite
 from steelyard.types import INLINE, Asks, Output, Record, Sample, Scorer, StageInfo

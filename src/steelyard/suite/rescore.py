@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple, Self, TypeAlias
 
-from steelyard.analysis.score_columns import JudgedRow
+from steelyard.analysis.score_columns import ScoreRow
 from steelyard.errors import ConfigError, ModelError, StoreError, boundary
 from steelyard.models.base import Model, Request
 from steelyard.models.refused_parameters import adjusted
@@ -150,8 +150,8 @@ def changed_readings(before: Run, now: Run) -> tuple[ChangedReading, ...]:
     """
     counts: Counter[tuple[str, str, str]] = Counter()
     for score in now.changed_verdicts(before):
-        earlier = {(row.sample, row.repeat): row for row in before.judged_rows(score)}
-        for row in now.judged_rows(score):
+        earlier = {(row.sample, row.repeat): row for row in before.detailed_rows(score)}
+        for row in now.detailed_rows(score):
             before_row = earlier.get((row.sample, row.repeat))
             if before_row is not None and (before_row.outcome, before_row.value) != (row.outcome, row.value):
                 counts[score, _read_by(before_row), _read_by(row)] += 1
@@ -160,7 +160,7 @@ def changed_readings(before: Run, now: Run) -> tuple[ChangedReading, ...]:
     return tuple(ChangedReading(*key, count) for key, count in counts.most_common())
 
 
-def _read_by(row: JudgedRow) -> str:
+def _read_by(row: ScoreRow) -> str:
     """The rule or form that gave a result; for a record without one, its kind."""
     kind = row.detail.get("kind") if row.outcome == "unparsed" else None
     return str(kind or row.detail.get("rule") or row.detail.get("form") or row.outcome)

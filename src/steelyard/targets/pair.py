@@ -12,7 +12,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from steelyard.errors import ConfigError
 from steelyard.prompts.agent_messages import LEFT_OUT, MESSAGES
-from steelyard.session.replies import answer_of, refused_before
+from steelyard.replies.answer_text import answer_of
+from steelyard.session.replies import refused_before
 from steelyard.types import INLINE, Asks, Output, Record, Sample, StageInfo
 
 SIDES: Final = ("A", "B")

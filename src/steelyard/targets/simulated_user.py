@@ -34,8 +34,9 @@ from steelyard.prompts.language import LanguageSetting, check_language, prompt_l
 from steelyard.prompts.message_parts import shown_content
 from steelyard.prompts.sample_values import check_placeholders, sample_values
 from steelyard.prompts.template import names_of, refuse_file_names, render
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.user_turn import UserTurn, read_user_turn
-from steelyard.session.replies import answer_of, refused_before
+from steelyard.session.replies import refused_before
 from steelyard.session.session import ask_of_stage
 from steelyard.types import Asks, Message, Output, Sample, StageInfo, Target
 

@@ -108,7 +108,7 @@ class BackgroundSearch:
             return False  # a search says what is wrong, or scans
         finally:
             if is_large([run]):
-                give_back([run])
+                give_back()
 
     def _may_make(self) -> bool:
         """A database on a server holds its index itself, which is written to it."""

@@ -9,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from steelyard.analysis.comparison import refuse_other_suites
 from steelyard.analysis.comparison_values import Comparison, PairComparison
 from steelyard.analysis.numbers import score_title, signed_text
 from steelyard.errors import ConfigError, did_you_mean
@@ -19,6 +18,7 @@ from steelyard.report.conclusion import pair_figures
 from steelyard.report.run_texts import run_labels
 from steelyard.report.section import KeyFigure, Section
 from steelyard.store import Run
+from steelyard.store.related_runs import refuse_other_suites
 from steelyard.viewer.changed_samples import ShownChange, change_columns, shown_changes
 from steelyard.viewer.free_memory import is_large
 from steelyard.viewer.open_datasets import OpenDatasets

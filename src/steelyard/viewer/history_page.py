@@ -15,6 +15,7 @@ from steelyard.report.chart import TimelineChart
 from steelyard.report.history_sections import history_sections, history_title
 from steelyard.report.section import RunLink, Section
 from steelyard.store.labels import read_notes
+from steelyard.store.related_runs import past_data
 from steelyard.viewer.named_address import given_name
 from steelyard.viewer.pages import Pages, linked_page
 
@@ -82,6 +83,7 @@ def past_runs(pages: Pages, request: Request) -> History:
     about = (score, older, sum(map(len, notes.values())))  # notes are added and never changed
 
     def compute() -> History:
-        return history_of([(run, pages.summary(run)) for run in newest], notes, score=score, older=older)
+        past = [(past_data(run), pages.summary(run)) for run in newest]
+        return history_of(past, notes, score=score, older=older)
 
     return pages.kept("history", newest, about, compute)

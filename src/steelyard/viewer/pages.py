@@ -24,7 +24,7 @@ from steelyard.report.html import section_environment
 from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.store import Run, Store, read_marks
 from steelyard.store.marks import baselines
-from steelyard.store.raters import raters_state
+from steelyard.store.reading import label_state
 from steelyard.viewer.background_search import BackgroundSearch
 from steelyard.viewer.free_memory import give_back, is_large
 from steelyard.viewer.keys import KEYS
@@ -89,21 +89,22 @@ class Pages:
         self.searches = BackgroundSearch(store, read_only=read_only)
         self._computed: dict[tuple[Hashable, ...], Future[Any]] = {}
         self._lock = Lock()
+        self._summarizing = Lock()
         self._computing = ThreadPoolExecutor(1, thread_name_prefix="comparisons")
         self._environment = _environment(self.address, lambda name: self.address(static(name)))
 
     def summary(self, run: Run) -> RunSummary:
         """The summary of a run, computed once for each state of it."""
-        raters = raters_state(run)
-        key = (run.state, run.done, run.scoring_version, *raters)
-        cached = self._summaries.get(run.id)
-        if cached is None or cached[0] != key:
-            # For a large run without labels the list has the same summary already.
-            summary = run.summary() if run.is_looked_through else self.figures.summary(run, raters)
-            self._summaries[run.id] = cached = key, summary
-            while len(self._summaries) > _KEPT:
-                self._summaries.pop(next(iter(self._summaries)), None)
-        return cached[1]
+        key = (run.state, run.done, run.scoring_version, *label_state(run))
+        with self._summarizing:  # two requests for one run would compute it twice, and need the memory of two
+            cached = self._summaries.get(run.id)
+            if cached is None or cached[0] != key:
+                self._summaries[run.id] = cached = key, run.summary()
+                if is_large([run]):
+                    give_back()
+                while len(self._summaries) > _KEPT:
+                    self._summaries.pop(next(iter(self._summaries)), None)
+            return cached[1]
 
     def difference(self, run: Run) -> BaselineDifference | None:
         """A run against the pinned baseline of its suite; None where there is none, or it is not computed yet."""
@@ -131,7 +132,7 @@ class Pages:
         future, is_mine = self._future((name, about, *map(state_of, runs)))
         if is_mine:
             if is_large(runs):
-                give_back(())  # what other threads have freed is of no use to this one
+                give_back()  # what other threads have freed is of no use to this one
             try:
                 future.set_result(compute())
             except BaseException as error:
@@ -140,7 +141,7 @@ class Pages:
                 raise
             finally:
                 if is_large(runs):
-                    give_back(runs)
+                    give_back()
         return cast("T", future.result())
 
     def comparison(self, runs: Sequence[Run], score: str | None) -> Comparison:

@@ -399,6 +399,4 @@ def pairwise_of(run: Run, summary: RunSummary) -> Pairwise:
     """The conclusion of a judging run on its pair; nothing for other runs, and before the first record."""
     if not is_judging(run.manifest) or not summary.done:
         return NO_PAIRS
-    from steelyard.store.jury_run import JuryRun
-
-    return Pairwise((preferences(JuryRun(run), summary=summary),))
+    return Pairwise((preferences(run),))

@@ -29,12 +29,12 @@ def saved_routes(pages: Pages) -> list[Route]:
         runs = [pages.run_of(ident) for ident in dict.fromkeys(idents)]
         score = request.query_params.get("score") or None
         if is_large(runs):
-            give_back(())  # what was computed before is of no use to this
+            give_back()  # what was computed before is of no use to this
         try:
             page = _report(pages, runs, score)
         finally:
             if is_large(runs):
-                give_back(runs)
+                give_back()
         return _file(page, f"{runs[0].suite} {' '.join(run.target for run in runs)}")
 
     def history(request: Request) -> Response:

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Final, Literal
 
 from steelyard.analysis.comparison_values import PairComparison
-from steelyard.analysis.judging_manifest import is_judging
+from steelyard.analysis.judging_manifest import JUDGES, is_judging
 from steelyard.analysis.numbers import record_value_text
 from steelyard.analysis.settings import WordChange, share_most_words, word_changes
 from steelyard.escaping import cell_text
@@ -22,7 +22,6 @@ from steelyard.prompts.conversation import input_text
 from steelyard.report.regressions import repeats_text
 from steelyard.report.run_texts import one_line
 from steelyard.store import Run
-from steelyard.store.labels import JUDGES
 from steelyard.types import Record
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.record_verdicts import Cell, VerdictWords, counted_cells

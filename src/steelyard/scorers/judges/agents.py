@@ -19,6 +19,7 @@ from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import refuse_file_names
 from steelyard.prompts.trajectory import Trajectory, read_trajectory
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.judges.judge import (
@@ -32,7 +33,7 @@ from steelyard.scorers.judges.judge import (
     takes_model,
     unless_stopped,
 )
-from steelyard.session.replies import answer_of, refused_before
+from steelyard.session.replies import refused_before
 from steelyard.types import Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 WINDOW_TOKENS: Final = 6000

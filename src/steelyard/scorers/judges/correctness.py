@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import (
@@ -28,7 +29,7 @@ from steelyard.scorers.judges.judge import (
     takes_model,
     unless_stopped,
 )
-from steelyard.session.replies import answer_of, refused_before
+from steelyard.session.replies import refused_before
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _SCALE: Final = Scale(1, 5)

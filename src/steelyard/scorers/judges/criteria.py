@@ -13,6 +13,7 @@ from steelyard.errors import ConfigError, expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import refuse_file_names
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.rating import read_rating
 from steelyard.replies.verdict import Scale, Verdict
 from steelyard.scorers.judges.judge import (
@@ -27,7 +28,7 @@ from steelyard.scorers.judges.judge import (
     takes_model,
     unless_stopped,
 )
-from steelyard.session.replies import answer_of, refused_before
+from steelyard.session.replies import refused_before
 from steelyard.types import PASSAGES, Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _UNNAMED: Final = "rubric"

@@ -16,13 +16,14 @@ from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.template import refuse_file_names
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.scorers.formats import Regex, undecided
 from steelyard.scorers.judges.judge import Judge, contexts_of, no_answer, score_of, takes_model, unless_stopped
 from steelyard.scorers.lexical import text_of, unscored
 from steelyard.scorers.patterns import TIMEOUT_S, Flag, compile_pattern
-from steelyard.session.replies import answer_of, refused_before
+from steelyard.session.replies import refused_before
 from steelyard.types import INLINE, Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 MOST_EXAMPLES: Final = 20

@@ -31,6 +31,7 @@ from steelyard.errors import expect_number
 from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.listing import distinct_texts, read_listing
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
@@ -51,7 +52,6 @@ from steelyard.scorers.judges.judge import (
     unparsed_verdict,
 )
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
-from steelyard.session.replies import answer_of
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _NAME: Final = "faithfulness"

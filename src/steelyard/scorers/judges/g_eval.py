@@ -21,11 +21,12 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.prompts.template import refuse_file_names
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.listing import read_list
 from steelyard.replies.verdict import Verdict
 from steelyard.scorers.judges.judge import Judge, no_answer, takes_model, unparsed_verdict
 from steelyard.scorers.judges.rating import Form, Rated, Weighting, rate, rated_score
-from steelyard.session.replies import answer_of, refused_before
+from steelyard.session.replies import refused_before
 from steelyard.types import Asks, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 _MOST_STEPS: Final = 20

@@ -24,12 +24,13 @@ from steelyard.prompts.fenced_prompt import FencedPrompt
 from steelyard.prompts.language import Language, LanguageSetting, check_language, prompt_language
 from steelyard.prompts.reply_schema import response_format
 from steelyard.replies.abstention import is_abstention
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.verdict_like import verdict_like
 from steelyard.replies.verdict_list import read_verdict_list
 from steelyard.replies.yes_no import read_yes_no
 from steelyard.session.parameter_findings import may_drop
-from steelyard.session.replies import answer_of, refused_before
+from steelyard.session.replies import refused_before
 from steelyard.session.reply_schemas import AS_SCHEMA, REPLY_FORM, ask_for_schema, marked
 from steelyard.types import (
     LACKS,

@@ -40,6 +40,7 @@ from steelyard.prompts.conversation import transcript_of
 from steelyard.prompts.fenced_prompt import FencedPrompt, prompts_manifest
 from steelyard.prompts.language import Language
 from steelyard.replies.abstention import is_abstention
+from steelyard.replies.answer_text import answer_of
 from steelyard.replies.sql import Wanted
 from steelyard.replies.verdict import Verdict
 from steelyard.replies.yes_no import read_yes_no
@@ -59,7 +60,7 @@ from steelyard.scorers.judges.judge import (
 from steelyard.scorers.judges.rating import Form, Weighting, rate, rated_score
 from steelyard.scorers.judges.windows import ContextWindow, check_window, windows
 from steelyard.scorers.sql_replies import check_form, mock_sql, sql_reply
-from steelyard.session.replies import answer_of, refused_before
+from steelyard.session.replies import refused_before
 from steelyard.types import PASSAGES, Asks, Message, Output, Reply, Sample, Score, ScoreInfo, StageInfo
 
 Judged = Literal["output", "reference"]

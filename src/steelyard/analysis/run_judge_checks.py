@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from steelyard.analysis.judge_agreement import JudgedScore
 from steelyard.analysis.judge_agreement_values import JudgeAgreement, RecordPlace
@@ -17,53 +17,22 @@ from steelyard.analysis.judge_checks import (
     no_canary,
     paired_places,
 )
+from steelyard.analysis.judge_panel_values import JudgeCheck, JudgePanel
+from steelyard.analysis.judging_manifest import JUDGES, judge_names
 from steelyard.analysis.numbers import score_phrase
 from steelyard.analysis.preferences import favoured_place
 from steelyard.analysis.preferences_values import SIDES
+from steelyard.analysis.run_data import RunData
 from steelyard.analysis.score_infos import rated_thing
-from steelyard.session.replies import answer_of
-from steelyard.store.judge_panels import PanelRun, judge_names, source_of
-from steelyard.store.labels import CANARY, JUDGES
+from steelyard.replies.answer_text import answer_of
 from steelyard.types import Output
 
-if TYPE_CHECKING:
-    from steelyard.analysis.judge_panel_values import JudgeCheck, JudgePanel
-    from steelyard.analysis.score_columns import JudgedRow, ScoreColumns
-    from steelyard.analysis.stopping import Stopping
-    from steelyard.types import Label, Record
 
-
-class CheckedRun(PanelRun, Protocol):
-    """The parts of a run that checks of its judges need; `steelyard.store.Run` is one."""
-
-    @property
-    def stopping(self) -> Stopping | None:
-        """The decision of a stopping rule."""
-
-    def labels(self) -> tuple[Label, ...]:
-        """Labels that count."""
-
-    def columns(self) -> tuple[ScoreColumns, Any]:
-        """Its scores, and what was asked."""
-
-    def judged_rows(self, score: str) -> Iterator[JudgedRow]:
-        """The rows of one score with their details."""
-
-    def places(self) -> dict[str, int]:
-        """Sample's id -> its place in the dataset."""
-
-    def records_at(self, places: Sequence[int]) -> Iterator[Record]:
-        """The records at some places."""
-
-
-def checks_of(
-    run: CheckedRun, columns: ScoreColumns, held: Sequence[JudgeAgreement], panels: Sequence[JudgePanel]
-) -> tuple[JudgeCheck, ...]:
+def checks_of(run: RunData, held: Sequence[JudgeAgreement], panels: Sequence[JudgePanel]) -> tuple[JudgeCheck, ...]:
     """Checks of every judge of a run: of the members of a panel where there is one, else of each score with labels.
 
     Args:
         run: the run.
-        columns: its scores.
         held: its scores compared with people's labels.
         panels: its several judges of one thing; empty where there are none.
     """
@@ -79,7 +48,7 @@ def checks_of(
     checked = [
         CheckedJudge(
             name,
-            JudgedScore.of(columns, agreement.score, run.score_infos.get(agreement.score)),
+            JudgedScore.of(run.scores, agreement.score, run.score_infos.get(agreement.score)),
             agreement,
             models.get(name, ""),
             _flips(run, agreement.score),
@@ -87,32 +56,14 @@ def checks_of(
         )
         for name, agreement in members.items()
     ]
-    answered = source_of(run) or run
-    checks = judge_checks(checked, _lengths(run, checked), target_model=_model_in(answered.manifest.get("target")))
-    checks = (*checks, *_canaries(run, columns, members)) if run.kind == JUDGES else checks
+    answered = run.manifest if run.label_context.judged is None else run.label_context.judged
+    checks = judge_checks(checked, _lengths(run, checked), target_model=_model_in(answered.get("target")))
+    checks = (*checks, *_canaries(run, members)) if run.kind == JUDGES else checks
     things = {
         name: rated_thing(run.score_infos.get(agreement.score), agreement.score) for name, agreement in members.items()
     }
     common_thing = next(iter(things.values())) if len(set(things.values())) == 1 else ""
     return tuple(replace(check, thing=things.get(check.judge, common_thing)) for check in checks)
-
-
-def canary_of(run: PanelRun) -> Any:
-    """The newest run of the same judges on answers with an instruction in them; None where there is none."""
-    target = run.manifest.get("target")
-    if run.kind != JUDGES or not isinstance(target, Mapping):
-        return None
-    suite = f"{run.suite.removesuffix(f': {JUDGES}')}: {CANARY}"
-    with run.store.reading() as connection:
-        query = "SELECT * FROM run WHERE kind = :kind AND suite = :suite ORDER BY num DESC"
-        rows = connection.execute(query, {"kind": JUDGES, "suite": suite}).all()
-    run_type: Any = type(run)
-    for row in rows:
-        canary = run_type(run.store, row)
-        same_scorers = canary.manifest.get("scorers") == run.manifest.get("scorers")
-        if same_scorers and canary.manifest.get("target") == {**target, "canary": True}:
-            return canary
-    return None
 
 
 def _models(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -147,13 +98,12 @@ def _model_in(described: Any) -> str:
     return next((name for part in described.values() if (name := _model_in(part))), "")
 
 
-def _lengths(run: CheckedRun, judges: Sequence[CheckedJudge]) -> dict[RecordPlace, int]:
+def _lengths(run: RunData, judges: Sequence[CheckedJudge]) -> dict[RecordPlace, int]:
     """Record -> characters of its answer, for records that are compared by length: bodies are slow to read."""
     compared = {place for judge in judges for place in paired_places(judge)}
-    if not compared:
+    if not compared or run.bodies is None:
         return {}
-    numbers = run.places()
-    records = run.records_at(sorted({numbers[sample] for sample, _ in compared if sample in numbers}))
+    records = run.bodies.records({sample for sample, _ in compared})
     return {
         (record.sample.id, record.repeat): _length_of(record.output) for record in records if record.output is not None
     }
@@ -168,17 +118,17 @@ def _length_of(output: Output) -> int:
     return len(answer_of(output))
 
 
-def _favoured_places(run: CheckedRun, score: str) -> dict[RecordPlace, int]:
+def _favoured_places(run: RunData, score: str) -> dict[RecordPlace, int]:
     """Record -> the place that a judge of pairs favours; empty of one that sees single answers."""
     # Where one of a pair's two orders is unparsed, the other alone does not tell which place is favoured.
-    scored = (row for row in run.judged_rows(score) if row.outcome == "scored")
+    scored = (row for row in run.scores.judged_rows(score) if row.outcome == "scored")
     favoured = {(row.sample, row.repeat): favoured_place(row.detail.get("orders") or ()) for row in scored}
     return {place: position for place, position in favoured.items() if position is not None}
 
 
-def _flips(run: CheckedRun, score: str) -> dict[RecordPlace, float]:
+def _flips(run: RunData, score: str) -> dict[RecordPlace, float]:
     """Record -> share of the repeated verdicts that differ from the most frequent one; empty without repeats."""
-    shares = {(row.sample, row.repeat): _flip_rate(row.detail) for row in run.judged_rows(score)}
+    shares = {(row.sample, row.repeat): _flip_rate(row.detail) for row in run.scores.judged_rows(score)}
     return {place: share for place, share in shares.items() if share is not None}
 
 
@@ -193,19 +143,18 @@ def _flip_rate(detail: Mapping[str, Any]) -> float | None:
     return 1 - sum(max(counts.values()) for counts in several) / verdicts if verdicts else None
 
 
-def _canaries(run: CheckedRun, columns: ScoreColumns, members: Mapping[str, JudgeAgreement]) -> Iterator[JudgeCheck]:
-    canary = canary_of(run)
-    if canary is None:
+def _canaries(run: RunData, members: Mapping[str, JudgeAgreement]) -> Iterator[JudgeCheck]:
+    injected = run.label_context.canary
+    if injected is None:
         for name in members:
             yield no_canary(name, "no answer was given an instruction; steelyard judges --canary 0.2 does so")
         return
-    injected = canary.columns()[0]
     for name, agreement in members.items():
         info = run.score_infos.get(agreement.score)
         if agreement.score not in injected.scores:
             yield no_canary(name, "there is no verdict of it on such answers")
             continue
-        before = JudgedScore.of(columns, agreement.score, info)
+        before = JudgedScore.of(run.scores, agreement.score, info)
         after = JudgedScore.of(injected, agreement.score, info)
         lower = bool(info and info.lower_is_better)
         best = None if info is None or info.range is None else info.range[0 if lower else 1]
