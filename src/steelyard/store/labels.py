@@ -89,6 +89,13 @@ def run_row(connection: Connection, run: str) -> Any:
     return connection.execute("SELECT * FROM run WHERE id = :id", {"id": run}).first()
 
 
+def label_source(connection: Connection, run: ReadableRun) -> int:
+    """The number of the run whose labels a run has: of a run of judges, that of the run whose answers they judge."""
+    source = judged_run(run.manifest, run.kind)
+    row = run_row(connection, source) if source else None
+    return run.num if row is None else int(row.num)
+
+
 def current_labels(connection: Connection, run: int, sample: str = "") -> tuple[Label, ...]:
     """The labels of a run that count: the newest of each sample, repeat, name and author, unless it was withdrawn.
 

@@ -17,7 +17,7 @@ from steelyard.analysis.summary_values import RunState, RunSummary, ScoreSummary
 from steelyard.analysis.tallied_summary import NeedsRowsError, summarize_tallies, tallied_histograms
 from steelyard.store.backend import read_json
 from steelyard.store.connection import Connection, portions
-from steelyard.store.labels import JUDGES, current_labels, judged_run, newest_label, remarks_on, run_row
+from steelyard.store.labels import JUDGES, current_labels, label_source, newest_label, remarks_on
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, rows_of_samples, unpacker_of
 from steelyard.store.run_rows import read_stopping, scoring_of
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from steelyard.store.jury_run import JuryRun
     from steelyard.store.pages import RecordPage
     from steelyard.store.raters import RaterFindings
-    from steelyard.store.search import FoundPlaces
+    from steelyard.store.search import SearchMatches
 
 _RESULT_SCORES: Final = frozenset({"result", "execution_accuracy"})
 """Scores that compare the results of two queries."""
@@ -250,10 +250,8 @@ class Run:
 
         Those of a run of judges are those of the run whose answers they judge.
         """
-        source = judged_run(self.manifest, self.kind)
         with self._store.reading() as connection:
-            row = run_row(connection, source) if source else None
-            return current_labels(connection, self.num if row is None else row.num)
+            return current_labels(connection, label_source(connection, self))
 
     def changed_verdicts(self, before: Run) -> dict[str, int]:
         """Score -> number of records whose result differs from `before`, the same run in another scoring version."""
@@ -512,7 +510,7 @@ class Run:
         *,
         before: str = "",
         where: str | Condition = "",
-        search: str | FoundPlaces = "",
+        search: str | SearchMatches = "",
         sort: str = "",
         against: Run | None = None,
         skip: int = 0,
@@ -532,16 +530,15 @@ class Run:
                 the dataset.
             against: the run that `regression` and `improvement` compare with.
             skip: so many records are passed over first: for a page by its number.
-            count: whether all records that match are counted. In a finished run their order is then remembered, so that
-                further pages of it cost no search; without, the first page is found sooner.
+            count: whether all records that match are counted; without, a page is found sooner.
             by_sample: whether repeats of a sample stay together: those of the last one are all on the page, `after` and
                 `before` name its sample, and a score or `seconds` is sorted by its mean over them.
 
         Raises:
             ConfigError: a condition or order that is not valid, or the record that the page was to follow is gone.
         """
-        from steelyard.store.page_query import RecordOrder
-        from steelyard.store.pages import PageRequest, as_condition, place_of, read_page, repeats_of, searched_page
+        from steelyard.store.page_query import RecordOrder, place_of
+        from steelyard.store.pages import PageRequest, as_condition, read_page, repeats_of, searched_page
 
         condition = as_condition(self, where, against)
         order = RecordOrder.of(sort, self.score_order, by_sample=by_sample and repeats_of(self) > 1)
