@@ -165,8 +165,6 @@ def pages(where: str) -> list[list[str]]:
             against = first if options.get("where") == "regression" else None
             times: tuple[list[float], list[float]] = ([], [])
             for _ in range(ROUNDS):
-                store.ordered_places.clear()
-                store.changes.clear()
                 after, total = options.get("after", ""), None
                 for of_turn in times:
                     begun = time.process_time()

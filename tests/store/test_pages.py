@@ -14,7 +14,8 @@ from steelyard import ConfigError, Label, Options, Output, Sample, Score, ScoreI
 from steelyard.analysis.conditions import parse_condition
 from steelyard.scorers import ExactMatch
 from steelyard.store.labels import add_labels
-from steelyard.store.pages import MOST_ON_PAGE, cursor, matching_places, matching_records, place_of
+from steelyard.store.page_query import cursor, place_of
+from steelyard.store.pages import MOST_ON_PAGE, matching_places, matching_records
 from steelyard.suite import RunConfig
 from steelyard.suite.rescore import rescore
 
@@ -284,9 +285,7 @@ def test_a_page_by_its_number(run):
 
 
 @pytest.mark.parametrize("order", ["", "-rating", "rating", "group", "-seconds"])
-@pytest.mark.parametrize("far", [1, 10_000])
-def test_a_page_may_begin_anywhere_in_an_order(run, order, far, monkeypatch):
-    monkeypatch.setattr("steelyard.store.pages._FAR", far)
+def test_a_page_may_begin_anywhere_in_an_order(run, order):
     everything = list(run.page(n=100, sort=order).places)
     for skip in [0, *range(1, len(everything) - 6, times(6, 1)), *range(len(everything) - 6, len(everything) + 2)]:
         page = run.page(n=5, sort=order, skip=skip)
@@ -488,3 +487,9 @@ def test_a_run_without_records_has_an_empty_page(where):
 @given(st.tuples(st.integers(0, 10**9 - 1), st.integers(0, 10**6)))
 def test_a_place_is_read_as_it_is_written(place):
     assert place_of(cursor(place)) == place
+
+
+def test_changes_are_found_between_runs_of_one_store_only(where, tmp_path):
+    before, after = evaluated(tmp_path / "elsewhere.db"), evaluated(where)
+    with pytest.raises(ConfigError, match=r"regression compares runs of one store, and run \w+ is in .*elsewhere\.db"):
+        after.page(where="regression", against=before)

@@ -117,6 +117,7 @@ ROWS = {
     "a record's time": ("UPDATE record SET millis = 77777 WHERE run = 2 AND no = 4", "its checksum is wrong", ""),
     "a failed record": ("UPDATE record SET failed = 1 WHERE run = 2 AND no = 4", "it counts 0 errors", ""),
     "a failure": ("UPDATE record SET failed = 0 WHERE run = 1 AND no = 7 AND repeat = 0", "holds no failure", "q7"),
+    "a kind of failure": ("UPDATE record SET failure = 'x' WHERE run = 1 AND no = 7", "holds no failure", "q7"),
     "no replies": ("UPDATE record SET replies = NULL WHERE run = 2 AND no = 4", f"it counts {AGAIN} replies", ""),
     "half a key": ("UPDATE record SET replies = X'0001' WHERE run = 2 AND no = 4", "list of replies cannot be", "q4"),
     "a score is gone": ("DELETE FROM score WHERE run = 1 AND layer = 1 AND no = 4", "scores of scoring version 1", ""),

@@ -37,7 +37,7 @@ def record_digest(row: Mapping[str, Any]) -> int:
     head = _RECORD.pack(
         b"r", row["no"], row["repeat"], row["sample"], row["failed"], row["millis"], _length(replies), _length(body)
     )
-    return _digest(head + (replies or b"") + (body or b""))
+    return _digest(b"".join([head, replies or b"", body or b"", (row["failure"] or "").encode()]))
 
 
 def score_digest(row: Mapping[str, Any]) -> int:

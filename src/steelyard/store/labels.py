@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any, Final
 
+from steelyard.analysis.judging_manifest import judged_run
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import check_plain, from_json, to_json
 from steelyard.store import schema
@@ -71,6 +72,13 @@ def all_labels(store: OpenStore, run: ReadableRun) -> tuple[Label, ...]:
 def run_row(connection: Connection, run: str) -> Any:
     """The row of a run by its id; None where the run was deleted."""
     return connection.execute("SELECT * FROM run WHERE id = :id", {"id": run}).first()
+
+
+def label_source(connection: Connection, run: ReadableRun) -> int:
+    """The number of the run whose labels a run has: of a run of judges, that of the run whose answers they judge."""
+    source = judged_run(run.manifest, run.kind)
+    row = run_row(connection, source) if source else None
+    return run.num if row is None else int(row.num)
 
 
 def current_labels(connection: Connection, run: int, sample: str = "") -> tuple[Label, ...]:

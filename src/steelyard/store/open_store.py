@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -38,12 +37,7 @@ def exists(where: str | Path | None) -> bool:
 
 
 class OpenStore:
-    """The connections of an open store, its writer and its locks; arguments and errors are those of `Store`.
-
-    Attributes:
-        ordered_places: of matching records, see `pages`.
-        changes: between two runs, see `changes`.
-    """
+    """The connections of an open store, its writer and its locks; arguments and errors are those of `Store`."""
 
     def __init__(
         self, where: str | Path | None = None, *, create_missing: bool = False, durability: Durability = "normal"
@@ -55,8 +49,6 @@ class OpenStore:
         self._writer: Writer | None = None
         self._starting = threading.Lock()
         self._reserve: Reserve | None = None
-        self.ordered_places: dict[Any, array[int]] = {}
-        self.changes: dict[Any, array[int]] = {}
         if not self._backend.exists():
             if not create_missing:
                 raise ConfigError(f"there is no store at {self.path}: run something first, or name one with --store")

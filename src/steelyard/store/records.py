@@ -118,6 +118,11 @@ def pack_record(record: Record) -> bytes | None:
     return to_json(body) if body else None
 
 
+def failure_kind(failure: Failure | None) -> str | None:
+    """The kind of a failure as its column has it; the name of a user's exception may hold anything."""
+    return None if failure is None else failure.kind.encode("utf-8", "replace").decode()
+
+
 def unpack_record(body: bytes | None, replies: Sequence[Reply]) -> tuple[Output | None, Failure | None]:
     """Output and failure of a record, given the replies that its target got."""
     stored = from_json(body) if body is not None else {}
@@ -131,11 +136,6 @@ def unpack_record(body: bytes | None, replies: Sequence[Reply]) -> tuple[Output 
     if "n" in stored or not replies:
         return None, failure
     return _of_reply(replies[-1]), failure
-
-
-def unpack_failure_kind(body: bytes) -> str:
-    """The kind of the failure in the body of a failed record."""
-    return str(from_json(body)["f"][1])
 
 
 def _of_reply(reply: Reply) -> Output:

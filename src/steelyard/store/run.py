@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from steelyard.analysis.judging_manifest import judged_run
 from steelyard.analysis.people_labels import CountedLabels, labelled_record, with_labels
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.run_summary import summarize_run
@@ -16,7 +15,7 @@ from steelyard.analysis.score_infos import score_infos
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunState, RunSummary
 from steelyard.store.connection import portions
-from steelyard.store.labels import current_labels, remarks_on, run_row
+from steelyard.store.labels import current_labels, remarks_on
 from steelyard.store.open_store import OpenStore
 from steelyard.store.reading import all_records, label_state, read, records_of
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, unpacker_of
@@ -38,7 +37,7 @@ from steelyard.types import Label, Record, Remarks, ScoreInfo
 if TYPE_CHECKING:
     from steelyard.analysis.conditions import Condition
     from steelyard.store.pages import RecordPage
-    from steelyard.store.search import FoundPlaces
+    from steelyard.store.search import SearchMatches
 
 
 class Run:
@@ -182,10 +181,8 @@ class Run:
 
         Those of a run of judges are those of the run whose answers they judge.
         """
-        source = judged_run(self.manifest, self.kind)
         with self._store.reading() as connection:
-            row = run_row(connection, source) if source else None
-            return current_labels(connection, self.num if row is None else row.num)
+            return current_labels(connection, label_source(connection, self))
 
     def changed_verdicts(self, before: Run) -> dict[str, int]:
         """Score -> number of records whose result differs from `before`, the same run in another scoring version."""
@@ -264,7 +261,7 @@ class Run:
         *,
         before: str = "",
         where: str | Condition = "",
-        search: str | FoundPlaces = "",
+        search: str | SearchMatches = "",
         sort: str = "",
         against: Run | None = None,
         skip: int = 0,
@@ -284,16 +281,15 @@ class Run:
                 the dataset.
             against: the run that `regression` and `improvement` compare with.
             skip: so many records are passed over first: for a page by its number.
-            count: whether all records that match are counted. In a finished run their order is then remembered, so that
-                further pages of it cost no search; without, the first page is found sooner.
+            count: whether all records that match are counted; without, a page is found sooner.
             by_sample: whether repeats of a sample stay together: those of the last one are all on the page, `after` and
                 `before` name its sample, and a score or `seconds` is sorted by its mean over them.
 
         Raises:
             ConfigError: a condition or order that is not valid, or the record that the page was to follow is gone.
         """
-        from steelyard.store.page_query import RecordOrder
-        from steelyard.store.pages import PageRequest, as_condition, place_of, read_page, repeats_of, searched_page
+        from steelyard.store.page_query import RecordOrder, place_of
+        from steelyard.store.pages import PageRequest, as_condition, read_page, repeats_of, searched_page
 
         condition = as_condition(self, where, against)
         order = RecordOrder.of(sort, self.score_order, by_sample=by_sample and repeats_of(self) > 1)

@@ -40,6 +40,7 @@ from steelyard.store.leases import Lease, still_held
 from steelyard.store.progress import move_scores, scores_at
 from steelyard.store.records import (
     ReadableRun,
+    failure_kind,
     pack_keys,
     pack_record,
     pack_sample,
@@ -282,7 +283,7 @@ _ADDING_RECORDS: Final = "LOCK TABLE record IN ROW EXCLUSIVE MODE"
 _ADDING_SAMPLES: Final = "LOCK TABLE sample IN SHARE ROW EXCLUSIVE MODE"
 _AT_PLACE: Final = "WHERE run = :run AND no = :no AND repeat = :repeat"
 _RECORD_KEY = ("run", "no", "repeat")
-_RECORD_REST = ("sample", "failed", "millis", "replies", "body")
+_RECORD_REST = ("sample", "failed", "failure", "millis", "replies", "body")
 
 
 def _insert_samples(batch: Batch, operations: Sequence[InsertRecord]) -> list[int]:
@@ -352,6 +353,7 @@ def _insert_records(
                 "repeat": record.repeat,
                 "sample": sample,
                 "failed": int(record.failure is not None),
+                "failure": failure_kind(record.failure),
                 "millis": round(record.seconds * 1000),
                 "replies": pack_keys(record.replies, insert.stages),
                 "body": None if body is None else batch.packer.pack("record", body),

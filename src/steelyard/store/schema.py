@@ -234,13 +234,15 @@ record = StoredTable(
     StoredColumn("repeat", "integer", key=True),
     StoredColumn("sample", "big"),
     StoredColumn("failed", "smallint"),
+    StoredColumn("failure", "text", nullable=True),
     StoredColumn("millis", "integer"),
     StoredColumn("replies", "bytes", nullable=True),
     StoredColumn("body", "bytes", nullable=True),
     without_rowid=True,
 )
-"""`no` is the sample's place in its dataset. `replies` holds 11 bytes a reply: the stage's number, then the journal's
-key. `body` is NULL where the output is the text of the last reply and nothing else."""
+"""`no` is the sample's place in its dataset, `failure` the kind of its failure. `replies` holds 11 bytes a reply: the
+stage's number, then the journal's key. `body` is NULL where the output is the text of the last reply and nothing
+else."""
 
 score = StoredTable(
     "score",

@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import sqlite3
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -21,8 +20,7 @@ from typing import Final, NamedTuple, Self
 
 from steelyard.errors import StoreError
 from steelyard.files import open_private
-from steelyard.store.packed_numbers import packed_pairs, unpacked_pairs
-from steelyard.store.page_query import PLACE_STEP, PagedRun, number_of_place, place_numbers
+from steelyard.store.page_query import PagedRun, number_of_place
 from steelyard.store.record_words import record_words
 from steelyard.store.search_text import has_terms, search_terms
 
@@ -53,19 +51,17 @@ _NO_TRIGRAMS: Final = (
 )
 
 
-class FoundPlaces(NamedTuple):
+class SearchMatches(NamedTuple):
     """Where a search found something.
 
     Args:
-        places: of the records, as the numbers of `read_places`, in order.
+        places: of the records, as the numbers of `number_of_place`, in order.
         note: what the search did not look at, as a sentence; "" if it looked at everything.
-        words: that were searched everywhere; "" where some records were left out.
         grows: whether the same search finds more when the index is there.
     """
 
-    places: array[int]
+    places: Sequence[int]
     note: str = ""
-    words: str = ""
     grows: bool = False
 
 
@@ -73,7 +69,7 @@ class _StoppedError(Exception):
     """An index was not to be completed."""
 
 
-def search_run(run: PagedRun, text: str | FoundPlaces, *, index: Path | None = None) -> FoundPlaces:
+def search_run(run: PagedRun, text: str | SearchMatches, *, index: Path | None = None) -> SearchMatches:
     """The places of the records that have all words of a text.
 
     Args:
@@ -84,23 +80,23 @@ def search_run(run: PagedRun, text: str | FoundPlaces, *, index: Path | None = N
     Raises:
         ConfigError: there is nothing to search for.
     """
-    if isinstance(text, FoundPlaces):
+    if isinstance(text, SearchMatches):
         return text
     terms = search_terms(text)
     if run.state != "finished":
         return _scanned(run, terms, "as the run is not finished")
     if isinstance(run.store.path, Path):
         with contextlib.suppress(sqlite3.Error, OSError), _SearchFile(run.store.path, index) as file:
-            return FoundPlaces(file.found(run, terms), words="\n".join(terms))
+            return SearchMatches(file.found(run, terms))
         return _scanned(run, terms, "as its index cannot be written beside the store")
 
     from steelyard.store.server_search import found_on_server
 
     places = found_on_server(run, terms)
-    return _scanned(run, terms, _NO_TRIGRAMS) if places is None else FoundPlaces(places, words="\n".join(terms))
+    return _scanned(run, terms, _NO_TRIGRAMS) if places is None else SearchMatches(places)
 
 
-def scan_run(run: PagedRun, text: str) -> FoundPlaces:
+def scan_run(run: PagedRun, text: str) -> SearchMatches:
     """Search without an index, in the first 20,000 records.
 
     Args:
@@ -110,7 +106,7 @@ def scan_run(run: PagedRun, text: str) -> FoundPlaces:
     return _scanned(run, search_terms(text), "as there is no index of them and none is made here")
 
 
-def search_first(run: PagedRun, text: str) -> FoundPlaces:
+def search_first(run: PagedRun, text: str) -> SearchMatches:
     """Search the first 2,000 records, for a page that is shown while the index is being made.
 
     Args:
@@ -119,9 +115,9 @@ def search_first(run: PagedRun, text: str) -> FoundPlaces:
     """
     places = _places_among(run, search_terms(text), FIRST_SCANNED)
     if run.done <= FIRST_SCANNED:
-        return FoundPlaces(places)
+        return SearchMatches(places)
     note = f"found so far in the first {FIRST_SCANNED:,} of {run.done:,} records: the others are being indexed"
-    return FoundPlaces(places, note, grows=True)
+    return SearchMatches(places, note, grows=True)
 
 
 def is_indexed(run: PagedRun, index: Path | None = None) -> bool:
@@ -162,16 +158,16 @@ def make_index(run: PagedRun, index: Path | None = None, *, stopped: Callable[[]
     return make_index_on_server(run)
 
 
-def _scanned(run: PagedRun, terms: tuple[str, ...], why: str) -> FoundPlaces:
+def _scanned(run: PagedRun, terms: tuple[str, ...], why: str) -> SearchMatches:
     left_out = run.done > _MOST_SCANNED
     note = f"only the first {_MOST_SCANNED:,} of {run.done:,} records were searched, {why}" if left_out else ""
-    return FoundPlaces(_places_among(run, terms, _MOST_SCANNED), note)
+    return SearchMatches(_places_among(run, terms, _MOST_SCANNED), note)
 
 
-def _places_among(run: PagedRun, terms: tuple[str, ...], most: int) -> array[int]:
+def _places_among(run: PagedRun, terms: tuple[str, ...], most: int) -> list[int]:
     """Places of the records with all terms among the first of a run."""
     records = islice(record_words(run), most)
-    return place_numbers(place for place, words in records if has_terms(words, terms))
+    return [number_of_place(place) for place, words in records if has_terms(words, terms)]
 
 
 def drop_from_index(where: Path, runs: Iterable[str]) -> None:
@@ -260,16 +256,13 @@ class _SearchFile:
             PRAGMA user_version = {_VERSION};"""
         )
 
-    def found(self, run: PagedRun, terms: tuple[str, ...]) -> array[int]:
+    def found(self, run: PagedRun, terms: tuple[str, ...]) -> list[int]:
         """Places of the records that have all terms; the run's table is made where there is none."""
         table = _table_of(self._connection, run) or self._fill(run, lambda: False)
         # What was typed is in quotation marks, so that no letter of it is taken for FTS5's own syntax.
         match = " AND ".join(f'"{term[:-1]}"*' if term.endswith("*") else f'"{term}"' for term in terms)
-        columns = f"rowid / {PLACE_STEP} AS no, rowid % {PLACE_STEP} AS repeat"
-        rows = f"SELECT {columns} FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
-        packed = self._connection.execute(f"SELECT {packed_pairs('no', 'repeat')} FROM ({rows})", (match,))
-        places = unpacked_pairs(packed.fetchone()[0])
-        return place_numbers(self._connection.execute(rows, (match,))) if places is None else places
+        rows = self._connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid", (match,))
+        return [number for (number,) in rows]
 
     def make(self, run: PagedRun, stopped: Callable[[], bool]) -> None:
         """Make the run's table, where there is none.

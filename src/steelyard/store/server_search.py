@@ -6,14 +6,13 @@ line of words per record, and a row at place -1 with the scoring version and the
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
 from steelyard.errors import StoreError
 from steelyard.store.connection import Connection
-from steelyard.store.page_query import PLACE_STEP, PagedRun, number_of_place, read_places
+from steelyard.store.page_query import PagedRun, number_of_place
 from steelyard.store.record_words import record_words
 from steelyard.store.schema import SEARCH_WORDS
 
@@ -25,7 +24,7 @@ _LOCK: Final = 6021023
 _TOGETHER: Final = 500
 
 
-def found_on_server(run: PagedRun, terms: tuple[str, ...]) -> array[int] | None:
+def found_on_server(run: PagedRun, terms: tuple[str, ...]) -> list[int] | None:
     """Places of the records of a finished run that have all terms.
 
     Args:
@@ -86,12 +85,11 @@ def _mark_of(run: PagedRun) -> str:
     return f"{run.id} {run.scoring_version} {run.done}"
 
 
-def _matching(connection: Connection, run: PagedRun, terms: tuple[str, ...]) -> array[int]:
+def _matching(connection: Connection, run: PagedRun, terms: tuple[str, ...]) -> list[int]:
     values = {f"term_{at}": _pattern(term) for at, term in enumerate(terms)}
     likes = " AND ".join(f"words LIKE :{name}" for name in values)
-    columns = f"CAST(place / {PLACE_STEP} AS INTEGER) AS no, CAST(place % {PLACE_STEP} AS INTEGER) AS repeat"
-    query = f"SELECT {columns} FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes} ORDER BY place"
-    return read_places(connection, query, {"run": run.num, **values})
+    query = f"SELECT place FROM {SEARCH_WORDS} WHERE run = :run AND place >= 0 AND {likes} ORDER BY place"
+    return list(connection.execute(query, {"run": run.num, **values}).scalars())
 
 
 def _pattern(term: str) -> str:

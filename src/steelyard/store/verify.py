@@ -22,6 +22,7 @@ from steelyard.store.connection import Connection, DatabaseError
 from steelyard.store.records import (
     KEY_BYTES,
     ReplyKey,
+    failure_kind,
     reply_bodies,
     sample_hash,
     unpack_keys,
@@ -376,8 +377,8 @@ class RunCheck:
             self._add(f"its output: {error}", *sample_key)
             return
         self._reported.update(reported_counts(output, through_journal=through_journal))
-        if bool(row["failed"]) != (failure is not None):
-            self._add("it is counted as failed but holds no failure, or the reverse", *sample_key)
+        if (bool(row["failed"]), row["failure"]) != (failure is not None, failure_kind(failure)):
+            self._add("it is counted as failed but holds no failure, another one, or the reverse", *sample_key)
 
     def _scores(self, rows: Sequence[Any]) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
         """The scores of these records, and of places between them."""

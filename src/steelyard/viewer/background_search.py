@@ -18,7 +18,7 @@ from steelyard.errors import SteelyardError
 from steelyard.store import Run, Store
 from steelyard.store.search import (
     FIRST_SCANNED,
-    FoundPlaces,
+    SearchMatches,
     is_indexed,
     make_index,
     scan_run,
@@ -76,7 +76,7 @@ class BackgroundSearch:
         making = self._made.get(state_of(run))
         return making is not None and not making.done()
 
-    def found(self, run: Run, text: str) -> FoundPlaces:
+    def found(self, run: Run, text: str) -> SearchMatches:
         """The matches that are known now: all, or, until the index is made, those among the first records.
 
         Args:
@@ -92,7 +92,7 @@ class BackgroundSearch:
             return search_first(run, text)
         return scan_run(run, text) if run.state == "finished" else search_run(run, text)
 
-    def found_in_all(self, run: Run, text: str) -> FoundPlaces:
+    def found_in_all(self, run: Run, text: str) -> SearchMatches:
         """All matches, after waiting for the index: for files to be saved."""
         self.prepare(run)
         making = self._made.get(state_of(run))
