@@ -47,23 +47,23 @@ def test_equal_questions_under_other_ids_are_paired_by_content_and_it_is_said(st
     before = stored(countries("abcdef"), 2)
     after = stored(list(reversed(countries("uvwxyz"))), 5)
     found = pair(before, after)
-    assert (found.aligned, found.n_paired) == ("content", 6)
+    assert (found.overlap.aligned, found.overlap.n_paired) == ("content", 6)
     assert found.headline.table == (2, 3, 0, 1)
     assert "share none of their samples' ids, so samples with equal content are paired" in found.warnings[0]
-    assert found.improvements == ("c", "d", "e")
-    assert found.other_ids == {"c": "w", "d": "x", "e": "y"}
-    assert found.changed_content == 0
+    assert found.changed.improvements == ("c", "d", "e")
+    assert found.changed.other_ids == {"c": "w", "d": "x", "e": "y"}
+    assert found.overlap.changed_content == 0
 
 
 def test_ids_are_kept_where_the_user_says_so(stored):
     found = pair(stored(countries("abcdef"), 2), stored(countries("uvwxyz"), 5), align_by="id")
-    assert (found.aligned, found.n_paired, found.verdict) == ("id", 0, "none")
-    assert (found.only_in_baseline, found.only_in_other) == (6, 6)
+    assert (found.overlap.aligned, found.overlap.n_paired, found.verdict) == ("id", 0, "none")
+    assert (found.overlap.only_in_baseline, found.overlap.only_in_other) == (6, 6)
 
 
 def test_shared_ids_decide_although_contents_would_do_as_well(stored):
     found = pair(stored(countries("abcdef"), 2), stored(countries("abcdef"), 5))
-    assert (found.aligned, found.n_paired, found.warnings) == ("id", 6, ())
+    assert (found.overlap.aligned, found.overlap.n_paired, found.warnings) == ("id", 6, ())
 
 
 def test_ids_that_name_other_questions_are_paired_as_told_and_warned_of_with_the_way_out(stored):
@@ -72,7 +72,7 @@ def test_ids_that_name_other_questions_are_paired_as_told_and_warned_of_with_the
     after = [Sample(ident, country, CAPITALS[country]) for ident, country in zip("abcdef", moved, strict=True)]
     runs = stored(countries("abcdef"), 3), stored(after, 3)
     found = pair(*runs)
-    assert (found.aligned, found.changed_content) == ("id", 6)
+    assert (found.overlap.aligned, found.overlap.changed_content) == ("id", 6)
     assert found.warnings[0].startswith("6 samples kept the id but changed content between the runs.")
     assert "--align content" in found.warnings[0]
     assert pair(*runs, align_by="content").headline.table == (3, 0, 0, 3)
@@ -82,11 +82,11 @@ def test_a_key_of_the_metadata_pairs_what_has_the_same_value_there(stored):
     before = stored(countries("abcdef", iso=[10, 11, 12, 13, 14, 15]), 6)
     after = stored(countries("uvwxyz", iso=[15, 14, 13, 12, 11, None]), 1)
     found = pair(before, after, align_by="iso")
-    assert (found.aligned, found.n_paired) == ("iso", 5)
-    assert (found.only_in_baseline, found.only_in_other) == (1, 1)
-    assert found.regressions == ("b", "c", "d", "e")
-    assert found.other_ids["b"] == "y"
-    assert found.changed_content == 5  # 11 is Italy in the one and Kenya in the other, and so on
+    assert (found.overlap.aligned, found.overlap.n_paired) == ("iso", 5)
+    assert (found.overlap.only_in_baseline, found.overlap.only_in_other) == (1, 1)
+    assert found.changed.regressions == ("b", "c", "d", "e")
+    assert found.changed.other_ids["b"] == "y"
+    assert found.overlap.changed_content == 5  # 11 is Italy in the one and Kenya in the other, and so on
     assert "5 samples kept the iso but changed content between the runs." in found.warnings
 
 
@@ -108,14 +108,14 @@ def test_a_question_that_stands_twice_is_paired_in_order(stored):
     twice = [Sample("a", "France", "Paris"), Sample("b", "France", "Paris"), Sample("c", "Italy", "Rome")]
     again = [Sample("x", "Italy", "Rome"), Sample("y", "France", "Paris"), Sample("z", "France", "Paris")]
     found = pair(stored(twice, 0), stored(again, 1))
-    assert (found.n_paired, found.improvements) == (3, ("a", "b"))
-    assert found.other_ids == {"a": "y", "b": "z"}
+    assert (found.overlap.n_paired, found.changed.improvements) == (3, ("a", "b"))
+    assert found.changed.other_ids == {"a": "y", "b": "z"}
     assert "1 question occurs more than once in a run; they are paired in order." in found.warnings
 
 
 def test_a_sample_with_another_reference_is_no_equal_content(stored):
     other = [Sample(ident, country, "elsewhere") for ident, country in zip("uvwxyz", CAPITALS, strict=True)]
-    assert pair(stored(countries("abcdef"), 2), stored(other, 2), align_by="content").n_paired == 0
+    assert pair(stored(countries("abcdef"), 2), stored(other, 2), align_by="content").overlap.n_paired == 0
 
 
 def test_changes_between_runs_with_other_ids_show_both_answers(stored):
@@ -140,8 +140,8 @@ def test_replies_that_are_shared_are_found_under_other_ids_too(tmp_path):
         "s", "custom", countries("abcdef"), dict.fromkeys("mn", Prompt(model, "{{question}}")), (ExactMatch(),)
     )
     runs = evaluate_suite(suite, how=RunConfig(store=tmp_path / "store.db"))
-    assert pair(*runs).shared_replies == 6
-    assert pair(*runs, align_by="content").shared_replies == 6
+    assert pair(*runs).overlap.shared_replies == 6
+    assert pair(*runs, align_by="content").overlap.shared_replies == 6
 
 
 def test_a_run_that_is_not_stored_is_held_against_a_stored_one_by_the_same_hashes(stored):
@@ -150,11 +150,13 @@ def test_a_run_that_is_not_stored_is_held_against_a_stored_one_by_the_same_hashe
     samples = countries("abcdef")
     changed = [Sample("a", "Chad", "Paris"), *samples[1:]]
     kept = replace(stored(samples, 2).data(), target="kept", records=None, bodies=None)
-    assert pair(kept, stored(samples, 5)).changed_content == 0
+    assert pair(kept, stored(samples, 5)).overlap.changed_content == 0
     found = pair(kept, stored(changed, 5))
-    assert (found.changed_content, found.left_out_changed, found.n_paired, found.costs) == (1, 1, 5, ())
-    assert pair(kept, stored(samples, 5), align_by="content").n_paired == 6
-    assert pair(kept, stored(changed, 5), align_by="content").n_paired == 5
+    overlap = found.overlap
+    assert (overlap.changed_content, overlap.left_out_changed, overlap.n_paired) == (1, 1, 5)
+    assert found.further.costs == ()
+    assert pair(kept, stored(samples, 5), align_by="content").overlap.n_paired == 6
+    assert pair(kept, stored(changed, 5), align_by="content").overlap.n_paired == 5
 
 
 def test_samples_that_a_version_changed_are_left_out_and_counted(stored):
@@ -162,20 +164,20 @@ def test_samples_that_a_version_changed_are_left_out_and_counted(stored):
     after = [Sample("a", "France", "Lutetia"), *before[1:5], Sample("g", "Chad", "N'Djamena")]
     runs = stored(before, 3), stored(after, 3)
     found = pair(*runs)
-    assert (found.n_paired, found.changed_content, found.left_out_changed) == (4, 1, 1)
-    assert (found.only_in_baseline, found.only_in_other) == (1, 1)
+    assert (found.overlap.n_paired, found.overlap.changed_content, found.overlap.left_out_changed) == (4, 1, 1)
+    assert (found.overlap.only_in_baseline, found.overlap.only_in_other) == (1, 1)
     assert found.headline.difference == 0  # France was right before, and not by the new reference
     assert "1 sample kept the id but changed content between the runs and is left out" in " ".join(found.warnings)
     by_id = pair(*runs, align_by="id")
-    assert (by_id.n_paired, by_id.changed_content, by_id.left_out_changed) == (5, 1, 0)
-    assert by_id.regressions == ("a",)
+    assert (by_id.overlap.n_paired, by_id.overlap.changed_content, by_id.overlap.left_out_changed) == (5, 1, 0)
+    assert by_id.changed.regressions == ("a",)
 
 
 def test_a_group_or_a_place_that_moved_changes_no_content(stored):
     before = countries("abcdef", position=list(range(6)))
     after = [Sample(each.id, each.input, each.reference, group="g", metadata={"position": 9}) for each in before]
     found = pair(stored(before, 3), stored(after, 3))
-    assert (found.n_paired, found.changed_content, found.warnings) == (6, 0, ())
+    assert (found.overlap.n_paired, found.overlap.changed_content, found.warnings) == (6, 0, ())
 
 
 def test_runs_of_one_file_stay_paired_although_a_suite_changed_its_samples(tmp_path):
@@ -194,4 +196,4 @@ def test_runs_of_one_file_stay_paired_although_a_suite_changed_its_samples(tmp_p
         for samples in (before, changed)
     ]
     found = pair(*runs)
-    assert (found.n_paired, found.changed_content, found.left_out_changed) == (6, 1, 0)
+    assert (found.overlap.n_paired, found.overlap.changed_content, found.overlap.left_out_changed) == (6, 1, 0)

@@ -10,8 +10,9 @@ from tests.analysis.stored_run import run_of
 from tests.thorough import times
 
 import steelyard
+from steelyard.analysis.alignment import SampleOverlap
 from steelyard.analysis.comparison import compare
-from steelyard.analysis.comparison_values import OutcomeTable, PairComparison
+from steelyard.analysis.comparison_values import ChangedIds, FurtherDifferences, OutcomeTable, PairComparison
 from steelyard.analysis.score_columns import ScoreRow
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
@@ -53,7 +54,7 @@ def test_ratings_that_happen_to_be_1_are_no_rates():
     runs = [stored(target, [1, 1, 1], infos=infos, **options) for target in ("longest", "retrieval")]
     pair = only(*runs)
     assert (pair.headline.unit, pair.headline.table) == (False, None)
-    assert [group.unit for group in pair.groups] == [False, False]
+    assert [group.unit for group in pair.further.groups] == [False, False]
     assert "%" not in pair.sentence
     assert "retrieval has rating 1.00" in pair.sentence
     assert only(*(stored(one.target, [1, 1, 1], **options) for one in runs)).headline.unit
@@ -68,7 +69,7 @@ def test_a_table_gives_difference_interval_and_exact_p():
     assert found.interval == newcombe_paired(60, 16, 6, 18)
     assert found.p == pytest.approx(0.052479, abs=5e-7)
     assert found.relative == pytest.approx(0.10 / 0.66)
-    assert (pair.n_paired, len(pair.improvements), len(pair.regressions)) == (100, 16, 6)
+    assert (pair.overlap.n_paired, len(pair.changed.improvements), len(pair.changed.regressions)) == (100, 16, 6)
 
 
 def test_the_sentence_of_a_real_difference_gives_both_values_interval_p_and_pairs():
@@ -111,27 +112,27 @@ def test_an_unread_or_refused_reply_is_not_solved_but_is_no_answer_either():
     other = stored("b", [1, 0, 1, 1, "unparsed"])
     pair = only(baseline, other)
     assert pair.headline.table == OutcomeTable(both_right=1, improved=2, regressed=1, both_wrong=1)
-    assert pair.answered_both.table == OutcomeTable(both_right=1, improved=0, regressed=1, both_wrong=0)
+    assert pair.further.answered_both.table == OutcomeTable(both_right=1, improved=0, regressed=1, both_wrong=0)
     assert pair.unanswered == OutcomeTable(both_right=0, improved=2, regressed=0, both_wrong=1)
 
 
 def test_a_score_over_what_was_scored_leaves_unread_replies_out_and_counts_them():
     infos = {"solve_rate": ScoreInfo("solve_rate")}
     pair = only(stored("a", [1, "unparsed", 0], infos=infos), stored("b", [1, 1, 1], infos=infos))
-    assert (pair.n_paired, pair.left_out_not_applicable, pair.over) == (2, 1, "scored")
-    assert replace(pair.headline, needed=None) == pair.answered_both
+    assert (pair.overlap.n_paired, pair.overlap.left_out_not_applicable, pair.over) == (2, 1, "scored")
+    assert replace(pair.headline, needed=None) == pair.further.answered_both
 
 
 def test_a_pair_that_failed_on_a_side_is_left_out_counted_and_warned_of():
     pair = only(stored("a", [1, 0, "error", "not_applicable"]), stored("b", [1, "error", 1, 1]))
-    assert (pair.n_paired, pair.left_out_errors, pair.left_out_not_applicable) == (1, 2, 1)
+    assert (pair.overlap.n_paired, pair.overlap.left_out_errors, pair.overlap.left_out_not_applicable) == (1, 2, 1)
     assert "2 samples failed in at least one of the runs and are left out." in pair.warnings
 
 
 def test_a_nameless_error_belongs_to_the_compared_score():
     failed = run_of("r", [row(0, 1), row(1, "error", name="")], "b")
     pair = only(stored("a", [1, 1]), failed)
-    assert (pair.n_paired, pair.left_out_errors) == (1, 1)
+    assert (pair.overlap.n_paired, pair.overlap.left_out_errors) == (1, 1)
 
 
 def test_samples_are_paired_by_id_and_not_by_place():
@@ -139,8 +140,8 @@ def test_samples_are_paired_by_id_and_not_by_place():
     other = run_of("r2", [row("y", 1), row("w", 1), row("x", 1)], "b")
     pair = only(baseline, other)
     assert pair.headline.table == OutcomeTable(1, 1, 0, 0)
-    assert pair.improvements == ("y",)
-    assert (pair.only_in_baseline, pair.only_in_other) == (1, 1)
+    assert pair.changed.improvements == ("y",)
+    assert (pair.overlap.only_in_baseline, pair.overlap.only_in_other) == (1, 1)
     assert pair.warnings == ("The runs differ in samples: 1 are only in a, 1 only in b; they are left out.",)
 
 
@@ -153,7 +154,7 @@ def test_changed_content_and_shared_replies_are_counted_and_warned_of():
     baseline = stored("a", [1, 0], hashes=hashes, keys={"0": [0], "1": [1, 2]})
     other = stored("b", [1, 1], hashes=hashes | {"1": "cc"}, keys={"0": [9], "1": [2]})
     pair = only(baseline, other)
-    assert (pair.changed_content, pair.shared_replies) == (1, 1)
+    assert (pair.overlap.changed_content, pair.overlap.shared_replies) == (1, 1)
     assert [warning.partition(" ")[0] for warning in pair.warnings] == ["1", "For"]
 
 
@@ -233,7 +234,7 @@ def test_a_score_that_is_no_rate_is_bootstrapped_and_told_in_its_own_units():
     pair = only(stored("a", ratings, name="correctness"), stored("b", better, name="correctness"))
     assert pair.verdict == "better"
     assert pair.sentence.startswith("b scores 0.38 higher on correctness than a (2.88 against 2.50; 95 % CI 0.3")
-    assert (len(pair.improvements), pair.regressions, pair.headline.unit) == (40, (), False)
+    assert (len(pair.changed.improvements), pair.changed.regressions, pair.headline.unit) == (40, (), False)
 
 
 def test_a_rate_of_another_name_is_told_in_points_of_that_score():
@@ -272,7 +273,7 @@ def test_runs_of_one_target_are_told_apart_by_their_ids():
 def test_groups_are_compared_apart_and_in_order_of_first_appearance():
     groups = ["卦"] * 3 + ["爻"] * 2 + [""]
     pair = only(stored("a", [1, 0, 0, 1, 1, 0], groups=groups), stored("b", [1, 1, 0, 0, 1, 0], groups=groups))
-    assert [(one.group, one.n, one.table) for one in pair.groups] == [
+    assert [(one.group, one.n, one.table) for one in pair.further.groups] == [
         ("卦", 3, OutcomeTable(1, 1, 0, 1)),
         ("爻", 2, OutcomeTable(1, 0, 1, 0)),
         ("(no group)", 1, OutcomeTable(0, 0, 0, 1)),
@@ -314,7 +315,9 @@ def test_a_comparison_is_the_same_each_time_and_plain_json():
     first, second = (json.dumps(json_value(compare(baseline, other)), allow_nan=False) for _ in range(2))
     assert first == second
     older = {"improvements": "fixed", "regressions": "broken"}
-    assert set(json.loads(first)["pairs"][0]) == {older.get(name, name) for name in PairComparison.__dataclass_fields__}
+    whole = {*PairComparison.__dataclass_fields__, "differs"} - {"overlap", "changed", "further"}
+    parts = {*SampleOverlap._fields, *ChangedIds.__dataclass_fields__, *FurtherDifferences.__dataclass_fields__}
+    assert set(json.loads(first)["pairs"][0]) == {older.get(name, name) for name in whole | parts}
     table = json.loads(json.dumps(json_value(compare(*table_runs(1, 2, 3, 4)))))["pairs"][0]["headline"]["table"]
     assert table == {"both_right": 1, "fixed": 2, "broken": 3, "both_wrong": 4}
 
@@ -333,10 +336,13 @@ outcomes = st.sampled_from([0, 1, 0.5, "unparsed", "refused", "error", "not_appl
 def test_turning_the_sides_turns_the_difference_and_every_sample_is_accounted_for(drawn):
     baseline, other = stored("a", [one for one, _ in drawn]), stored("b", [two for _, two in drawn])
     there, back = only(baseline, other), only(other, baseline)
-    assert there.n_paired + there.left_out_errors + there.left_out_not_applicable == len(drawn)
-    assert (there.improvements, there.regressions) == (back.regressions, back.improvements)
-    assert there.answered_both.n <= there.n_paired
-    if there.n_paired:
+    assert there.overlap.n_paired + there.overlap.left_out_errors + there.overlap.left_out_not_applicable == len(drawn)
+    assert (there.changed.improvements, there.changed.regressions) == (
+        back.changed.regressions,
+        back.changed.improvements,
+    )
+    assert there.further.answered_both.n <= there.overlap.n_paired
+    if there.overlap.n_paired:
         assert there.headline.difference == pytest.approx(-back.headline.difference)
         assert there.headline.p == pytest.approx(back.headline.p, abs=1e-9)
         turned = {"better": "worse", "worse": "better"}

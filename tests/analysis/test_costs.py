@@ -131,6 +131,6 @@ def test_calls_and_tokens_that_are_not_known_are_not_compared():
 
     targets = {"asked": Prompt(Scripted(default="yes")), "itself": itself}
     runs = evaluate_suite(Suite("s", "custom", samples, targets, (lambda output: output == "yes",)))
-    measures = {one.measure for one in compare(*runs).pairs[0].costs}
+    measures = {one.measure for one in compare(*runs).pairs[0].further.costs}
     assert "seconds" in measures
     assert not measures & {"calls", "input_tokens", "output_tokens"}

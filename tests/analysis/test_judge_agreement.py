@@ -244,7 +244,7 @@ def test_a_group_has_figures_from_thirty_records_on():
     assert found.groups[0].equal.interval.low < found.groups[0].equal.value
     tables = [part.table for part in held_to_people_parts(found, "r1") if part.table]
     (by_group,) = (table for table in tables if table.columns[0].title == "group")
-    assert by_group.rows[0][-1].more == interval_text(found.groups[0].kappa.interval, share=False)
+    assert by_group.rows[0][-1].more == (interval_text(found.groups[0].kappa.interval, share=False),)
     assert tables[1].rows[0][2].text == interval_text(found.equal.interval, share=True), "of equal verdicts"
     few = held(judged, labels(truth[:40]), columns=columns(judged, group="part"))
     assert [group.equal for group in few.groups] == [None, None]

@@ -103,7 +103,7 @@ def test_groups_have_bounds_of_their_own():
     before = run("a", [0] * 10 + ["unparsed"] * 5 + [0] * 5, groups=groups)
     after = run("b", [1] * 20, groups=groups)
     (pair,) = compare(before, after).pairs
-    first, second = pair.groups
+    first, second = pair.further.groups
     assert first.missing is None
     assert second.missing.bounds == Interval(0.5, 1.0)
 
@@ -155,7 +155,7 @@ def test_fewer_violations_are_better_and_the_sentence_says_so():
     ).pairs
     assert pair.verdict == "better"
     assert pair.headline.difference < 0
-    assert (len(pair.improvements), pair.regressions) == (27, ())
+    assert (len(pair.changed.improvements), pair.changed.regressions) == (27, ())
     assert "lower on violations than a, which is better, as lower is better (" in pair.sentence
 
 

@@ -59,9 +59,9 @@ def test_groups_are_corrected_within_their_pair():
     groups = ["x"] * 16 + ["y"] * 18 + ["z"] * 13
     (pair,) = compare(stored("a", groups, s=[*chain(*before)]), stored("b", groups, s=[*chain(*after)])).pairs
     raw = [mcnemar_exact(6, 0), mcnemar_exact(8, 0), mcnemar_exact(2, 1)]
-    assert [one.p for one in pair.groups] == pytest.approx(raw)
-    assert [one.p_adjusted for one in pair.groups] == pytest.approx(benjamini_hochberg(raw))
-    assert {one.adjustment for one in pair.groups} == {"Benjamini-Hochberg over 3 groups"}
+    assert [one.p for one in pair.further.groups] == pytest.approx(raw)
+    assert [one.p_adjusted for one in pair.further.groups] == pytest.approx(benjamini_hochberg(raw))
+    assert {one.adjustment for one in pair.further.groups} == {"Benjamini-Hochberg over 3 groups"}
 
 
 def test_every_score_that_both_runs_have_is_compared_and_corrected_over_all_runs():
@@ -69,8 +69,8 @@ def test_every_score_that_both_runs_have_is_compared_and_corrected_over_all_runs
     baseline = stored("a", s=before, t=before, only_here=before)
     others = [stored("b", s=after, t=after), stored("c", s=before, t=before, u=before)]
     found = compare(baseline, *others)
-    assert [[one.score for one in pair.scores] for pair in found.pairs] == [["t"], ["t"]]
-    first, second = (pair.scores[0] for pair in found.pairs)
+    assert [[one.score for one in pair.further.scores] for pair in found.pairs] == [["t"], ["t"]]
+    first, second = (pair.further.scores[0] for pair in found.pairs)
     assert (first.difference.improved, first.difference.regressed) == (9, 1)
     assert first.difference.p == pytest.approx(mcnemar_exact(9, 1))
     assert [first.difference.p_adjusted, second.difference.p_adjusted] == pytest.approx(
@@ -84,7 +84,7 @@ def test_the_headline_is_not_among_the_further_scores():
     before, after = wins(9, 1)
     runs = stored("a", s=before, t=before), stored("b", s=after, t=after)
     (pair,) = compare(*runs, score="t").pairs
-    assert (pair.score, [one.score for one in pair.scores]) == ("t", ["s"])
+    assert (pair.score, [one.score for one in pair.further.scores]) == ("t", ["s"])
     assert compare(*runs, score="t").score_notes == ()
 
 
@@ -95,7 +95,7 @@ def test_only_samples_of_the_named_groups_are_compared():
     assert found.pairs[0].headline.table == (1, 1, 0, 0)
     assert found.pairs[0].warnings == ()
     assert (found.only_groups, found.notes) == (("x",), ("Only samples of x are compared.",))
-    assert compare(*runs, groups=["x", "z"]).pairs[0].n_paired == 3
+    assert compare(*runs, groups=["x", "z"]).pairs[0].overlap.n_paired == 3
 
 
 def test_a_group_that_a_run_lacks_is_refused():

@@ -56,6 +56,6 @@ def test_rates_over_turns_are_those_that_were_written_and_the_runs_differ(runs):
         (40, pytest.approx(34 / 40)), (72, pytest.approx(46 / 72)),
     ]  # fmt: skip
     assert all(rate.headline.interval.low < rate.headline.value < rate.headline.interval.high for rate in rates)
-    [turn] = compare(careful, hasty).pairs[0].turns
+    [turn] = compare(careful, hasty).pairs[0].further.turns
     assert turn.difference.difference == pytest.approx(46 / 72 - 34 / 40)
     assert turn.difference.n == 24

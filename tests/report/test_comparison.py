@@ -32,7 +32,9 @@ def comparison():
     second = stored("<b>b", s=after, t=after, r=[rating + 0.5 for rating in ratings])
     second = replace(second, manifest={"options": {"repeats": 3}})
     comparison_ = compare(first, second)
-    pair = replace(comparison_.pairs[0], costs=COSTS, aligned="code")
+    first_pair = comparison_.pairs[0]
+    overlap = first_pair.overlap._replace(aligned="code")
+    pair = replace(first_pair, overlap=overlap, further=replace(first_pair.further, costs=COSTS))
     return replace(comparison_, pairs=(pair,))
 
 
@@ -127,7 +129,8 @@ def test_the_table_of_a_pair_gives_the_corrected_p_and_then_the_other_one():
     assert (table_rows["all pairs"][4], table_rows["x"][4]) == ("0.043, 0.021 uncorrected",) * 2
     (method,) = notes(part(section(beside), "pairs"))
     assert method.endswith("p is corrected: Holm over 2 runs and Benjamini-Hochberg over 2 groups.")
-    ungrouped = replace(alone, pairs=(replace(alone.pairs[0], groups=()),))
+    further = replace(alone.pairs[0].further, groups=())
+    ungrouped = replace(alone, pairs=(replace(alone.pairs[0], further=further),))
     assert "corrected" not in notes(part(section(ungrouped), "pairs"))[0]
 
 

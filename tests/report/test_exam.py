@@ -79,7 +79,7 @@ def test_a_model_that_always_says_a_is_told_that_the_letter_matters(runs):
 def test_other_tools_rules_stand_beside_ours_and_in_no_other_table(runs):
     assert list(rows(section(runs), "As other tools")) == ["Steelyard", "last letter of the reply"]
     assert [score.name for score in runs[0].summary().own_scores] == ["solve_rate"]
-    assert [score.score for score in compare(*runs).pairs[0].scores] == []
+    assert [score.score for score in compare(*runs).pairs[0].further.scores] == []
     assert "last_letter" not in html_report(runs).split("<script", maxsplit=1)[0].split("What was run")[0]
 
 

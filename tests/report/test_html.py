@@ -132,8 +132,8 @@ def test_regressions_and_improvements_are_those_of_the_comparison(html, pair):
     data = data_of(html)
     comparison = compare(*pair).pairs[0]
     ids = data["samples"]["id"]
-    assert {ids[index] for index, way in data["runs"][1]["changes"] if way == 1} == set(comparison.improvements)
-    assert {ids[index] for index, way in data["runs"][1]["changes"] if way == 2} == set(comparison.regressions)
+    assert {ids[index] for index, way in data["runs"][1]["changes"] if way == 1} == set(comparison.changed.improvements)
+    assert {ids[index] for index, way in data["runs"][1]["changes"] if way == 2} == set(comparison.changed.regressions)
     assert data["runs"][0]["changes"] == []
 
 

@@ -87,7 +87,7 @@ def counted(runs, comparison):
             else:
                 of_sample.add("right" if score.passed else "wrong")
     pair = comparison.pairs[0]
-    for name, idents in (("improvements", pair.improvements), ("regressions", pair.regressions)):
+    for name, idents in (("improvements", pair.changed.improvements), ("regressions", pair.changed.regressions)):
         for ident in idents:
             states[ident] |= {name, "changed"}
     for of_sample in states.values():
@@ -100,15 +100,15 @@ def test_every_kind_is_held_up_to_its_number_and_says_of_how_many(large):
     html = html_report(large, comparison, size=SMALL)
     pair = comparison.pairs[0]
     text = Reader(html).text
-    assert f"regressions: shown 5 of {len(pair.regressions)}" in text
-    assert f"improvements: shown 5 of {len(pair.improvements)}" in text
+    assert f"regressions: shown 5 of {len(pair.changed.regressions)}" in text
+    assert f"improvements: shown 5 of {len(pair.changed.improvements)}" in text
     shown, total = map(int, re.search(r"This page shows (\d+) of (\d+) samples: at most 5 of each kind", text).groups())
     assert total == 260
     assert 20 < shown <= 30
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.DOTALL)[1])
     ids = set(data["samples"]["id"])
     assert len(ids) == shown
-    assert len(ids & set(pair.regressions)) == len(ids & set(pair.improvements)) == 5
+    assert len(ids & set(pair.changed.regressions)) == len(ids & set(pair.changed.improvements)) == 5
     assert len(data["runs"][0]["output"]) == len(data["runs"][1]["output"]) == shown
 
 
@@ -238,7 +238,7 @@ def test_a_page_of_some_samples_counts_all_of_them(large, in_browser):
 
     found = in_browser(html, visit)
     assert found["chips"] == counted(large, comparison)
-    assert f"(shown 5 of {len(comparison.pairs[0].regressions)}, drawn with seed 0)" in found["regressions"]
+    assert f"(shown 5 of {len(comparison.pairs[0].changed.regressions)}, drawn with seed 0)" in found["regressions"]
     assert found["group"] == "All 87"
     group = large[1].summary().score(group=next(record.sample.group for record in large[1].records()))
     assert found["target"]["right"] + found["target"]["wrong"] == group.scored

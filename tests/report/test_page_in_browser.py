@@ -97,8 +97,10 @@ def test_chips_search_and_selects_narrow_the_rows(pair, in_browser):
     state = in_browser(html, visit)
     summaries = [run.summary() for run in pair]
     assert state["chips"]["all"] == 60
-    assert state["chips"]["changed"] == len(comparison.pairs[0].improvements) + len(comparison.pairs[0].regressions)
-    assert state["improvements"] == list(comparison.pairs[0].improvements)
+    assert state["chips"]["changed"] == len(comparison.pairs[0].changed.improvements) + len(
+        comparison.pairs[0].changed.regressions
+    )
+    assert state["improvements"] == list(comparison.pairs[0].changed.improvements)
     assert state["address"] == "#show=improvements"
     assert state["search"] == ["q0007"]
     assert state["group"] == "Samples shown: 1 to 20 of 20 (60 in all)"

@@ -379,7 +379,7 @@ def test_counts_and_money_are_never_shown_as_a_rate_also_where_all_are_0_or_1():
     assert shown["agent_cost"].answered.value == pytest.approx(0.0002)
     assert summary.score("tool_calls").is_share
     pair = compare(*runs).pairs[0]
-    differences = {each.score: each.difference for each in pair.scores}
+    differences = {each.score: each.difference for each in pair.further.scores}
     assert not differences["agent_calls"].unit
     assert not differences["forbidden_tools"].unit
     assert differences["tool_calls"].unit

@@ -121,7 +121,7 @@ def test_two_runs_are_compared_by_conversation_whatever_their_lengths():
     first = scored(parrot, PerTurn(ExactMatch()), samples=[*long, talk("only here", "x")])
     second = evaluate(SimulatedUser(worse, most_turns=2), long, [PerTurn(ExactMatch())])
     [pair] = compare(first, second).pairs
-    [turn] = pair.turns
+    [turn] = pair.further.turns
     wanted = clustered_difference(
         ([1, 0, 1, 1, 0], [0, 0, 1, 2, 2]), ([1, 1, 1, 1, 1, 0], [0, 0, 1, 2, 2, 2]), rate=True
     )
@@ -132,8 +132,8 @@ def test_two_runs_are_compared_by_conversation_whatever_their_lengths():
     assert json.loads(json.dumps(json_value(pair)))["turns"][0]["score"] == "exact_match_per_turn"
     # One of both decides: 5 of 6 turns and 3 of 5; the means of conversations are 1, 1, 2/3 and 1/2, 1, 1/2.
     assert (pair.headline, pair.verdict) == (turn.difference, turn.verdict)
-    assert pair.by_conversation.difference == pytest.approx(2 / 3 - 8 / 9)
-    assert json_value(pair)["by_conversation"]["n"] == pair.n_paired == 3
+    assert pair.further.by_conversation.difference == pytest.approx(2 / 3 - 8 / 9)
+    assert json_value(pair)["by_conversation"]["n"] == pair.overlap.n_paired == 3
     assert "over all turns, which decides; with each of the 3 conversations counted once" in pair.sentence
     told = html_report([first, second], compare(first, second))
     assert "all turns (decides)" in told
@@ -223,10 +223,10 @@ def test_a_comparison_of_turns_is_never_surer_than_its_unparsed_verdicts_allow()
     samples = [talk(str(no), "good", "bad") for no in range(8)]
     mixed = scored(parrot, tone(Judge(Scripted(function=only_good))), samples=samples)
     rude, free = (scored(parrot, tone(judge(f"Verdict: {said}")), samples=samples) for said in ("YES", "NO"))
-    [turn] = compare(mixed, rude).pairs[0].turns
+    [turn] = compare(mixed, rude).pairs[0].further.turns
     assert turn.difference.missing.bounds == (-1.0, -0.5), "8 of 16 verdicts may be 0 or 1, the others are 1"
     assert turn.verdict == "worse"
-    [turn] = compare(mixed, free).pairs[0].turns
+    [turn] = compare(mixed, free).pairs[0].further.turns
     assert turn.difference.missing.bounds == (0.0, 0.5)
     assert turn.verdict == "inconclusive"
 
@@ -290,7 +290,7 @@ def test_pages_and_comparisons_show_the_turns():
     runs = [scored(parrot, PerTurn(ExactMatch())), scored(worse, PerTurn(ExactMatch()))]
     page = html_report(runs, compare(*runs))
     assert "Turns of conversations" in page
-    assert "turns of conversations</h" in page
+    assert "Turns of conversations</h" in page
     assert "4 independent" in page or "turn 4" in page
 
 

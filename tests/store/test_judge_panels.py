@@ -284,8 +284,8 @@ def test_runs_are_compared_by_the_verdicts_of_their_juries(juries):
     assert (found.score, headline.n, headline.difference) == ("correct_jury", 40, pytest.approx(-4 / 40))
     with_verdicts = [with_jury(run.data()) for run in (first, second)]
     assert headline.interval == compare(*with_verdicts, score="correct_jury").pairs[0].headline.interval
-    assert found.pairs[0].costs == compare(first, second, score="correct_a").pairs[0].costs
-    beside = {difference.score for difference in found.pairs[0].scores}
+    assert found.pairs[0].further.costs == compare(first, second, score="correct_a").pairs[0].further.costs
+    beside = {difference.score for difference in found.pairs[0].further.scores}
     assert {"correctness_jury", "correct_a", "correct_b", "correct_c"} <= beside
     with pytest.raises(ConfigError, match="did you mean 'correct_jury'"):
         compare(first, second, score="correct_juri")

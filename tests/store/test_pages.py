@@ -316,7 +316,7 @@ def test_regressions_are_those_of_a_comparison(where):
 
     before, after = evaluated(where), evaluated(where, shift=1)
     pair = compare(before, after).pairs[0]
-    for word, ids in (("regression", pair.regressions), ("improvement", pair.improvements)):
+    for word, ids in (("regression", pair.changed.regressions), ("improvement", pair.changed.improvements)):
         page = after.page(n=100, where=word, against=before)
         assert {record.sample.id for record in page.records} == set(ids)
         assert ids
@@ -344,7 +344,7 @@ def test_regressions_of_runs_without_repeats_are_found_by_place(where, threshold
 
     before, after = judged(0), judged(1)
     pair = compare(before, after).pairs[0]
-    for word, ids in (("regression", pair.regressions), ("improvement", pair.improvements)):
+    for word, ids in (("regression", pair.changed.regressions), ("improvement", pair.changed.improvements)):
         page = after.page(n=100, where=word, against=before)
         assert {record.sample.id for record in page.records} == set(ids)
         assert ids
@@ -376,7 +376,7 @@ def test_regressions_pair_samples_by_id(where):
 
     changed = [Sample(one.id, one.input, "C", group=one.group) for one in reversed(SAMPLES[3:])]
     before, after = evaluated(where), evaluated(where, shift=2, samples=changed, repeats=1)
-    ids = set(compare(before, after).pairs[0].regressions)
+    ids = set(compare(before, after).pairs[0].changed.regressions)
     assert {record.sample.id for record in after.page(n=100, where="regression", against=before).records} == ids
     assert ids
 
@@ -407,7 +407,7 @@ def test_a_sample_with_repeats_changes_where_most_of_them_do(where):
         (often, once, {"up"}, {"none", "one"}),
     ):
         pair = compare(before, after).pairs[0]
-        assert (set(pair.regressions), set(pair.improvements)) == (worse, better)
+        assert (set(pair.changed.regressions), set(pair.changed.improvements)) == (worse, better)
         for change, ids in (("regression", worse), ("improvement", better), ("both-right", {"three"})):
             found = after.page(n=100, where=change, against=before).records
             assert {record.sample.id for record in found} == ids

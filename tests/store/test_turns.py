@@ -47,7 +47,7 @@ def test_turns_are_rated_by_conversation_and_keep_their_passages(runs):
 
 def test_two_runs_are_compared_by_conversation_and_a_gate_looks_at_their_turns(runs):
     (pair,) = compare(*runs, score=SCORE).pairs
-    (difference,) = pair.turns
+    (difference,) = pair.further.turns
     assert difference.difference.difference == pytest.approx(-0.4)
     (result,) = judge_gate({SCORE: ">=! 0.1"}, [runs[0].summary()]).results
     assert (result.value, result.state) == (0.7, "holds")

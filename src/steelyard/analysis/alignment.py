@@ -263,7 +263,18 @@ _HEAD: Final = 8
 
 
 class SampleOverlap(NamedTuple):
-    """How many samples two runs share, and why others make no pair; the fields are those of PairComparison."""
+    """How many samples two runs share, and why others make no pair.
+
+    Args:
+        n_paired: samples behind the headline.
+        only_in_baseline: samples the other run lacks; likewise `only_in_other`.
+        left_out_errors: samples in both runs that are not a pair because all repeats of a side failed.
+        left_out_not_applicable: the same because the score does not apply, or was not parsed where only scored
+            records count.
+        changed_content: samples with the same id but other content; `left_out_changed` of them are not a pair.
+        shared_replies: samples for which both runs used the same stored reply.
+        aligned: what made two samples a pair: `id`, `content`, or a key of their metadata.
+    """
 
     n_paired: int
     only_in_baseline: int
@@ -272,7 +283,8 @@ class SampleOverlap(NamedTuple):
     left_out_not_applicable: int
     changed_content: int
     shared_replies: int
-    left_out_changed: int = 0
+    left_out_changed: int
+    aligned: str
 
 
 class SharedSamples(NamedTuple):
@@ -313,6 +325,7 @@ def overlap_of(runs: AlignedRuns, score: str, paired: int) -> SampleOverlap:
         changed_content=_changed_content(runs, shared) + left_out,
         shared_replies=_shared_replies(runs, shared),
         left_out_changed=left_out,
+        aligned=runs.alignment.by,
     )
 
 

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.alignment import AlignedRuns, ComparedRun, align, names_of, overlap_of, shared_samples
 from steelyard.analysis.comparison_values import (
+    ChangedIds,
     Comparison,
+    FurtherDifferences,
     PairComparison,
     PairedDifference,
     RunPair,
@@ -64,7 +66,7 @@ from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.run_summary import summarize_run
 from steelyard.analysis.sample_costs import sample_costs
 from steelyard.analysis.score_columns import by_appearance
-from steelyard.analysis.settings import phrases_of, setting_differences
+from steelyard.analysis.settings import setting_differences
 from steelyard.analysis.stopped_runs import as_decided, decision_on
 from steelyard.analysis.summary_values import NO_GROUP, RunSummary
 from steelyard.errors import ConfigError, did_you_mean
@@ -370,7 +372,6 @@ def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
     pairs = paired_values(runs, kind.name, kind.over)
     answered = paired_values(runs, kind.name, "scored")
     overlap = overlap_of(runs, kind.name, (pair.by_conversation or headline).n)
-    settings = setting_differences(baseline.run.manifest, other.run.manifest)
     improved, regressed = (pairs.indices[chosen] for chosen in changed_sides(pairs, kind.meaning))
     sentence = comparison_sentence(headline, verdict, score=kind.name, names=runs.names, level=level)
     sentence += "" if headline.n else _separate_sets(runs, kind.name)
@@ -383,26 +384,28 @@ def _compare_pair(pair: _TestedPair, *, level: float) -> PairComparison:
         other_target=other.run.target,
         score=kind.name,
         over=kind.over,
-        **overlap._asdict(),
+        overlap=overlap,
         headline=headline,
-        answered_both=paired_difference(
-            answered, level=level, meaning=kind.meaning, missing=headline.missing if kind.over == "scored" else None
+        changed=ChangedIds(
+            tuple(baseline.ids(alignment.first[improved])),
+            tuple(baseline.ids(alignment.first[regressed])),
+            _other_ids(runs, np.concatenate([improved, regressed])),
         ),
-        groups=adjust_groups(_groups(pairs, runs, kind, level)),
-        improvements=tuple(baseline.ids(alignment.first[improved])),
-        regressions=tuple(baseline.ids(alignment.first[regressed])),
+        further=FurtherDifferences(
+            paired_difference(
+                answered, level=level, meaning=kind.meaning, missing=headline.missing if kind.over == "scored" else None
+            ),
+            adjust_groups(_groups(pairs, runs, kind, level)),
+            pair.scores,
+            _costs(runs, level),
+            pair.turns,
+            pair.by_conversation,
+        ),
+        settings=setting_differences(baseline.run.manifest, other.run.manifest),
         warnings=(*alignment.notes, *comparison_warnings(runs, overlap, kind.name)),
         verdict=verdict,
         sentence=sentence,
         level=level,
-        aligned=alignment.by,
-        differs=phrases_of(settings),
-        settings=settings,
-        scores=pair.scores,
-        costs=_costs(runs, level),
-        other_ids=_other_ids(runs, np.concatenate([improved, regressed])),
-        turns=pair.turns,
-        by_conversation=pair.by_conversation,
     )
 
 

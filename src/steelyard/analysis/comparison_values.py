@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
+from steelyard.analysis.alignment import SampleOverlap
 from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.notebook import table_html
 from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, signed_text, value_text
-from steelyard.analysis.settings import SettingDifference
+from steelyard.analysis.settings import SettingDifference, phrases_of
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import Over, RunSummary
 from steelyard.plain_json import field_values
@@ -20,6 +21,7 @@ Verdict = Literal["better", "worse", "no_evidence", "inconclusive", "none"]
 which run is better. `none`: no sample could be compared."""
 
 
+"""Parts of a comparison whose fields stand beside its own in JSON."""
 _ROUNDING: Final = 1e-12
 """Tolerance for bounds at zero, as they are sums of floating-point numbers."""
 
@@ -165,6 +167,42 @@ class ScoreDifference:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedIds:
+    """The samples that the difference of a headline counts as changed.
+
+    Args:
+        improvements: their ids in the baseline; `regressions` the reverse.
+        regressions: likewise.
+        other_ids: baseline's id -> the other run's id, where the two are not equal.
+    """
+
+    improvements: tuple[str, ...]
+    regressions: tuple[str, ...]
+    other_ids: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherDifferences:
+    """What differs between two runs next to the headline.
+
+    Args:
+        answered_both: the headline over the pairs that both sides answered.
+        groups: the headline per group, in order of first appearance; empty when there are none.
+        scores: the other scores that both runs have, in the baseline's order.
+        costs: time, calls and tokens per sample; empty where the runs do not hold them.
+        turns: scores of single turns, over the turns of the conversations that both runs have; `n` counts these.
+        by_conversation: the difference of the means over conversations where the headline is over all turns; else None.
+    """
+
+    answered_both: PairedDifference
+    groups: tuple[PairedDifference, ...] = ()
+    scores: tuple[ScoreDifference, ...] = ()
+    costs: tuple[CostDifference, ...] = ()
+    turns: tuple[ScoreDifference, ...] = ()
+    by_conversation: PairedDifference | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PairComparison:
     """One run compared with the baseline.
 
@@ -172,30 +210,16 @@ class PairComparison:
         baseline: id of the baseline run, `baseline_target` its target; likewise `other`, `other_target`.
         score: what is compared.
         over: `all` counts an unparsed or refused reply as 0; `scored` compares what both sides answered.
-        n_paired: samples behind `headline`.
-        only_in_baseline: samples the other run lacks; likewise `only_in_other`.
-        left_out_errors: samples in both runs that are not a pair because all repeats of a side failed.
-        left_out_not_applicable: the same because the score does not apply, or (`over` = scored) was not parsed.
-        changed_content: samples with the same id but other content; `left_out_changed` of them are not a pair.
-        shared_replies: samples for which both runs used the same stored reply.
+        overlap: which samples make a pair.
         headline: the difference that `sentence` and `verdict` are about.
-        answered_both: the same over the pairs that both sides answered.
-        groups: per group, in order of first appearance; empty when there are none.
-        improvements: ids of the samples that `headline` counts as improved; `regressions` the reverse.
+        changed: ids of the samples behind it.
+        further: groups, further scores, turns and costs.
+        settings: in which the manifests of the runs differ, with both values and with the changed words of prompts.
         warnings: what a reader must know before believing the difference, one sentence each.
         verdict: `better` or `worse` in the score's direction, `no_evidence`, `inconclusive` where missing verdicts
             leave the sign open, or `none` when nothing could be compared.
         sentence: what may be concluded.
         level: of the intervals; the verdict uses p < 1 - level.
-        aligned: what made two samples a pair: `id`, `content`, or a key of their metadata.
-        differs: settings in which the manifests of the runs differ, one phrase each ("model: glm-4 → qwen").
-        settings: the same with both values in full, and with the changed words of prompts.
-        scores: the other scores that both runs have, in the baseline's order.
-        costs: time, calls and tokens per sample; empty where the runs do not hold them.
-        other_ids: baseline's id -> the other run's id, for samples in `improvements` and
-            `regressions` where the two are not equal.
-        turns: scores of single turns, over the turns of the conversations that both runs have; `n` counts these.
-        by_conversation: where `headline` is over all turns, the difference of the means over conversations; else None.
     """
 
     baseline: str
@@ -204,44 +228,35 @@ class PairComparison:
     other_target: str
     score: str
     over: Over
-    n_paired: int
-    only_in_baseline: int
-    only_in_other: int
-    left_out_errors: int
-    left_out_not_applicable: int
-    changed_content: int
-    shared_replies: int
+    overlap: SampleOverlap
     headline: PairedDifference
-    answered_both: PairedDifference
-    groups: tuple[PairedDifference, ...]
-    improvements: tuple[str, ...]
-    regressions: tuple[str, ...]
+    changed: ChangedIds
+    further: FurtherDifferences
+    settings: tuple[SettingDifference, ...]
     warnings: tuple[str, ...]
     verdict: Verdict
     sentence: str
     level: float
-    aligned: str = "id"
-    differs: tuple[str, ...] = ()
-    settings: tuple[SettingDifference, ...] = ()
-    scores: tuple[ScoreDifference, ...] = ()
-    costs: tuple[CostDifference, ...] = ()
-    other_ids: Mapping[str, str] = field(default_factory=dict)
-    left_out_changed: int = 0
-    turns: tuple[ScoreDifference, ...] = ()
-    by_conversation: PairedDifference | None = None
+
+    @property
+    def differs(self) -> tuple[str, ...]:
+        """A phrase for each setting that differs ("model: glm-4 → qwen")."""
+        return phrases_of(self.settings)
 
     @property
     def unanswered(self) -> OutcomeTable:
         """Of the samples in `headline.table`, those with an unparsed or refused reply in a run, which counts as 0."""
-        all_samples, answered = self.headline.table, self.answered_both.table
+        all_samples, answered = self.headline.table, self.further.answered_both.table
         empty = OutcomeTable(0, 0, 0, 0)
         return OutcomeTable(
             *(total - part for total, part in zip(all_samples or empty, answered or empty, strict=True))
         )
 
     def json_fields(self) -> dict[str, Any]:
-        """As `OutcomeTable` has them."""
-        return field_values(self, improvements="fixed", regressions="broken")
+        """The fields of its parts as its own; `improvements` and `regressions` as `OutcomeTable` has them."""
+        changed = field_values(self.changed, improvements="fixed", regressions="broken")
+        further = field_values(self.further) | {"differs": self.differs}
+        return field_values(self, overlap="", changed="", further="") | self.overlap._asdict() | changed | further
 
 
 @dataclass(frozen=True, slots=True)

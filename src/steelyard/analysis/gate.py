@@ -421,19 +421,19 @@ def unfit_baseline(summary: RunSummary) -> str:
 def _difference(margin: Margin, pair: PairComparison) -> PairedDifference | str:
     """The difference that a margin limits (whole run, group or answered pairs), or why there is none."""
     if margin.group:
-        groups = {group.group: group for group in pair.groups}
+        groups = {group.group: group for group in pair.further.groups}
         return groups.get(margin.group) or f"no pair is of group {margin.group!r}{did_you_mean(margin.group, groups)}"
     if margin.answered:
-        return pair.answered_both
-    return next((score.difference for score in pair.turns if score.score == margin.score), pair.headline)
+        return pair.further.answered_both
+    return next((score.difference for score in pair.further.turns if score.score == margin.score), pair.headline)
 
 
 def _incomparable(summary: RunSummary, pair: PairComparison) -> str:
     """Why the two runs cannot be compared; "" where they can be."""
-    if pair.n_paired == 0:
+    if pair.overlap.n_paired == 0:
         return "the two share no sample on which both have this score"
-    if pair.changed_content:
-        samples = f"{pair.changed_content} sample{'' if pair.changed_content == 1 else 's'}"
+    if pair.overlap.changed_content:
+        samples = f"{pair.overlap.changed_content} sample{'' if pair.overlap.changed_content == 1 else 's'}"
         return f"{samples} in both runs changed content between them, so the runs answered different questions"
     if summary.stopped_early:
         return "the run was stopped early, so the interval of a difference, which is for a fixed set, does not hold"
@@ -486,7 +486,7 @@ def _difference_text(difference: PairedDifference, level: float) -> str:
 
 
 def _left_out(pair: PairComparison) -> str:
-    alone = pair.only_in_baseline + pair.only_in_other
+    alone = pair.overlap.only_in_baseline + pair.overlap.only_in_other
     return f"; {alone} sample{' is' if alone == 1 else 's are'} in only one of the two" if alone else ""
 
 

@@ -99,7 +99,7 @@ def _order_of(pair: RunPair) -> str:
 
 def score_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
     """How the p-values of further scores are corrected; empty for fewer than two."""
-    tests = sum(score.difference.p is not None for pair in pairs for score in pair.scores)
+    tests = sum(score.difference.p is not None for pair in pairs for score in pair.further.scores)
     note = (
         f"The p-values of the {tests} differences on further scores are corrected after Benjamini and Hochberg: "
         "a few of those called a difference may be false."
@@ -109,7 +109,7 @@ def score_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
 
 def group_notes(pairs: Sequence[PairComparison]) -> tuple[str, ...]:
     """How the p-values of groups are corrected; empty for fewer than two."""
-    groups = max((len(pair.groups) for pair in pairs), default=0)
+    groups = max((len(pair.further.groups) for pair in pairs), default=0)
     note = (
         f"The p-values of the {groups} groups are corrected for {groups} tests after Benjamini and Hochberg: "
         "use them to find where to look, not as evidence."

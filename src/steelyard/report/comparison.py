@@ -105,7 +105,9 @@ def _many_pairs(comparison: Comparison) -> Section:
         TableColumn("verdict", "text"),
     )
     rows = tuple(
-        text_row(pair.other_target, *_difference_texts(pair.headline), str(pair.n_paired), _VERDICTS[pair.verdict])
+        text_row(
+            pair.other_target, *_difference_texts(pair.headline), str(pair.overlap.n_paired), _VERDICTS[pair.verdict]
+        )
         for pair in comparison.pairs
     )
     title = f"Against {comparison.baseline.target}"
@@ -163,7 +165,7 @@ def _limits(difference: PairedDifference) -> str:
 
 def _pair(pair: PairComparison, runs: Sequence[Run], title: str, *, level: Level) -> Section:
     """Everything behind the sentence of one pair."""
-    aligned = "" if pair.aligned == "id" else f"Samples are paired by {_by(pair.aligned)}."
+    aligned = "" if pair.overlap.aligned == "id" else f"Samples are paired by {_by(pair.overlap.aligned)}."
     return Section(
         title,
         notes=tuple(sentences([aligned])),
@@ -239,15 +241,15 @@ def _outcome_row(pair: PairComparison, outcome: LinkedOutcome, n: int, meaning: 
 
 def _differences(pair: PairComparison) -> Section:
     """The difference over all pairs, over those that both answered, and by group."""
-    difference, answered_by_both = pair.headline, pair.answered_both
-    conversations = pair.by_conversation
+    difference, answered_by_both = pair.headline, pair.further.answered_both
+    conversations = pair.further.by_conversation
     name = "all pairs" if conversations is None else "all turns (decides)"
     rows = [_difference_row(name, difference, strong=True)]
     if conversations is not None:
         rows.append(_difference_row("means of conversations", conversations))
     if answered_by_both.n != (conversations or difference).n:
         rows.append(_difference_row("answered by both", answered_by_both))
-    rows += [_difference_row(group.group, group) for group in pair.groups]
+    rows += [_difference_row(group.group, group) for group in pair.further.groups]
     columns = (
         TableColumn("pairs", "name"),
         TableColumn("baseline"),
@@ -258,7 +260,7 @@ def _differences(pair: PairComparison) -> Section:
         TableColumn("relative change", level="page"),
         TableColumn("n"),
     )
-    left_out = f"; {pair.left_out_errors} left out for errors" if pair.left_out_errors else ""
+    left_out = f"; {pair.overlap.left_out_errors} left out for errors" if pair.overlap.left_out_errors else ""
     caption = f"{score_title(pair.score)} over the samples of both runs{left_out}"
     table = SectionTable(columns, tuple(rows), caption)
     return Section("", table, notes=tuple(sentences([_method(pair)], level="page")))
@@ -287,7 +289,7 @@ def _method(pair: PairComparison) -> str:
     if not headline.n:
         return ""
     corrected = list(
-        dict.fromkeys(difference.adjustment for difference in (headline, *pair.groups) if difference.adjustment)
+        dict.fromkeys(difference.adjustment for difference in (headline, *pair.further.groups) if difference.adjustment)
     )
     correction = f" p is corrected: {' and '.join(corrected)}." if corrected else ""
     return f"Interval: {headline.interval_method}. Test: {headline.test}.{correction}"
@@ -295,9 +297,9 @@ def _method(pair: PairComparison) -> str:
 
 def _other_scores(pair: PairComparison) -> Section:
     """The further scores; the number of pairs is essential where it is not the headline's, else the changes are."""
-    compared = [other for other in pair.scores if other.difference.n]
+    compared = [other for other in pair.further.scores if other.difference.n]
     scores = [other for other in compared if not _is_zero(other.difference)]
-    others = any(other.difference.n != pair.n_paired for other in scores)
+    others = any(other.difference.n != pair.overlap.n_paired for other in scores)
     changed = any(other.difference.improved is not None for other in scores)
     columns = (
         *_score_columns(pair),
@@ -308,7 +310,7 @@ def _other_scores(pair: PairComparison) -> Section:
     corrected = dict.fromkeys(other.difference.adjustment for other in scores if other.difference.adjustment)
     note = f"p is corrected: {', '.join(corrected)}." if corrected else ""
     zeros = ", ".join(score_phrase(other.score) for other in compared if _is_zero(other.difference))
-    empty = ", ".join(score_phrase(other.score) for other in pair.scores if not other.difference.n)
+    empty = ", ".join(score_phrase(other.score) for other in pair.further.scores if not other.difference.n)
     without = [
         f"mean 0 in both runs: {zeros}" if zeros else "",
         f"no sample with a value in both runs: {empty}" if empty else "",
@@ -337,7 +339,7 @@ def _is_zero(difference: PairedDifference) -> bool:
 
 def _turns(pair: PairComparison) -> Section:
     """The scores of single turns over the conversations of both runs."""
-    compared = [turn for turn in pair.turns if turn.difference.n]
+    compared = [turn for turn in pair.further.turns if turn.difference.n]
     columns = (
         *_score_columns(pair),
         TableColumn("verdict", "text"),
@@ -397,22 +399,22 @@ def _costs(pair: PairComparison) -> Section:
             " to ".join(_signed(end, cost) for end in cost.interval or ()) or MISSING,
             f"{cost.n:,}",
         )
-        for cost in pair.costs
+        for cost in pair.further.costs
     )
     table = SectionTable(columns, rows, "Time, calls and tokens of the targets per sample, over the same samples")
     return Section("Costs per sample", table, notes=tuple(sentences(_cost_notes(pair), level="page")))
 
 
 def _cost_notes(pair: PairComparison) -> Iterator[str]:
-    measures = {cost.measure for cost in pair.costs}
+    measures = {cost.measure for cost in pair.further.costs}
     if "latency" in measures:
         yield "Latency is that of the answered calls of the target, without queueing and retries."
     if "seconds" in measures:
         yield "Wall time is that of the whole record, queueing, retries and scorers included."
-    if any(cost.estimated for cost in pair.costs):
+    if any(cost.estimated for cost in pair.further.costs):
         yield "Some tokens were not counted by the endpoint, so they are estimated."
-    if pair.costs and pair.costs[0].n < pair.n_paired:
-        yield f"Costs are of {pair.costs[0].n:,} samples, drawn by seed."
+    if pair.further.costs and pair.further.costs[0].n < pair.overlap.n_paired:
+        yield f"Costs are of {pair.further.costs[0].n:,} samples, drawn by seed."
 
 
 def cost_name(cost: CostDifference) -> str:
@@ -443,7 +445,7 @@ def _signed(value: float, cost: CostDifference) -> str:
 
 def _evident_differences(comparison: Comparison) -> Section:
     """The better and worse differences on further scores of many runs."""
-    pairs_and_scores = [(pair, other) for pair in comparison.pairs for other in pair.scores]
+    pairs_and_scores = [(pair, other) for pair in comparison.pairs for other in pair.further.scores]
     shown = [(pair, other) for pair, other in pairs_and_scores if other.verdict in {"better", "worse"}]
     if not pairs_and_scores:
         return Section("")
@@ -471,18 +473,18 @@ def _evident_differences(comparison: Comparison) -> Section:
 
 def _costs_per_run(comparison: Comparison) -> Section:
     """Costs per sample of many runs, a line per run, the baseline first."""
-    first = next((pair for pair in comparison.pairs if pair.costs), None)
+    first = next((pair for pair in comparison.pairs if pair.further.costs), None)
     if first is None:
         return Section("")
-    keys = [(cost.measure, cost.statistic) for cost in first.costs]
+    keys = [(cost.measure, cost.statistic) for cost in first.further.costs]
     labels = run_labels((comparison.baseline, *comparison.others))
-    rows = [text_row(labels[0], *(_amount(cost.baseline, cost) for cost in first.costs))]
+    rows = [text_row(labels[0], *(_amount(cost.baseline, cost) for cost in first.further.costs))]
     for label, pair in zip(labels[1:], comparison.pairs, strict=True):
-        costs = {(cost.measure, cost.statistic): cost for cost in pair.costs}
+        costs = {(cost.measure, cost.statistic): cost for cost in pair.further.costs}
         rows.append(
             text_row(label, *(_amount(costs[key].other, costs[key]) if key in costs else MISSING for key in keys))
         )
-    columns = (TableColumn("target", "name"), *(TableColumn(cost_name(cost)) for cost in first.costs))
+    columns = (TableColumn("target", "name"), *(TableColumn(cost_name(cost)) for cost in first.further.costs))
     return Section("Costs per sample", SectionTable(columns, tuple(rows)), level="detail")
 
 

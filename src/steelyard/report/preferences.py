@@ -68,11 +68,6 @@ class Pairwise:
     preferences: tuple[Preferences, ...] = ()
     standings: Standings | None = None
 
-    @property
-    def judging(self) -> frozenset[str]:
-        """Ids of the judging runs."""
-        return frozenset(preferences.run for preferences in self.preferences)
-
 
 NO_PAIRS: Final = Pairwise()
 """For a page without a judging run."""

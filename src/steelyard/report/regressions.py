@@ -77,12 +77,12 @@ def changed_samples(runs: Sequence[Run], pair: PairComparison, *, most: int) -> 
         pair: of these runs.
         most: samples to read, each by a query of its own.
     """
-    regressions = list(pair.regressions)[: max(most // 2, most - len(pair.improvements))]
-    chosen = [*regressions, *pair.improvements[: most - len(regressions)]]
-    others = {ident: pair.other_ids.get(ident, ident) for ident in chosen}
+    regressions = list(pair.changed.regressions)[: max(most // 2, most - len(pair.changed.improvements))]
+    chosen = [*regressions, *pair.changed.improvements[: most - len(regressions)]]
+    others = {ident: pair.changed.other_ids.get(ident, ident) for ident in chosen}
     before = _records_of(runs, pair.baseline, set(chosen))
     after = _records_of(runs, pair.other, set(others.values()))
-    regressed = set(pair.regressions)
+    regressed = set(pair.changed.regressions)
     manifest = next(run.manifest for run in runs if run.id == pair.other)
     sides = sides_of(manifest) if is_judging(manifest) else ()
     return [
@@ -157,13 +157,13 @@ def _answer(record: Record, name: str) -> str:
 def regressions_section(runs: Sequence[Run], comparison: Comparison | None) -> Section:
     """The first changes of the first pair that has any: the question, both answers, the key and the reason."""
     pairs = comparison.pairs if comparison else ()
-    pair = next((pair for pair in pairs if pair.regressions or pair.improvements), None)
+    pair = next((pair for pair in pairs if pair.changed.regressions or pair.changed.improvements), None)
     if pair is None:
         return Section("", key="regressions")
     changes, unanswered = changed_samples(runs, pair, most=_MOST), pair.unanswered
-    regressed = count_text(len(pair.regressions), "regression") + _of_which(unanswered.regressed)
-    counts = f"{regressed}, {count_text(len(pair.improvements), 'improvement')}{_of_which(unanswered.improved)}"
-    more = len(pair.regressions) + len(pair.improvements) - len(changes)
+    regressed = count_text(len(pair.changed.regressions), "regression") + _of_which(unanswered.regressed)
+    counts = f"{regressed}, {count_text(len(pair.changed.improvements), 'improvement')}{_of_which(unanswered.improved)}"
+    more = len(pair.changed.regressions) + len(pair.changed.improvements) - len(changes)
     where = "--json names all, the HTML report shows " + (
         "them" if more <= PAGE_SIZE.most else f"{PAGE_SIZE.most:,} of each kind"
     )

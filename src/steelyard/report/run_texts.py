@@ -101,21 +101,6 @@ def run_labels(summaries: Sequence[RunSummary]) -> tuple[str, ...]:
     )
 
 
-def headline(summary: RunSummary) -> str:
-    """One sentence with the primary score of a run, its 95 % CI and its number of replies."""
-    score = summary.score()
-    if score is None or score.headline.value is None or (score.missing_verdicts and not score.scored):
-        return below_figure(summary)
-    share, mean = score.is_share, score.headline
-    limits = interval_text(mean.interval, share=share)
-    interval = f" (95 % CI {limits})" if limits else ""
-    figure = value_text(mean.value, share=share)
-    over = count_text(mean.n, "reply")
-    if score.name == "solve_rate":
-        return f"{summary.target} solves {figure} of {over}{interval}."
-    return f"{summary.target}: {score_phrase(score.name)} {figure} over {over}{interval}{_doubt(score)}."
-
-
 def below_figure(summary: RunSummary) -> str:
     """Text below a figure and its interval: which score they are of, or why there is no figure."""
     score = summary.score()

@@ -172,8 +172,8 @@ def _verdict_words(runs: Sequence[Run], score: str) -> dict[str, str]:
 
 def _changes(pair: PairComparison) -> dict[str, int]:
     """1 for each improvement and 2 for each regression, by the sample's id in the other run."""
-    changes = dict.fromkeys(pair.improvements, 1) | dict.fromkeys(pair.regressions, 2)
-    return {pair.other_ids.get(ident, ident): change for ident, change in changes.items()}
+    changes = dict.fromkeys(pair.changed.improvements, 1) | dict.fromkeys(pair.changed.regressions, 2)
+    return {pair.changed.other_ids.get(ident, ident): change for ident, change in changes.items()}
 
 
 def chance_of(samples: Iterable[Sample], *, of_all: bool = True) -> float | None:

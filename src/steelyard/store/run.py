@@ -15,7 +15,7 @@ from steelyard.analysis.score_infos import score_infos
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunState, RunSummary
 from steelyard.store.connection import portions
-from steelyard.store.labels import current_labels, remarks_on
+from steelyard.store.labels import current_labels, label_source, remarks_on
 from steelyard.store.open_store import OpenStore
 from steelyard.store.reading import all_records, label_state, read, records_of
 from steelyard.store.records import IN_ORDER, RECORDS, damage_lines, read_records, unpacker_of

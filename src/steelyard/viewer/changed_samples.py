@@ -90,7 +90,7 @@ def shown_changes(runs: Sequence[Run], pair: PairComparison) -> tuple[ShownChang
         pair: of these runs.
     """
     listed = changed_samples(runs, pair, most=_CHANGED)
-    other_ids = {change.sample: pair.other_ids.get(change.sample, change.sample) for change in listed}
+    other_ids = {change.sample: pair.changed.other_ids.get(change.sample, change.sample) for change in listed}
     baseline, other = (next(run for run in runs if run.id == ident) for ident in (pair.baseline, pair.other))
     before, after = _records(baseline, set(other_ids)), _records(other, set(other_ids.values()))
     infos = {name: baseline.score_infos.get(name) for name in baseline.score_order if name in other.score_order}

@@ -176,7 +176,11 @@ def _shown_all(
 def _shown(pages: Pages, runs: Sequence[Run], pair: PairComparison, figure: KeyFigure, second: str) -> ShownPair:
     other = next(run for run in runs if run.id == pair.other)
     # The list of a run's samples pairs all that share an id.
-    is_linked = pair.aligned == "id" and not pair.left_out_changed and pair.score == runs[0].manifest.get("primary")
+    is_linked = (
+        pair.overlap.aligned == "id"
+        and not pair.overlap.left_out_changed
+        and pair.score == runs[0].manifest.get("primary")
+    )
     return ShownPair(
         pair,
         figure,

@@ -145,7 +145,7 @@ def changed_rows(pages: Pages, runs: Sequence[Run], pairs: Sequence[PairComparis
         _Answers.of(
             run, score, VerdictWords.of(run, pages.summary(run)), {ident: ids.get(ident, ident) for ident in listed}
         )
-        for run, ids in zip(runs, [{}, *(pair.other_ids for pair in pairs)], strict=True)
+        for run, ids in zip(runs, [{}, *(pair.changed.other_ids for pair in pairs)], strict=True)
     )
     changes = [_changes(pair) for pair in pairs]
     return tuple(
@@ -170,16 +170,16 @@ def _row(
 
 
 def _changes(pair: PairComparison) -> Mapping[str, Change]:
-    worse: Iterable[tuple[str, Change]] = ((ident, "regression") for ident in pair.regressions)
-    better: Iterable[tuple[str, Change]] = ((ident, "improvement") for ident in pair.improvements)
+    worse: Iterable[tuple[str, Change]] = ((ident, "regression") for ident in pair.changed.regressions)
+    better: Iterable[tuple[str, Change]] = ((ident, "improvement") for ident in pair.changed.improvements)
     return dict(chain(worse, better))
 
 
 def _listed(pairs: Sequence[PairComparison]) -> list[str]:
     """Ids of changed samples: those with most regressions first, with room for some that only improved."""
-    worse = _most_first(pair.regressions for pair in pairs)
+    worse = _most_first(pair.changed.regressions for pair in pairs)
     is_worse = {*worse}
-    better = [ident for ident in _most_first(pair.improvements for pair in pairs) if ident not in is_worse]
+    better = [ident for ident in _most_first(pair.changed.improvements for pair in pairs) if ident not in is_worse]
     regressed = worse[: max(_ROWS // 2, _ROWS - len(better))]
     return [*regressed, *better[: _ROWS - len(regressed)]]
 
