@@ -40,7 +40,7 @@ _CUT: Final = ModelError("the process that led the run died before all was done"
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class LedExecution:
     """One execution of an evaluation, as whoever leads it looks for the runs that have ended.
 
     Args:
@@ -161,7 +161,7 @@ async def finish_abandoned(running: Running, task: WorkerTask) -> None:
     One worker does: whoever gets the lock of a run, which the server has taken from the dead process. Nobody does
     where the evaluation was resumed with other workers meanwhile: it is theirs.
     """
-    store, execution = running.store, Execution(running.suite, task.plan, task.errors_before)
+    store, execution = running.store, LedExecution(running.suite, task.plan, task.errors_before)
     nums = [store.run(ident).num for ident in task.runs]
     early_stop = bool(running.suite.options.stop_when_decided.question)
     if not early_stop:  # samples that the dead process had not stored yet do not come: a resume asks them
@@ -180,7 +180,7 @@ async def finish_abandoned(running: Running, task: WorkerTask) -> None:
         await asyncio.to_thread(forget_plan, store, task.evaluation, nums)
 
 
-def _end_those_done(running: Running, execution: Execution, runs: Sequence[Run]) -> None:
+def _end_those_done(running: Running, execution: LedExecution, runs: Sequence[Run]) -> None:
     for run in runs:
         for progress, stopped in execution.ended(running.store, [run], undone=_CUT):
             writer = running.store.adopt_run(run)
@@ -190,7 +190,7 @@ def _end_those_done(running: Running, execution: Execution, runs: Sequence[Run])
                 writer.abandon()
 
 
-async def _lead(running: Running, execution: Execution, runs: Sequence[Run]) -> None:
+async def _lead(running: Running, execution: LedExecution, runs: Sequence[Run]) -> None:
     """Lead runs with early stopping to their end, unless another worker does."""
     store, evaluation = running.store, running.evaluation
     with contextlib.ExitStack() as locks:

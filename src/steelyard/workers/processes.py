@@ -32,7 +32,7 @@ from steelyard.store.store import new_id
 from steelyard.store.worker_rows import WorkerRow, divide_equally, forget_plan, forget_workers, workers_of
 from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.running import RESUMABLE
-from steelyard.workers.finishing import Execution, last_error
+from steelyard.workers.finishing import LedExecution, last_error
 from steelyard.workers.local_process import StartedWorker, StartsWorkers
 from steelyard.workers.stopping_lead import STEP_S, StoppingLead
 from steelyard.workers.task import STORE_FAILED, WorkerTask, most_workers, packed, without_samples
@@ -381,7 +381,7 @@ class Leader:
 
     async def _end_runs(self, runs: Sequence[Run], writers: dict[str, RunWriter], began: float) -> None:
         """Store the state of each run that has ended; all of them where the evaluation is stopped."""
-        execution = Execution(self.begun.suite, self.plan, self._errors_before)
+        execution = LedExecution(self.begun.suite, self.plan, self._errors_before)
         for error in (await self._in_time(lambda: execution.stops(self.store, runs))).values():
             if error.kind in RESUMABLE and self.fatal is None:
                 self._end_all(error)
