@@ -122,7 +122,7 @@ class Leader:
         self.control.stop = self._stop
         writers = {writer.run.id: writer for writer in begun.writers}
         await asyncio.to_thread(self._prepare)
-        feeding = asyncio.create_task(asyncio.to_thread(self._plan) if self.lead is None else self._decide())
+        feeding = asyncio.create_task(asyncio.to_thread(self._plan) if self.lead is None else self._decide(self.lead))
         try:
             await self._start_all()
             began = time.monotonic()
@@ -132,7 +132,7 @@ class Leader:
                     feeding.result()  # samples that cannot be read again, a score that no decision can be made of
                 await self._look_after_workers()
                 self._check_time(began)
-                runs = await self._runs(list(writers))
+                runs = await self._in_time(lambda: [self.store.run(ident) for ident in writers])
                 await self._in_time(partial(self._show, runs))
                 await self._end_runs(runs, writers, began)
                 if any(run.done > run.errors for run in runs) or len(runs) < len(begun.writers):
@@ -163,7 +163,9 @@ class Leader:
         """Store the samples, and lease what is stored while the rest is; in a thread."""
         begun, first = self.begun, 0
         runs = [writer.run.num for writer in begun.writers]
-        size = self._lease_size(begun.planned // begun.suite.options.repeats)
+        # So small that all workers have something to do until the end, and so large that leases cost little.
+        n = begun.planned // begun.suite.options.repeats
+        size = max(1, min(_LARGEST_LEASE, n // (_LEASES_EACH * self._workers)))
         self._until_stored(forget_samples, begun.evaluation)
         for samples, length in sample_portions(begun.suite.samples):
             places = range(first, first + len(samples))
@@ -198,21 +200,13 @@ class Leader:
             self.stores.append(newest)
         return newest
 
-    async def _decide(self) -> None:
+    async def _decide(self, lead: StoppingLead) -> None:
         """Grant samples while a decision needs them."""
-        while self.lead is not None:
+        while True:
             with contextlib.suppress(StoreError):  # whoever looks at the runs gives up where it does not come back
-                await self._step()
+                async with self.stepping:
+                    await asyncio.to_thread(lambda: lead.step(self.store))
             await asyncio.sleep(STEP_S)
-
-    async def _step(self) -> None:
-        async with self.stepping:
-            assert self.lead is not None  # noqa: S101  # asked by whoever calls this
-            await asyncio.to_thread(lambda lead: lead.step(self.store), self.lead)
-
-    def _lease_size(self, n: int) -> int:
-        """So small that all workers have something to do until the end, and so large that leases cost little."""
-        return max(1, min(_LARGEST_LEASE, n // (_LEASES_EACH * self._workers)))
 
     @property
     def _errors_before(self) -> dict[str, int]:
@@ -336,10 +330,6 @@ class Leader:
             self._end_all(used_up(f"{meter.budget.minutes:g} minutes"))
         if meter is not None and time.monotonic() - began > 1:
             meter.book_time()
-
-    async def _runs(self, idents: Sequence[str]) -> list[Run]:
-        """The runs as they are now."""
-        return await self._in_time(lambda: [self.store.run(ident) for ident in idents])
 
     async def _in_time(self, work: Callable[[], T]) -> T:
         """What `work` returns, in a thread; called again while the store is away.
