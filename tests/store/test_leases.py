@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from steelyard import Record, Sample, Score
+from steelyard.errors import ModelError
 from steelyard.models.budget import Budget
 from steelyard.store import NewRun, Store
 from steelyard.store.delete import delete_runs, preview_deletion
 from steelyard.store.endpoint_limits import claim_call
 from steelyard.store.leases import (
+    ELSEWHERE,
     EndLease,
     Lease,
     LeaseHolder,
@@ -26,6 +28,8 @@ from steelyard.store.leases import (
     plan_samples,
     planned_range,
     sample_portions,
+    stop_of,
+    stop_run,
 )
 from steelyard.store.run_rows import InsertRecord
 from steelyard.store.worker_rows import forget_plan
@@ -307,6 +311,34 @@ def test_workers_wait_for_leases_that_are_to_come_unless_the_run_is_void(begun):
     store.writer.change(lambda batch: batch.connection.execute("DELETE FROM lease"))
     add_leases(store, [run], "next", range(6, 9), 3)
     assert left() == 0
+
+
+def test_a_stopped_run_has_no_leases_and_the_reason_of_whoever_knows_it(begun):
+    store, _, writer = begun
+    run = writer.run.num
+    (lease,) = take(store, run, "w")
+    told = ModelError("another has it", kind=ELSEWHERE, ends_run=True)
+    for error in (told, ModelError("a wrong key", kind="auth"), ModelError("no credit", kind="quota")):
+        stop_run(store, run, "plan", error)
+    with store.reading() as connection:
+        stopped, left = stop_of(connection, run, "plan"), leases_left(connection, run, "plan")
+        assert stop_of(connection, run, "other plan") is None
+    assert (str(stopped), stopped.kind, left) == ("a wrong key", "auth", 0)
+    assert take(store, run, "other", n=9) == []
+    assert insert(store, run, 0, lease) is False
+    lease_all(store, run, "next", 5)
+    with store.reading() as connection:
+        assert stop_of(connection, run, "plan") is None
+
+
+def test_a_run_whose_leases_are_all_done_is_not_stopped(begun):
+    store, _, writer = begun
+    run = writer.run.num
+    for lease in take(store, run, "w", n=9):
+        done(store, lambda ticket, lease=lease: EndLease(lease, ticket))
+    stop_run(store, run, "plan", ModelError("the budget is used up", kind="budget", ends_run=True))
+    with store.reading() as connection:
+        assert stop_of(connection, run, "plan") is None
 
 
 def test_a_portion_that_is_planned_twice_is_there_once(begun):

@@ -9,8 +9,7 @@ import pytest
 from steelyard import ExactMatch, Sample, evaluate
 from steelyard.errors import ConfigError
 from steelyard.store.address import locate
-from steelyard.workers.executors import executor_of
-from steelyard.workers.process_workers import ProcessWorkers
+from steelyard.workers.executors import ProcessWorkers, executor_of
 from steelyard.workers.ray_cluster import RayWorkers, is_here
 from steelyard.workers.task import packed, unpacked
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
+from steelyard.errors import ModelError
 from steelyard.plain_json import to_json
 from steelyard.store.connection import Connection
 from steelyard.store.open_store import OpenStore
@@ -27,6 +28,8 @@ from steelyard.types import OUTCOMES, Outcome, Sample
 
 _FORGET_PLANS: Final = """DELETE FROM planned_sample
     WHERE evaluation NOT IN (SELECT evaluation FROM run WHERE num NOT IN :runs)"""
+ELSEWHERE: Final = "found elsewhere"
+"""Kind of an error whose reason another worker has."""
 LEASE_S: Final = 6.0
 """How long a lease is valid without renewal, in seconds."""
 
@@ -53,11 +56,17 @@ _GRANT: Final = """INSERT INTO lease (run, lo, hi, plan) SELECT :run, place, pla
     ON CONFLICT DO NOTHING"""
 """Nothing where all leases of the run were made void meanwhile."""
 _CLOSE: Final = "DELETE FROM lease WHERE run = :run AND (lo = :open OR owner = '')"
-_GRANTED: Final = "SELECT run, lo FROM lease WHERE plan = :plan AND lo <> :open"
+_GRANTED: Final = "SELECT run, lo FROM lease WHERE plan = :plan AND lo >= 0"
 _STORED: Final = """SELECT r.no, r.repeat, r.failed, w.text, s.outcome, s.value FROM record r
     LEFT JOIN score s ON s.run = r.run AND s.layer = 0 AND s.no = r.no AND s.repeat = r.repeat
     LEFT JOIN word w ON w.num = s.name WHERE r.run = :run AND r.no IN :places ORDER BY r.no, r.repeat"""
-_LEFT: Final = "SELECT count(*) FROM lease WHERE run = :run AND plan = :plan"
+_LEFT: Final = "SELECT count(*) FROM lease WHERE run = :run AND plan = :plan AND lo <> :stopped"
+_VOID: Final = "DELETE FROM lease WHERE run = :run AND plan = :plan AND lo <> :stopped RETURNING lo"
+_STOP: Final = """INSERT INTO lease (run, lo, hi, plan, owner, until, reason)
+    VALUES (:run, :stopped, :stopped, :plan, :kind, 'infinity', :reason) ON CONFLICT DO NOTHING"""
+_STATE_REASON: Final = f"""UPDATE lease SET owner = :kind, reason = :reason
+    WHERE run = :run AND plan = :plan AND lo = :stopped AND owner = '{ELSEWHERE}'"""
+_STOPPED: Final = "SELECT owner, reason FROM lease WHERE run = :run AND plan = :plan AND lo = :stopped"
 _ADD_SAMPLES: Final = """INSERT INTO sample (hash, id, grp, cluster, body) SELECT * FROM unnest(
     :hashes::bigint[], :ids::text[], :groups::text[], :clusters::text[], :bodies::bytea[]) ON CONFLICT DO NOTHING"""
 _PLAN: Final = """INSERT INTO planned_sample (evaluation, no, sample) SELECT :evaluation, planned.no, sample.num
@@ -67,6 +76,8 @@ _READ: Final = """SELECT planned_sample.no, sample.id, sample.grp, sample.cluste
     FROM planned_sample JOIN sample ON sample.num = planned_sample.sample
     WHERE evaluation = :evaluation AND no >= :lo AND no < :hi ORDER BY no"""
 _DONE: Final = "SELECT no, repeat, failed FROM record WHERE run = :run AND no >= :lo AND no < :hi"
+STOPPED: Final = -2
+"""Place of the row that a stopped run has in place of leases."""
 OPEN: Final = -1
 """Place of a lease that no worker can take: while it exists, more leases will follow, and workers wait for them."""
 _PORTION: Final = 2000
@@ -256,13 +267,34 @@ def change_grants(store: OpenStore, plan: str, granted: Mapping[int, Collection[
 
 def leases_left(connection: Connection, run: int, plan: str) -> int:
     """The number of ranges of a run that are not done."""
-    return int(connection.execute(_LEFT, {"run": run, "plan": plan}).scalar())
+    return int(connection.execute(_LEFT, {"run": run, "plan": plan, "stopped": STOPPED}).scalar())
+
+
+def stop_run(store: OpenStore, run: int, plan: str, error: ModelError) -> None:
+    """End a run for all workers of this execution: nothing of it is taken any more, no record in flight is stored.
+
+    The first error is kept as the reason, unless it says that another worker has it.
+    """
+    row = {"run": run, "plan": plan, "stopped": STOPPED, "kind": error.kind, "reason": str(error)}
+
+    def stop(batch: Batch) -> None:
+        has_leases = batch.connection.execute(_VOID, row).scalar() is not None
+        batch.connection.execute(_STOP if has_leases else _STATE_REASON, row)
+
+    store.writer.change(stop)
+
+
+def stop_of(connection: Connection, run: int, plan: str) -> ModelError | None:
+    """Why a run was stopped; None where it was not."""
+    for kind, reason in connection.execute(_STOPPED, {"run": run, "plan": plan, "stopped": STOPPED}).tuples():
+        return ModelError(reason, kind=kind, ends_run=True)
+    return None
 
 
 def granted_places(connection: Connection, plan: str) -> dict[int, set[int]]:
     """Number of each run -> places of the samples that are granted and not done."""
     places: dict[int, set[int]] = {}
-    for run, no in connection.execute(_GRANTED, {"plan": plan, "open": OPEN}).tuples():
+    for run, no in connection.execute(_GRANTED, {"plan": plan}).tuples():
         places.setdefault(run, set()).add(no)
     return places
 

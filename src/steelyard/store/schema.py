@@ -458,9 +458,11 @@ lease = StoredTable(
     StoredColumn("owner", "name", default=""),
     StoredColumn("generation", "integer", default="0"),
     StoredColumn("until", "float", default="0"),
+    StoredColumn("reason", "text", default=""),
 )
 """A range of samples that is not done: from `lo` to before `hi`. `plan` identifies the execution of the run (a start or
-a resume) that cut the ranges; `until` is in seconds since 1970 by the database's clock. A finished range has no row."""
+a resume) that cut the ranges; `until` is in seconds since 1970 by the database's clock. A finished range has no row.
+A run that was stopped has one row in place of its ranges, with the kind of error as `owner` and the `reason`."""
 
 planned_sample = StoredTable(
     "planned_sample",

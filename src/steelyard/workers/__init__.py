@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from steelyard.workers.process_workers import ProcessWorkers
+    from steelyard.workers.executors import ProcessWorkers
     from steelyard.workers.ray_cluster import RayWorkers
 
 __all__ = ["ProcessWorkers", "RayWorkers"]
 
 __getattr__, __dir__ = lazy_names(
-    __name__, "steelyard.workers.process_workers:ProcessWorkers", "steelyard.workers.ray_cluster:RayWorkers"
+    __name__, "steelyard.workers.executors:ProcessWorkers", "steelyard.workers.ray_cluster:RayWorkers"
 )

@@ -1,10 +1,14 @@
-"""The end of a run that several workers write: who stores its state, and what it is."""
+"""The end of a run that several workers write: which runs have ended, why, and who stores it where the leader has died.
+
+Why a run was stopped stands in the store in place of its leases, so that whoever ends it knows.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -12,7 +16,15 @@ from steelyard.errors import ModelError, StoreError
 from steelyard.models.budget import BudgetMeter
 from steelyard.runner import Progress
 from steelyard.store import Run, RunWriter, Store
-from steelyard.store.leases import close_leases, is_taken_over, leases_left, open_runs, planned_samples
+from steelyard.store.leases import (
+    close_leases,
+    is_taken_over,
+    leases_left,
+    open_runs,
+    planned_samples,
+    stop_of,
+    stop_run,
+)
 from steelyard.store.usage import raise_time
 from steelyard.store.worker_rows import forget_plan
 from steelyard.suite.objects import Suite, error_share, most_errors
@@ -24,25 +36,110 @@ _LOOK_S: Final = 0.5
 _TIME_NOTED_S: Final = 5.0
 _FEWEST_ERRORS: Final = 10
 """A run is not given up before it has so many errors, as in one process."""
-_CUT: Final = "the process that led the run died before all was done"
+_CUT: Final = ModelError("the process that led the run died before all was done", kind="interrupted", ends_run=True)
 
 
-def void_leases(store: Store, run: int, plan: str) -> None:
-    """End a run for all workers of this execution: nothing of it is taken any more, no record in flight is stored."""
-    void, values = "DELETE FROM lease WHERE run = :run AND plan = :plan", {"run": run, "plan": plan}
-    store.writer.change(lambda batch: batch.connection.execute(void, values))
+@dataclass(frozen=True, slots=True)
+class LedExecution:
+    """One execution of an evaluation, as whoever leads it looks for the runs that have ended.
+
+    Args:
+        suite: what is run.
+        plan: identifies the execution.
+        errors_before: id of each run -> errors that it had when this execution began: they are asked again.
+    """
+
+    suite: Suite
+    plan: str
+    errors_before: Mapping[str, int]
+
+    def ended(
+        self,
+        store: Store,
+        runs: Sequence[Run],
+        lead: StoppingLead | None = None,
+        *,
+        fatal: ModelError | None = None,
+        undone: ModelError | None = None,
+    ) -> list[tuple[Progress, ModelError | None]]:
+        """Counts of each run that nothing more is stored of, and why it was stopped; None where it was not.
+
+        With early stopping none has ended before all have. Stops runs as `stops` does.
+
+        Args:
+            store: a PostgreSQL store.
+            runs: without a stored end.
+            lead: of early stopping.
+            fatal: why all runs end now, done or not.
+            undone: why a run has ended that lacks records.
+        """
+        stops = self.stops(store, runs)
+        if lead is not None and stops:
+            # A decision needs both sides: the end of one run ends those that are open, as in one process.
+            error = next(iter(stops.values()))
+            for run in runs:
+                if run.id not in stops and not lead.scheduler.is_decided(run.target):
+                    stops[run.id] = error
+                    stop_run(store, run.num, self.plan, error)
+        with store.reading() as connection:
+            left = {run.id: leases_left(connection, run.num, self.plan) for run in runs}
+        ended = [run for run in runs if fatal is not None or not left[run.id]]
+        if lead is not None:
+            if len(ended) < len(runs):
+                return []
+            lead.step(store)
+        ends = []
+        for run in ended:
+            progress = progress_of(run.refresh())
+            decided = lead is not None and lead.scheduler.is_decided(run.target)
+            lacking = undone if progress.done < progress.planned and not decided else None
+            ends.append((progress, stops.get(run.id) or (fatal if left[run.id] else lacking)))
+        return ends
+
+    def stops(self, store: Store, runs: Sequence[Run]) -> dict[str, ModelError]:
+        """Why runs were stopped, by their ids; those with too many errors, over all workers, are stopped first."""
+        with store.reading() as connection:
+            stored = {run.id: stop_of(connection, run.num, self.plan) for run in runs}
+        stops = {ident: error for ident, error in stored.items() if error is not None}
+        for run in runs:
+            share = error_share(self.suite.targets[run.target], self.suite.options)
+            most = max(most_errors(share, run.planned), _FEWEST_ERRORS - 1)
+            if run.id not in stops and run.errors - self.errors_before[run.id] > most:
+                stops[run.id] = ModelError(last_error(run), kind="errors", ends_run=True)
+                stop_run(store, run.num, self.plan, stops[run.id])
+        return stops
+
+    def finish(
+        self,
+        ends: Sequence[tuple[RunWriter, Progress, ModelError | None]],
+        lead: StoppingLead | None,
+        *,
+        redact: Callable[[str], str] = str,
+        seconds: float = 0.0,
+    ) -> None:
+        """Store the ends of runs.
+
+        Raises:
+            StoreError: they could not be written.
+        """
+        targets, options = self.suite.targets, self.suite.options
+        ended = [
+            EndedRun(writer, progress, stopped, error_share(targets[progress.target], options), seconds)
+            for writer, progress, stopped in ends
+        ]
+        if lead is not None:
+            finish_together(lead.scheduler, ended, redact)
+            return
+        for end in ended:
+            state, reason = state_of(end.stopped, end.progress, end.max_errors)
+            end.writer.finish(state, redact(reason), end.seconds)
 
 
-def is_done(store: Store, run: int, plan: str) -> bool:
-    """Whether every range of a run is done, or void."""
+def open_among(store: Store, idents: Sequence[str]) -> list[Run]:
+    """Those of these runs whose end is not stored, as they are now."""
+    runs = [store.run(ident) for ident in idents]
     with store.reading() as connection:
-        return not leases_left(connection, run, plan)
-
-
-def is_open(store: Store, run: Run) -> bool:
-    """Whether no end of a run is stored."""
-    with store.reading() as connection:
-        return run.num in open_runs(connection, run.evaluation)
+        return [run for run in runs if run.num in open_runs(connection, run.evaluation)]
 
 
 def last_error(run: Run) -> str:
@@ -58,54 +155,64 @@ def progress_of(run: Run) -> Progress:
     return Progress(run.target, run.planned, run.done, errors=run.errors, last_error=last_error(run))
 
 
-def too_many_errors(suite: Suite, run: Run, before: int) -> ModelError | None:
-    """The reason to end a run with too many errors, over all workers; None to continue.
-
-    Args:
-        suite: with the limit.
-        run: as it is now.
-        before: errors that it had when this execution began: they are asked again.
-    """
-    share = error_share(suite.targets[run.target], suite.options)
-    most = max(most_errors(share, run.planned), _FEWEST_ERRORS - 1)
-    return ModelError(last_error(run), kind="errors", ends_run=True) if run.errors - before > most else None
-
-
-async def finish_abandoned(running: Running, task: WorkerTask, stopped: Mapping[str, ModelError]) -> None:
-    """Store the state of each run when it is done or has too many errors, in place of the leader that has died.
+async def finish_abandoned(running: Running, task: WorkerTask) -> None:
+    """Store the end of each run in place of the leader that has died.
 
     One worker does: whoever gets the lock of a run, which the server has taken from the dead process. Nobody does
     where the evaluation was resumed with other workers meanwhile: it is theirs.
-
-    Args:
-        running: of this worker.
-        task: of this worker.
-        stopped: run -> why this worker has ended it; it may grow meanwhile.
     """
-    if running.suite.options.stop_when_decided.question:
-        await _decide_abandoned(running, task, stopped)
-    else:  # samples that the dead process had not stored yet do not come: a resume asks them
-        runs = [running.store.run(name).num for name in task.runs]
-        await asyncio.to_thread(close_leases, running.store, runs, task.plan)
-    for name in task.runs:
-        while True:
-            run = running.store.run(name)
-            if _is_taken_over(running.store, task):
+    store, execution = running.store, LedExecution(running.suite, task.plan, task.errors_before)
+    nums = [store.run(ident).num for ident in task.runs]
+    early_stop = bool(running.suite.options.stop_when_decided.question)
+    if not early_stop:  # samples that the dead process had not stored yet do not come: a resume asks them
+        await asyncio.to_thread(close_leases, store, nums, task.plan)
+    while runs := open_among(store, task.runs):
+        with store.reading() as connection:
+            if any(is_taken_over(connection, num, task.plan) for num in nums):
                 return
-            if not is_open(running.store, run):
-                break
-            failed = await asyncio.to_thread(too_many_errors, running.suite, run, task.errors_before[name])
-            done = await asyncio.to_thread(is_done, running.store, run.num, task.plan)
-            if failed or done:
-                with contextlib.suppress(StoreError):  # another worker has the lock: it is the one that finishes
-                    await asyncio.to_thread(_finish, running, run, task, stopped.get(name))
-                    break
-            await asyncio.sleep(_LOOK_S)
+        with contextlib.suppress(StoreError):  # another worker has a lock: it leads, or ends the run
+            if early_stop:
+                await _lead(running, execution, runs)
+            else:
+                await asyncio.to_thread(_end_those_done, running, execution, runs)
+        await asyncio.sleep(_LOOK_S)
     with contextlib.suppress(StoreError):
-        if _is_taken_over(running.store, task):
+        await asyncio.to_thread(forget_plan, store, task.evaluation, nums)
+
+
+def _end_those_done(running: Running, execution: LedExecution, runs: Sequence[Run]) -> None:
+    for run in runs:
+        for progress, stopped in execution.ended(running.store, [run], undone=_CUT):
+            writer = running.store.adopt_run(run)
+            if open_among(running.store, [run.id]):
+                execution.finish([(writer, progress, stopped)], None, redact=running.session.secrets.redact_text)
+            else:  # another worker has ended it, and released it since this one looked
+                writer.abandon()
+
+
+async def _lead(running: Running, execution: LedExecution, runs: Sequence[Run]) -> None:
+    """Lead runs with early stopping to their end, unless another worker does."""
+    store, evaluation = running.store, running.evaluation
+    with contextlib.ExitStack() as locks:
+        writers = []
+        for run in runs:
+            writers.append(store.adopt_run(run))
+            locks.callback(writers[-1].abandon)
+        opened = [run.id for run in runs]
+        if len(open_among(store, opened)) < len(runs):  # another worker has ended one since
             return
-        runs = [running.store.run(name).num for name in task.runs]
-        await asyncio.to_thread(forget_plan, running.store, task.evaluation, runs)
+        samples = await asyncio.to_thread(planned_samples, store, evaluation)
+        lead = StoppingLead(running.suite, samples, store.runs_of(evaluation), opened=opened, plan=execution.plan)
+        while True:
+            await asyncio.to_thread(lead.step, store)
+            ended = await asyncio.to_thread(
+                partial(execution.ended, undone=_CUT), store, open_among(store, opened), lead
+            )
+            if ended:
+                break
+            await asyncio.sleep(STEP_S)
+        ends = [(writer, *end) for writer, end in zip(writers, ended, strict=True)]
+        execution.finish(ends, lead, redact=running.session.secrets.redact_text)
 
 
 async def keep_minutes(running: Running, evaluation: int) -> None:
@@ -126,85 +233,3 @@ async def keep_minutes(running: Running, evaluation: int) -> None:
         if left_s <= 0:
             running.session.halt(meter.out_of_time())
         await asyncio.sleep(min(max(left_s, _LOOK_S), _TIME_NOTED_S))
-
-
-def _is_taken_over(store: Store, task: WorkerTask) -> bool:
-    with store.reading() as connection:
-        return any(is_taken_over(connection, store.run(name).num, task.plan) for name in task.runs)
-
-
-async def _decide_abandoned(running: Running, task: WorkerTask, stopped: Mapping[str, ModelError]) -> None:
-    """Lead runs with early stopping to their end; those that another worker leads are waited for."""
-    store = running.store
-    while runs := [run for run in store.runs_of(task.evaluation) if is_open(store, run)]:
-        if _is_taken_over(store, task):
-            return
-        with contextlib.ExitStack() as locks, contextlib.suppress(StoreError):  # another worker has a lock: it leads
-            writers = []
-            for run in runs:
-                writers.append(store.adopt_run(run))
-                locks.callback(writers[-1].abandon)
-            if all(is_open(store, run) for run in runs):  # none was ended by another worker since
-                await _decide(running, task, writers, stopped)
-        await asyncio.sleep(_LOOK_S)
-
-
-async def _decide(
-    running: Running, task: WorkerTask, writers: Sequence[RunWriter], stopped: Mapping[str, ModelError]
-) -> None:
-    store, opened = running.store, [writer.run.id for writer in writers]
-    samples = await asyncio.to_thread(planned_samples, store, task.evaluation)
-    lead = StoppingLead(running.suite, samples, store.runs_of(task.evaluation), opened=opened, plan=task.plan)
-    failed: ModelError | None = None
-    while True:
-        await asyncio.to_thread(lead.step, store)
-        failed = failed or await asyncio.to_thread(_failed, running, task, writers)
-        for writer in writers if failed else ():
-            # A decision needs both sides: the end of one run ends those that are open.
-            if not lead.scheduler.is_decided(writer.run.target):
-                await asyncio.to_thread(void_leases, store, writer.run.num, task.plan)
-        if all(is_done(store, writer.run.num, task.plan) for writer in writers):
-            break
-        await asyncio.sleep(STEP_S)
-    failed = failed or next(iter(stopped.values()), None)
-    ended = []
-    for writer in writers:
-        progress = progress_of(writer.run.refresh())
-        why = None if lead.scheduler.is_decided(writer.run.target) else failed or _unfinished(progress)
-        ended.append(EndedRun(writer, progress, why, running.error_share(writer.run.target), 0.0))
-    await asyncio.to_thread(finish_together, lead.scheduler, ended, running.session.secrets.redact_text)
-
-
-def _failed(running: Running, task: WorkerTask, writers: Sequence[RunWriter]) -> ModelError | None:
-    runs = [writer.run.refresh() for writer in writers]
-    errors = (too_many_errors(running.suite, run, task.errors_before[run.id]) for run in runs)
-    return next(filter(None, errors), None)
-
-
-def _unfinished(progress: Progress) -> ModelError | None:
-    """Void leases without a word of the leader: it died while it ended the run."""
-    return None if progress.done >= progress.planned else ModelError(_CUT, kind="interrupted", ends_run=True)
-
-
-def finish_stopped(running: Running, run: Run, task: WorkerTask, stopped: ModelError) -> None:
-    """Store the end of a run that this worker has stopped, in place of the leader that has died.
-
-    Before its leases become void: another worker that saw that first would not know the reason.
-    """
-    early_stop = running.suite.options.stop_when_decided.question  # then whoever leads ends all runs together
-    if not early_stop and not _is_taken_over(running.store, task):
-        with contextlib.suppress(StoreError):  # another worker has the lock: it is the one that finishes
-            _finish(running, run, task, stopped)
-
-
-def _finish(running: Running, run: Run, task: WorkerTask, stopped: ModelError | None) -> None:
-    writer = running.store.adopt_run(run)
-    if not is_open(running.store, run):  # another worker has ended it, and released it since this one looked
-        writer.abandon()
-        return
-    failed = stopped or too_many_errors(running.suite, run.refresh(), task.errors_before[run.id])
-    if failed is not None:
-        void_leases(running.store, run.num, task.plan)
-    progress = progress_of(run.refresh())
-    state, reason = state_of(failed or _unfinished(progress), progress, running.error_share(run.target))
-    writer.finish(state, running.session.secrets.redact_text(reason), 0.0)

@@ -14,9 +14,8 @@ import os
 import signal
 import socket
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TextIO
 
@@ -30,14 +29,14 @@ from steelyard.session.session import Session
 from steelyard.sql.sandbox import Sandbox
 from steelyard.store import Run, Store
 from steelyard.store.endpoint_limits import StorePace
-from steelyard.store.leases import LEASE_S
+from steelyard.store.leases import LEASE_S, stop_run
 from steelyard.store.writer import Gathering
 from steelyard.suite.objects import build_targets
 from steelyard.suite.running import Running
 from steelyard.suite.scorer_infos import scorer_stages
 from steelyard.suite.sides import side_store
 from steelyard.suite.survey import load_models, prepare
-from steelyard.workers.finishing import finish_abandoned, finish_stopped, keep_minutes, void_leases
+from steelyard.workers.finishing import finish_abandoned, keep_minutes
 from steelyard.workers.leased_run import LeasedRun
 from steelyard.workers.shared_concurrency import SharedConcurrency
 from steelyard.workers.shared_gates import SharedGates
@@ -56,7 +55,8 @@ class Orders:
         go: set when samples may be asked.
         stop: why nothing more is to be begun; "" where it is not.
         orphaned: whether the process that started this worker has died.
-        on_change: called in the event loop when something was said.
+        on_stop: called with the reason when nothing more is to be begun.
+        listening: hears standard input.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -64,6 +64,7 @@ class Orders:
     stop: str = ""
     orphaned: asyncio.Event = field(default_factory=asyncio.Event)
     on_stop: Callable[[str], None] | None = None
+    listening: asyncio.Task[None] | None = None
 
     def heard(self, line: str) -> None:
         """Take a line; "" is the end of them."""
@@ -80,26 +81,15 @@ class Orders:
             self.go.set()
 
     def listen(self) -> None:
-        """Hear standard input in a thread of its own."""
+        """Hear standard input from now on."""
+        self.listening = self.loop.create_task(self._hear())
 
-        def read() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has been closed
-                for line in _lines():
-                    self.loop.call_soon_threadsafe(self.heard, line)
-                self.loop.call_soon_threadsafe(self.heard, "")
-
-        threading.Thread(target=read, name="steelyard-orders", daemon=True).start()
-
-
-def _lines() -> Iterator[str]:
-    """The lines of standard input.
-
-    From the file descriptor: a thread that waits in a buffered reader holds its lock when the interpreter ends.
-    """
-    begun = b""
-    while piece := os.read(0, 65536):
-        *lines, begun = (begun + piece).split(b"\n")
-        yield from (line.decode("utf-8", "replace") + "\n" for line in lines)
+    async def _hear(self) -> None:
+        lines = asyncio.StreamReader()
+        await self.loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+        while line := await lines.readline():
+            self.heard(line.decode("utf-8", "replace"))
+        self.heard("")
 
 
 def _exactly(size: int) -> bytes:
@@ -226,7 +216,6 @@ class _Worker:
         self._running = running
         self._orders = orders
         self._answers = answers
-        self._stopped: dict[str, ModelError] = {}
         place = f"pid {os.getpid()} on {socket.gethostname()}"
         self._shared = SharedConcurrency(running.store, task, running.session.limits, place)
 
@@ -291,13 +280,10 @@ class _Worker:
             await asyncio.gather(keeping, leased.close(), return_exceptions=True)
         stopped = runner.stopped
         if isinstance(stopped, ModelError) and not self._orders.stop:
-            self._stopped[run.id] = stopped
-            why = running.session.secrets.redact_text(str(stopped))
-            self._answers.say(stopped=why, kind=stopped.kind, run=run.id)
-            if self._orders.orphaned.is_set():
-                await asyncio.to_thread(finish_stopped, running, run, task, stopped)
             # What ends one run lets the others go on without it; what ends the evaluation is told to all of them.
-            await asyncio.to_thread(void_leases, running.store, run.num, task.plan)
+            why = session.secrets.redact_text(str(stopped))[:_MOST_TEXT]
+            error = ModelError(why, kind=stopped.kind, ends_run=True)
+            await asyncio.to_thread(stop_run, running.store, run.num, task.plan, error)
 
     async def _keep_checking_in(self) -> None:
         while True:
@@ -314,7 +300,7 @@ class _Worker:
         await self._orders.orphaned.wait()
         in_time = asyncio.create_task(keep_minutes(self._running, self._task.evaluation))
         try:
-            await finish_abandoned(self._running, self._task, self._stopped)
+            await finish_abandoned(self._running, self._task)
         finally:
             in_time.cancel()
             await asyncio.gather(in_time, return_exceptions=True)

@@ -16,13 +16,11 @@ from typing import Any, Final, TypeVar
 
 from steelyard.errors import ConfigError, ModelError, StoreError
 from steelyard.models.budget import used_up
-from steelyard.runner import Progress
 from steelyard.store import Run, RunWriter, Store
 from steelyard.store.leases import (
     add_leases,
     close_leases,
     forget_samples,
-    leases_left,
     most_in_lease,
     open_leases,
     plan_portion,
@@ -33,11 +31,9 @@ from steelyard.store.progress import consumption, running_scores, tokens_so_far
 from steelyard.store.store import new_id
 from steelyard.store.worker_rows import WorkerRow, divide_equally, forget_plan, forget_workers, workers_of
 from steelyard.suite.executor import BegunEvaluation, RunHandle
-from steelyard.suite.objects import error_share
-from steelyard.suite.running import RESUMABLE, EndedRun, finish_together, state_of
-from steelyard.workers.finishing import last_error, too_many_errors, void_leases
+from steelyard.suite.running import RESUMABLE
+from steelyard.workers.finishing import LedExecution, last_error
 from steelyard.workers.local_process import StartedWorker, StartsWorkers
-from steelyard.workers.shared_gates import ELSEWHERE
 from steelyard.workers.stopping_lead import STEP_S, StoppingLead
 from steelyard.workers.task import STORE_FAILED, WorkerTask, most_workers, packed, without_samples
 
@@ -51,9 +47,6 @@ _MOST_DEATHS: Final = 5
 """Workers of one slot that may die one after the other without a record stored in between."""
 _SILENT_S: Final = 45.0
 """Without a word for so long, a worker that is to end is stopped or cut off: the store may be away for 30 seconds."""
-_FIRST_WORKERS: Final = 4
-"""Workers that begin at once; the others wait for the first record, as an endpoint that has given no good reply yet may
-have at most four calls in flight."""
 _LEASES_EACH: Final = 64
 _LARGEST_LEASE: Final = 200
 
@@ -68,7 +61,6 @@ class _Slot:
         ready: whether it has loaded the suite.
         done: whether it has nothing left to do.
         deaths: of processes in a row without a record.
-        begun: whether it was told to begin.
         cannot: why it ended, as it said itself.
         missing: the module that it lacks.
         heard_at: when it last said anything, by a monotonic clock.
@@ -79,7 +71,6 @@ class _Slot:
     ready: bool = False
     done: bool = False
     deaths: int = 0
-    begun: bool = False
     cannot: str = ""
     missing: str = ""
     heard_at: float = field(default_factory=time.monotonic)
@@ -117,7 +108,6 @@ class Leader:
     control: RunHandle
     plan: str = field(default_factory=new_id)
     slots: list[_Slot] = field(default_factory=list)
-    stopped: dict[str, ModelError] = field(default_factory=dict)
     fatal: ModelError | None = None
     starts: int = 0
     planning: bool = True
@@ -132,7 +122,7 @@ class Leader:
         self.control.stop = self._stop
         writers = {writer.run.id: writer for writer in begun.writers}
         await asyncio.to_thread(self._prepare)
-        feeding = asyncio.create_task(asyncio.to_thread(self._plan) if self.lead is None else self._decide())
+        feeding = asyncio.create_task(asyncio.to_thread(self._plan) if self.lead is None else self._decide(self.lead))
         try:
             await self._start_all()
             began = time.monotonic()
@@ -142,12 +132,12 @@ class Leader:
                     feeding.result()  # samples that cannot be read again, a score that no decision can be made of
                 await self._look_after_workers()
                 self._check_time(began)
-                runs = await self._runs(list(writers))
+                runs = await self._in_time(lambda: [self.store.run(ident) for ident in writers])
                 await self._in_time(partial(self._show, runs))
-                for run in runs:
-                    await self._judge(run)
-                await (self._end_runs if self.lead is None else self._end_together)(runs, writers, began)
-                self._begin_others(runs)
+                await self._end_runs(runs, writers, began)
+                if any(run.done > run.errors for run in runs) or len(runs) < len(begun.writers):
+                    for slot in self.slots:
+                        slot.deaths = 0 if slot.ready else slot.deaths
         finally:
             self.planning = False
             if self.lead is not None:  # what is in a thread is waited for
@@ -173,7 +163,9 @@ class Leader:
         """Store the samples, and lease what is stored while the rest is; in a thread."""
         begun, first = self.begun, 0
         runs = [writer.run.num for writer in begun.writers]
-        size = self._lease_size(begun.planned // begun.suite.options.repeats)
+        # So small that all workers have something to do until the end, and so large that leases cost little.
+        n = begun.planned // begun.suite.options.repeats
+        size = max(1, min(_LARGEST_LEASE, n // (_LEASES_EACH * self._workers)))
         self._until_stored(forget_samples, begun.evaluation)
         for samples, length in sample_portions(begun.suite.samples):
             places = range(first, first + len(samples))
@@ -208,21 +200,13 @@ class Leader:
             self.stores.append(newest)
         return newest
 
-    async def _decide(self) -> None:
+    async def _decide(self, lead: StoppingLead) -> None:
         """Grant samples while a decision needs them."""
-        while self.lead is not None:
+        while True:
             with contextlib.suppress(StoreError):  # whoever looks at the runs gives up where it does not come back
-                await self._step()
+                async with self.stepping:
+                    await asyncio.to_thread(lambda: lead.step(self.store))
             await asyncio.sleep(STEP_S)
-
-    async def _step(self) -> None:
-        async with self.stepping:
-            assert self.lead is not None  # noqa: S101  # asked by whoever calls this
-            await asyncio.to_thread(lambda lead: lead.step(self.store), self.lead)
-
-    def _lease_size(self, n: int) -> int:
-        """So small that all workers have something to do until the end, and so large that leases cost little."""
-        return max(1, min(_LARGEST_LEASE, n // (_LEASES_EACH * self._workers)))
 
     @property
     def _errors_before(self) -> dict[str, int]:
@@ -235,15 +219,15 @@ class Leader:
 
     def _stop(self, reason: str) -> None:
         """Begin nothing more; what is in flight is stored."""
-        self.fatal = self.fatal or ModelError(reason, kind="interrupted", ends_run=True)
-        self._tell_all(f"stop {' '.join(reason.split())}")
+        self._end_all(ModelError(reason, kind="interrupted", ends_run=True))
 
-    def _tell_all(self, line: str) -> None:
+    def _end_all(self, error: ModelError) -> None:
+        self.fatal = self.fatal or error
         for slot in self.slots:
-            slot.tell(line)
+            slot.tell(f"stop {' '.join(str(error).split())}")
 
     async def _start_all(self) -> None:
-        """Start every worker, and let the first ones begin once all have loaded the suite.
+        """Start every worker, and let them begin once all have loaded the suite.
 
         Raises:
             ConfigError: what a worker cannot load, before a call is sent.
@@ -263,12 +247,8 @@ class Leader:
             await self._hear_for(_LOOK_S / 5)
         whole = self.begun.suite.options.concurrency
         await self._in_time(lambda: divide_equally(self.store, self.begun.evaluation, whole, len(self.slots)))
-        for slot in self.slots[:_FIRST_WORKERS]:
-            self._begin(slot)
-
-    def _begin(self, slot: _Slot) -> None:
-        slot.begun = True
-        slot.tell("go")
+        for slot in self.slots:
+            slot.tell("go")
 
     async def _started(self, number: int) -> _Slot:
         begun = self.begun
@@ -306,13 +286,6 @@ class Leader:
             slot.done = True
             if all(other.done for other in self.slots):
                 self.news.set()
-        elif "stopped" in message:
-            error = ModelError(message["stopped"], kind=message["kind"], ends_run=True)
-            earlier = self.stopped.get(message["run"], error)
-            self.stopped[message["run"]] = error if earlier.kind == ELSEWHERE else earlier
-            if error.kind in RESUMABLE and self.fatal is None:
-                self.fatal = error
-                self._tell_all(f"stop {' '.join(str(error).split())}")
         elif "cannot" in message or "store" in message:
             slot.cannot = str(message.get("cannot") or message.get("store"))
             slot.missing = str(message.get("module", ""))
@@ -348,33 +321,15 @@ class Leader:
                 await asyncio.sleep(_LOOK_S * 2**deaths)
             self.slots[at] = await self._started(slot.number)
             self.slots[at].deaths = deaths
-            self._begin(self.slots[at])
-
-    async def _start_again(self) -> None:
-        """Start a worker where all have ended and leases are left: a server that crashed forgot what came last."""
-        if all(slot.done and slot.ended for slot in self.slots):
-            self.slots[0] = await self._started(self.slots[0].number)
-            self._begin(self.slots[0])
-
-    def _begin_others(self, runs: Sequence[Run]) -> None:
-        if any(run.done > run.errors for run in runs) or len(runs) < len(self.begun.writers):
-            for slot in self.slots:
-                slot.deaths = 0 if slot.ready else slot.deaths
-                if not slot.begun and slot.ready:
-                    self._begin(slot)
+            self.slots[at].tell("go")
 
     def _check_time(self, began: float) -> None:
         """End the evaluation where the minutes of its budget are over."""
         meter = self.begun.quota.budget
         if meter is not None and (left := meter.left_s) is not None and left <= 0 and self.fatal is None:
-            self.fatal = used_up(f"{meter.budget.minutes:g} minutes")
-            self._tell_all(f"stop {self.fatal}")
+            self._end_all(used_up(f"{meter.budget.minutes:g} minutes"))
         if meter is not None and time.monotonic() - began > 1:
             meter.book_time()
-
-    async def _runs(self, idents: Sequence[str]) -> list[Run]:
-        """The runs as they are now."""
-        return await self._in_time(lambda: [self.store.run(ident) for ident in idents])
 
     async def _in_time(self, work: Callable[[], T]) -> T:
         """What `work` returns, in a thread; called again while the store is away.
@@ -414,72 +369,29 @@ class Leader:
         if self.control.meter is not None:
             self.control.meter.observe(spent.spent)
 
-    async def _judge(self, run: Run) -> None:
-        """Give up a run that has too many errors."""
-        if run.id in self.stopped:
-            return
-        before = self._errors_before[run.id]
-        failed = await self._in_time(partial(too_many_errors, self.begun.suite, run, before))
-        if failed is not None:
-            self.stopped[run.id] = failed
-            await self._in_time(partial(self._void, run))
-
     async def _end_runs(self, runs: Sequence[Run], writers: dict[str, RunWriter], began: float) -> None:
         """Store the state of each run that has ended; all of them where the evaluation is stopped."""
+        execution = LedExecution(self.begun.suite, self.plan, self._errors_before)
+        for error in (await self._in_time(lambda: execution.stops(self.store, runs))).values():
+            if error.kind in RESUMABLE and self.fatal is None:
+                self._end_all(error)
         if self.fatal is not None:
             self.planning = False
             await self._all_ended()
-            runs = await self._runs(list(writers))
-        for run in runs:
-            left = await self._in_time(partial(self._left, run))
-            if left and self.fatal is None and run.id not in self.stopped:
-                await self._start_again()
-                continue
-            counted = (await self._runs([run.id]))[0]
-            stopped = self.stopped.get(run.id) or (self.fatal if left else None)
-            progress = Progress(run.target, run.planned, counted.done, errors=counted.errors)
-            progress.last_error = await self._in_time(partial(last_error, counted))
-            suite = self.begun.suite
-            state, reason = state_of(stopped, progress, error_share(suite.targets[run.target], suite.options))
-            await asyncio.to_thread(self._finish, writers.pop(run.id), state, reason, time.monotonic() - began)
-
-    async def _end_together(self, runs: Sequence[Run], writers: dict[str, RunWriter], began: float) -> None:
-        """Store the ends of all runs with early stopping, once nothing more of any is asked."""
-        assert self.lead is not None  # noqa: S101  # asked by whoever calls this
-        scheduler, suite = self.lead.scheduler, self.begun.suite
-        for error in list(self.stopped.values())[:1]:
-            # A decision needs both sides: the end of one run ends those that are open, as in one process.
-            for run in runs:
-                if run.id not in self.stopped and not scheduler.is_decided(run.target):
-                    self.stopped[run.id] = error
-                    await self._in_time(partial(self._void, run))
-        if self.fatal is not None:
-            await self._all_ended()
-        left = {run.id: await self._in_time(partial(self._left, run)) for run in runs}
-        if any(left.values()) and self.fatal is None:
-            await self._start_again()
-            return
-        await self._step()
-        ended = []
-        for run in await self._runs(list(writers)):
-            progress = next(one for one in self.control.progress if one.target == run.target)
-            progress.done, progress.errors = run.done, run.errors
-            progress.last_error = await self._in_time(partial(last_error, run))
-            stopped = self.stopped.get(run.id) or (self.fatal if left[run.id] else None)
-            share = error_share(suite.targets[run.target], suite.options)
-            seconds = time.monotonic() - began
-            ended.append(EndedRun(self._writing(writers.pop(run.id)), progress, stopped, share, seconds))
-        await asyncio.to_thread(finish_together, scheduler, ended, str)
-
-    def _void(self, run: Run) -> None:
-        void_leases(self.store, run.num, self.plan)
-
-    def _left(self, run: Run) -> int:
-        with self.store.reading() as connection:
-            return leases_left(connection, run.num, self.plan)
-
-    def _finish(self, writer: RunWriter, state: str, reason: str, seconds: float) -> None:
-        self._writing(writer).finish(state, reason, seconds)
+        async with self.stepping:
+            ended = await self._in_time(lambda: execution.ended(self.store, runs, self.lead, fatal=self.fatal))
+        ends = []
+        for counted, stopped in ended:
+            progress = next(shown for shown in self.control.progress if shown.target == counted.target)
+            progress.done, progress.errors = counted.done, counted.errors
+            progress.last_error = counted.last_error
+            (ident,) = (run.id for run in runs if run.target == counted.target)
+            ends.append((self._writing(writers.pop(ident)), progress, stopped))
+        await asyncio.to_thread(execution.finish, ends, self.lead, seconds=time.monotonic() - began)
+        if writers and all(slot.done and slot.ended for slot in self.slots):
+            # All workers have ended and leases are left: a server that crashed forgot what came last.
+            self.slots[0] = await self._started(self.slots[0].number)
+            self.slots[0].tell("go")
 
     def _writing(self, writer: RunWriter) -> RunWriter:
         """The writer of a run, over a new connection where the first one was lost meanwhile."""

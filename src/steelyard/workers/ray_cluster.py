@@ -27,10 +27,9 @@ from steelyard.suite.executor import BegunEvaluation, RunHandle
 from steelyard.suite.objects import Suite
 from steelyard.suite.rescore import ScoredRecords, ScoringTask
 from steelyard.workers.local_process import StartedWorker, search_path
-from steelyard.workers.process_workers import NAME_ONE, check_shared
 from steelyard.workers.processes import Leader
 from steelyard.workers.scoring_process import packed_task, scored_of
-from steelyard.workers.task import WorkerTask, packed
+from steelyard.workers.task import NAME_ONE, WorkerTask, check_shared, packed
 from steelyard.workers.versions import Versions
 
 _PORT: Final = 10001

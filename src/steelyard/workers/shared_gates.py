@@ -18,6 +18,7 @@ from steelyard.store.endpoint_limits import (
     read_put_off,
     release_call,
 )
+from steelyard.store.leases import ELSEWHERE
 from steelyard.store.shared_change import changed
 
 _LOOK_S: Final = 0.2
@@ -28,8 +29,6 @@ _ALWAYS_S: Final = 3e8
 
 _MISMATCHED: Final = "\nmismatched"
 _FOUND_ELSEWHERE: Final = "another worker found that the endpoint or its mapping is not right"
-ELSEWHERE: Final = "found elsewhere"
-"""Kind of an error whose reason another worker has."""
 
 
 class SharedGates:

@@ -13,15 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from steelyard.errors import ConfigError
+from steelyard.errors import ConfigError, expect_number
 from steelyard.models.budget import UNPROVEN, Budget
 from steelyard.models.prices import PriceTable
+from steelyard.store.address import Address, locate
 from steelyard.store.worker_rows import share
 from steelyard.suite.objects import Suite
 from steelyard.suite.sides import CommonSamples
 
 STORE_FAILED: Final = 75
 """Exit code of a worker that lost the store: another may be started in its place (EX_TEMPFAIL of sysexits.h)."""
+
+
+NAME_ONE: Final = "name one with --store postgresql://user@host/database"
+"""What to do about a store in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,20 @@ def most_workers(suite: Suite, wanted: int) -> int:
 def without_samples(suite: Suite) -> Suite:
     """The suite as a worker gets it: samples come from the store."""
     return suite if isinstance(suite.samples, CommonSamples) else replace(suite, samples=())
+
+
+def check_shared(suite: Suite, where: str | Path | None, n: int) -> None:
+    """Refuse what several workers cannot run.
+
+    Raises:
+        ConfigError: what is missing, and what to do.
+    """
+    expect_number("workers", n, 1, whole=True)
+    if not isinstance(locate(where), Address):
+        raise ConfigError(
+            f"several workers write to a store on a server, as each has a connection of its own: {NAME_ONE}"
+        )
+    packed(without_samples(suite))
 
 
 def packed(value: object, folder: Path | None = None) -> bytes:
