@@ -92,7 +92,7 @@ def test_a_run_that_nobody_writes_any_more_is_interrupted(where):
 
 def counters(run):
     run = run.refresh()
-    row = run._row
+    row = run.row
     return run.done, run.errors, run.replies, run.from_journal, row.input_tokens, row.output_tokens
 
 

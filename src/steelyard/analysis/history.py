@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 from steelyard.analysis.comparison import headline_difference
 from steelyard.analysis.comparison_values import Verdict
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
-from steelyard.analysis.run_data import RunData
+from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.score_infos import score_infos
 from steelyard.analysis.settings import phrases_of, scorer_differences, target_differences
 from steelyard.analysis.stopping import Stopping
@@ -173,7 +173,7 @@ class History:
 
 
 def history_of(
-    runs: Sequence[tuple[RunData, RunSummary]],
+    runs: Sequence[tuple[RunData | HoldsRunData, RunSummary]],
     notes: Mapping[str, tuple[Note, ...]],
     *,
     score: str = "",
@@ -184,7 +184,7 @@ def history_of(
     """Compare each run of a suite with the previous run of its target.
 
     Args:
-        runs: oldest first, at least one, each with its summary.
+        runs: oldest first, at least one, or handles on them; each with its summary.
         notes: run's id -> its notes.
         score: "" is the headline of the newest run that has one.
         group: "" is all samples.
@@ -195,22 +195,23 @@ def history_of(
     Raises:
         ConfigError: no run has such a score or group, or is of the target `against`.
     """
-    summaries = [summary for _, summary in runs]
+    read = [(data_of(run), summary) for run, summary in runs]
+    summaries = [summary for _, summary in read]
     name = score or next((summary.primary for summary in reversed(summaries) if summary.primary), "")
     _check(summaries, name, group)
     before: dict[str, tuple[RunData, RunSummary]] = {}
     past = []
-    for run, summary in runs:
+    for run, summary in read:
         earlier = before.get(run.target)
         past.append(_past(run, summary, earlier, (name, group), notes.get(run.id, ())))
         before[run.target] = (run, summary)
-    targets = {run.target for run, _ in runs}
+    targets = {run.target for run, _ in read}
     if against and against not in targets:
         raise ConfigError(f"no run is of target {against!r}{did_you_mean(against, targets)}")
-    compared = _targets_compared(runs, (name, group), against)
+    compared = _targets_compared(read, (name, group), against)
     shares = [summary.score.is_share for summary in past if summary.score]
     over_turns = not group and any(turns.score.name == name for summary in summaries for turns in summary.turns)
-    return History(runs[-1][0].suite, name, group, all(shares), tuple(past), older, compared, over_turns=over_turns)
+    return History(read[-1][0].suite, name, group, all(shares), tuple(past), older, compared, over_turns=over_turns)
 
 
 def _targets_compared(

@@ -65,8 +65,10 @@ def read_columns(connection: Connection, run: ReadableRun, used: Used | None) ->
         StoreError: something is damaged.
     """
     records, replies = _records(connection, run)
-    samples = _samples(connection, run.num, _ascending(records["sample"]))
-    at = samples.places(records["sample"])
+    nums = records.pop("sample")
+    samples = _samples(connection, run.num, _ascending(nums))
+    at = samples.places(nums)
+    del nums  # of a million records each such column takes 8 MB
     if (at < 0).any():
         # A sample that is gone takes its records with it; `verify` reports it.
         stored = at >= 0
@@ -128,7 +130,8 @@ def _column_arrays(
     for chunk in chunks:
         for (name, kind), arrays in zip(columns, parts.values(), strict=True):
             arrays.append(chunk[name].astype(kind))  # a copy, so that the whole chunk can go
-    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
+    # One column after the other, so that the parts of each are freed before the next is joined.
+    return {name: np.concatenate(parts.pop(name)) for name, _ in columns}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,8 +158,8 @@ class _SampleColumns:
 
         if not len(self.nums):
             return np.full(len(nums), -1)
-        at = np.minimum(np.searchsorted(self.nums, nums), len(self.nums) - 1)
-        return np.where(self.nums[at] == nums, at, -1)
+        at = np.minimum(np.searchsorted(self.nums, nums), len(self.nums) - 1).astype(np.int32)
+        return np.where(self.nums[at] == nums, at, np.int32(-1))
 
 
 def _samples(connection: Connection, run: int, nums: Array) -> _SampleColumns:
@@ -306,7 +309,7 @@ class _Rows:
         if not _all_below(len(codes), scores["outcome"]):
             raise StoreError(f"the store is damaged: a score has an unknown outcome. {REPAIR_HINT}")
         nums = np.asarray(sorted(words), dtype=np.int64)
-        name = np.searchsorted(nums, scores["name"])
+        name = np.searchsorted(nums, scores["name"]).astype(np.int32)
         if not _all_below(len(nums), name) or (nums[name] != scores["name"]).any():
             raise StoreError(f"the store is damaged: a score has no name. {REPAIR_HINT}")
         names = tuple(words[num] for num in nums.tolist())
@@ -383,7 +386,7 @@ def _record_of(records: Mapping[str, Array], scores: Mapping[str, Array]) -> Arr
     if not len(record_keys):
         return np.full(len(score_keys), -1)
     at = np.minimum(np.searchsorted(record_keys, score_keys), len(record_keys) - 1)
-    return np.where(record_keys[at] == score_keys, at, -1)
+    return np.where(record_keys[at] == score_keys, at, -1).astype(np.int32)
 
 
 def _all_below(size: int, numbers: Array) -> bool:
