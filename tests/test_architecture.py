@@ -147,7 +147,7 @@ targets:
 UNUSED = (
     *("jinja2", "jsonschema", "pydantic", "sqlglot", "duckdb", "pypdfium2", "regex"),
     *("steelyard.sql.workers.pool", "steelyard.stats.sequential", "steelyard.suite.decision"),
-    *("steelyard.generate", "steelyard.scorers.judges.judge", "steelyard.report.html"),
+    *("steelyard.generate", "steelyard.scorers.judges.judge", "steelyard.report.render.html"),
 )
 """What neither a run of a small exam nor a look at it needs."""
 

@@ -8,7 +8,7 @@ import pytest
 
 from steelyard import Sample, compare, evaluate
 from steelyard.errors import ConfigError
-from steelyard.report.regressions import changed_samples
+from steelyard.report.sections.regressions import changed_samples
 from steelyard.scorers.lexical import ExactMatch
 
 CAPITALS = {"France": "Paris", "Italy": "Rome", "Spain": "Madrid", "Peru": "Lima", "Kenya": "Nairobi", "Oman": "Muscat"}

@@ -13,7 +13,7 @@ from steelyard.analysis.judge_agreement import judge_agreements
 from steelyard.analysis.judge_agreement_values import LabelDraw
 from steelyard.analysis.numbers import interval_text
 from steelyard.analysis.score_columns import ScoreColumns, ScoreRow
-from steelyard.report.judge_agreement import held_to_people_parts
+from steelyard.report.sections.judge_agreement import held_to_people_parts
 from steelyard.stats import cohen_kappa, corrected_mean, krippendorff_alpha, wilson
 from steelyard.stats.judged import JudgedLabels
 from steelyard.types import ScoreInfo

@@ -10,7 +10,7 @@ from steelyard import Label
 from steelyard.analysis.judge_agreement import JudgedScore, agreement_with_people
 from steelyard.analysis.judge_agreement_values import LabelDraw
 from steelyard.analysis.judge_checks import CanaryVerdicts, CheckedJudge, canary_check, judge_checks, model_family
-from steelyard.report.judge_panel import checks_section
+from steelyard.report.sections.judge_panel import checks_section
 from steelyard.stats import wilson
 from steelyard.types import ScoreInfo
 

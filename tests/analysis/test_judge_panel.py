@@ -12,7 +12,7 @@ from steelyard.analysis.judge_agreement import JudgedScore
 from steelyard.analysis.judge_agreement_values import LabelDraw
 from steelyard.analysis.judge_panel import JudgeCost, judge_panel
 from steelyard.plain_json import json_value
-from steelyard.report.judge_panel import panel_parts
+from steelyard.report.sections.judge_panel import panel_parts
 from steelyard.stats import newcombe_paired
 from steelyard.types import ScoreInfo
 

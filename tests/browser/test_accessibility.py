@@ -15,7 +15,7 @@ from tests.viewer.test_saved_pages import KINDS, store_with_all  # noqa: F401  #
 from tests.viewer.test_side_by_side import three  # noqa: F401  # a fixture
 
 from steelyard import compare
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
 
 SIZES = ((1280, 800), (390, 844))
 SCHEMES = ("light", "dark")

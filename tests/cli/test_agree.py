@@ -8,8 +8,8 @@ import pytest
 from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate
 from steelyard.analysis.label_forms import LabelForm
 from steelyard.plain_json import json_value
-from steelyard.report.html import html_report
 from steelyard.report.page import ReportContent, report_sections
+from steelyard.report.render.html import html_report
 from steelyard.report.section import RecordLink
 from steelyard.store import Store
 from steelyard.store.labels import add_labels

@@ -6,7 +6,7 @@ import re
 import pytest
 from rich.console import Console
 
-from steelyard.report.terminal import lines_with_command, say
+from steelyard.report.render.terminal import lines_with_command, say
 
 STORE = "/home/somebody/a rather long/path to the/evaluations/of this year/steelyard.db"
 COMMANDS = [

@@ -8,7 +8,7 @@ import pytest
 
 from steelyard import Correctness, Judge, Label, Sample, Scripted, evaluate, evaluate_suite
 from steelyard.data.sample_files import SampleFiles
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
 from steelyard.store import Store
 from steelyard.store.labels import add_labels
 from steelyard.suites import PairwiseSuite

@@ -10,10 +10,10 @@ from tests.report.judging_suite import pairwise_runs
 
 from steelyard.analysis.preferences import preferences
 from steelyard.analysis.stopping import Stopping
-from steelyard.report.chart import SharePart
-from steelyard.report.conclusion import conclusion_section
-from steelyard.report.preferences import preferences_section
-from steelyard.report.terminal import bar_lines, console, print_sections
+from steelyard.report.charts.chart import SharePart
+from steelyard.report.render.terminal import bar_lines, console, print_sections
+from steelyard.report.sections.conclusion import conclusion_section
+from steelyard.report.sections.preferences import preferences_section
 from steelyard.stats.intervals import Interval
 
 
@@ -90,7 +90,7 @@ def test_both_answers_of_a_pair_are_listed(steelyard, pairs):
 
 def test_a_report_holds_the_preferences_and_the_standings(steelyard, three, tmp_path):
     store, runs = three
-    markdown, html = tmp_path / "report.md", tmp_path / "report.html"
+    markdown, html = tmp_path / "report.md", tmp_path / "report.render.html"
     steelyard("report", *runs, "--store", store, "--markdown", markdown, "--html", html, code=0)
     assert "| 1 | ours &lt;b&gt; |" in Path(markdown).read_text(encoding="utf-8")
     assert "Standings</h2>" in Path(html).read_text(encoding="utf-8")

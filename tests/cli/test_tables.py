@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from steelyard.report.terminal import table
+from steelyard.report.render.terminal import table
 
 
 def printed(made, width=80):

@@ -13,13 +13,13 @@ from steelyard import compare
 from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.summary import summarize
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report import chart_layout as layout
-from steelyard.report.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart, TimelinePoint
-from steelyard.report.chart_canvas import AxisScale
-from steelyard.report.chart_svg import drawing, svg
-from steelyard.report.comparison import difference_chart
-from steelyard.report.scores import group_chart, groups_section
-from steelyard.report.targets import rate_chart
+from steelyard.report.charts import layout
+from steelyard.report.charts.canvas import AxisScale
+from steelyard.report.charts.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart, TimelinePoint
+from steelyard.report.charts.svg import drawing, svg
+from steelyard.report.sections.comparison import difference_chart
+from steelyard.report.sections.scores import group_chart, groups_section
+from steelyard.report.sections.targets import rate_chart
 
 
 def summary(target="model", right=5, n=10, *, groups=("",), run="aaaaaa", name="solve_rate", values=None):

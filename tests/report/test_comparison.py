@@ -11,9 +11,9 @@ from tests.report.sections_read import every, notes, part, rows
 from steelyard import compare
 from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.score_columns import ScoreRow
-from steelyard.report.comparison import comparison_section
-from steelyard.report.html import section_environment
-from steelyard.report.markdown import markdown_page
+from steelyard.report.render.html import section_environment
+from steelyard.report.render.markdown import markdown_page
+from steelyard.report.sections.comparison import comparison_section
 from steelyard.stats.intervals import Interval
 
 COSTS = (

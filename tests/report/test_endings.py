@@ -3,10 +3,10 @@
 import random
 
 from steelyard import ExactMatch, Options, Prompt, Sample, Scripted, StopWhen, Suite, compare, evaluate_suite
-from steelyard.report.conclusion import own_decisions
-from steelyard.report.costs import saved_calls
-from steelyard.report.html import html_report
-from steelyard.report.markdown import markdown_report
+from steelyard.report.render.html import html_report
+from steelyard.report.render.markdown import markdown_report
+from steelyard.report.sections.conclusion import own_decisions
+from steelyard.report.sections.costs import saved_calls
 
 
 def model(share, seed):

@@ -4,7 +4,7 @@ import csv as standard_csv
 import io
 import json
 
-from steelyard.report.export import csv, jsonl, plain_record
+from steelyard.report.exports.records import csv, jsonl, plain_record
 from steelyard.types import Attempt, Failure, Output, Record, Reply, Sample, Score, Usage
 
 

@@ -15,8 +15,10 @@ from steelyard import ConfigError, Options, Sample, Score, Store, Suite, evaluat
 from steelyard.analysis import history as module
 from steelyard.analysis.history import history_of
 from steelyard.plain_json import json_value
-from steelyard.report.chart_svg import drawing, svg
-from steelyard.report.history_sections import (
+from steelyard.report.charts.svg import drawing, svg
+from steelyard.report.render.html import html_history
+from steelyard.report.render.markdown import markdown_history
+from steelyard.report.sections.history import (
     change_method,
     history_chart,
     history_sections,
@@ -24,8 +26,6 @@ from steelyard.report.history_sections import (
     remarks_of,
     time_ticks,
 )
-from steelyard.report.html import html_history
-from steelyard.report.markdown import markdown_history
 from steelyard.scorers.choice import Choice
 from steelyard.store.labels import add_note, read_notes
 from steelyard.suite.evaluate import RunConfig

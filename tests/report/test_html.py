@@ -11,7 +11,7 @@ import pytest
 
 from steelyard import Output, Sample, Score, Store, compare
 from steelyard.analysis.gate import judge_gate
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
 from steelyard.report.sample_evidence import EVIDENCE
 from steelyard.store.labels import add_note
 

@@ -13,12 +13,12 @@ from tests.report.judged_suite import NASTY, judged_runs
 from steelyard import Choice, Options, Score, ScoreInfo, Suite, evaluate_suite
 from steelyard.cli.outcome import evaluate_runs, print_outcome
 from steelyard.plain_json import json_value
-from steelyard.report.chart_svg import svg
-from steelyard.report.html import html_report
-from steelyard.report.markdown import MOST_CHARACTERS, MOST_LINES, markdown_report
+from steelyard.report.charts.svg import svg
+from steelyard.report.render.html import html_report
+from steelyard.report.render.markdown import MOST_CHARACTERS, MOST_LINES, markdown_report
 from steelyard.report.sample_evidence import score_evidence, source_label
-from steelyard.report.scores import histogram_chart
-from steelyard.report.targets import rate_chart
+from steelyard.report.sections.scores import histogram_chart
+from steelyard.report.sections.targets import rate_chart
 from steelyard.suite.evaluate import RunConfig
 
 PHRASES = ("right and supported", "right but unsupported", "wrong but supported", "wrong and unsupported")

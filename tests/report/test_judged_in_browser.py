@@ -7,7 +7,7 @@ import json
 from tests.report.judged_suite import NASTY, judged_runs
 
 from steelyard import ExactMatch, Sample, evaluate
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
 
 DETAIL = "document.querySelector('.detail').textContent"
 ROWS = "[...document.querySelectorAll('.samples .open')].map(one => one.textContent)"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.analysis.gate import judge_gate
-from steelyard.report.junit import junit
+from steelyard.report.render.junit import junit
 from steelyard.types import Failure, Output, Record, Remarks, Sample, Score
 
 

@@ -15,8 +15,8 @@ from tests.report.conftest import runs_in
 from tests.report.test_html import Reader, lines_that_differ
 
 from steelyard import Choice, Output, compare
-from steelyard.report.html import html_report
 from steelyard.report.page_data import packed_data, plain_data
+from steelyard.report.render.html import html_report
 from steelyard.report.sample_choice import (
     ERROR,
     IMPROVEMENT,

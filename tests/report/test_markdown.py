@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from steelyard import compare
 from steelyard.analysis.gate import judge_gate
-from steelyard.report.markdown import markdown_report
+from steelyard.report.render.markdown import markdown_report
 
 
 def test_the_report_says_the_verdict_the_gate_the_figures_and_the_changes(pair):

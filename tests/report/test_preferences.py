@@ -14,11 +14,11 @@ from steelyard.analysis.preferences import preferences
 from steelyard.analysis.standings import Standing
 from steelyard.analysis.stopping import Stopping
 from steelyard.cli.outcome import evaluate_runs
-from steelyard.report.chart_svg import drawing, svg
-from steelyard.report.html import html_report
-from steelyard.report.markdown import markdown_page, markdown_report
-from steelyard.report.preferences import preferences_section, sequence_chart, win_rate_chart
-from steelyard.report.standings import rating_chart, win_matrix_chart
+from steelyard.report.charts.svg import drawing, svg
+from steelyard.report.render.html import html_report
+from steelyard.report.render.markdown import markdown_page, markdown_report
+from steelyard.report.sections.preferences import preferences_section, sequence_chart, win_rate_chart
+from steelyard.report.sections.standings import rating_chart, win_matrix_chart
 from steelyard.stats.intervals import Interval
 
 PATH = ((10, 0.9, 0.2, 1.0), (60, 0.7, 0.45, 0.85), (212, 0.62, 0.53, 0.7))

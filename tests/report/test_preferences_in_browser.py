@@ -6,7 +6,7 @@ import pytest
 from tests.report.judging_suite import NASTY, pairwise_runs
 
 from steelyard.cli.outcome import evaluate_runs
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
 
 WHOLE = NASTY.replace("\u202e", "\\u202e")
 

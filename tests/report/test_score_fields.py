@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from steelyard import Sample, Score, ScoreInfo, Suite, evaluate_suite
-from steelyard.report.export import csv as csv_lines
-from steelyard.report.export import jsonl, write_parquet
-from steelyard.report.export_workbook import write_workbook
+from steelyard.report.exports.records import csv as csv_lines
+from steelyard.report.exports.records import jsonl, write_parquet
+from steelyard.report.exports.workbook import write_workbook
 from steelyard.suite.evaluate import RunConfig
 
 WANTED = {

@@ -9,11 +9,11 @@ from steelyard import Options, Sample, Score, ScoreInfo, StageInfo, Suite, evalu
 from steelyard.analysis.comparison import compare
 from steelyard.cli.outcome import evaluate_runs, print_outcome
 from steelyard.plain_json import json_value
-from steelyard.report.chart_svg import svg
-from steelyard.report.html import html_report
-from steelyard.report.markdown import markdown_report
-from steelyard.report.regressions import changed_samples
-from steelyard.report.scores import score_chart, scores_section, verdict_chart
+from steelyard.report.charts.svg import svg
+from steelyard.report.render.html import html_report
+from steelyard.report.render.markdown import markdown_report
+from steelyard.report.sections.regressions import changed_samples
+from steelyard.report.sections.scores import score_chart, scores_section, verdict_chart
 from steelyard.suite.evaluate import RunConfig
 
 NASTY = "<b>worse</b> | \u202eeman"

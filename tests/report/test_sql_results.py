@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from steelyard import Sample, evaluate
-from steelyard.report.html import html_report
-from steelyard.report.markdown import markdown_report
 from steelyard.report.record_lines import sample_lines
+from steelyard.report.render.html import html_report
+from steelyard.report.render.markdown import markdown_report
 from steelyard.scorers.sql import SqlResult
 from steelyard.scorers.tables import TableMetrics
 

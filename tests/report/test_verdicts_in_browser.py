@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steelyard import Options, Sample, Score, ScoreInfo, Suite, evaluate_suite
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
 from steelyard.suite.evaluate import RunConfig
 
 CELLS = "[...document.querySelectorAll('.samples tbody td:last-child')].map(one => one.innerText.split('\\n')[0])"

@@ -11,7 +11,7 @@ from steelyard import DataError, Output, Sample, compare, evaluate
 from steelyard.errors import ConfigError
 from steelyard.models.prices import Price, PriceTable
 from steelyard.prompts.trajectory import read_trajectory
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
 from steelyard.scorers import AgentSteps, ForbiddenTools, ToolCalls, patterns
 from steelyard.scorers.agents import largest_matching, longest_in_order
 

@@ -11,8 +11,8 @@ from steelyard import ConfigError, Output, Prompt, Sample, Score, Scripted, Suit
 from steelyard.analysis.gate import judge_gate
 from steelyard.analysis.history import history_of
 from steelyard.plain_json import json_value
-from steelyard.report.history_sections import history_sections
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
+from steelyard.report.sections.history import history_sections
 from steelyard.scorers import ErrorJudge, ExactMatch, Judge, PerTurn, ToolCalls
 from steelyard.scorers.per_turn import conversation_turns
 from steelyard.stats.clustered_means import clustered_difference

@@ -8,8 +8,8 @@ import pytest
 from steelyard import evaluate
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
-from steelyard.report.html import html_report
-from steelyard.report.markdown import markdown_report
+from steelyard.report.render.html import html_report
+from steelyard.report.render.markdown import markdown_report
 from steelyard.scorers.sql import PUBLISHED, SqlResult
 from steelyard.scorers.sql_runs import digest_of_databases
 from steelyard.sql.equality import CellEquality

@@ -12,7 +12,7 @@ import pytest
 
 from steelyard import evaluate
 from steelyard.errors import ConfigError
-from steelyard.report.scores import scores_section
+from steelyard.report.sections.scores import scores_section
 from steelyard.scorers.tables import TableMetrics
 from steelyard.sql.results import SqlLimits
 from steelyard.sql.sandbox import Sandbox

@@ -11,10 +11,10 @@ from steelyard.analysis.baseline import baseline_text
 from steelyard.analysis.jury_scores import with_juries, with_jury
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
-from steelyard.report.gate import gate_of
-from steelyard.report.judge_panel import checks_section, panel_parts
-from steelyard.report.markdown import markdown_report
 from steelyard.report.page import ReportContent, report_sections
+from steelyard.report.render.markdown import markdown_report
+from steelyard.report.sections.gate import gate_of
+from steelyard.report.sections.judge_panel import checks_section, panel_parts
 from steelyard.scorers import PerTurn, Preference
 from steelyard.scorers.judges.suite_judges import with_judges
 from steelyard.store.delete import delete_runs

@@ -17,7 +17,7 @@ from steelyard.models.budget import Budget
 from steelyard.models.http import HttpModel
 from steelyard.models.openai_compatible import OpenAICompatible
 from steelyard.models.response import ResponseMap
-from steelyard.report.costs import read_again_sentence
+from steelyard.report.sections.costs import read_again_sentence
 from steelyard.store.journal import find_body
 from steelyard.store.verify import verify
 from steelyard.suite import RunConfig, evaluate_suite

@@ -8,7 +8,7 @@ from tests.loopback import peer, said
 
 from steelyard import Budget, OpenAICompatible, Options, Prompt, Sample, Suite
 from steelyard.models.prices import Price, PriceTable
-from steelyard.report.costs import costs_section
+from steelyard.report.sections.costs import costs_section
 from steelyard.store import Store
 from steelyard.suite import RunConfig
 from steelyard.suite.evaluate import aevaluate_suite

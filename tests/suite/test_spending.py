@@ -18,7 +18,7 @@ from steelyard import Budget, ConfigError, ExactMatch, OpenAICompatible, Options
 from steelyard.models.prices import Price, PriceTable
 from steelyard.models.rate_limit import Rates
 from steelyard.plain_json import json_value
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
 from steelyard.store import Store
 from steelyard.suite import RunConfig
 from steelyard.suite.dry_run import estimate

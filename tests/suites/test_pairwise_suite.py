@@ -15,7 +15,7 @@ from steelyard.analysis.standings import standings
 from steelyard.config.load import load
 from steelyard.data.sample_files import SampleFiles
 from steelyard.errors import ConfigError
-from steelyard.report.preferences import preferences_section
+from steelyard.report.sections.preferences import preferences_section
 from steelyard.store.labels import add_labels
 from steelyard.suites.pairwise.suite import PairwiseSuite, pair_names, pairs_of
 from steelyard.targets.pair import Pair

@@ -9,7 +9,7 @@ import pytest
 
 from steelyard import ConfigError, Options, Output, Prompt, Sample, Scripted, Store, Suite, evaluate, evaluate_suite
 from steelyard.replies.user_turn import read_user_turn
-from steelyard.report.html import html_report
+from steelyard.report.render.html import html_report
 from steelyard.scorers import AgentSteps, ToolCalls
 from steelyard.suite.dry_run import estimate
 from steelyard.targets import SimulatedUser

@@ -16,9 +16,9 @@ from tests.viewer.conftest import exam, first, second, serving
 from steelyard import Options, Output, Sample, Suite, compare, evaluate_suite
 from steelyard.errors import ConfigError
 from steelyard.models import Scripted
-from steelyard.report.export import csv as write_csv
-from steelyard.report.export import jsonl
-from steelyard.report.regressions import regressions_section
+from steelyard.report.exports.records import csv as write_csv
+from steelyard.report.exports.records import jsonl
+from steelyard.report.sections.regressions import regressions_section
 from steelyard.scorers.choice import Choice
 from steelyard.scorers.lexical import Contains, ExactMatch
 from steelyard.store import MarkChange, Store, mark_run

@@ -46,10 +46,10 @@ def agree(
     Agreement, TPR and TNR, the corrected mean with its interval, and how many more labels would help. Below 30 labelled
     records there are only counts.
     """
-    from steelyard.report.judge_agreement import held_to_people_parts
+    from steelyard.report.render.terminal import console, print_json, print_sections
     from steelyard.report.run_texts import unfinished
     from steelyard.report.section import Section, sentences
-    from steelyard.report.terminal import console, print_json, print_sections
+    from steelyard.report.sections.judge_agreement import held_to_people_parts
     from steelyard.store import Store
 
     options: dict[str, Any] = {"score": score, "against": against, "half_width": _requested_half_width(half_width)}
@@ -175,7 +175,7 @@ def _difference(
     Raises:
         ConfigError: they have none in common.
     """
-    from steelyard.report.judge_agreement import difference_section
+    from steelyard.report.sections.judge_agreement import difference_section
     from steelyard.stats.corrected import corrected_difference
     from steelyard.stats.labels_needed import labels_to_decide
 

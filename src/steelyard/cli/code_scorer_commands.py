@@ -66,7 +66,7 @@ def codes_propose(
     from steelyard.cli.estimates import print_estimate
     from steelyard.generate.code_proposals import ProposalPlan, ask_for_codes, proposal_suite
     from steelyard.generate.reviewer import CauseFinder
-    from steelyard.report.terminal import print_json
+    from steelyard.report.render.terminal import print_json
     from steelyard.store import Store
 
     proposer, how = _model((model, base_url, api_key_env), model_config, store, fresh=fresh, no_env=no_env)
@@ -172,7 +172,7 @@ def codes_install(
     from steelyard.cli.output import print_lines
     from steelyard.report.code_scorer import scorer_yaml
     from steelyard.report.coding_page import CodingPage
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.codings import change_code
     from steelyard.store.named_codings import find_code
@@ -267,9 +267,9 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
     from steelyard.analysis.numbers import count_text
     from steelyard.cli.output import write_text
     from steelyard.report.coding_page import CodingPage
-    from steelyard.report.markdown import markdown_page
+    from steelyard.report.render.markdown import markdown_page
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.report.run_texts import reason_suffix
-    from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.named_codings import find_code
 
@@ -295,7 +295,7 @@ def _print_trial(trial: CodeTrial, store: str | None, to: tuple[Path | None, boo
 
 
 def _print_sections(page: CodingPage, named: NamedCode) -> None:
-    from steelyard.report.terminal import console, print_sections
+    from steelyard.report.render.terminal import console, print_sections
 
     if named.code.id in page.trials:
         print_sections(console(), [page.trial_section(named.code.id)])
@@ -303,8 +303,8 @@ def _print_sections(page: CodingPage, named: NamedCode) -> None:
 
 def _print_proposals(result: CodeProposals, store: str | None) -> None:
     from steelyard.analysis.numbers import count_text
+    from steelyard.report.render.terminal import console, say
     from steelyard.report.run_texts import reason_suffix
-    from steelyard.report.terminal import console, say
 
     to = console()
     if result.state != "finished":

@@ -52,7 +52,7 @@ def codes_draw(
     these groups are kept, so that shares of codes are estimates for all records.
     """
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.codings import draw_coding
 
@@ -78,7 +78,7 @@ def codes_list(
 ) -> None:
     """List error analyses and their progress."""
     from steelyard.cli.options import named_run
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.codings import codings, read_coding
 
@@ -124,8 +124,8 @@ def codes_show(
     """
     from steelyard.cli.output import write_text
     from steelyard.report.coding_page import CodingPage
-    from steelyard.report.markdown import markdown_page
-    from steelyard.report.terminal import console, print_json, print_sections, say
+    from steelyard.report.render.markdown import markdown_page
+    from steelyard.report.render.terminal import console, print_json, print_sections, say
     from steelyard.store import Store
     from steelyard.store.named_codings import find_coding
 
@@ -154,7 +154,7 @@ def codes_sheet(
     from steelyard.analysis.numbers import count_text
     from steelyard.cli.output import print_lines, write_text
     from steelyard.report.coding_sheet import coding_sheet
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
     from steelyard.store import Store
     from steelyard.store.codings import read_coding
     from steelyard.store.named_codings import find_coding
@@ -187,7 +187,7 @@ def codes_note(
 
     from steelyard.analysis.numbers import count_text
     from steelyard.report.coding_sheet import read_coding_sheet
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.coding_notes import store_notes
     from steelyard.store.named_codings import find_coding
@@ -223,7 +223,7 @@ def codes_edit(
     store: StoreOption = None,
 ) -> None:
     """Rename, define, merge, adopt or drop a code; its history stays."""
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
     from steelyard.store import Store
     from steelyard.store.named_codings import find_code
 

@@ -164,7 +164,7 @@ def check(
 def _check_configurations(paths: Sequence[Path], *, references: bool, no_env: bool, as_json: bool) -> int:
     """Check all configurations, also after an invalid one: a commit hook passes all changed files."""
     from steelyard.config.check_dataset import check_references
-    from steelyard.report.terminal import print_json
+    from steelyard.report.render.terminal import print_json
 
     plain: list[dict[str, Any]] = []
     errors: list[SteelyardError] = []
@@ -209,7 +209,7 @@ def is_configuration(file: Path) -> bool:
 
 
 def _show(value: Any, lines: Iterator[str], *, as_json: bool) -> None:
-    from steelyard.report.terminal import print_json
+    from steelyard.report.render.terminal import print_json
 
     if as_json:
         print_json(value)
@@ -363,6 +363,6 @@ def schema() -> None:
     For YAML in VS Code: steelyard schema > schema.json, and a first line `# yaml-language-server: $schema=schema.json`.
     """
     from steelyard.config.schema import json_schema
-    from steelyard.report.terminal import print_json
+    from steelyard.report.render.terminal import print_json
 
     print_json(json_schema())

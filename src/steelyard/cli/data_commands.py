@@ -39,7 +39,7 @@ _SetOption = Annotated[
 
 def data_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the datasets of a store's runs, with their versions."""
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.named_datasets import named_datasets
 
@@ -68,8 +68,8 @@ def data_show(
 ) -> None:
     """Show the rows of a dataset, with the draft's changes marked."""
     from steelyard.data.new_version import edited_rows
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.report.run_texts import one_line
-    from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
 
     with Store(store) as opened:
@@ -203,7 +203,7 @@ def data_diff(
     """Show what changed between two versions; by default what the draft, else the newest version, changed."""
     from steelyard.config.dataset_versions import draft_difference, open_version
     from steelyard.data.dataset_difference import dataset_difference
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
 
     with Store(store) as opened:
@@ -233,7 +233,7 @@ def data_save(
 ) -> None:
     """Save the draft as a new file next to its version; no file is overwritten."""
     from steelyard.config.dataset_versions import save_draft
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.dataset_drafts import read_draft
 
@@ -296,7 +296,7 @@ def _change(
 
 def _say_draft(store: Store, dataset: NamedDataset, draft: DatasetDraft, where: str) -> None:
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
     from steelyard.store.dataset_drafts import read_draft
 
     rows = len(read_draft(store, dataset.id, draft.base).rows)

@@ -50,7 +50,7 @@ def diagnose(
     code 4 if an endpoint does not answer.
     """
     from steelyard.escaping import visible
-    from steelyard.report.terminal import print_json
+    from steelyard.report.render.terminal import print_json
     from steelyard.suite.probe import cost_line, not_probed, plan_probes, send_probes
     from steelyard.suite.survey import prices_of
 

@@ -16,7 +16,7 @@ _HEADS = ("stage", "records", "calls", "cached", "tokens in", "tokens out")
 
 def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, as_json: bool) -> None:
     """Print the calls, tokens and cost expected of running the suites."""
-    from steelyard.report.terminal import console, print_json, print_sections
+    from steelyard.report.render.terminal import console, print_json, print_sections
     from steelyard.suite.dry_run import estimate
     from steelyard.suite.scorer_infos import prompt_hints
 
@@ -31,7 +31,7 @@ def print_estimate(suites: Sequence[Suite], store: str | None, *, fresh: bool, a
 def say_cost(suite: Suite, store: str | None, *, fresh: bool) -> None:
     """Print on standard error what running a suite will cost; nothing if it calls no model."""
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
     from steelyard.suite.dry_run import estimate
 
     stages = [stage for entry in asyncio.run(estimate(suite, store=store, fresh=fresh)) for stage in entry.stages]

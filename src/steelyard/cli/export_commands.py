@@ -158,7 +158,7 @@ def promote(
     """
     from steelyard.analysis.conditions import parse_condition
     from steelyard.generate.dataset_additions import add_records
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.pages import matching_records
 
@@ -203,7 +203,7 @@ def _format(option: str, out: Path | None) -> str:
 
 
 def _write_rows(runs: Sequence[Run], form: str, out: Path | None, *, raw: bool) -> None:
-    from steelyard.report import export as rows
+    from steelyard.report.exports import records as rows
 
     if form in {"xlsx", "parquet"}:
         _write_binary(runs, form, out)
@@ -222,8 +222,8 @@ def _write_binary(runs: Sequence[Run], form: str, out: Path | None) -> None:
     Raises:
         ConfigError: no file was named, or it cannot be written.
     """
-    from steelyard.report.export import write_parquet
-    from steelyard.report.export_workbook import write_workbook
+    from steelyard.report.exports.records import write_parquet
+    from steelyard.report.exports.workbook import write_workbook
 
     if out is None:
         raise ConfigError(f"{form} is a binary format: name a file with --out")

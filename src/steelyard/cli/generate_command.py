@@ -348,7 +348,7 @@ def _report(request: _QaRequest, questions: QaSet, suite: Suite, *, store: str |
         _print(questions, None if request.review else out, suite, store=store, as_json=as_json)
     if reviewed:
         from steelyard.cli.question_review import review_rows
-        from steelyard.report.terminal import console
+        from steelyard.report.render.terminal import console
 
         if not review_rows(questions.rows, out, console()):
             raise typer.Exit(INTERRUPTED)
@@ -357,7 +357,7 @@ def _report(request: _QaRequest, questions: QaSet, suite: Suite, *, store: str |
 
 def _print(questions: QaSet, out: Path | None, suite: Suite, *, store: str | None, as_json: bool) -> None:
     """Print how many questions were generated and dropped; `out` is None if they are reviewed next."""
-    from steelyard.report.terminal import console, print_json, say, table
+    from steelyard.report.render.terminal import console, print_json, say, table
 
     report = questions.report
     if as_json:

@@ -46,9 +46,9 @@ def note(
 
     Finished runs accept notes too. Notes are shown by show, history and report, and cannot be deleted.
     """
-    from steelyard.report.export import plain_note
+    from steelyard.report.exports.records import plain_note
     from steelyard.report.record_lines import note_line
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.labels import add_note, read_notes
 
@@ -101,9 +101,9 @@ def history(
     Runs are listed from the oldest to the newest. Each is compared with the previous run of the same target.
     """
     from steelyard.analysis.history import history_of
-    from steelyard.report.history_sections import history_sections, history_title
+    from steelyard.report.render.terminal import console, print_json, print_sections, say
     from steelyard.report.section import section_json
-    from steelyard.report.terminal import console, print_json, print_sections, say
+    from steelyard.report.sections.history import history_sections, history_title
     from steelyard.store import Store
     from steelyard.store.labels import read_notes
 
@@ -122,8 +122,8 @@ def history(
         print_sections(console(), history_sections(past))
     for path in (html, markdown):
         if path is not None:
-            from steelyard.report.html import html_history
-            from steelyard.report.markdown import markdown_history
+            from steelyard.report.render.html import html_history
+            from steelyard.report.render.markdown import markdown_history
 
             write_text(path, html_history(past) if path is html else markdown_history(past))
             say(console(stderr=True), f"wrote {path}")

@@ -125,9 +125,9 @@ def _run(suite: Suite, values: Environment, store: str | None, *, fresh: bool, q
 
 
 def _print(judged: Run, runs: Sequence[Run], store: str | None, *, as_json: bool) -> None:
-    from steelyard.report.judge_panel import checks_section, panels_section, reply_form_texts
+    from steelyard.report.render.terminal import console, print_json, print_sections
     from steelyard.report.section import Section, sentences
-    from steelyard.report.terminal import console, print_json, print_sections
+    from steelyard.report.sections.judge_panel import checks_section, panels_section, reply_form_texts
 
     summary = runs[0].summary()
     plain: dict[str, Any] = {

@@ -114,7 +114,7 @@ def label(
     one. No score changes; --with-labels counts labels, in every run alike.
     """
     from steelyard.analysis.label_forms import label_form
-    from steelyard.report.terminal import print_json
+    from steelyard.report.render.terminal import print_json
     from steelyard.store import Store
 
     request = _Request(sample, value, author, repeat, withdraw, comment, from_file, everything, seed)
@@ -139,7 +139,7 @@ def label(
 
 def _print_result(run: Run, form: LabelForm, stored: tuple[Sequence[Label], int], authors: Sequence[str]) -> None:
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
 
     labels, written = stored
     same = f"; {count_text(len(labels) - written, 'verdict')} stored already" if written < len(labels) else ""
@@ -210,8 +210,8 @@ def _typed(request: _Request) -> TypedVerdict:
 def _label_one_by_one(store: Store, run: Run, form: LabelForm, request: _Request) -> None:
     """Show records and ask for verdicts; each is on disk before the next record is shown."""
     from steelyard.analysis.numbers import count_text
+    from steelyard.report.render.terminal import console, say
     from steelyard.report.review_sheet import ReviewView, author_verdicts
-    from steelyard.report.terminal import console, say
     from steelyard.store.review import review_entries
 
     to = console()
@@ -248,7 +248,7 @@ class _Labelling:
 
     def go_through(self, entries: Sequence[ReviewEntry]) -> None:
         """Ask for each record until all are labelled or the person ends."""
-        from steelyard.report.terminal import console, say
+        from steelyard.report.render.terminal import console, say
 
         to, index = console(), 0
         while index < len(entries):
@@ -263,7 +263,7 @@ class _Labelling:
 
     def _ask(self, entry: ReviewEntry) -> str:
         """Ask until a verdict is stored, or return "" (skipped), "back" or "q"; a comment does not end the question."""
-        from steelyard.report.terminal import console, say
+        from steelyard.report.render.terminal import console, say
 
         form = self._view.form
         # The person must know what to judge: the result, the correctness, or another score.

@@ -33,8 +33,8 @@ from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read
 from steelyard.escaping import visible
 from steelyard.report.progress import budget_use, retry_text
+from steelyard.report.render.terminal import console, fitting_columns, say, table
 from steelyard.report.run_texts import one_line
-from steelyard.report.terminal import console, fitting_columns, say, table
 from steelyard.runner import Progress
 
 if TYPE_CHECKING:

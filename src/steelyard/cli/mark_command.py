@@ -39,7 +39,7 @@ def mark(
     Without an option the marks of the runs are shown. Marks change no result: they say with which run the viewer
     compares the others of a suite, and which runs lists leave out.
     """
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.marks import MarkChange, mark_run, marks_of
 

@@ -191,7 +191,7 @@ def named_runs(store: Store, names: Sequence[str]) -> list[Run]:
     Raises:
         ConfigError: no run has such a name, or several do and none can be preferred.
     """
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
 
     choices = store.runs_named(names)
     for choice in dict.fromkeys(choice for _, choice in choices if choice):

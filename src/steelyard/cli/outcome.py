@@ -13,11 +13,11 @@ from steelyard.analysis.judging_manifest import is_judging
 from steelyard.cli.options import store_option
 from steelyard.cli.output import while_read, write_lines, write_text
 from steelyard.models.refusals import NEVER_READ
-from steelyard.report.gate import gate_of
 from steelyard.report.page import ReportContent, all_sections, report_sections
-from steelyard.report.preferences import NO_PAIRS, Pairwise
+from steelyard.report.render.terminal import console, print_json, print_sections, say
 from steelyard.report.section import section_json
-from steelyard.report.terminal import console, print_json, print_sections, say
+from steelyard.report.sections.gate import gate_of
+from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
 from steelyard.store import Run
 
 if TYPE_CHECKING:
@@ -182,15 +182,15 @@ def write_pages(
     """
     pairwise = outcome.content.pairwise
     if html is not None:
-        from steelyard.report.html import html_report
+        from steelyard.report.render.html import html_report
 
         write_text(html, html_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=pairwise))
     if markdown is not None:
-        from steelyard.report.markdown import markdown_report
+        from steelyard.report.render.markdown import markdown_report
 
         write_text(markdown, markdown_report(outcome.runs, outcome.comparison, outcome.gate, pairwise=pairwise))
     if junit is not None:
-        from steelyard.report.junit import junit as junit_lines
+        from steelyard.report.render.junit import junit as junit_lines
 
         write_lines(junit, junit_lines(outcome.runs, outcome.gate))
     with while_read():

@@ -99,7 +99,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def say_unfinished(run: Run) -> None:
     """Warn on standard error that a run is unfinished, for commands whose own output cannot show it."""
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
 
     if run.state != "finished":
         say(console(stderr=True), f"{run.target}: {run.state}, {run.done} of {run.planned} done")

@@ -81,7 +81,7 @@ def queue_create(
     Raters see question and answer without target, scores and other people's labels, each rater in a different order.
     How the records were drawn is stored with the queue.
     """
-    from steelyard.report.terminal import print_json
+    from steelyard.report.render.terminal import print_json
     from steelyard.store import Store
     from steelyard.store.queue_draw import draw_records, draw_uncertain
     from steelyard.store.queue_values import QueueDesign
@@ -123,7 +123,7 @@ def _draw_method(
 
 def _print_created(queue: LabelQueue, items: Sequence[DrawnItem], store: str | None) -> None:
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
 
     form, to, where = queue.design.form, console(), store_option(store)
     say(to, f"queue {queue.id}: {count_text(len(items), 'record')}, {form.name} ({form.kind.replace('_', ' ')})")
@@ -152,7 +152,7 @@ def _common_form(runs: Sequence[Run], score: str, kind: str) -> LabelForm:
 
 def queue_list(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the queues of a store and their progress."""
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.queues import queues, read_progress
 
@@ -176,8 +176,8 @@ def queue_show(queue: _QueueArgument, store: StoreOption = None, as_json: JsonOp
     from steelyard.analysis.numbers import count_text
     from steelyard.analysis.rater_agreement import label_agreement
     from steelyard.analysis.rater_agreement_values import FEWEST
-    from steelyard.report.agreement import rater_sections
-    from steelyard.report.terminal import console, print_json, print_sections, say
+    from steelyard.report.render.terminal import console, print_json, print_sections, say
+    from steelyard.report.sections.agreement import rater_sections
     from steelyard.store import Store
     from steelyard.store.queues import named_queue, read_progress
 
@@ -219,7 +219,7 @@ def queue_disagreements(
     from dataclasses import replace
 
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.queues import create_queue, disagreements, named_queue
 
@@ -283,7 +283,7 @@ def queue_label(
 
     Each verdict is stored before the next record is shown.
     """
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
     from steelyard.store import Store
     from steelyard.store.queues import checked_rater, named_queue
 
@@ -302,7 +302,7 @@ def queue_label(
 def _store_sheet(store: Store, queue: LabelQueue, rater: str, path: Path) -> None:
     from steelyard.analysis.numbers import count_text
     from steelyard.report.blind_record import read_queue_sheet
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
     from steelyard.store.queue_values import RaterVerdict
     from steelyard.store.queues import check_verdict, label_item, queue_item
 

@@ -59,7 +59,7 @@ def runs(
 
     Archived runs are left out (steelyard mark).
     """
-    from steelyard.report.terminal import console, print_json
+    from steelyard.report.render.terminal import console, print_json
     from steelyard.store import Store
     from steelyard.store.marks import NO_MARKS, read_marks
 
@@ -81,7 +81,7 @@ def runs(
 
 def print_runs(to: Console, shown: Sequence[Run]) -> None:
     """Print a line for each run; columns that do not fit are left out and named: a truncated number would mislead."""
-    from steelyard.report.terminal import fitting_columns, say, table
+    from steelyard.report.render.terminal import fitting_columns, say, table
 
     rows = [
         [
@@ -138,11 +138,11 @@ def show(
     instead, --most on a page.
     """
     from steelyard.cli.outcome import evaluate_runs, print_outcome
-    from steelyard.report.export import plain_note
+    from steelyard.report.exports.records import plain_note
     from steelyard.report.page import all_sections
     from steelyard.report.record_lines import note_line
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.report.section import section_json
-    from steelyard.report.terminal import console, print_json, say
     from steelyard.store import Store
 
     request = ListRequest(only, most, sample, where, sort, page, against, search)
@@ -256,7 +256,7 @@ def report(
     from steelyard.store import Store
 
     if html is None and markdown is None and junit is None:
-        html = Path("report.html")
+        html = Path("report.render.html")
     check_writable(html, markdown, junit)
     with Store(store) as opened:
         outcome = evaluate_runs(named_runs(opened, run), with_labels=with_labels)

@@ -116,7 +116,7 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
     if request.in_pages:
         _show_page(store, run, request, as_json=as_json)
     elif as_json:
-        from steelyard.report.terminal import print_json
+        from steelyard.report.render.terminal import print_json
 
         labels = _labels(run)
         print_json([_plain(record, labels) for record in _listed(run, request)])
@@ -128,7 +128,7 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
 
 def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
     from steelyard.cli.options import named_run
-    from steelyard.report.terminal import print_json
+    from steelyard.report.render.terminal import print_json
 
     if run.counts_labels:
         raise ConfigError("--where, --search and --sort use the stored scores: leave out --with-labels")
@@ -168,7 +168,7 @@ def _position_line(run: Run, request: ListRequest, page: RecordPage, skip: int) 
 
 
 def _say(line: str) -> None:
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
 
     say(console(), line)
 
@@ -211,7 +211,7 @@ def _kinds_of(record: Record) -> set[str]:
 
 
 def _plain(record: Record, labels: _Labels) -> dict[str, Any]:
-    from steelyard.report.export import plain_record
+    from steelyard.report.exports.records import plain_record
 
     return plain_record(record, labels.get((record.sample.id, record.repeat), ()))
 
@@ -220,7 +220,7 @@ def _print_records(run: Run, records: Iterable[Record], *, passages: bool = Fals
     """Print records with their labels; returns their number."""
     from steelyard.analysis.judging_manifest import is_judging, sides_of
     from steelyard.report.record_lines import label_line, sample_lines
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
 
     to = console()
     labels = _labels(run)

@@ -192,9 +192,9 @@ def _show_list(
     """List the records of a run that people should look at, in the order of the samples."""
     from steelyard.analysis.label_forms import label_form
     from steelyard.analysis.numbers import count_text
-    from steelyard.report.markdown import markdown_page
+    from steelyard.report.render.markdown import markdown_page
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.report.review_sheet import ReviewView, author_verdicts, plain_entry, review_section, sheet
-    from steelyard.report.terminal import console, print_json, say
 
     form = label_form(run.manifest, run.score_infos, score=score, kind=kind)
     view = ReviewView(form, author_verdicts(run.labels(), form), show_key=show_key, seed=seed)
@@ -235,8 +235,8 @@ def _entries(run: Run, request: _ListRequest, view: ReviewView) -> Iterator[Revi
 
 def _print_list(run: Run, entries: Sequence[ReviewEntry], view: ReviewView, where: str, *, most: int) -> None:
     from steelyard.analysis.numbers import count_text
+    from steelyard.report.render.terminal import console, say
     from steelyard.report.review_sheet import entry_lines, reason_counts
-    from steelyard.report.terminal import console, say
 
     to = console()
     if not entries:
@@ -287,7 +287,7 @@ def _review_by_model(plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, qu
     """Review, report, and exit with the code of the review's runs."""
     from steelyard.cli.live_run import run_suite
     from steelyard.generate.review import review as review_run
-    from steelyard.report.terminal import print_json
+    from steelyard.report.render.terminal import print_json
 
     def evaluate(suite: Suite, *, how: RunConfig) -> Sequence[Run]:
         return run_suite(suite, how, quiet=quiet)
@@ -304,7 +304,7 @@ def _review_by_model(plan: ReviewPlan, reviewer: Reviewer, how: RunConfig, *, qu
 
 def _print_review(result: Review, plan: ReviewPlan, where: str | None) -> None:
     from steelyard.analysis.numbers import percent_text
-    from steelyard.report.terminal import console, say, table
+    from steelyard.report.render.terminal import console, say, table
 
     to = console()
     for line in _review_lines(result, plan):

@@ -98,7 +98,7 @@ def run(
         print_estimate([loaded.suite], store, fresh=fresh, as_json=as_json)
         return
     from steelyard.cli.live_run import run_suite
-    from steelyard.report.gate import check_before
+    from steelyard.report.sections.gate import check_before
 
     outlet = _Outlet(store, as_json, html, markdown, junit)
     outlet.check()
@@ -205,8 +205,8 @@ def rescore(
 
     The replies of judges are taken from the journal.
     """
-    from steelyard.report.rescored import changed_readings_section, rescored_section
-    from steelyard.report.terminal import console, print_json, print_sections, say
+    from steelyard.report.render.terminal import console, print_json, print_sections, say
+    from steelyard.report.sections.rescored import changed_readings_section, rescored_section
     from steelyard.store import Store
     from steelyard.suite.rescore import changed_readings, with_reading
     from steelyard.suite.rescore import rescore as score_again
@@ -297,7 +297,7 @@ def _run_config(
 
 def _say_notes(loaded: Loaded) -> None:
     """Print warnings about the samples before any call is paid for: skipped rows, a template that does not fit."""
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
     from steelyard.suite.survey import notes_of
 
     to = console(stderr=True)

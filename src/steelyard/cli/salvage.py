@@ -98,7 +98,7 @@ def _lines_to(out: Path | None) -> Iterator[Callable[[str], object]]:
 
 def _save_run(salvaged: Salvaged, run: Run, write: Callable[[str], object]) -> _SavedRun:
     from steelyard.escaping import json_line
-    from steelyard.report.export import plain_record
+    from steelyard.report.exports.records import plain_record
     from steelyard.store.labels import by_record
     from steelyard.store.records import DAMAGED
 
@@ -117,7 +117,7 @@ def _save_run(salvaged: Salvaged, run: Run, write: Callable[[str], object]) -> _
 
 def _print_result(salvaged: Salvaged, counts: dict[Run, _SavedRun], out: Path | None) -> bool:
     """Print what was saved and every record that was not; returns whether nothing is missing."""
-    from steelyard.report.terminal import console, say
+    from steelyard.report.render.terminal import console, say
 
     to = console(stderr=True)
     lines = [f"note: {note}" for note in salvaged.rows.notes]

@@ -39,7 +39,7 @@ def verify(
     Everything is read, decompressed, counted again and compared with its checksums; nothing is changed. Exit code 4 if
     anything is wrong.
     """
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.verify import verify as verify_store
 
@@ -100,7 +100,7 @@ def delete(
     Scores, samples, labels and notes are deleted with them, all or nothing. Replies stay in the journal unless
     --replies is given, and the budget spent stays counted.
     """
-    from steelyard.report.terminal import console, print_json, say
+    from steelyard.report.render.terminal import console, print_json, say
     from steelyard.store import Store
     from steelyard.store.delete import delete_runs, preview_deletion
 

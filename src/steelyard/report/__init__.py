@@ -7,30 +7,30 @@ from typing import TYPE_CHECKING
 from steelyard.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from steelyard.report.chart_svg import svg
+    from steelyard.report.charts.svg import svg
     from steelyard.report.coding_page import CodingPage
-    from steelyard.report.comparison import difference_chart
-    from steelyard.report.history_sections import history_chart
-    from steelyard.report.html import html_report
-    from steelyard.report.markdown import markdown_report
+    from steelyard.report.render.html import html_report
+    from steelyard.report.render.markdown import markdown_report
     from steelyard.report.sample_choice import PageSize
-    from steelyard.report.scores import group_chart, histogram_chart, score_chart, verdict_chart
-    from steelyard.report.targets import rate_chart
+    from steelyard.report.sections.comparison import difference_chart
+    from steelyard.report.sections.history import history_chart
+    from steelyard.report.sections.scores import group_chart, histogram_chart, score_chart, verdict_chart
+    from steelyard.report.sections.targets import rate_chart
 else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         "steelyard.report.coding_page:CodingPage",
         "steelyard.report.sample_choice:PageSize",
-        "steelyard.report.comparison:difference_chart",
-        "steelyard.report.scores:group_chart",
-        "steelyard.report.scores:histogram_chart",
-        "steelyard.report.history_sections:history_chart",
-        "steelyard.report.html:html_report",
-        "steelyard.report.markdown:markdown_report",
-        "steelyard.report.targets:rate_chart",
-        "steelyard.report.scores:score_chart",
-        "steelyard.report.chart_svg:svg",
-        "steelyard.report.scores:verdict_chart",
+        "steelyard.report.sections.comparison:difference_chart",
+        "steelyard.report.sections.scores:group_chart",
+        "steelyard.report.sections.scores:histogram_chart",
+        "steelyard.report.sections.history:history_chart",
+        "steelyard.report.render.html:html_report",
+        "steelyard.report.render.markdown:markdown_report",
+        "steelyard.report.sections.targets:rate_chart",
+        "steelyard.report.sections.scores:score_chart",
+        "steelyard.report.charts.svg:svg",
+        "steelyard.report.sections.scores:verdict_chart",
     )
 
 __all__ = [

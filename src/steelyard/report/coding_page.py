@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from steelyard.analysis.code_shares import CodeShare, TrialResult, code_shares, trial_result
 from steelyard.analysis.numbers import count_text
-from steelyard.report.error_codes import codes_section, run_labels_of, saturation_chart, trial_section
 from steelyard.report.section import Section, SectionTable, Sentence, TableColumn, non_empty, text_row
+from steelyard.report.sections.error_codes import codes_section, run_labels_of, saturation_chart, trial_section
 from steelyard.store.codings import read_coding
 
 if TYPE_CHECKING:

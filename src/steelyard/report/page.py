@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from steelyard.analysis.judging_manifest import JUDGES, is_judging, only_answers
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.agreement import agreement_section
-from steelyard.report.conclusion import conclusion_section
-from steelyard.report.costs import cached_sentence, costs_section, read_again_sentence, saved_calls
-from steelyard.report.exam import exam_section
-from steelyard.report.gate import gate_section
-from steelyard.report.judge_agreement import held_to_people_section
-from steelyard.report.judge_panel import checks_section, panels_section
-from steelyard.report.people_labels import labels_section
-from steelyard.report.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
 from steelyard.report.run_texts import run_labels
-from steelyard.report.scores import (
+from steelyard.report.section import (
+    Section,
+    Sentence,
+    sentences,
+)
+from steelyard.report.sections.agreement import agreement_section
+from steelyard.report.sections.conclusion import conclusion_section
+from steelyard.report.sections.costs import cached_sentence, costs_section, read_again_sentence, saved_calls
+from steelyard.report.sections.exam import exam_section
+from steelyard.report.sections.gate import gate_section
+from steelyard.report.sections.judge_agreement import held_to_people_section
+from steelyard.report.sections.judge_panel import checks_section, panels_section
+from steelyard.report.sections.people_labels import labels_section
+from steelyard.report.sections.preferences import NO_PAIRS, Pairwise, answers_section, preferences_section
+from steelyard.report.sections.scores import (
     breakdowns_section,
     further_groups_section,
     further_histograms_section,
     groups_section,
     scores_section,
 )
-from steelyard.report.section import (
-    Section,
-    Sentence,
-    sentences,
-)
-from steelyard.report.standings import standings_section
-from steelyard.report.targets import alarms_section, run_remarks, targets_section
-from steelyard.report.turns import turns_section
+from steelyard.report.sections.standings import standings_section
+from steelyard.report.sections.targets import alarms_section, run_remarks, targets_section
+from steelyard.report.sections.turns import turns_section
 from steelyard.store import Run
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _wrong_results(content: ReportContent) -> Section:
     compared = next((run for run in content.runs if _WITH_RESULTS & {*run.manifest.get("scores", ())}), None)
     if compared is None:
         return Section("", key="wrong_results")
-    from steelyard.report.sql_results import wrong_results_section
+    from steelyard.report.sections.sql_results import wrong_results_section
 
     return wrong_results_section(compared.records())
 
@@ -237,7 +237,7 @@ def _wrong_results(content: ReportContent) -> Section:
 def _regressions(content: ReportContent) -> Section:
     if content.comparison is None:
         return Section("", key="regressions")
-    from steelyard.report.regressions import regressions_section
+    from steelyard.report.sections.regressions import regressions_section
 
     return regressions_section(content.runs, content.comparison)
 
@@ -245,7 +245,7 @@ def _regressions(content: ReportContent) -> Section:
 def _comparison(content: ReportContent, names: Sequence[str]) -> Section:
     if content.comparison is None:
         return Section("", key="comparison")
-    from steelyard.report.comparison import comparison_section
+    from steelyard.report.sections.comparison import comparison_section
 
     return comparison_section(content.comparison, content.runs, names)
 

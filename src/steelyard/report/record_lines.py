@@ -16,7 +16,7 @@ from steelyard.prompts.conversation import input_text
 from steelyard.report.judge_reasons import preference_reason
 from steelyard.report.run_texts import kind_text
 from steelyard.report.sample_evidence import passage_matches, source_label, sources_in
-from steelyard.report.sql_results import sql_lines
+from steelyard.report.sections.sql_results import sql_lines
 from steelyard.types import Label, Note, Output, Record, Score
 
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

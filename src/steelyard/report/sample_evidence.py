@@ -15,7 +15,7 @@ from steelyard.escaping import cell_text
 from steelyard.prompts.agent_messages import MESSAGES, is_answered_conversation, tool_call
 from steelyard.prompts.trajectory import TURNS
 from steelyard.report.run_texts import kind_text
-from steelyard.report.sql_results import sql_json
+from steelyard.report.sections.sql_results import sql_json
 from steelyard.types import Output, Record, Sample, Score
 
 STEPS: Final = ("trace", "claims", "contexts", "guidelines", TURNS)

@@ -16,7 +16,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal
 
-from steelyard.report.chart import Chart, ConditionLink, ShareBar
+from steelyard.report.charts.chart import Chart, ConditionLink, ShareBar
 from steelyard.types import Json
 
 _NOTHING: Final = frozenset({"", "–"})

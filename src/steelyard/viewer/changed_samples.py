@@ -11,8 +11,8 @@ from steelyard.analysis.comparison_values import PairComparison
 from steelyard.analysis.numbers import record_value_text, score_title
 from steelyard.analysis.settings import WordChange, share_most_words, word_changes
 from steelyard.escaping import cell_text
-from steelyard.report.regressions import changed_samples, repeats_text
 from steelyard.report.run_texts import one_line
+from steelyard.report.sections.regressions import changed_samples, repeats_text
 from steelyard.store import Run
 from steelyard.types import Record, ScoreInfo
 from steelyard.viewer.sample_columns import SCORE, SampleColumn, as_chosen

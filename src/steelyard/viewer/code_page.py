@@ -18,7 +18,7 @@ from steelyard.analysis.error_codes import LONGEST_DEFINITION, LONGEST_NAME
 from steelyard.errors import ConfigError
 from steelyard.plain_json import digest_of
 from steelyard.report.code_scorer import PATTERN, judge_config, pattern_config, score_name, scorer_yaml
-from steelyard.report.error_codes import trial_section
+from steelyard.report.sections.error_codes import trial_section
 from steelyard.store.codings import (
     assign_code,
     change_code,

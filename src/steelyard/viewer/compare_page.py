@@ -12,11 +12,11 @@ from starlette.routing import Route
 from steelyard.analysis.comparison_values import Comparison, PairComparison
 from steelyard.analysis.numbers import score_title, signed_text
 from steelyard.errors import ConfigError, did_you_mean
-from steelyard.report.chart_scatter import ScatterChart
-from steelyard.report.comparison import comparison_section, settings_section
-from steelyard.report.conclusion import pair_figures
+from steelyard.report.charts.scatter import ScatterChart
 from steelyard.report.run_texts import run_labels
 from steelyard.report.section import KeyFigure, Section
+from steelyard.report.sections.comparison import comparison_section, settings_section
+from steelyard.report.sections.conclusion import pair_figures
 from steelyard.store import Run
 from steelyard.store.related_runs import refuse_other_suites
 from steelyard.viewer.changed_samples import ShownChange, change_columns, shown_changes

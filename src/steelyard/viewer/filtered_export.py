@@ -44,7 +44,7 @@ def export_routes(pages: Pages) -> list[Route]:
 
 
 def _lines(form: str) -> Callable[..., Iterator[str]]:
-    from steelyard.report.export import csv, jsonl
+    from steelyard.report.exports.records import csv, jsonl
 
     return csv if form == "csv" else jsonl
 

@@ -11,9 +11,9 @@ from starlette.routing import Route
 
 from steelyard.analysis.history import History, history_of
 from steelyard.errors import ConfigError
-from steelyard.report.chart import TimelineChart
-from steelyard.report.history_sections import history_sections, history_title
+from steelyard.report.charts.chart import TimelineChart
 from steelyard.report.section import RunLink, Section
+from steelyard.report.sections.history import history_sections, history_title
 from steelyard.store.labels import read_notes
 from steelyard.store.related_runs import past_data
 from steelyard.viewer.named_address import given_name

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.report.coding_page import CodingPage
-from steelyard.report.error_codes import codes_section, saturation_chart
+from steelyard.report.sections.error_codes import codes_section, saturation_chart
 from steelyard.store.codings import coding_sizes, named_coding, read_coding
 
 if TYPE_CHECKING:
     from steelyard.analysis.error_codes import CodingState
-    from steelyard.report.chart_curve import CurveChart
+    from steelyard.report.charts.curve import CurveChart
     from steelyard.report.section import Section
     from steelyard.store import Run
     from steelyard.store.codings import CodedItem, Coding

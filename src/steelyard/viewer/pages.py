@@ -19,8 +19,8 @@ from steelyard.analysis.numbers import score_title
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import visible
-from steelyard.report.chart import ConditionLink
-from steelyard.report.html import section_environment
+from steelyard.report.charts.chart import ConditionLink
+from steelyard.report.render.html import section_environment
 from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.store import Run, Store, read_marks
 from steelyard.store.marks import baselines

@@ -21,9 +21,9 @@ from steelyard.analysis.rater_agreement import label_agreement
 from steelyard.analysis.rater_agreement_values import FEWEST
 from steelyard.errors import ConfigError
 from steelyard.prompts.conversation import is_messages
-from steelyard.report.agreement import rater_sections
 from steelyard.report.blind_record import BlindRecord
 from steelyard.report.section import Section
+from steelyard.report.sections.agreement import rater_sections
 from steelyard.store.queue_values import LabelQueue, QueueDesign, QueueItem, RaterVerdict, Verdicts
 from steelyard.store.queues import (
     checked_rater,

@@ -28,12 +28,12 @@ from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
-from steelyard.report.conclusion import VERDICT_WORDS, preference_figures, run_figure
-from steelyard.report.html import contents_of
 from steelyard.report.page import ReportContent, report_sections
-from steelyard.report.preferences import NO_PAIRS, Pairwise
+from steelyard.report.render.html import contents_of
 from steelyard.report.run_texts import one_line, unfinished
 from steelyard.report.section import KeyFigure, Section
+from steelyard.report.sections.conclusion import VERDICT_WORDS, preference_figures, run_figure
+from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
 from steelyard.store import Run
 from steelyard.store.marks import baseline_refusal, marks_of
 from steelyard.types import Label, Record

@@ -36,7 +36,7 @@ from steelyard.report.sample_evidence import (
     without_sources,
 )
 from steelyard.report.sample_table import key_of
-from steelyard.report.sql_results import SqlEvidence, sql_evidence
+from steelyard.report.sections.sql_results import SqlEvidence, sql_evidence
 from steelyard.store import Run
 from steelyard.store.page_query import cursor
 from steelyard.types import Message, Record, Reply, Score, ScoreInfo

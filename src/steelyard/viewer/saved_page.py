@@ -8,8 +8,8 @@ from starlette.routing import Route
 
 from steelyard.config.given import was_given
 from steelyard.errors import ConfigError
-from steelyard.report.gate import gate_of
-from steelyard.report.html import html_history, html_report
+from steelyard.report.render.html import html_history, html_report
+from steelyard.report.sections.gate import gate_of
 from steelyard.store import Run
 from steelyard.viewer.compare_page import refuse_unlike
 from steelyard.viewer.free_memory import give_back, is_large

@@ -19,8 +19,8 @@ from steelyard.analysis.numbers import record_value_text
 from steelyard.analysis.settings import WordChange, share_most_words, word_changes
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
-from steelyard.report.regressions import repeats_text
 from steelyard.report.run_texts import one_line
+from steelyard.report.sections.regressions import repeats_text
 from steelyard.store import Run
 from steelyard.types import Record
 from steelyard.viewer.pages import Pages

@@ -7,8 +7,8 @@ from tests.scorers.judges.judge_server import judged, sample
 
 from steelyard import Faithfulness
 from steelyard.plain_json import json_value
-from steelyard.report.html import html_report
-from steelyard.report.markdown import markdown_report
+from steelyard.report.render.html import html_report
+from steelyard.report.render.markdown import markdown_report
 from steelyard.store import Store
 from steelyard.store.verify import verify
 

@@ -10,8 +10,8 @@ from tests.loopback import http, peer
 from tests.scorers.judges.judge_server import answer_of_the_sample, failed, judged, said, sample
 
 from steelyard import Correctness, Judge, OpenAICompatible, Retry, Sample, aevaluate
-from steelyard.report.html import html_report
-from steelyard.report.markdown import markdown_report
+from steelyard.report.render.html import html_report
+from steelyard.report.render.markdown import markdown_report
 from steelyard.scorers import Guideline
 from steelyard.session.reply_schemas import schema_digest
 from steelyard.session.session import Keys

@@ -27,8 +27,7 @@ from steelyard.analysis.preferences_values import GroupPreference, PositionBias,
 from steelyard.analysis.preferences_wording import absent_text
 from steelyard.analysis.stopping import Stopping
 from steelyard.analysis.summary_values import RunSummary
-from steelyard.report.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
-from steelyard.report.judge_panel import reply_form_texts
+from steelyard.report.charts.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
 from steelyard.report.run_texts import kind_text
 from steelyard.report.section import (
     Level,
@@ -41,6 +40,7 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
+from steelyard.report.sections.judge_panel import reply_form_texts
 from steelyard.stats.intervals import Interval
 
 if TYPE_CHECKING:

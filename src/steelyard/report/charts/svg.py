@@ -18,16 +18,8 @@ from typing import Final
 
 from steelyard.analysis.numbers import MISSING
 from steelyard.escaping import visible
-from steelyard.report import chart_layout as layout
-from steelyard.report.chart import (
-    ChartPoint,
-    MatrixChart,
-    RowChart,
-    SequenceChart,
-    TimelineChart,
-    TimelinePoint,
-)
-from steelyard.report.chart_canvas import (
+from steelyard.report.charts import layout
+from steelyard.report.charts.canvas import (
     GAP,
     LEAST_WIDE,
     MARKS,
@@ -49,8 +41,16 @@ from steelyard.report.chart_canvas import (
     tick_text,
     upright_axis,
 )
-from steelyard.report.chart_curve import CurveChart, curve_drawing
-from steelyard.report.chart_scatter import ScatterChart, scatter_drawing
+from steelyard.report.charts.chart import (
+    ChartPoint,
+    MatrixChart,
+    RowChart,
+    SequenceChart,
+    TimelineChart,
+    TimelinePoint,
+)
+from steelyard.report.charts.curve import CurveChart, curve_drawing
+from steelyard.report.charts.scatter import ScatterChart, scatter_drawing
 from steelyard.report.template import environment
 
 WIDTH: Final = 720

@@ -22,15 +22,15 @@ from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
 from steelyard.analysis.summary_values import RunSummary
 from steelyard.escaping import HIDDEN
-from steelyard.report.chart import ShareBar
-from steelyard.report.chart_canvas import LEAST_WIDE, SvgDrawing
-from steelyard.report.chart_svg import Drawable, drawing
-from steelyard.report.history_sections import history_sections, history_title
+from steelyard.report.charts.canvas import LEAST_WIDE, SvgDrawing
+from steelyard.report.charts.chart import ShareBar
+from steelyard.report.charts.svg import Drawable, drawing
 from steelyard.report.page import BEFORE_SAMPLES, ReportContent, report_sections
-from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.sample_choice import PAGE_SIZE, PageSize, SampleKind
 from steelyard.report.sample_table import collect_samples
 from steelyard.report.section import PageLink, SampleLink, Section, SectionTable, TableCell, TableColumn
+from steelyard.report.sections.history import history_sections, history_title
+from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
 from steelyard.report.template import environment
 from steelyard.store import Run
 from steelyard.types import Note

@@ -19,8 +19,7 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.analysis.settings import short_digests
-from steelyard.report.chart import ChartPoint, RowChart
-from steelyard.report.regressions import gives_verdicts
+from steelyard.report.charts.chart import ChartPoint, RowChart
 from steelyard.report.run_texts import one_line, run_labels
 from steelyard.report.section import (
     Level,
@@ -35,6 +34,7 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
+from steelyard.report.sections.regressions import gives_verdicts
 from steelyard.store import Run
 
 _MOST_IN_FULL: Final = 3

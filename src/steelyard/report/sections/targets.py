@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Final
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, mean_text, score_title, value_text
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
-from steelyard.report.chart import ChartPoint, RowChart
-from steelyard.report.judge_panel import reply_form_texts
-from steelyard.report.preferences import sequence_chart
+from steelyard.report.charts.chart import ChartPoint, RowChart
 from steelyard.report.run_texts import (
     applies,
     below_figure,
@@ -41,6 +39,8 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
+from steelyard.report.sections.judge_panel import reply_form_texts
+from steelyard.report.sections.preferences import sequence_chart
 
 if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison

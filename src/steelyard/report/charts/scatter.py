@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from steelyard.report.chart_canvas import (
+from steelyard.report.charts.canvas import (
     MARKS,
     TICKS,
     TITLE,

@@ -13,8 +13,8 @@ from hashlib import blake2b
 from typing import Final
 
 from steelyard.escaping import visible
-from steelyard.report import chart_layout as layout
-from steelyard.report.chart import ConditionLink, RowChart
+from steelyard.report.charts import layout
+from steelyard.report.charts.chart import ConditionLink, RowChart
 
 LEAST_WIDE: Final = 560
 """Charts narrower than this write the names of rows above the marks instead of beside them."""

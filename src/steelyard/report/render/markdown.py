@@ -13,12 +13,12 @@ from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
 from steelyard.escaping import markdown_cell, markdown_inline
-from steelyard.report.chart import ShareBar
-from steelyard.report.history_sections import history_sections, history_title
+from steelyard.report.charts.chart import ShareBar
 from steelyard.report.page import ReportContent, report_sections
-from steelyard.report.preferences import NO_PAIRS, Pairwise
 from steelyard.report.run_texts import one_line
 from steelyard.report.section import Level, Section, SectionTable, Sentence, TableCell
+from steelyard.report.sections.history import history_sections, history_title
+from steelyard.report.sections.preferences import NO_PAIRS, Pairwise
 from steelyard.store import Run
 
 MOST_LINES: Final = 58

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from steelyard.report import chart_layout as layout
-from steelyard.report.chart_canvas import (
+from steelyard.report.charts import layout
+from steelyard.report.charts.canvas import (
     TICKS,
     TITLE,
     AxisScale,

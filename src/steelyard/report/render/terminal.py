@@ -22,7 +22,7 @@ from rich.text import Text
 
 from steelyard.escaping import visible
 from steelyard.plain_json import json_value
-from steelyard.report.chart import ShareBar, SharePart
+from steelyard.report.charts.chart import ShareBar, SharePart
 from steelyard.report.section import (
     ConclusionState,
     KeyFigure,

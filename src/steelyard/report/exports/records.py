@@ -17,7 +17,7 @@ from steelyard.errors import ConfigError, install_command
 from steelyard.escaping import cell_text, csv_cell, json_line, writable
 from steelyard.files import replaced
 from steelyard.plain_json import field_values
-from steelyard.report.export_table import ExportTable, labels_by_record
+from steelyard.report.exports.table import ExportTable, labels_by_record
 from steelyard.store import Run
 from steelyard.types import Failure, Label, Note, Record, Reply, Score, ScoreInfo
 

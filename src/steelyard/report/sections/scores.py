@@ -13,8 +13,7 @@ from steelyard.analysis.histograms import Histogram
 from steelyard.analysis.numbers import MISSING, interval_text, score_phrase, score_title, value_text
 from steelyard.analysis.summary_values import RunSummary, ScoreSummary
 from steelyard.data.table import origin_keys
-from steelyard.report.chart import ChartPoint, ConditionLink, RowChart
-from steelyard.report.exam import macro_sentences
+from steelyard.report.charts.chart import ChartPoint, ConditionLink, RowChart
 from steelyard.report.run_texts import (
     SAME_QUESTION,
     applies,
@@ -36,7 +35,8 @@ from steelyard.report.section import (
     sentences,
     text_row,
 )
-from steelyard.report.targets import all_shares, mean_point, score_domain
+from steelyard.report.sections.exam import macro_sentences
+from steelyard.report.sections.targets import all_shares, mean_point, score_domain
 
 _MOST_CHARTED: Final = 60
 """Groups up to which they have a chart: the 57 subjects of MMLU. Above, charts take most of a page of many MB."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.numbers import MISSING, count_text, level_text, percent_text, rank_text, rating_limits
-from steelyard.report.chart import ChartPoint, MatrixChart, RowChart
+from steelyard.report.charts.chart import ChartPoint, MatrixChart, RowChart
 from steelyard.report.section import (
     Level,
     Section,

@@ -1,0 +1,1 @@
+"""Charts of pages and notebooks as SVG: what a chart shows, its layout, and how it is drawn."""

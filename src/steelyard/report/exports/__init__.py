@@ -1,0 +1,1 @@
+"""Records of runs as files: lines of JSON, tables and workbooks."""

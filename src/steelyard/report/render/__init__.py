@@ -1,0 +1,1 @@
+"""Renderers of sections: terminal, Markdown, HTML pages, and JUnit for continuous integration."""
