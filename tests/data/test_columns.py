@@ -128,6 +128,14 @@ def test_one_column_with_two_roles_is_refused():
         layout(HEADER, BODY, columns={"question": "A", "options": "A:D", "answer": "F"})
 
 
+def test_a_header_that_names_two_roles_by_words_says_which_one_it_lacks():
+    header, row = ("id", "questio", "A", "B", "C", "D", "answer"), ("q1", "Which?", "w", "x", "y", "z", "A")
+    with pytest.raises(
+        ConfigError, match="no column for question; the columns found are id, questio, A, B, C, D, answer"
+    ):
+        layout(header, row, row)
+
+
 def test_header_none_takes_the_first_row_for_data_and_a_number_names_the_row():
     assert layout(BODY, BODY, header="none").header_row is None
     found = layout(("note",), HEADER, BODY, header=2)

@@ -178,8 +178,10 @@ def _header_score(row: Row, roles: Sequence[Role], user_names: set[str]) -> int:
     texts = _texts(row)
     columns = by_header(texts, roles, {})
     first = next((role.name for role in roles if role.required and not role.several), "")
-    # Without the first required role the other matches may be chance: a row "A B C D" may be options, or data.
-    known = sum(map(len, columns.values())) if first in columns else 0
+    # Without the first required role the other matches may be chance, as a row "A B C D" of data is; two roles that are
+    # named by words are not, and the role that is missing is then said.
+    by_words = sum(any(len(texts[column]) > 1 for column in found) for found in columns.values())
+    known = sum(map(len, columns.values())) if first in columns or by_words >= 2 else 0
     return known + 2 * len(user_names & {normalized(text) for text in texts.values() if text})
 
 
