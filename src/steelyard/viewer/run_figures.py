@@ -27,7 +27,6 @@ from steelyard.store.list_figures import (
     figures_of_list,
 )
 from steelyard.store.stored_summary import kept_summary
-from steelyard.viewer.free_memory import give_back, is_large
 
 if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Verdict
@@ -114,10 +113,6 @@ class FigureCache:
         """Compute nothing more: the end of the process would otherwise wait for all that is queued."""
         self._computing.shutdown(wait=False, cancel_futures=True)
 
-    def later(self, task: Callable[..., object], *arguments: Any) -> None:
-        """Run a task in that thread, after what is queued; its errors are ignored: a page that needs it shows them."""
-        self._computing.submit(task, *arguments)
-
     def of(
         self, runs: Sequence[Run], baselines: Mapping[tuple[str, str], Run], *, patience_s: float = PATIENCE_S
     ) -> tuple[dict[str, RunFigures], dict[str, BaselineDifference]]:
@@ -192,8 +187,6 @@ class FigureCache:
             summary = self._summaries.get(key)
             if summary is None:
                 self._summaries[key] = summary = kept_summary(run) if self._keep else run.quick_summary()
-                if is_large([run]):
-                    give_back([run])
                 while len(self._summaries) > _MOST_SUMMARIES:
                     self._summaries.pop(next(iter(self._summaries)))
             return summary

@@ -1,32 +1,22 @@
-"""What a viewer holds of large runs after it has computed with them, by the size of that and not of the process."""
+"""What a viewer holds of large runs after it has computed with them is bounded by their records."""
 
 from __future__ import annotations
 
-import gc
 from types import SimpleNamespace
 
 import pytest
 
-from steelyard.store.columns import ColumnCache
 from steelyard.viewer.pages import Pages
 
 
 def run_of(ident, done):
     """As much of a run as keeping something computed of it needs."""
     counters = {"scoring_version": 0, "errors": 0, "replies": done, "seconds": 1.0}
-    store = SimpleNamespace(columns=ColumnCache())
-    return SimpleNamespace(id=ident, state="finished", done=done, **counters, store=store)
-
-
-@pytest.fixture(scope="module")
-def _little_garbage_to_look_through():
-    """Memory is given back forty times in a test, and each time all that lives is looked through."""
-    gc.collect()
-    gc.freeze()
+    return SimpleNamespace(id=ident, state="finished", done=done, **counters)
 
 
 @pytest.fixture
-def pages(_little_garbage_to_look_through):
+def pages():
     made = Pages(None, root_path="", read_only=True, static=lambda name: name)
     yield made
     made.close()
@@ -55,15 +45,3 @@ def test_what_is_still_computed_is_found_by_who_waits_for_it(pages):
     assert pages.kept("outer", outer, None, compute) == 2
     assert pages.kept("outer", outer, None, compute) == 2
     assert computed == ["outer", "inner"]
-
-
-def test_columns_of_large_runs_are_let_go_once_their_comparison_is_there(viewer, monkeypatch):
-    two, one = viewer.store.runs()
-    viewer.store.columns.clear()
-    asked = f"/compare?a={one.id}&b={two.id}&wait=1&score=solve_rate"
-    assert viewer.ask(f"{asked}&second=solve_rate")[0] == 200
-    assert viewer.store.columns.has(one)  # of small runs they stay: the next figures need no reading
-    monkeypatch.setattr("steelyard.viewer.free_memory.LARGE", 0)
-    assert viewer.ask(asked)[0] == 200
-    assert not viewer.store.columns.has(one)
-    assert not viewer.store.columns.has(two)
