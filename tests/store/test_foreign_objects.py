@@ -159,6 +159,26 @@ def test_a_strangers_view_is_not_read_behind_any_number_of_others(copied, tmp_pa
     saved.store.close()
 
 
+def test_a_view_in_a_damaged_schema_does_not_keep_salvage_from_its_end(copied, tmp_path):
+    view = f"CREATE VIEW note AS {ENDLESS} num FROM n"
+    with closing(sqlite3.connect(copied)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET type = 'view', rootpage = 0, sql = ? WHERE name = 'note' AND type = 'table'",
+            [view],
+        )
+        connection.commit()
+    data = bytearray(copied.read_bytes())
+    last_child = int.from_bytes(data[108:112], "big")  # of the schema's tree, whose root is the first page
+    data[(last_child - 1) * PAGE : last_child * PAGE] = bytes(PAGE)
+    copied.write_bytes(data)
+    (tmp_path / "saved").mkdir()
+    saved = salvage(copied, tmp_path / "saved")
+    assert len(list(saved.records(saved.store.runs()[0]))) == 3
+    saved.store.close()
+
+
 @pytest.fixture
 def indexed(copied, monkeypatch) -> tuple[Run, Path]:
     """A run with an index, beside which nothing is scanned."""
