@@ -5,8 +5,7 @@
 
 The viewer is a process of its own, as a user starts it. CPU is what the operating system counted for it between a
 request and its answer: the first time that a page is asked for, and the least of several times after it. "Later" is
-what the first one left to a thread, which nobody waits for: figures that the list of runs fills in, the index of a
-search, a comparison.
+what the first one left to a thread, which nobody waits for: figures that the list of runs fills in.
 """
 
 from __future__ import annotations

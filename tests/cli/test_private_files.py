@@ -19,7 +19,6 @@ WRITTEN = {
     "Parquet": ["export", "t", "--out", "new/r.parquet"],
     "a salvaged store": ["export", "--salvage", "--out", "r.db"],
     "salvaged lines": ["export", "--salvage", "--out", "new/r.jsonl"],
-    "a search index": ["show", "t", "--search", "q"],
 }
 
 
@@ -73,7 +72,6 @@ def test_a_store_that_its_user_opened_to_others_stays_so_and_verify_says_so(stee
     STORE.chmod(0o664)
     out = steelyard("verify", code=0).out
     assert "other users of this computer may open the file (mode 0664)" in " ".join(out.split())
-    steelyard("show", "t", "--search", "q", code=0)
     assert {stat.S_IMODE(path.stat().st_mode) for path in STORE.parent.glob("steelyard.db*")} == {0o664}
     STORE.chmod(0o600)
     assert "other users" not in steelyard("verify", code=0).out

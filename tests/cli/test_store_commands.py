@@ -33,7 +33,7 @@ def test_a_store_without_damage_is_reported_with_what_was_checked(typed, runs):
     assert code == 0
     assert out.startswith("no damage found in")
     assert "2 runs, 60 records" in out.replace("\n", " ")
-    code, out, _ = typed("verify", runs[0].id, "--deep", "--json")
+    code, out, _ = typed("verify", runs[0].id, "--json")
     assert code == 0
     assert json.loads(out)["looked_at"]["records"] == 30
 
@@ -43,11 +43,11 @@ def test_a_damaged_store_is_told_place_by_place_up_to_twenty_and_exits_with_4(ty
     code, out, _ = typed("verify")
     assert code == 4
     assert "DAMAGED" in out
-    assert "and 70 more" in out
+    assert "and 10 more" in out
     assert out.count("does not match its hash") == 20
     code, out, _ = typed("verify", "--json")
     found = json.loads(out)
-    assert (code, found["sound"], found["found"]) == (4, False, 90)
+    assert (code, found["sound"], found["found"]) == (4, False, 30)
     assert found["damages"][-1]["sample"] == "q29"
 
 

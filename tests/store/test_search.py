@@ -1,6 +1,7 @@
 """Search in the texts of records: an index and a scan find the same, whatever is typed and in whatever language."""
 
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -24,8 +25,10 @@ from steelyard import (
 from steelyard.store import search
 from steelyard.store.delete import delete_runs
 from steelyard.store.record_words import record_words
-from steelyard.store.search import search_run
+from steelyard.store.search import index_run, search_run
 from steelyard.store.search_text import has_terms, search_terms, words, words_of_record
+from steelyard.store.server_search import find_on_server
+from steelyard.suite.rescore import rescore
 
 TEXTS = {
     "fr": "What is the capital of France?",
@@ -43,10 +46,17 @@ def echo(sample):
     return f"They say: {sample.id}'s answer" if sample.id != "ja" else "x"
 
 
+@pytest.fixture(autouse=True)
+def _small_runs_are_indexed(monkeypatch):
+    monkeypatch.setattr(search, "_LEAST_INDEXED", 0)
+
+
 @pytest.fixture(scope="module")
 def run(shared):
     """For tests that only read."""
-    return evaluate(echo, SAMPLES, [ExactMatch()], store=shared)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(search, "_LEAST_INDEXED", 0)
+        return evaluate(echo, SAMPLES, [ExactMatch()], store=shared)
 
 
 FOUND = [
@@ -116,12 +126,8 @@ def test_a_scan_finds_what_the_index_finds(run, monkeypatch):
 
 
 def _without_index(monkeypatch):
-    monkeypatch.setattr(search, "_SearchFile", _unwritable)
-    monkeypatch.setattr("steelyard.store.server_search.found_on_server", lambda run, terms: None)
-
-
-def _unwritable(*files):
-    raise PermissionError(files)
+    for find in ("_find_in_file", "find_on_server"):
+        monkeypatch.setattr(search, find, lambda *_: None)
 
 
 def test_a_search_has_pages_conditions_and_an_order(run):
@@ -151,7 +157,7 @@ def test_a_bounded_scan_says_what_it_left_out(run, monkeypatch):
     monkeypatch.setattr(search, "_MOST_SCANNED", 2)
     found = run.search("say")
     assert [record.sample.id for record in found.records] == ["fr", "tax"]
-    assert "only the first 2 of 7 records were searched" in found.note
+    assert found.note == "only the first 2 of 7 records of this run were searched, as it has no search index"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "?!", '""', "\x00", "*"])
@@ -173,53 +179,101 @@ def stored(tmp_path):
 
 
 def index_of(store):
-    return Path(f"{store.path}-search")
+    return Path(f"{store.path}-search/1.db")
 
 
-def test_the_index_is_made_once_beside_the_store_and_can_be_deleted(stored):
+def test_a_finished_run_of_over_2000_records_is_indexed_when_it_ends(tmp_path, monkeypatch):
+    monkeypatch.undo()
+    for name, n in (("small", 2_000), ("large", 2_001)):
+        samples = [Sample(f"{name}{number}", f"Question {number}") for number in range(n)]
+        evaluate(lambda sample: "x", samples, [ExactMatch()], store=tmp_path / f"{name}.db")
+        with Store(tmp_path / f"{name}.db") as store:
+            assert index_of(store).exists() == (name == "large")
+            page = store.run("latest").search("question 1999")
+            assert ([record.sample.id for record in page.records], page.note) == ([f"{name}1999"], "")
+
+
+def test_an_unfinished_run_is_scanned_and_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "_MOST_SCANNED", 2)
+
+    def target(sample):
+        if sample.id == "mixed":
+            raise ValueError("down")
+        return "They say"
+
+    run = evaluate(
+        target, SAMPLES, [ExactMatch()], store=tmp_path / "s.db", max_errors=0, on_broken="return", concurrency=1,
+    )  # fmt: skip
+    assert (run.state, run.done) == ("broken", 7)
+    page = run.search("say")
+    assert page.total == 2
+    assert page.note == "only the first 2 of 7 records of this run were searched, as it is not finished"
+
+
+def test_the_index_is_a_file_of_its_run_beside_the_store_and_can_be_deleted(stored, monkeypatch):
     run = stored.run("latest")
-    assert not index_of(stored).exists()
-    assert run.search("tax").total == 1
-    assert index_of(stored).stat().st_mode == Path(stored.path).stat().st_mode
     made = sqlite3.connect(index_of(stored)).execute("SELECT run, done FROM indexed").fetchall()
     assert made == [(run.id, 7)]
+    monkeypatch.setattr(search, "_MOST_SCANNED", 2)
+    assert (run.search("answer").total, run.search("answer").note) == (6, "")
     index_of(stored).unlink()
-    assert run.search("tax").total == 1
+    assert run.search("answer").total == 2
+    index_run(run)
+    assert run.search("answer").total == 6
+
+
+def test_a_run_that_is_scored_again_is_found_by_its_new_reasons(stored, monkeypatch):
+    rescore(stored, stored.run("latest"), [reasoned])
+    monkeypatch.setattr(search, "_MOST_SCANNED", 0)
+    assert stored.run("latest").search('"as gua says"').total == 1
 
 
 def test_the_index_can_be_read_by_whoever_can_read_the_store_alone(stored):
-    Path(stored.path).chmod(0o600)
-    stored.run("latest").search("tax")
-    assert index_of(stored).stat().st_mode & 0o777 == 0o600
-
-
-def test_a_damaged_index_is_made_anew(stored):
     run = stored.run("latest")
-    run.search("tax")
-    index_of(stored).write_bytes(b"no database" * 1000)
-    for rest in ("-wal", "-shm"):
-        Path(f"{index_of(stored)}{rest}").unlink(missing_ok=True)
+    for mode, of_folder in ((0o664, 0o775), (0o600, 0o700)):
+        Path(stored.path).chmod(mode)
+        index_run(run)
+        assert index_of(stored).stat().st_mode & 0o777 == mode
+        assert index_of(stored).parent.stat().st_mode & 0o777 == of_folder
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 1000])
+def test_a_damaged_index_is_not_used_and_made_anew(stored, content, monkeypatch):
+    run = stored.run("latest")
+    index_of(stored).write_bytes(content)
+    assert run.search("tax").total == 1
+    index_run(run)
+    monkeypatch.setattr(search, "_MOST_SCANNED", 0)
     assert run.search("tax").total == 1
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_store_in_a_folder_that_cannot_be_written_is_scanned(stored):
-    folder = Path(stored.path).parent
+def test_a_store_in_a_folder_that_cannot_be_written_is_searched(stored):
+    folder, run = Path(stored.path).parent, stored.run("latest")
     folder.chmod(0o500)
     try:
-        assert stored.run("latest").search("tax").total == 1
+        assert run.search("tax").total == 1
+        shutil.rmtree(index_of(stored).parent, ignore_errors=True)
+        index_run(run)
         assert not index_of(stored).exists()
+        assert run.search("tax").total == 1
     finally:
         folder.chmod(0o700)
 
 
 def test_texts_of_a_deleted_run_leave_the_index(stored):
-    run = stored.run("latest")
-    run.search("tax")
-    delete_runs(stored, [run])
-    left = sqlite3.connect(index_of(stored))
-    assert left.execute("SELECT COUNT(*) FROM indexed").fetchone() == (0,)
-    assert left.execute("SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'words%'").fetchone() == (0,)
+    assert index_of(stored).exists()
+    delete_runs(stored, [stored.run("latest")])
+    assert list(index_of(stored).parent.iterdir()) == []
+
+
+def test_the_index_of_a_deleted_run_is_not_that_of_the_run_with_its_number(stored):
+    left = index_of(stored).read_bytes()
+    delete_runs(stored, [stored.run("latest")])
+    evaluate(lambda sample: "new", SAMPLES, [ExactMatch()], store=stored.path)
+    assert stored.run("latest").num == 1
+    index_of(stored).write_bytes(left)
+    assert stored.run("latest").search("new").total == 7
 
 
 @given(st.text(alphabet='ab_ 乾为天1."é', max_size=12), st.text(alphabet="ab 乾为天1é", min_size=1, max_size=4))
@@ -246,7 +300,7 @@ def with_trigrams(server):
 
 def test_a_server_finds_by_trigrams_what_a_scan_finds(with_trigrams, on_server, server, schema, monkeypatch):
     run = evaluate(echo, SAMPLES, [ExactMatch()], store=on_server)
-    monkeypatch.setattr(search, "_scanned", None)
+    monkeypatch.setattr(search, "_scan", None)
     for text, ids in FOUND:
         assert {record.sample.id for record in run.search(text).records} == ids, text
     rows = f'SELECT COUNT(*) FROM "{schema}".search_words'
@@ -257,12 +311,12 @@ def test_a_server_finds_by_trigrams_what_a_scan_finds(with_trigrams, on_server, 
     assert server.execute(rows).fetchone() == (0,)
 
 
-def test_a_role_that_may_not_make_the_table_scans(with_trigrams, on_server, server, schema, monkeypatch):
+def test_a_role_that_may_not_make_the_table_scans(with_trigrams, on_server, monkeypatch):
+    monkeypatch.setattr("steelyard.store.server_search._insert", _unwritable_table)
     run = evaluate(echo, SAMPLES, [ExactMatch()], store=on_server)
-    monkeypatch.setattr(search, "_MOST_SCANNED", 2)
-    monkeypatch.setattr("steelyard.store.server_search._fill", _unwritable_table)
-    assert "has no extension pg_trgm" in run.search("tax").note
+    assert find_on_server(run, ("tax",)) is None
+    assert run.search("tax").total == 1
 
 
-def _unwritable_table(run, namespace):
+def _unwritable_table(connection, run, words):
     raise StoreError("permission denied for schema")

@@ -448,7 +448,7 @@ def test_points_and_changes_of_a_history_lead_to_the_comparison_with_the_run_bef
         assert served.ask(comparisons[0])[0] == 200
 
 
-def test_a_comparison_that_takes_long_is_computed_once_while_pages_say_so(viewer, runs, monkeypatch):
+def test_a_comparison_that_two_ask_for_is_computed_once(viewer, runs, monkeypatch):
     computed = []
 
     def slow(*compared, **options):
@@ -458,16 +458,11 @@ def test_a_comparison_that_takes_long_is_computed_once_while_pages_say_so(viewer
         return compare(*compared, **options)
 
     begun, going_on = threading.Event(), threading.Event()
-    monkeypatch.setattr("steelyard.viewer.free_memory.LARGE", 0)
     monkeypatch.setattr("steelyard.viewer.pages.compare", slow)
     path = f"/compare?a={runs['second'].id}&b={runs['first'].id}"
-    _, _, text = viewer.ask(path)
-    assert begun.wait(20)
-    assert "are being compared" in text
-    following = html.unescape(re.search(r'<noscript><p><a href="([^"]+)"', text)[1])
-    assert "are being compared" in viewer.ask(path)[2]
     with ThreadPoolExecutor(2) as asking:
-        answers = [asking.submit(viewer.ask, following) for _ in range(2)]
+        answers = [asking.submit(viewer.ask, path) for _ in range(2)]
+        assert begun.wait(20)
         going_on.set()
         assert all('class="outcomes"' in answer.result()[2] for answer in answers)
     assert 'class="outcomes"' in viewer.ask(path)[2]

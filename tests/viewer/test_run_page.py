@@ -513,7 +513,7 @@ def test_a_changed_sample_of_repeats_shows_the_outputs_of_all_of_them(tmp_path):
     suite = Suite("R", "qa", [Sample("q", "?", "yes")], {"a": steady, "b": wavering}, (ExactMatch(),), options)
     a, b = evaluate_suite(suite, how=RunConfig(store=where))
     with serving(where) as viewer:
-        text = viewer.ask(f"/compare?a={a.id}&b={b.id}&wait=1")[2]
+        text = viewer.ask(f"/compare?a={a.id}&b={b.id}")[2]
     row = " ".join(re.sub(r"<[^>]+>", " ", text.split("<tr data-row>")[1].split("</tr>")[0]).split())
     assert "4 × yes → yes · 2 × no · error" in row
     with Store(where) as store:

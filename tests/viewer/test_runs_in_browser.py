@@ -189,19 +189,6 @@ def test_marks_and_deletion_are_clicked_through_without_a_violation(repeated, br
     assert [run.target for run in repeated.store.runs()] == ["first"]
 
 
-def test_a_comparison_that_takes_long_stands_on_the_page_when_it_is_there(viewer, browse, monkeypatch):
-    monkeypatch.setattr("steelyard.viewer.free_memory.LARGE", 0)
-    runs = {run.target: run.id for run in viewer.store.runs()}
-    path = f"/compare?a={runs['first']}&b={runs['second']}"
-
-    async def visit(page):
-        await page.until("!!document.querySelector('main .outcomes a')")
-        links = await page.run("document.querySelectorAll('main').length + ' ' + !!document.querySelector('main main')")
-        return links, page.complaints
-
-    assert browse(address(viewer, path), visit) == ("1 false", [])
-
-
 def test_many_columns_scroll_in_their_own_box(repeated, browse):
     run = repeated.store.runs()[0]
     chosen = "&".join(

@@ -1,9 +1,7 @@
 """The list of runs: figures, the pinned baseline, filters, marks, deletion, and what is refused."""
 
-import asyncio
 import re
 import shutil
-import threading
 import time
 from dataclasses import replace
 from urllib.parse import quote
@@ -23,9 +21,7 @@ from steelyard.store import MarkChange, mark_run, read_marks
 from steelyard.store.list_figures import ListFigures
 from steelyard.store.verify import verify
 from steelyard.suite.evaluate import RunConfig
-from steelyard.viewer.pages import Pages
 from steelyard.viewer.run_figures import FigureCache
-from steelyard.viewer.warm_up import warm_up
 
 
 def filled(where, suites=("Exam",)):
@@ -350,16 +346,3 @@ def test_a_user_who_may_only_read_is_told_so_and_writes_once_they_may(on_server,
     finally:
         server.execute(f'DROP OWNED BY "{reader}"')
         server.execute(f'DROP ROLE "{reader}"')
-
-
-def test_figures_of_the_newest_runs_are_computed_before_anybody_asks(stored):
-    done = threading.Event()
-    with Store(stored) as store:
-        pages = Pages(store, root_path="", read_only=True, static=str)
-        asyncio.run(warm_up(pages))
-        # In one thread in order: after the preparation, and then after the figures that it queued.
-        pages.figures.later(lambda: pages.figures.later(done.set))
-        assert done.wait(60)
-        runs = store.runs()
-        assert set(pages.figures.of(runs, {}, patience_s=0)[0]) == {run.id for run in runs} != set()
-        pages.figures.close()

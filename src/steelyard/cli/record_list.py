@@ -129,6 +129,7 @@ def show_records(store: Store, run: Run, request: ListRequest, *, as_json: bool)
 def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -> None:
     from steelyard.cli.options import named_run
     from steelyard.report.render.terminal import print_json
+    from steelyard.store.search import index_run
 
     if run.counts_labels:
         raise ConfigError("--where, --search and --sort use the stored scores: leave out --with-labels")
@@ -140,9 +141,21 @@ def _show_page(store: Store, run: Run, request: ListRequest, *, as_json: bool) -
         raise ConfigError("--only takes one kind with --where, --search, --sort, --against and --page")
     against = named_run(store, request.against) if request.against else None
     skip = (request.page - 1) * request.most
-    page = run.page(
-        n=request.most, where=request.condition, sort=request.sort, against=against, skip=skip, search=request.search
-    )
+
+    def read() -> RecordPage:
+        return run.page(
+            n=request.most,
+            where=request.condition,
+            sort=request.sort,
+            against=against,
+            skip=skip,
+            search=request.search,
+        )
+
+    page = read()
+    if page.note and run.state == "finished":  # its index is lost, as in a copy of the store's file alone
+        index_run(run)
+        page = read()
     if as_json:
         labels = _labels(run)
         records = [_plain(record, labels) for record in page.records]

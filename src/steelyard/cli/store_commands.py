@@ -30,7 +30,6 @@ _THIS_COMMAND: Final = re.compile(r"\nSee what is wrong:\n  steelyard verify [^\
 def verify(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Check only this run, with its samples and replies.")] = "",
     *,
-    deep: Annotated[bool, typer.Option("--deep", help="Compare indexes with their tables too; takes longer.")] = False,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -46,7 +45,7 @@ def verify(
     try:
         with Store(store) as opened:
             where = str(opened.path)
-            result = verify_store(opened, named_run(opened, run) if run else None, deep=deep)
+            result = verify_store(opened, named_run(opened, run) if run else None)
     except StoreError as error:
         raise StoreError(_THIS_COMMAND.sub("", str(error))) from error
     if as_json:

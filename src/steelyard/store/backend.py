@@ -124,12 +124,11 @@ class Backend(Protocol):
     def changes(self, connection: Connection) -> int | None:
         """A number that changes when another connection has changed the database; None where that is not known."""
 
-    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
+    def check_pages(self, connection: Connection, *, notes: list[str]) -> list[str]:
         """Problems that the database's own integrity check reports, one line each.
 
         Args:
             connection: that reads.
-            deep: check the indexes too.
             notes: a line is added to it for each check that is not possible.
         """
 

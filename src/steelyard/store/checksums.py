@@ -109,7 +109,7 @@ def compute_checksums(connection: Connection, run: int) -> dict[int, int]:
     """Part -> its checksum, computed over the rows that a run has now.
 
     Raises:
-        struct.error, TypeError: a row of a damaged file holds another type than was written.
+        struct.error, TypeError, AttributeError: a row of a damaged file holds another type than was written.
     """
     of_run = {"run": run}
     (head,) = connection.execute("SELECT * FROM run WHERE num = :run", of_run).mappings()

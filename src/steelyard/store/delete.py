@@ -89,9 +89,9 @@ def delete_runs(store: Store, runs: Sequence[Run], *, replies: bool = False) -> 
             f"run {deleted} is being written and may use these replies: wait for its end, or keep the replies"
         )
     if isinstance(store.path, Path):
-        from steelyard.store.search import drop_from_index
+        from steelyard.store.search import delete_index
 
-        drop_from_index(store.path, [run.id for run in runs])
+        delete_index(store.path, numbers)
     return deleted
 
 

@@ -101,9 +101,9 @@ class OpenStore:
         """Names of the tables that are there."""
         return self._backend.tables(connection)
 
-    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
-        """Problems that the database's own check finds in its pages and, with `deep`, its indexes; see `Backend`."""
-        return self._backend.check_pages(connection, deep=deep, notes=notes)
+    def check_pages(self, connection: Connection, *, notes: list[str]) -> list[str]:
+        """Problems that the database's own check finds in its pages and indexes; see `Backend`."""
+        return self._backend.check_pages(connection, notes=notes)
 
     @contextlib.contextmanager
     def reading(self, run: str = "") -> Iterator[Connection]:

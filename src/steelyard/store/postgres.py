@@ -168,16 +168,13 @@ class PostgresSchema:
     def changes(self, connection: Connection) -> None:
         """None: the server keeps no such count."""
 
-    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
-        """With `deep` the extension amcheck, where it is installed and permitted; pages are checked as they are read.
+    def check_pages(self, connection: Connection, *, notes: list[str]) -> list[str]:
+        """The extension amcheck, where it is installed and permitted; pages are checked as they are read.
 
         Only the server's checksums (initdb --data-checksums) find every flipped bit of a page.
         """
         if connection.execute("SHOW data_checksums").scalar() != "on":
             notes.append("the server keeps no checksums of its pages (initdb --data-checksums)")
-        if not deep:
-            notes.append("indexes were not compared with their tables: --deep does that")
-            return []
         home = "SELECT n.nspname FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE p.proname = :name"
         namespace = connection.execute(home, {"name": "bt_index_check"}).scalar()
         if namespace is None:

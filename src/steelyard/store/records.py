@@ -40,8 +40,8 @@ _SCORES: Final = """SELECT score.*, word.text FROM score JOIN word ON word.num =
     WHERE run = :run AND layer = :layer AND {these} ORDER BY no, repeat, name"""
 _SCORES_BETWEEN: Final = _SCORES.format(these="no BETWEEN :first AND :last")
 _SCORES_AT: Final = _SCORES.format(these="no IN :places")
-RECORDS: Final = """SELECT record.no, record.repeat, record.millis, record.replies, record.body,
-    sample.id, sample.grp, sample.cluster, sample.body AS sample_body
+RECORDS: Final = """SELECT record.no, record.repeat, record.failed, record.failure, record.millis, record.replies,
+    record.body, sample.id, sample.grp, sample.cluster, sample.body AS sample_body
     FROM record JOIN sample ON sample.num = record.sample WHERE record.run = :run"""
 """The rows that `read_records` takes, to which a condition may be added; they are read `IN_ORDER`."""
 IN_ORDER: Final = "ORDER BY record.no, record.repeat"

@@ -6,8 +6,8 @@ damaged record that says so, and a record without damage is the very one that wa
 samples the hash of their content, and a run the checksum of all its rows.
 
 SQLite ends a query where it meets a damaged page. Pages hold rows in the order of their keys, so the rows behind the
-page are reached by asking for larger keys: from the last key downwards, and then by halving what is left between. What
-stays unreachable is a gap between two keys, which tells later which rows may be missing.
+page are reached by asking for larger keys, in growing steps. What stays unreachable is a gap between two keys, which
+tells later which rows may be missing. Of a file whose first page is lost, SQLite reads nothing, and neither do we.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -30,28 +29,20 @@ from steelyard.store.records import MOST_STAGES, sample_hash
 from steelyard.store.schema_version import ROWS, check_version
 from steelyard.store.sqlite_objects import acting_objects, altered_objects, listed_names
 
-# Places in a SQLite file, here and in `_give_schema`, are those of https://www.sqlite.org/fileformat2.html. Of the head
-# (bytes 0-99), 24-27 count changes, 28-31 pages; 32-39 are about free pages; 92-95 repeat the count of changes. Then
-# comes the root page of the schema: its type at 100, its number of cells at 103, its last child at 108, and from 112 on
-# where its cells are.
-_PAGE_BYTES: Final = 4096
-"""SQLite's own default, with which every store is created."""
-_HEAD_BYTES: Final = 100
-_INTERIOR: Final = 5
-"""Type of a page that holds the numbers of other pages."""
-
 Key = tuple[int, ...]
 Row = tuple[Any, ...]
 
-_MOST_PROBES: Final = 20_000
-"""Queries per table that look for rows between two damaged pages; each takes some 20 microseconds."""
 _MOST_GAPS: Final = 100_000
 _BELOW_ALL: Final = -2
 """Below every part of a key: the parts of checksums begin at -1, all others at 0."""
+_PAGE_BYTES: Final = 4096
+_STEPS_TOGETHER: Final = 100_000
+"""Steps of SQLite's machine that reading may take for each page of the file."""
+_LEAST_PORTIONS: Final = 50
 _FARTHEST: Final = 1e12
 _GROWTH: Final = 1.2
-"""Steps beyond a damaged last page grow by a fifth up to `_FARTHEST`: 147 queries for each part of a key, and what is
-jumped over is at most a sixth of the distance. It is then searched by halving."""
+"""Steps over a damaged page grow by a fifth up to `_FARTHEST`: 147 queries of 20 microseconds for each part of a key.
+Of several damaged pages, rows between them are jumped over only if they are fewer than a sixth of those before."""
 
 
 class Gap(NamedTuple):
@@ -104,17 +95,18 @@ def recover_rows(where: Path, folder: Path, new_path: Path) -> RecoveredRows:
     if not where.is_file() or not where.stat().st_size:
         raise ConfigError(f"there is no store at {where}" + (": the file is empty" if where.is_file() else ""))
     salvaged = RecoveredRows()
-    copy = _copied(where, folder, new_path, salvaged.notes)
-    with closing(sqlite3.connect(copy)) as damaged, closing(sqlite3.connect(new_path)) as new:
+    copy = _copied(where, folder)
+    _remove_foreign_objects(copy, salvaged.notes)
+    with closing(_opened(copy)) as damaged, closing(sqlite3.connect(new_path)) as new:
         damaged.text_factory = bytes
-        damaged.execute("PRAGMA cell_size_check = ON")
+        # A hostile view that a damaged schema keeps must end: reading takes some 1,000 steps for each page.
+        portions = iter(range(_LEAST_PORTIONS + copy.stat().st_size // _PAGE_BYTES))
+        damaged.set_progress_handler(lambda: next(portions, None) is None, _STEPS_TOGETHER)
         _check_version(damaged, where)
-        table_names = {str(name, "utf-8", "replace") for (name,) in damaged.execute("SELECT name FROM sqlite_master")}
         for table in schema.TABLES:
-            copied = table.name != schema.about.name and table.name in table_names
-            if copied and (gaps := _copy_rows(damaged, new, table)):
+            if table.name != schema.about.name and (gaps := _copy_rows(damaged, new, table)):
                 salvaged.gaps[table.name] = gaps
-        if salvaged.notes and not new.total_changes:
+        if salvaged.gaps and not new.total_changes:
             raise _unreadable(where)
         _blank_altered_samples(new)
         _insert_placeholders(new, salvaged)
@@ -122,8 +114,8 @@ def recover_rows(where: Path, folder: Path, new_path: Path) -> RecoveredRows:
     return salvaged
 
 
-def _copied(where: Path, folder: Path, new_path: Path, notes: list[str]) -> Path:
-    """A copy of the file and its log that SQLite opens."""
+def _copied(where: Path, folder: Path) -> Path:
+    """A copy of the file and its log."""
     copy = folder / "damaged.db"
     try:
         shutil.copyfile(where, copy)
@@ -132,81 +124,37 @@ def _copied(where: Path, folder: Path, new_path: Path, notes: list[str]) -> Path
             shutil.copyfile(log, copy.with_name("damaged.db-wal"))
     except OSError as error:
         raise StoreError(f"{where} cannot be copied to {folder}: {error.strerror}") from error
-    size = copy.stat().st_size
-    with copy.open("r+b") as file:
-        head = file.read(_HEAD_BYTES)
-        pages = max(int.from_bytes(head[28:32], "big"), -(-size // _PAGE_BYTES))
-        if pages <= 2 * size // _PAGE_BYTES + 16:  # else the number itself is damaged, and would fill the disk
-            file.truncate(max(pages * _PAGE_BYTES, size))  # a page that is cut off is then one that is damaged
-    _remove_foreign_objects(copy, notes)
-    if not _opens(copy):
-        notes.append("the pages with the schema cannot be read: those of a new store were used instead")
-        _give_schema(copy, new_path)
-        if not _opens(copy):
-            raise _unreadable(where)
     return copy
+
+
+def _opened(copy: Path) -> sqlite3.Connection:
+    """A connection that reads what it can of a file that was cut off, or of whose schema a part is lost."""
+    connection = sqlite3.connect(copy)
+    for pragma in ("writable_schema = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
 
 
 def _unreadable(where: Path) -> StoreError:
     return StoreError(f"nothing of {where} can be read: it is not a SQLite file, or its head is lost")
 
 
-def _give_schema(copy: Path, new_path: Path) -> None:
-    """Write the schema's pages of a new store over those of a copy: tables are made in one order, so they begin there.
-
-    The first page is the head and the root of the schema's tree, whose children it names.
-    """
-    sound = new_path.read_bytes()
-    first_page = bytearray(sound[:_PAGE_BYTES])
-    children = []
-    if first_page[_HEAD_BYTES] == _INTERIOR:
-        cells = int.from_bytes(first_page[103:105], "big")
-        starts = [int.from_bytes(first_page[112 + 2 * n : 114 + 2 * n], "big") for n in range(cells)]
-        children = [int.from_bytes(first_page[start : start + 4], "big") for start in (*starts, 108)]
-    pages = max(copy.stat().st_size // _PAGE_BYTES, *children, 1)
-    first_page[28:40] = pages.to_bytes(4, "big") + bytes(8)  # pages, and none that is free
-    first_page[92:96] = first_page[24:28]  # the number of pages counts only where these are equal
-    with copy.open("r+b") as file:
-        file.write(first_page)
-        for page in children:
-            file.seek((page - 1) * _PAGE_BYTES)
-            file.write(sound[(page - 1) * _PAGE_BYTES : page * _PAGE_BYTES])
-
-
 def _remove_foreign_objects(copy: Path, notes: list[str]) -> None:
-    """Give our tables their own texts in the schema of a copy, and remove what no store holds: views and the like."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+    """Give our tables their own texts in the schema of a copy, and remove all else: a view may compute for ever."""
+    tables = [(table.definition("sqlite")[0], table.name) for table in schema.TABLES]
+    own_texts = [text for table in schema.TABLES for text in table.definition("sqlite")]
+    # Of a damaged schema, what can be read stays as it is.
+    with suppress(sqlite3.DatabaseError), closing(_opened(copy)) as connection:
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
-        connection.execute("PRAGMA trusted_schema = OFF")
         objects = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         foreign = list(dict.fromkeys([*acting_objects(objects), *altered_objects(objects)]))
-        connection.execute("PRAGMA writable_schema = ON")
-        texts = {table.name: table.definition("sqlite")[0] for table in schema.TABLES}
-        for name in texts.keys() & set(foreign):
-            update = "UPDATE main.sqlite_master SET sql = ? WHERE name = ? AND rootpage > 0"
-            connection.execute(update, [texts[name], name])
-        # In one statement, as there may be thousands of them.
-        connection.execute("CREATE TEMP TABLE foreign_name (name, is_ours)")
-        rows = ((name, name in texts) for name in foreign)
-        connection.executemany("INSERT INTO temp.foreign_name VALUES (?, ?)", rows)
-        connection.execute(
-            "DELETE FROM main.sqlite_master WHERE name IN (SELECT name FROM temp.foreign_name WHERE NOT is_ours)"
-            " OR (rootpage = 0 AND name IN (SELECT name FROM temp.foreign_name))"
-        )
-        if foreign:
-            notes.append(f"the schema holds {listed_names(foreign)}, which no store has: it was not read")
-
-
-def _opens(copy: Path) -> bool:
-    """Whether SQLite finds our tables in it."""
-    try:
-        with closing(sqlite3.connect(copy)) as connection:
-            connection.text_factory = bytes
-            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            connection.execute("SELECT count(*) FROM (SELECT 1 FROM run LIMIT 0)").fetchone()
-    except (sqlite3.Error, UnicodeDecodeError):
-        return False
-    return {b"run", b"record", b"score", b"reply", b"sample"} <= names
+        if not foreign:
+            return
+        connection.executemany("UPDATE sqlite_master SET sql = ? WHERE name = ? AND rootpage > 0", tables)
+        marks = ", ".join("?" * len(own_texts))
+        connection.execute(f"DELETE FROM sqlite_master WHERE sql NOT IN ({marks})", own_texts)
+        connection.commit()
+        notes.append(f"the schema holds {listed_names(foreign)}, which no store has: it was not read")
 
 
 def _check_version(damaged: sqlite3.Connection, where: Path) -> None:
@@ -308,79 +256,50 @@ class RowWalk:
         self._keys = [column.name for column in table.columns if column.key]
         self._key_columns = [index for index, column in enumerate(table.columns) if column.key]
         self._checks = [_type_check(column) for column in table.columns]
-        self._probes = 0
         self._ended = False
 
     def rows(self) -> Iterator[Row]:
         """Every row that can be read and holds values of the types that its columns have."""
-        low = (_BELOW_ALL,) * len(self._keys)
-        for key, row in self._pass("ASC", None, None):
-            low = key
-            yield row
-        if self._reached_end():
-            return
-        high: Key | None = None
-        for key, row in self._pass("DESC", low, None):
-            high = key
-            yield row
-        if self._reached_end():
-            return
-        yield from self._above(low) if high is None else self._between(low, high)
-
-    def _above(self, low: Key) -> Iterator[Row]:
-        """Rows above a key where the last page of the table is damaged: larger keys are tried, in growing steps."""
-        done = False
-        while not done:
-            start: Key | None = None
-            end = low
-            for candidate in _above(low):
-                for key, row in self._pass("ASC", candidate, None, included=True):
-                    start, end = start or key, key
-                    yield row
-                done = self._reached_end()
-                if done or start is not None:
-                    break
-            if start is None:
-                self.gaps.append(Gap(low, None))
+        last: Key = (_BELOW_ALL,) * len(self._keys)
+        while True:
+            for key, row in self._pass("ASC", last, None):
+                last = key
+                yield row
+            if self._ended or self._is_exhausted():
                 return
-            yield from self._between(low, start)
-            low = end
-
-    def _between(self, after: Key, before: Key) -> Iterator[Row]:
-        """Rows between two keys that are known, by halving what lies between."""
-        intervals = deque([(after, before)])
-        while intervals:
-            low, high = intervals.popleft()
-            middle = _middle(low, high)
-            if middle is None or self._probes >= _MOST_PROBES or self._is_exhausted():
-                self.gaps.append(Gap(low, high))
-                continue
-            self._probes += 1
-            up = down = None
-            for key, row in self._pass("ASC", middle, high, included=True):
-                up = key
+            behind = self._first_behind(last)
+            if behind is None:
+                self.gaps.append(Gap(last, None))
+                return
+            first, row = behind
+            yield row
+            after_gap = first
+            for key, row in self._pass("DESC", last, first):  # those that were jumped over, down to the damaged page
+                after_gap = key
                 yield row
-            done_up = self._reached_end()
-            for key, row in self._pass("DESC", low, middle):
-                down = key
-                yield row
-            done_down = self._reached_end()
-            if not done_down:
-                intervals.append((low, down or middle))
-            if not done_up:
-                intervals.append((up or middle, high))
+            if not self._ended:
+                self.gaps.append(Gap(last, after_gap))
+            last = first
 
-    def _pass(
-        self, order: Literal["ASC", "DESC"], after: Key | None, before: Key | None, *, included: bool = False
-    ) -> Iterator[tuple[Key, Row]]:
+    def _first_behind(self, last: Key) -> tuple[Key, Row] | None:
+        """A row behind the damaged page that follows a key; None where none is found."""
+        for key in _above(last):
+            row = next(self._pass("ASC", key, None), None)
+            if row is not None:
+                return row
+            if self._ended:
+                return None
+        return None
+
+    def _pass(self, order: Literal["ASC", "DESC"], after: Key, before: Key | None) -> Iterator[tuple[Key, Row]]:
         """(key, row) between two keys in one order, up to an unreadable page; `_ended` is whether there was none."""
         self._ended = False
         if self._is_exhausted():
             return
         names = ", ".join(f'"{name}"' for name in self._keys)
         marks = ", ".join("?" * len(self._keys))
-        bounds = [(">=" if included else ">", after), ("<", before)]
-        where = " AND ".join(f"({names}) {sign} ({marks})" for sign, key in bounds if key is not None) or "1"
+        bounds = [(">", after), ("<", before)]
+        where = " AND ".join(f"({names}) {sign} ({marks})" for sign, key in bounds if key is not None)
         ordered = ", ".join(f'"{name}" {order}' for name in self._keys)
         columns = ", ".join(f'"{column.name}"' for column in self._table.columns)
         values = [part for _, key in bounds for part in key or ()]
@@ -406,10 +325,6 @@ class RowWalk:
         """Whether so many rows are refused that the pages of the table name each other in a circle."""
         return len(self.gaps) >= _MOST_GAPS
 
-    def _reached_end(self) -> bool:
-        """Whether the last pass came to its end; a method, as mypy does not see that a generator changes `_ended`."""
-        return self._ended
-
     def _narrow(self, stored: Sequence[Any]) -> None:
         """Narrow the last gap to one row that is damaged, where its key can be read."""
         key = tuple(stored[index] for index in self._key_columns)
@@ -433,23 +348,8 @@ def _above(low: Key) -> Iterator[Key]:
     for index in reversed(range(len(low))):
         step = 1.0
         while step < _FARTHEST:
-            yield (*low[:index], low[index] + int(step), *(0,) * (len(low) - index - 1))
+            yield (*low[:index], low[index] + int(step), *(_BELOW_ALL,) * (len(low) - index - 1))
             step = max(step + 1, step * _GROWTH)
-
-
-def _middle(low: Key, high: Key) -> Key | None:
-    """A key between two others; None where there is none to try.
-
-    >>> _middle((1, 5, 0), (1, 9, 0)), _middle((1, 5, 0), (2, 3, 0)), _middle((1, 5), (1, 6))
-    ((1, 7, 0), (2, 0, 0), None)
-    """
-    for index, (low_part, high_part) in enumerate(zip(low, high, strict=True)):
-        if high_part - low_part > 1 or (high_part - low_part == 1 and index < len(low) - 1):
-            middle = (*low[:index], low_part + (high_part - low_part + 1) // 2, *(0,) * (len(low) - index - 1))
-            return middle if low < middle < high else None
-        if high_part != low_part:
-            break
-    return None
 
 
 def _type_check(column: schema.StoredColumn) -> Callable[[Any], Any]:

@@ -114,8 +114,7 @@ class StoredTable:
         keys = ", ".join(column.name for column in self.columns if column.key)
         unique = [f"UNIQUE ({column.name})" for column in self.columns if column.unique]
         parts = [*(column.definition(dialect) for column in self.columns), f"PRIMARY KEY ({keys})", *unique]
-        # This text must never change: SQLite stores it, its length decides on which page the next table begins, and
-        # `salvage` reads a file without its first page by the pages of a new store.
+        # SQLite stores this text, and a store with another one is refused: it is part of the version of the tables.
         listed = ", \n\t".join(parts)
         rowid = "\n WITHOUT ROWID\n\n" if self.without_rowid and dialect == "sqlite" else ""
         statements = [f"CREATE TABLE {self.name} (\n\t{listed}\n){rowid}"]
@@ -563,4 +562,4 @@ PACKED_RUN: Final = "packed_run"
 """A table that the end of the first large run makes in a file, see `packed_run`; no store needs it."""
 PACKED_RUN_TABLE: Final = f"CREATE TABLE {PACKED_RUN} (run INTEGER PRIMARY KEY, body BLOB NOT NULL)"
 SEARCH_WORDS: Final = "search_words"
-"""A table that the first search in a PostgreSQL store makes, see `server_search`; no store needs it."""
+"""A table that the end of the first large run makes in a PostgreSQL store, see `server_search`; no store needs it."""

@@ -1,11 +1,13 @@
 """Search on a PostgreSQL store: a table of words with an index of trigrams, where the extension pg_trgm is there.
 
-The table `search_words` is made by the first search in the store's schema, and may be dropped at any time. It holds a
-line of words per record, and a row at place -1 with the scoring version and the number of records of a run's lines.
+The table `search_words` is made in the store's schema when the first large run ends, and may be dropped at any time. It
+holds a line of words per record, and a row at place -1 with the scoring version and the number of records of a run's
+lines.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from itertools import islice
 from typing import Final
@@ -20,57 +22,24 @@ _EXTENSION: Final = """SELECT n.nspname FROM pg_catalog.pg_extension e
     JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'pg_trgm'"""
 _MARK: Final = -1
 _LOCK: Final = 6021023
-"""Two searches must not make the table at once."""
+"""Two processes must not make the table at once."""
 _TOGETHER: Final = 500
 
 
-def found_on_server(run: PagedRun, terms: tuple[str, ...]) -> list[int] | None:
-    """Places of the records of a finished run that have all terms.
+def find_on_server(run: PagedRun, terms: tuple[str, ...]) -> list[int] | None:
+    """Places of the records of a run that have all terms.
 
     Args:
         run: in a PostgreSQL store.
         terms: as `search_terms` gives them.
 
     Returns:
-        None where the server has no pg_trgm, or this role may not make the table.
+        None where the run has no index, or this role may not read it.
     """
-    if not make_index_on_server(run):
-        return None  # a scan finds the same, or says what is wrong with the store
-    try:
-        with run.store.reading(run.id) as connection:
+    with contextlib.suppress(StoreError), run.store.reading(run.id) as connection:
+        if _is_indexed(connection, run):
             return _matching(connection, run, terms)
-    except StoreError:
-        return None
-
-
-def make_index_on_server(run: PagedRun) -> bool:
-    """Make the index of a finished run where there is none; returns whether it exists now.
-
-    Args:
-        run: in a PostgreSQL store.
-    """
-    try:
-        with run.store.reading(run.id) as connection:
-            namespace = connection.execute(_EXTENSION).scalar()
-            if namespace is None or _is_indexed(connection, run):
-                return namespace is not None
-        _fill(run, str(namespace))
-    except StoreError:
-        return False
-    return True
-
-
-def is_indexed_on_server(run: PagedRun) -> bool:
-    """Whether the index of a finished run is there; nothing is written.
-
-    Args:
-        run: in a PostgreSQL store.
-    """
-    try:
-        with run.store.reading(run.id) as connection:
-            return connection.execute(_EXTENSION).scalar() is not None and _is_indexed(connection, run)
-    except StoreError:
-        return False
+    return None  # a scan finds the same, or says what is wrong with the store
 
 
 def _is_indexed(connection: Connection, run: PagedRun) -> bool:
@@ -109,16 +78,25 @@ def _insert(connection: Connection, run: PagedRun, words: Sequence[tuple[int, st
     connection.execute(f"INSERT INTO {SEARCH_WORDS} (run, place, words) SELECT :run, * FROM {columns}", values)
 
 
-def _fill(run: PagedRun, namespace: str) -> None:
+def index_on_server(run: PagedRun) -> None:
+    """Make the index of a finished run where the extension is there.
+
+    Args:
+        run: in a PostgreSQL store.
+
+    Raises:
+        StoreError: this role may not make the table.
+    """
     with run.store.changing() as connection:
+        namespace = connection.execute(_EXTENSION).scalar()
+        if namespace is None:
+            return
         connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK})")
         if not connection.has_table(SEARCH_WORDS):
             columns = "run INTEGER, place BIGINT, words TEXT NOT NULL, PRIMARY KEY (run, place)"
             connection.execute(f"CREATE TABLE {SEARCH_WORDS} ({columns})")
             trigrams = f'gin (words "{namespace}".gin_trgm_ops)'
             connection.execute(f"CREATE INDEX {SEARCH_WORDS}_trigrams ON {SEARCH_WORDS} USING {trigrams}")
-        if _is_indexed(connection, run):
-            return
         connection.execute(f"DELETE FROM {SEARCH_WORDS} WHERE run = :run", {"run": run.num})
         rows = ((number_of_place(place), f" {words} ") for place, words in record_words(run))
         while portion := list(islice(rows, _TOGETHER)):

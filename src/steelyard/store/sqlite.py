@@ -138,16 +138,14 @@ class SqliteFile:
         """A number that changes when another connection has changed the database."""
         return int(connection.execute("PRAGMA data_version").scalar())
 
-    def check_pages(self, connection: Connection, *, deep: bool, notes: list[str]) -> list[str]:
-        """SQLite's quick_check; with `deep` its integrity_check, which compares the indexes with their tables."""
-        if not deep:
-            notes.append("indexes were not compared with their tables: --deep does that")
+    def check_pages(self, connection: Connection, *, notes: list[str]) -> list[str]:
+        """SQLite's integrity_check, which compares the indexes with their tables too."""
         mode = stat.S_IMODE(self.where.stat().st_mode)
         if mode & 0o077:
             notes.append(
                 f"other users of this computer may open the file (mode {mode:04o}): chmod 600 it, unless you share it"
             )
-        lines = connection.execute(f"PRAGMA {'integrity_check' if deep else 'quick_check'}").scalars()
+        lines = connection.execute("PRAGMA integrity_check").scalars()
         return [f"SQLite says: {line}" for line in lines if line != "ok"]
 
     def is_transient(self, error: DatabaseError) -> bool:  # noqa: ARG002  # as the protocol has it

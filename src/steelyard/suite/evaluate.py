@@ -24,6 +24,7 @@ from steelyard.store import NewRun, Run, RunWriter, Store
 from steelyard.store.call_notes import remember_calls
 from steelyard.store.list_figures import remember_figures
 from steelyard.store.progress import running_scores
+from steelyard.store.search import index_run
 from steelyard.store.store import new_id
 from steelyard.suite.executor import BegunEvaluation, Executor, RunHandle, is_executor
 from steelyard.suite.kept_replies import check_kept_replies
@@ -253,12 +254,14 @@ async def _evaluate(suite: Suite, how: RunConfig, control: RunHandle) -> tuple[R
 
 
 async def _ended(store: Store, evaluation: int) -> tuple[Run, ...]:
-    """The runs of an evaluation that has ended; their figures for lists are stored."""
+    """The runs of an evaluation that has ended, with stored figures for lists and an index for searches."""
     runs = tuple(store.runs_of(evaluation))
 
     def remember() -> tuple[Run, ...]:
         noted = remember_calls(store, runs)
         remember_figures(store, noted)
+        for run in noted:
+            index_run(run)
         return noted
 
     # In a thread: of a large run it takes half a second, and the loop may be the caller's own.

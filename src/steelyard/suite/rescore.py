@@ -31,6 +31,7 @@ from steelyard.store.list_figures import remember_figures
 from steelyard.store.open_store import OpenStore
 from steelyard.store.records import DAMAGED
 from steelyard.store.run_rows import end_of_samples
+from steelyard.store.search import index_run
 from steelyard.suite.scorer_infos import primary_of, scorer_stages, scoring_manifest
 from steelyard.suite.survey import prepare
 from steelyard.types import Record, Reply, Score, Scorer
@@ -126,6 +127,7 @@ def rescore(
         raise ConfigError(_refusal(scored.unasked, run))
     rescored = store.add_scoring_version(run, scoring, scored.scores)
     remember_figures(store, [rescored])
+    index_run(rescored)
     return rescored, scored.damaged
 
 

@@ -20,7 +20,6 @@ from steelyard.report.sections.conclusion import pair_figures
 from steelyard.store import Run
 from steelyard.store.related_runs import refuse_other_suites
 from steelyard.viewer.changed_samples import ShownChange, change_columns, shown_changes
-from steelyard.viewer.free_memory import is_large
 from steelyard.viewer.open_datasets import OpenDatasets
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.score_points import scatter_of
@@ -65,10 +64,7 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
         second = request.query_params.get("second", "")
         chosen = request.query_params.getlist("columns")
         _refuse_unknown_score(runs, second)
-        computed = _computed(pages, runs, score, second, wait=bool(request.query_params.get("wait")))
-        if computed is None:
-            return pages.page(request, "compare_waits.html.j2", runs=runs, query=request.url.query)
-        compared, shown_pairs, section, rows = computed
+        compared, shown_pairs, section, rows = _computed(pages, runs, score, second)
         return pages.page(
             request,
             "compare.html.j2",
@@ -111,16 +107,14 @@ def compare_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
 Computed = tuple[Comparison, tuple["ShownPair", ...], Section, tuple[ChangedRow, ...]]
 
 
-def _computed(pages: Pages, runs: Sequence[Run], score: str | None, second: str, *, wait: bool) -> Computed | None:
-    """A comparison and what is shown of it; None where it takes long and is not computed yet, unless `wait` is set."""
+def _computed(pages: Pages, runs: Sequence[Run], score: str | None, second: str) -> Computed:
+    """A comparison and what is shown of it."""
 
     def compute() -> Computed:
         compared = pages.comparison(runs, score)
         return compared, *_shown_all(pages, runs, compared, second)
 
-    arguments = ("shown comparison", runs, (score, second), compute)
-    at_once = wait or not is_large(runs)
-    return pages.kept(*arguments) if at_once else pages.ready(*arguments)
+    return pages.kept("shown comparison", runs, (score, second), compute)
 
 
 def refuse_unlike(runs: Sequence[Run]) -> None:

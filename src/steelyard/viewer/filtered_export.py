@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from steelyard.store import Run
+from steelyard.store.search import search_run
 from steelyard.types import Record
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.single_file import saved_as
@@ -33,7 +34,7 @@ def export_routes(pages: Pages) -> list[Route]:
         query = {name: request.query_params.get(name, "") for name in ("where", "search", "sort")}
         against = request.query_params.get("against", "")
         # The first page is read before anything is sent, so that an invalid condition is answered by an error page.
-        search = pages.searches.found_in_all(run, query["search"]) if query["search"] else ""
+        search = search_run(run, query["search"]) if query["search"] else ""
         records = _records(run, pages.run_of(against) if against else None, {**query, "search": search})
         name = f"{run.suite} {run.target} {run.id}{' filtered' if query['where'] or query['search'] else ''}"
         return StreamingResponse(

@@ -15,7 +15,6 @@ from starlette.routing import Route, Router
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from steelyard.viewer.open_codings import OpenCodings
     from steelyard.viewer.open_datasets import OpenDatasets
     from steelyard.viewer.pages import Pages
 
@@ -40,7 +39,7 @@ class LateRoutes:
 
 
 class SharedReadings:
-    """Datasets and error analyses of a store, which several groups of pages share; read when one needs them.
+    """Datasets of a store, which several groups of pages share; read when one needs them.
 
     Args:
         pages: of the store.
@@ -55,20 +54,6 @@ class SharedReadings:
         from steelyard.viewer.open_datasets import OpenDatasets
 
         return OpenDatasets(self._pages)
-
-    @cached_property
-    def codings(self) -> OpenCodings:
-        """The store's error analyses."""
-        from steelyard.viewer.open_codings import OpenCodings
-
-        return OpenCodings(self._pages)
-
-    def prepare(self) -> None:
-        """Read the newest error analysis, where there is one, before anybody asks for it."""
-        from steelyard.store.codings import coding_sizes
-
-        if coding_sizes(self._pages.store):
-            self.codings.prepare()
 
 
 def late_routes(pages: Pages, shared: SharedReadings) -> list[Route]:
@@ -116,8 +101,9 @@ def late_routes(pages: Pages, shared: SharedReadings) -> list[Route]:
         from steelyard.viewer.code_page import code_routes
         from steelyard.viewer.coded_record_page import coded_record_routes
         from steelyard.viewer.codes_page import codes_routes
+        from steelyard.viewer.open_codings import OpenCodings
 
-        codings = shared.codings
+        codings = OpenCodings(pages)
         return [*codes_routes(pages, codings), *coded_record_routes(pages, codings), *code_routes(pages, codings)]
 
     return [

@@ -91,13 +91,6 @@ class OpenCodings:
             self._described[coding.id] = cached = state, runs, described
         return cached[2]
 
-    def prepare(self) -> None:
-        """Read the newest one before anybody asks: 10,000 notes take half a second of CPU the first time."""
-        for ident, items in list(coding_sizes(self._store).items())[:1]:
-            for name in ("coding.html.j2", "coded_record.html.j2"):
-                self._pages.load(name)
-            self.described(self._current(ident, items))
-
     def runs(self, coding: Coding) -> dict[int, Run]:
         """Number -> run, for those of its runs that still exist."""
         return {run.num: run for run in self._store.runs() if run.id in coding.drawn}

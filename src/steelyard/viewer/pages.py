@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from threading import Lock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl, urlencode
 
@@ -25,8 +24,6 @@ from steelyard.report.section import PageLink, RecordLink, RunLink
 from steelyard.store import Run, Store, read_marks
 from steelyard.store.marks import baselines
 from steelyard.store.reading import label_state
-from steelyard.viewer.background_search import BackgroundSearch
-from steelyard.viewer.free_memory import give_back, is_large
 from steelyard.viewer.keys import KEYS
 from steelyard.viewer.named_address import named_address, sample_address, short_name
 from steelyard.viewer.run_figures import BaselineDifference, FigureCache, state_of
@@ -86,11 +83,9 @@ class Pages:
         self._summaries: dict[str, tuple[tuple[object, ...], RunSummary]] = {}
         self._target_tags: dict[str, Mapping[str, str]] = {}
         self.figures = FigureCache(keep=not read_only)
-        self.searches = BackgroundSearch(store, read_only=read_only)
-        self._computed: dict[tuple[Hashable, ...], Future[Any]] = {}
-        self._lock = Lock()
+        self._computed: dict[tuple[Hashable, ...], Any] = {}
+        self._lock = RLock()  # what is shown of a comparison is computed with the comparison
         self._summarizing = Lock()
-        self._computing = ThreadPoolExecutor(1, thread_name_prefix="comparisons")
         self._environment = _environment(self.address, lambda name: self.address(static(name)))
 
     def summary(self, run: Run) -> RunSummary:
@@ -100,8 +95,6 @@ class Pages:
             cached = self._summaries.get(run.id)
             if cached is None or cached[0] != key:
                 self._summaries[run.id] = cached = key, run.summary()
-                if is_large([run]):
-                    give_back()
                 while len(self._summaries) > _KEPT:
                     self._summaries.pop(next(iter(self._summaries)), None)
             return cached[1]
@@ -129,20 +122,14 @@ class Pages:
             about: what else it depends on.
             compute: takes long.
         """
-        future, is_mine = self._future((name, about, *map(state_of, runs)))
-        if is_mine:
-            if is_large(runs):
-                give_back()  # what other threads have freed is of no use to this one
-            try:
-                future.set_result(compute())
-            except BaseException as error:
-                self._forget(future)
-                future.set_exception(error)
-                raise
-            finally:
-                if is_large(runs):
-                    give_back()
-        return cast("T", future.result())
+        key = (name, about, *map(state_of, runs))
+        with self._lock:
+            if key not in self._computed:
+                result = compute()
+                while self._computed and (len(self._computed) >= _COMPUTED or self._records + _records(key) > _RECORDS):
+                    self._computed.pop(next(iter(self._computed)))
+                self._computed[key] = result
+            return cast("T", self._computed[key])
 
     def comparison(self, runs: Sequence[Run], score: str | None) -> Comparison:
         """The runs against the first of them, on a score; None is the headline."""
@@ -151,50 +138,13 @@ class Pages:
             lambda: compare(*runs, score=score, summaries=[self.summary(run) for run in runs]),
         )
 
-    def ready(self, name: str, runs: Sequence[Run], about: Hashable, compute: Callable[[], T]) -> T | None:
-        """The cached result of `kept`; None where there is none yet: it is then computed in a thread of its own.
-
-        Args:
-            name: as for `kept`.
-            runs: likewise.
-            about: likewise.
-            compute: likewise.
-        """
-        with self._lock:
-            future = self._computed.get((name, about, *map(state_of, runs)))
-        if future is not None and future.done():
-            return cast("T", future.result())
-        if future is None:
-            self._computing.submit(self.kept, name, runs, about, compute)
-        return None
-
     def close(self) -> None:
         """Compute nothing more."""
         self.figures.close()
-        self.searches.close()
-        self._computing.shutdown(wait=False, cancel_futures=True)
-
-    def _future(self, key: tuple[Hashable, ...]) -> tuple[Future[Any], bool]:
-        """The future of a key, and whether it is new, so that the caller has to compute it."""
-        with self._lock:
-            future = self._computed.get(key)
-            if future is not None:
-                return future, False
-            # What is still computed stays, since somebody waits for it under its key.
-            done = [cached_key for cached_key, cached in self._computed.items() if cached.done()]
-            while done and (len(self._computed) >= _COMPUTED or self._records + _records(key) > _RECORDS):
-                del self._computed[done.pop(0)]
-            self._computed[key] = future = Future()
-            return future, True
 
     @property
     def _records(self) -> int:
         return sum(map(_records, self._computed))
-
-    def _forget(self, future: Future[Any]) -> None:
-        """Forget a failed result, so that it is computed again: a database may have been busy."""
-        with self._lock:
-            self._computed = {key: cached for key, cached in self._computed.items() if cached is not future}
 
     def address(self, path: str, **query: str | int | Sequence[str] | None) -> str:
         """The address of a page; parts of the query that are None or empty are left out, a list gives one each."""
@@ -240,10 +190,6 @@ class Pages:
             nonce=request.state.nonce,
             **{"saved": False, "save_query": "", "read_only": self.read_only, **values},
         )
-
-    def load(self, template: str) -> None:
-        """Compile a template, which its first page would do."""
-        self._environment.get_template(template)
 
     def run(self, request: Request) -> Run:
         """The run that the path names by its whole id.

@@ -102,10 +102,6 @@ class FigureCache:
         """Compute nothing more: the end of the process would otherwise wait for all that is queued."""
         self._computing.shutdown(wait=False, cancel_futures=True)
 
-    def later(self, task: Callable[..., object], *arguments: Any) -> None:
-        """Run a task in that thread, after what is queued; its errors are ignored: a page that needs it shows them."""
-        self._computing.submit(task, *arguments)
-
     def of(
         self, runs: Sequence[Run], baselines: Mapping[tuple[str, str], Run], *, patience_s: float = PATIENCE_S
     ) -> tuple[dict[str, RunFigures], dict[str, BaselineDifference]]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -107,8 +106,6 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
 
     def run(request: Request) -> Response:
         found = pages.run(request)
-        if "awaited" in request.query_params and pages.searches.is_awaited(found):
-            return Response(status_code=204)  # htmx asks again
         given = {name: request.query_params.get(name, "") for name in _QUERY}
         chosen = request.query_params.getlist("columns")
         summary = pages.summary(found)
@@ -130,7 +127,7 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             return pages.page(request, "samples.html.j2", status=422 if fault else 200, **part)
         pairwise, difference = pairwise_of(found, summary), pages.difference(found)
         sections, remarks = run_sections(found, summary, pairwise), found.remarks()
-        page = pages.page(
+        return pages.page(
             request,
             "run.html.j2",
             pairwise=bool(pairwise.preferences),
@@ -155,8 +152,6 @@ def run_routes(pages: Pages, datasets: OpenDatasets) -> list[Route]:
             author=author_of(request),
             **part,
         )
-        page.background = BackgroundTask(pages.searches.prepare, found)
-        return page
 
     return [Route("/run/{run}", run)]
 
@@ -174,8 +169,7 @@ class SampleView:
 class SampleList:
     """A page of samples: its rows, how many match in all, the neighbouring pages, and a note on the search.
 
-    `awaited` is the query that asks for the same page once the search index is made; "" where it is. `comparable` is
-    whether the run and the one that it is held against have a score in common.
+    `comparable` is whether the run and the one that it is held against have a score in common.
     """
 
     rows: tuple[SampleRow, ...]
@@ -184,7 +178,6 @@ class SampleList:
     before: str
     query: str
     note: str
-    awaited: str
     comparable: bool
 
 
@@ -192,13 +185,12 @@ def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView)
     against = pages.run_of(query["against"]) if query["against"] else None
     if against is not None:
         refuse_unlike(list({compared.id: compared for compared in (against, run)}.values()))
-    matches = pages.searches.found(run, query["search"]) if query["search"] else None
     page = run.page(
         query["after"],
         _ROWS,
         before=query["before"],
         where=query["where"],
-        search=matches or "",
+        search=query["search"],
         sort=query["sort"],
         against=against,
         by_sample=True,
@@ -222,9 +214,6 @@ def _samples(pages: Pages, run: Run, query: Mapping[str, str], view: SampleView)
         page.before,
         pages.query(**list_query),
         page.note,
-        pages.query(**list_query, after=query["after"], before=query["before"], awaited="1")
-        if matches and matches.grows
-        else "",
         against is not None and not {*against.score_order}.isdisjoint(run.score_order),
     )
 

@@ -39,6 +39,7 @@ from steelyard.report.sample_table import key_of
 from steelyard.report.sections.sql_results import SqlEvidence, sql_evidence
 from steelyard.store import Run
 from steelyard.store.page_query import cursor
+from steelyard.store.search import SearchMatches, search_run
 from steelyard.types import Message, Record, Reply, Score, ScoreInfo
 from steelyard.viewer.named_address import given_name, sample_address
 from steelyard.viewer.pages import Pages
@@ -242,19 +243,23 @@ def _beside(pages: Pages, request: Request, run: Run, at: str) -> tuple[str, str
     chosen = {name: request.query_params.get(name, "") for name in _OF_LIST}
     columns = request.query_params.getlist("columns")
     try:
-        before = _neighbour(pages, run, {**chosen, "before": at}, columns)
-        return before, _neighbour(pages, run, {**chosen, "after": at}, columns)
+        matches = search_run(run, chosen["search"]) if chosen["search"] else ""
+        before = _neighbour(pages, run, {**chosen, "before": at}, matches, columns)
+        return before, _neighbour(pages, run, {**chosen, "after": at}, matches, columns)
     except ConfigError:  # an invalid condition: the list reports it, and the sample is shown all the same
         return "", ""
 
 
-def _neighbour(pages: Pages, run: Run, chosen: Mapping[str, str], columns: Sequence[str]) -> str:
+def _neighbour(
+    pages: Pages, run: Run, chosen: Mapping[str, str], matches: str | SearchMatches, columns: Sequence[str]
+) -> str:
     """The address of the next sample in a direction of a list; "" at its end.
 
     Args:
         pages: make addresses.
         run: whose samples.
         chosen: the query of the list, and `before` or `after` with the place of this sample.
+        matches: what the search of the list has found; "" without one.
         columns: that the list shows.
     """
     against = pages.run_of(chosen["against"]) if chosen["against"] else None
@@ -264,7 +269,7 @@ def _neighbour(pages: Pages, run: Run, chosen: Mapping[str, str], columns: Seque
         1,
         before=chosen.get("before", ""),
         where=chosen["where"],
-        search=pages.searches.found(run, chosen["search"]) if chosen["search"] else "",
+        search=matches,
         sort=chosen["sort"],
         against=against,
         count=False,

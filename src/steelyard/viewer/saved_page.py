@@ -12,7 +12,6 @@ from steelyard.report.render.html import html_history, html_report
 from steelyard.report.sections.gate import gate_of
 from steelyard.store import Run
 from steelyard.viewer.compare_page import refuse_unlike
-from steelyard.viewer.free_memory import give_back, is_large
 from steelyard.viewer.history_page import past_runs
 from steelyard.viewer.pages import Pages
 from steelyard.viewer.run_page import pairwise_of
@@ -28,13 +27,7 @@ def saved_routes(pages: Pages) -> list[Route]:
             raise ConfigError("name a run to save: /save?run=ID")
         runs = [pages.run_of(ident) for ident in dict.fromkeys(idents)]
         score = request.query_params.get("score") or None
-        if is_large(runs):
-            give_back()  # what was computed before is of no use to this
-        try:
-            page = _report(pages, runs, score)
-        finally:
-            if is_large(runs):
-                give_back()
+        page = _report(pages, runs, score)
         return _file(page, f"{runs[0].suite} {' '.join(run.target for run in runs)}")
 
     def history(request: Request) -> Response:

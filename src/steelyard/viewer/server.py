@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -27,13 +26,10 @@ from starlette.routing import Route
 from steelyard.errors import ConfigError, SteelyardError
 from steelyard.store import Store
 from steelyard.viewer.connections import BACKLOG, LimitedConnection, report_missing_descriptors
-from steelyard.viewer.free_memory import share_memory_of_threads
 from steelyard.viewer.guard import LOOPBACK, Access, RequestGuard, host_name, kept_token, new_token
 from steelyard.viewer.late_routes import SharedReadings, late_routes
 from steelyard.viewer.pages import AnyText, Pages
 from steelyard.viewer.runs_page import runs_routes
-from steelyard.viewer.temporary_folder import delete_left_folders
-from steelyard.viewer.warm_up import warm_up
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -138,9 +134,6 @@ def viewer_app(store: Store, access: Access, *, read_only: bool = False) -> ASGI
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         report_missing_descriptors(asyncio.get_running_loop())
-        await warm_up(pages)
-        await run_in_threadpool(pages.figures.later, shared.prepare)
-        await run_in_threadpool(pages.figures.later, delete_left_folders)
         yield
         pages.close()
 
@@ -230,7 +223,6 @@ def serve(options: ViewerOptions, *, started: Callable[[str], None]) -> None:
         options: where and what.
         started: is given the address with the token, once the port is taken.
     """
-    share_memory_of_threads()
     access = options.access
     with Store(options.store) as store:
         app = viewer_app(store, access, read_only=options.read_only)

@@ -1,8 +1,7 @@
-"""What a viewer holds of large runs after it has computed with them, by the size of that and not of the process."""
+"""What a viewer holds of large runs after it has computed with them is bounded by their records."""
 
 from __future__ import annotations
 
-import gc
 from types import SimpleNamespace
 
 import pytest
@@ -16,15 +15,8 @@ def run_of(ident, done):
     return SimpleNamespace(id=ident, state="finished", done=done, **counters)
 
 
-@pytest.fixture(scope="module")
-def _little_garbage_to_look_through():
-    """Memory is given back forty times in a test, and each time all that lives is looked through."""
-    gc.collect()
-    gc.freeze()
-
-
 @pytest.fixture
-def pages(_little_garbage_to_look_through):
+def pages():
     made = Pages(None, root_path="", read_only=True, static=lambda name: name)
     yield made
     made.close()
