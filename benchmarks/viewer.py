@@ -56,9 +56,12 @@ class Viewer:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert self.process.stdout
         self.address = self.process.stdout.readline().split()[-1]
-        self._at = urlsplit(self.address)
-        self._cookie = ""
-        self._cookie = self._answer(f"{self._at.path}?{self._at.query}").headers["set-cookie"].partition(";")[0]
+        self._at, self._cookie = urlsplit(self.address), ""
+        first = self._answer(f"{self._at.path}?{self._at.query}")
+        if first.status in {302, 303, 307}:  # to the host name that this viewer alone has
+            self._at = urlsplit(first.headers["location"])
+            first = self._answer(f"{self._at.path}?{self._at.query}")
+        self._cookie = first.headers["set-cookie"].partition(";")[0]
         self.start_cpu = self.cpu()  # with the first answer, which is when a user has something
 
     def sign(self, cookie: str) -> None:
@@ -66,8 +69,9 @@ class Viewer:
         self._cookie = f"{self._cookie}; {cookie}"
 
     def _answer(self, path: str) -> http.client.HTTPResponse:
-        connection = http.client.HTTPConnection(self._at.hostname or "", self._at.port, timeout=600)
-        connection.request("GET", path, headers={"Cookie": self._cookie} if self._cookie else {})
+        connection = http.client.HTTPConnection("127.0.0.1", self._at.port, timeout=600)
+        cookie = {"Cookie": self._cookie} if self._cookie else {}
+        connection.request("GET", path, headers={"Host": self._at.netloc, **cookie})
         return connection.getresponse()
 
     def cpu(self) -> float:
@@ -163,7 +167,6 @@ def _browsed(store: Path) -> str:
         taken, loaded = [], 0.0
         for _ in range(ROUNDS):
             context = browser.new_context()  # nothing is cached
-            context.request.get(viewer.address)
             page = context.new_page()
             debugger = context.new_cdp_session(page)
             sizes: list[float] = []
