@@ -60,7 +60,7 @@ def scores_of(folder):
 def stages_of(folder):
     """What each run's stages asked; whether the journal or the endpoint answered depends on the kills."""
     with Store(folder / ".steelyard/steelyard.db") as store:
-        found = {run.target: run.summary().stages for run in store.runs()}
+        found = {run.target: run.summary().calls.stages for run in store.runs()}
     return {
         target: [(one.stage, one.calls, one.input_tokens, one.output_tokens) for one in stages]
         for target, stages in found.items()

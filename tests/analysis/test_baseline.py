@@ -77,7 +77,7 @@ def test_a_file_stands_for_its_run():
     ours, theirs = summarize_run(kept), run.summary()
     assert ours.scores == theirs.scores
     assert ours.groups == theirs.groups
-    assert (ours.primary, ours.planned, ours.errors) == (theirs.primary, 12, 2)
+    assert (ours.primary, ours.counts.planned, ours.counts.errors) == (theirs.primary, 12, 2)
 
 
 @pytest.mark.parametrize("score", ["exact_match", "closeness"])

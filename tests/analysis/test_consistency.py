@@ -31,7 +31,7 @@ def run():
 
 
 def test_the_mean_deviation_and_flip_rate_of_a_judges_repeats_stand_in_the_summary(run):
-    found = run.summary().consistency["correctness"]
+    found = run.summary().details.consistency["correctness"]
     assert (found.n, found.sd) == (2, 1.0)
     assert found.flip_rate == pytest.approx(1 / 3)
     assert json_value(run.summary())["consistency"]["correctness"]["n"] == 2
@@ -44,10 +44,10 @@ def test_the_page_says_so(run):
 
 def test_a_judge_that_was_asked_once_says_nothing_of_its_consistency():
     once = evaluate(lambda _: "Ann", SAMPLES, [Correctness(Judge(Scripted({}, default="4")))])
-    assert once.summary().consistency == {}
+    assert once.summary().details.consistency == {}
 
 
 def test_what_was_scored_again_with_one_repeat_has_none(run):
     with Store() as store:
         again, _ = rescore(store, store.run(run.id), [Correctness(Judge(Wavering()))])
-    assert again.summary().consistency == {}
+    assert again.summary().details.consistency == {}

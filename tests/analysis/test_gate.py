@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from steelyard.analysis.gate import judge_gate
 from steelyard.analysis.gate_rules import parse_rule
+from steelyard.analysis.run_data import RunCounts
+from steelyard.analysis.run_summary_values import RecordFindings, RunSummary
 from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.plain_json import json_value
 
@@ -20,17 +21,15 @@ def run(right, n, *, unparsed=0, errors=0, target="glm-4", state="finished"):
     rows = [ScoreRow(f"s{i}", "ab"[i % 2], "", 0, "solve_rate", "scored", float(i < right)) for i in range(n)]
     rows += [ScoreRow(f"u{i}", "a", "", 0, "solve_rate", "unparsed", None) for i in range(unparsed)]
     rows += [ScoreRow(f"e{i}", "a", "", 0, "solve_rate", "error", None) for i in range(errors)]
-    scores, groups = summarize(rows)
-    return RunSummary(
-        "r1", "exam", target, {}, state, len(rows), len(rows), errors, 0, 0, 0, 1.0, "", scores, groups, "solve_rate"
-    )
+    counts = RunCounts(len(rows), len(rows), errors)
+    return RunSummary("r1", "exam", target, {}, state, "", counts, *summarize(rows), "solve_rate")
 
 
 def preferred(wins, ties, losses):
     values = [1.0] * wins + [0.5] * ties + [0.0] * losses
     rows = [ScoreRow(f"s{i}", "", "", 0, "preference", "scored", value) for i, value in enumerate(values)]
-    counts = (len(rows), len(rows), 0, 0, 0, 0, 1.0, "")
-    return RunSummary("r1", "duel", "a vs b", {}, "finished", *counts, *summarize(rows), "preference")
+    counts = RunCounts(len(rows), len(rows))
+    return RunSummary("r1", "duel", "a vs b", {}, "finished", "", counts, *summarize(rows), "preference")
 
 
 def judge(name, bound, summary):
@@ -124,9 +123,9 @@ def faithful(supported, unsupported, *, of_output=0, of_question=0):
     rows += [
         ScoreRow(f"n{i}", "", "", 0, "faithfulness", "not_applicable", None) for i in range(of_output + of_question)
     ]
-    counts = (len(rows), len(rows), 0, 0, 0, 0, 1.0, "")
-    lacking = {"faithfulness": {"passages": {"": of_output}}}
-    return RunSummary("r1", "bot", "t", {}, "finished", *counts, *summarize(rows), "faithfulness", lacking=lacking)
+    counts = RunCounts(len(rows), len(rows))
+    records = RecordFindings(lacking={"faithfulness": {"passages": {"": of_output}}})
+    return RunSummary("r1", "bot", "t", {}, "finished", "", counts, *summarize(rows), "faithfulness", records=records)
 
 
 @pytest.mark.parametrize(

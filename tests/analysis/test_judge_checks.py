@@ -10,6 +10,7 @@ from steelyard import Label
 from steelyard.analysis.judge_agreement import JudgedScore, agreement_with_people
 from steelyard.analysis.judge_agreement_values import LabelDraw
 from steelyard.analysis.judge_checks import CanaryVerdicts, CheckedJudge, canary_check, judge_checks, model_family
+from steelyard.analysis.run_summary_values import RaterFindings
 from steelyard.report.sections.judge_panel import checks_section
 from steelyard.stats import wilson
 from steelyard.types import ScoreInfo
@@ -126,12 +127,12 @@ def test_a_judge_alone_is_told_of_its_family_only_where_it_is_the_targets():
 class Checked:
     """As much of a summary as the section reads."""
 
-    checks: tuple = ()
+    raters: RaterFindings
 
 
 def test_every_figure_is_a_row_and_every_other_check_has_its_reason():
     checks = judge_checks([checked("a", [4.0] * 40, []), checked("b", [None] * 40, [])], {})
-    (part,) = checks_section([Checked(checks)], [""]).parts
+    (part,) = checks_section([Checked(RaterFindings(checks=checks))], [""]).parts
     assert [[cell.text for cell in row] for row in part.table.rows] == [
         ["scale use", "a", "100.0 %", "91.2 to 100.0", "40"],
     ]
@@ -147,9 +148,10 @@ def test_every_figure_is_a_row_and_every_other_check_has_its_reason():
 def test_checks_of_several_runs_stand_apart_and_without_a_figure_there_is_no_section():
     some = judge_checks([checked("a", [4.0] * 40, [])], {})
     none = judge_checks([checked("b", [None] * 40, [])], {})
-    section = checks_section([Checked(some), Checked(none), Checked(some)], ["first", "second", "third"])
+    with_figures, without = (Checked(RaterFindings(checks=checks)) for checks in (some, none))
+    section = checks_section([with_figures, without, with_figures], ["first", "second", "third"])
     assert [part.title for part in section.parts] == ["first", "third"]
-    assert not checks_section([Checked(none)], [""])
+    assert not checks_section([without], [""])
 
 
 def of_pairs(ways, clusters=None, verdicts=None):

@@ -66,7 +66,7 @@ class TestTwoJudgesInASuite:
         assert record.scores[1].passed is True
 
     def test_their_means_and_coefficients_stand_in_the_summary(self, run):
-        ratings = next(found for found in run.summary().agreement if found.rated == "correctness")
+        ratings = next(found for found in run.summary().raters.agreement if found.rated == "correctness")
         assert [(rater.name, rater.mean.value) for rater in ratings.raters] == [
             ("correctness_large", pytest.approx(sum(LARGE) / 12)),
             ("correctness_small", pytest.approx(sum(SMALL) / 12)),
@@ -80,7 +80,7 @@ class TestTwoJudgesInASuite:
 
     def test_agreement_of_two_scores_by_name_is_the_same(self, run):
         found = agreement(run, scores=["correctness_large", "correctness_small"])
-        assert found.pairs == next(of for of in run.summary().agreement if of.rated == "correctness").pairs
+        assert found.pairs == next(of for of in run.summary().raters.agreement if of.rated == "correctness").pairs
 
     def test_a_score_of_two_runs_is_paired_by_sample(self, run, tmp_path):
         later = evaluate(
@@ -97,7 +97,7 @@ class TestTwoJudgesInASuite:
 
     def test_json_holds_every_number(self, run):
         plain = json_value(run.summary())["agreement"]
-        assert [found["rated"] for found in plain] == [found.rated for found in run.summary().agreement]
+        assert [found["rated"] for found in plain] == [found.rated for found in run.summary().raters.agreement]
         assert set(plain[0]["alpha"]) >= {"value", "interval", "n", "missing", "clusters", "resamples", "undefined"}
         assert set(plain[0]["raters"][0]["mean"]) == {"value", "interval", "n", "standard_error"}
 

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from scipy.stats import sem
 from scipy.stats import t as student
 
+from steelyard.analysis.run_data import RunCounts
+from steelyard.analysis.run_summary_values import ModelCalls, RaterFindings, RecordFindings, RunSummary, ScoreDetails
 from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import NO_GROUP, RunSummary
+from steelyard.analysis.summary_values import NO_GROUP
 from steelyard.plain_json import json_value
 from steelyard.stats.intervals import wilson, wilson_clustered
 from steelyard.stats.ties import wilson_with_ties, wilson_with_ties_clustered
@@ -259,18 +261,12 @@ def run_summary(rows=(), **changed):
         "target": "longest",
         "tags": {"knowledge_base": "no"},
         "state": "finished",
-        "planned": 14,
-        "done": 14,
-        "errors": 3,
-        "from_journal": 0,
-        "input_tokens": 10,
-        "output_tokens": 20,
-        "seconds": 1.5,
         "created": "2026-11-21T10:00:00Z",
+        "counts": RunCounts(14, 14, 3, 0, 10, 20, 1.5),
         "scores": scores,
         "groups": groups,
         "primary": scores[0].name if scores else "",
-        "unparsed_kinds": {"several": 2},
+        "records": RecordFindings(unparsed_kinds={"several": 2}),
     }
     return RunSummary(**(fields | changed))
 
@@ -286,7 +282,7 @@ def test_a_run_prints_one_line_per_score():
 
 
 def test_an_unfinished_run_says_so_first():
-    text = str(run_summary(mixed(), state="interrupted", planned=40))
+    text = str(run_summary(mixed(), state="interrupted", counts=RunCounts(40, 14)))
     assert text.splitlines()[0] == "interrupted: 14 of 40 done"
 
 
@@ -297,9 +293,18 @@ def test_a_run_without_scores_says_how_many_failed():
 def test_json_holds_every_field_and_only_plain_values():
     summary = run_summary([*mixed(), row(99, value=1.0, group="g")])
     found = json.loads(json.dumps(json_value(summary), allow_nan=False))
-    older = {"contingency_tables": "crosses", "also_scored": "beside"}
-    fields = {older.get(name, name) for name in RunSummary.__dataclass_fields__} - {"framework", "asks_itself"}
-    assert set(found) == fields | {"calls_saved", "framework_usage", "not_compared", "right_by_rule"}
+    older = {
+        "contingency_tables": "crosses",
+        "also_scored": "beside",
+        "framework": "framework_usage",
+        "endpoints": "calls",
+    }
+    parts = {"counts": RunCounts, "details": ScoreDetails, "records": RecordFindings, "calls": ModelCalls}
+    parts["raters"] = RaterFindings
+    names = {*RunSummary.__dataclass_fields__} - {*parts}
+    names |= {name for part in parts.values() for name in part.__dataclass_fields__}
+    fields = {older.get(name, name) for name in names} - {"asks_itself"}
+    assert set(found) == fields | {"calls_saved", "not_compared", "right_by_rule"}
     headline = {"value": 6 / 11, "interval": list(wilson(6, 11)), "n": 11}
     assert found["scores"][0]["headline"] == {**headline, "standard_error": pytest.approx(sem([1] * 6 + [0] * 5))}
     assert found["groups"]["solve_rate"][1]["group"] == "g"

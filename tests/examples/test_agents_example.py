@@ -51,7 +51,7 @@ def test_scorers_of_agents_find_what_each_agent_does_wrong(runs):
 
 def test_rates_over_turns_are_those_that_were_written_and_the_runs_differ(runs):
     careful, hasty = runs["conversations/careful"], runs["conversations/hasty"]
-    rates = [run.summary().turns[0].score for run in (careful, hasty)]
+    rates = [run.summary().details.turns[0].score for run in (careful, hasty)]
     assert [(rate.scored, rate.headline.value) for rate in rates] == [
         (40, pytest.approx(34 / 40)), (72, pytest.approx(46 / 72)),
     ]  # fmt: skip

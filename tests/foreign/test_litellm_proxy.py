@@ -98,6 +98,6 @@ def test_a_judge_goes_without_the_parameters_that_the_proxy_refuses(gateway):
     (found,) = asyncio.run(aevaluate_suite(suite, how=RunConfig(store="s.db", environment={"GATEWAY_KEY": KEY})))
     assert found.state == "finished"
     assert {record.scores[0].value for record in found.records()} == {5}
-    changed = found.summary().calls["changed_parameters"]["correctness"]
+    changed = found.summary().calls.endpoints["changed_parameters"]["correctness"]
     assert changed == {"frequency_penalty": "", "presence_penalty": ""}
     assert 21 <= gateway.requests() - before <= 20 + 4

@@ -76,7 +76,7 @@ def test_a_pdf_becomes_a_set_that_a_system_is_judged_on(handbook, tmp_path):
         summaries = {run.target: run.summary() for run in store.runs() if run.suite == "q"}
     assert set(summaries) == {"system", "floor"}
     for summary in summaries.values():
-        assert summary.errors == 0
+        assert summary.counts.errors == 0
         assert summary.score("correctness").headline.n == len(rows)
         assert summary.score("hit_rate").headline.value >= 0.75, "questions in a text's own words find it"
     page = (tmp_path / "r.html").read_text(encoding="utf-8")

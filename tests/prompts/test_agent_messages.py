@@ -240,11 +240,16 @@ def test_a_resumed_record_moves_the_reported_tokens_once_and_deleting_takes_them
 
     samples = [Sample(str(n), f"q{n}") for n in range(3)]
     run = evaluate(agent, samples, [scorer], store=tmp_path / "s.db", max_errors=0, on_broken="return")
-    assert json_value(run.summary().framework) == {"records": 3, "in_part": 0, "input_tokens": 30, "output_tokens": 3}
+    assert json_value(run.summary().calls.framework) == {
+        "records": 3,
+        "in_part": 0,
+        "input_tokens": 30,
+        "output_tokens": 3,
+    }
     assert run.errors == 1
     resumed = evaluate(agent, samples, [scorer], store=tmp_path / "s.db", max_errors=0, resume=run.id)
     assert resumed.errors == 0
-    assert resumed.summary().framework.input_tokens == 30
+    assert resumed.summary().calls.framework.input_tokens == 30
     with Store(tmp_path / "s.db") as store:
         assert verify(store).is_sound
         delete_runs(store, [store.run(run.id)], replies=False)

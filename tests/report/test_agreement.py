@@ -61,7 +61,7 @@ def test_every_rater_has_its_mean_over_what_it_rated(section):
 
 
 def test_every_pair_has_its_coefficients_with_their_intervals(section, run):
-    found = next(of for of in run.summary().agreement if of.rated == "correctness").pairs[0]
+    found = next(of for of in run.summary().raters.agreement if of.rated == "correctness").pairs[0]
     cells = rows(section, "Agreement on correctness")["large / small"]
     assert cells[:2] == ["12", "50.0 %"]
     for cell, coefficient in zip(cells[2:], found.coefficients, strict=True):
@@ -100,7 +100,7 @@ def test_pages_and_json_have_the_section_after_the_scores(run):
 def test_a_run_of_one_judge_has_no_such_section(tmp_path):
     alone = evaluate(lambda sample: "x", SAMPLES, [judge("", LARGE)], store=tmp_path / "s.db")
     assert not agreement_section([alone.summary()], ["target"])
-    assert alone.summary().agreement == ()
+    assert alone.summary().raters.agreement == ()
 
 
 def test_labels_that_count_in_place_of_scores_do_not_agree_with_themselves(run):
@@ -109,7 +109,7 @@ def test_labels_that_count_in_place_of_scores_do_not_agree_with_themselves(run):
         add_labels(store, run, said)
     counted = run.with_labels()
     assert counted.summary().score("correct_small").headline.value == 1.0
-    assert counted.summary().agreement == run.summary().agreement
+    assert counted.summary().raters.agreement == run.summary().raters.agreement
 
 
 def test_agreement_by_group_has_an_interval_from_30_labels_on(tmp_path):

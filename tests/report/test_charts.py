@@ -10,9 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from steelyard import compare
+from steelyard.analysis.run_data import RunCounts
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.score_columns import ScoreRow
 from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.charts import layout
 from steelyard.report.charts.canvas import AxisScale
 from steelyard.report.charts.chart import ChartPoint, MatrixChart, RowChart, SequenceChart, TimelineChart, TimelinePoint
@@ -28,10 +29,8 @@ def summary(target="model", right=5, n=10, *, groups=("",), run="aaaaaa", name="
         for group in groups
         for no in range(n)
     ]
-    scores, groups = summarize(rows)
-    return RunSummary(
-        run, "exam", target, {}, "finished", n, n, 0, 0, 0, 0, 1.0, "2026-01-01T00:00:00", scores, groups, name
-    )  # fmt: skip
+    counts = RunCounts(n, n)
+    return RunSummary(run, "exam", target, {}, "finished", "2026-01-01T00:00:00", counts, *summarize(rows), name)
 
 
 def marks(chart, **width):

@@ -127,9 +127,12 @@ def test_no_warning_where_nothing_was_decided_or_every_queue_was_seen(tmp_path):
     summaries = [run.summary() for run in labelled(runs)]
     assert not any("Nobody" in text for text in notes(labels_section(summaries, ["a", "b"])))
     seen = [
-        replace(summary, labelled=replace(summary.labelled, decided={"ann": 3}, unseen=0))
+        replace(
+            summary,
+            raters=replace(summary.raters, labelled=replace(summary.raters.labelled, decided={"ann": 3}, unseen=0)),
+        )
         for summary in summaries
-        if summary.labelled
+        if summary.raters.labelled
     ]
     assert not any("Nobody" in text for text in notes(labels_section(seen, ["a", "b"])))
 

@@ -60,7 +60,7 @@ def test_csv_has_a_column_per_score_and_an_empty_cell_where_there_is_none(pair):
     assert solved.count("1.0") + solved.count("0.0") == score.scored
     assert [row["solve_rate_outcome"] for row in rows].count("refused") == score.refused
     failed = [row for row in rows if row["failure"]]
-    assert len(failed) == summary.errors
+    assert len(failed) == summary.counts.errors
     assert {row["solve_rate"] for row in failed} == {""}
     assert "A. 选项甲0\nB. 选项乙0" in rows[0]["options"]
 

@@ -50,13 +50,13 @@ def test_a_summary_holds_what_was_counted_by_hand(run):
     correctness = summary.score("correctness")
     assert correctness.answered.value == pytest.approx(34 / 9)
     assert correctness.bounds == pytest.approx((36 / 11, 44 / 11))
-    assert summary.spreads["correctness"].bins == ((1, 0), (2, 2), (3, 0), (4, 4), (5, 3))
-    assert summary.spreads["correctness"].between == 2
-    (table,) = summary.contingency_tables
+    assert summary.details.spreads["correctness"].bins == ((1, 0), (2, 2), (3, 0), (4, 4), (5, 3))
+    assert summary.details.spreads["correctness"].between == 2
+    (table,) = summary.details.contingency_tables
     # Right are 0, 1, 4, 8, 9; supported is what 3 does not divide.
     assert dict(table.cells) == dict(zip(PHRASES, (3, 2, 3, 1), strict=True))
     assert (table.n, table.left_out) == (9, 3)
-    assert [(stage.stage, stage.calls) for stage in summary.stages] == [("correctness", 12), ("faithfulness", 12)]
+    assert [(stage.stage, stage.calls) for stage in summary.calls.stages] == [("correctness", 12), ("faithfulness", 12)]
 
 
 def test_errors_beside_a_mean_are_its_own_and_those_of_other_scores_are_told_apart(tmp_path, capsys):
@@ -66,7 +66,7 @@ def test_errors_beside_a_mean_are_its_own_and_those_of_other_scores_are_told_apa
         return 1.0
 
     first, second = judged_runs(tmp_path, ("top 1", "top 2"), further=(broken,))
-    assert (first.summary().errors, first.summary().score().errors) == (2, 0)
+    assert (first.summary().counts.errors, first.summary().score().errors) == (2, 0)
     sentence = "top 1: 2 of 12 records failed at some stage, 0 of them without correctness"
     page, text = html_report([first, second]), markdown_report([first, second])
     assert "Errors as" not in page
@@ -80,8 +80,8 @@ def test_errors_beside_a_mean_are_its_own_and_those_of_other_scores_are_told_apa
 
 def test_breakdowns_go_by_the_samples_metadata_and_add_up(run):
     summary = run.summary()
-    assert list(summary.breakdowns) == ["document"]
-    by_document = summary.breakdowns["document"]
+    assert list(summary.details.breakdowns) == ["document"]
+    by_document = summary.details.breakdowns["document"]
     assert list(by_document) == ["correctness", "correct", "faithfulness", "claim_faithfulness"]
     assert [group.group for group in by_document["faithfulness"]] == [
         "handbook.pdf",

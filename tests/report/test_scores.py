@@ -51,7 +51,7 @@ def runs(tmp_path_factory):
 
 
 def test_a_summary_counts_each_verdict_the_most_frequent_first(runs):
-    labels = runs[1].summary().labels
+    labels = runs[1].summary().details.labels
     assert {name: list(counts.items()) for name, counts in labels.items()} == {
         "parses": [("parsed", 5)],
         "grade": [(NASTY, 2), ("good", 2), ("not applicable", 1)],

@@ -280,7 +280,7 @@ def test_progress_counts_what_is_done_and_what_failed():
     run = evaluate(Prompt(Scripted({"question 1": "A"}, default="no")), samples(20), [ExactMatch()])
     summary = run.summary()
     assert (run.done, run.errors, run.replies, run.from_journal) == (20, 0, 20, 0)
-    assert summary.output_tokens == sum(
+    assert summary.counts.output_tokens == sum(
         Usage(0, len(record.output.value) // 4).output_tokens for record in run.records()
     )
     again = evaluate(Prompt(Scripted({"question 1": "A"}, default="no")), samples(20), [ExactMatch()])

@@ -97,7 +97,7 @@ def test_a_conversation_is_scored_by_the_mean_of_its_turns_and_passes_where_all_
 
 
 def test_the_rate_over_all_turns_has_an_interval_by_conversation():
-    [turns] = scored(parrot, PerTurn(ExactMatch())).summary().turns
+    [turns] = scored(parrot, PerTurn(ExactMatch())).summary().details.turns
     values = [1, 1, 0, 0, 1, 0, 1, 1, 1, 1]
     clusters = [0, 0, 0, 1, 2, 2, 3, 3, 3, 3]
     assert (turns.conversations, turns.score.scored) == (4, 10)
@@ -109,10 +109,10 @@ def test_the_rate_over_all_turns_has_an_interval_by_conversation():
 
 
 def test_repeats_and_clusters_of_samples_are_one_cluster_of_turns():
-    [turns] = scored(parrot, PerTurn(ExactMatch()), repeats=2).summary().turns
+    [turns] = scored(parrot, PerTurn(ExactMatch()), repeats=2).summary().details.turns
     assert "20 rows in 4 independent clusters" in turns.score.note
     together = [Sample(one.id, one.input, cluster="k", metadata=one.metadata) for one in CONVERSATIONS]
-    [turns] = scored(parrot, PerTurn(ExactMatch()), samples=together).summary().turns
+    [turns] = scored(parrot, PerTurn(ExactMatch()), samples=together).summary().details.turns
     assert turns.score.headline.interval == (0, 1), "a single cluster tells nothing"
 
 
@@ -155,7 +155,7 @@ def only_good(messages):
 
 def test_a_gate_on_turns_is_over_all_turns_with_an_interval_by_conversation():
     first, second = (scored(target, PerTurn(ExactMatch())) for target in (parrot, worse))
-    of_turns = first.summary().turns[0].score.headline
+    of_turns = first.summary().details.turns[0].score.headline
     assert of_turns.value == 0.7, "7 of 10 turns, and the mean over conversations is 0.54"
     rules = {
         "exact_match_per_turn": ">= 0.65",
@@ -180,7 +180,7 @@ def test_a_history_of_turns_is_over_all_turns_and_paired_by_conversation():
     runs = [scored(target, PerTurn(ExactMatch())) for target in (parrot, parrot)]
     found = history_of([(run, run.summary()) for run in runs], {})
     assert [past.value for past in found.runs] == [0.7, 0.7]
-    assert found.runs[0].interval == runs[0].summary().turns[0].score.headline.interval
+    assert found.runs[0].interval == runs[0].summary().details.turns[0].score.headline.interval
     assert (found.runs[1].change.paired, found.runs[1].change.n, found.runs[1].change.difference) == (True, 4, 0.0)
     (table,) = history_sections(found)[-1].parts or history_sections(found)[0].parts
     assert "over all turns of its conversations" in table.table.caption
@@ -215,7 +215,7 @@ def test_a_turn_without_a_verdict_leaves_its_conversation_without_a_score_and_co
     scorer = tone(Judge(Scripted(function=only_good)))
     run = scored(parrot, scorer, samples=[talk("a", "good", "bad"), talk("b", "good")])
     assert [record.scores[0].outcome for record in run.records()] == ["unparsed", "scored"]
-    [turns] = run.summary().turns
+    [turns] = run.summary().details.turns
     assert (turns.score.scored, turns.score.unparsed, turns.score.answered.value) == (2, 1, 1.0)
 
 
@@ -236,12 +236,12 @@ def test_a_judge_is_passed_on_and_asked_once_a_turn():
 
     [scorer] = with_judge([tone(Judge())], judge("Verdict: NO"))
     run = scored(parrot, scorer, samples=[talk("a", "x", "y"), talk("b", "x")])
-    assert {stage.stage: stage.calls for stage in run.summary().stages}["tone_per_turn"] == 3
+    assert {stage.stage: stage.calls for stage in run.summary().calls.stages}["tone_per_turn"] == 3
     named = with_judges([tone(Judge())], {"small": judge("Verdict: NO"), "large": judge("Verdict: YES")})
     run = scored(parrot, *named, samples=[talk("a", "x", "y")])
     scores = {score.name: score.value for score in next(iter(run.records())).scores}
     assert scores == {"tone_per_turn_small": 1.0, "tone_per_turn_large": 0.0}
-    assert len(run.summary().turns) == 2
+    assert len(run.summary().details.turns) == 2
 
 
 def test_a_dry_run_counts_a_call_of_the_judge_for_each_turn(tmp_path):
@@ -256,7 +256,7 @@ def test_references_that_are_no_list_are_an_error_of_the_record(given):
     [record] = run.records()
     assert (record.failure.kind, record.scores) == ("DataError", ())
     assert "turn_references" in record.failure.message
-    assert run.summary().turns == ()
+    assert run.summary().details.turns == ()
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_turns_that_a_foreign_scorer_wrote_in_another_form_are_errors_and_no_num
         )
 
     odd.score_infos = (ScoreInfo("odd", (0, 1), per_turn=True),)
-    [turns] = evaluate(lambda sample: "x", [Sample("1", "?")], [odd]).summary().turns
+    [turns] = evaluate(lambda sample: "x", [Sample("1", "?")], [odd]).summary().details.turns
     assert (turns.score.scored, turns.score.errors, turns.score.headline.value) == (0, 4, None)
 
 
@@ -322,10 +322,10 @@ def test_a_configuration_names_the_scorer_of_turns_and_a_run_is_scored_again_fro
     with Store(tmp_path / "s.db") as store:
         again, damaged = rescore.rescore(store, store.run(run.id), suite.scorers_for("bot"))
         assert damaged == 0
-        assert [json_value(turns) for turns in again.summary().turns] == [
-            json_value(turns) for turns in store.run(run.id).summary().turns
+        assert [json_value(turns) for turns in again.summary().details.turns] == [
+            json_value(turns) for turns in store.run(run.id).summary().details.turns
         ]
-        assert len(again.summary().turns) == 2
+        assert len(again.summary().details.turns) == 2
 
 
 def test_a_run_is_scored_again_with_the_prompt_that_its_turns_were_judged_with():

@@ -148,7 +148,7 @@ def test_the_run_warns_of_what_was_not_compared(tmp_path):
     scorer = SqlResult(limits=SqlLimits(max_cells=1000))
     run = evaluate(lambda _: "SELECT name FROM staff", samples, [scorer], store=tmp_path / "steelyard.db")
     summary = run.summary()
-    assert summary.not_compared == dict.fromkeys(("result", *PUBLISHED), 1)
+    assert summary.records.not_compared == dict.fromkeys(("result", *PUBLISHED), 1)
     assert "1 of 2 records were not compared (result): too large a reference" in summary.size_warning
     assert f"warning: {summary.size_warning}" in str(summary)
     assert json_value(summary)["not_compared"]["result"] == 1
@@ -425,8 +425,8 @@ def test_the_run_counts_what_a_rule_made_right_and_references_without_a_unique_r
     samples = [Sample(name, name, query, metadata={"schema": SCRIPT}) for name, query in references.items()]
     run = evaluate(lambda asked: replies[asked.id], samples, [SqlResult()], store=tmp_path / "steelyard.db")
     summary = run.summary()
-    assert summary.right_by_rule == {"result": {"within tolerance": 1}}
-    assert summary.open_references == {"result": 1}
+    assert summary.details.right_by_rule == {"result": {"within tolerance": 1}}
+    assert summary.records.open_references == {"result": 1}
     by_rule, no_unique = summary.result_notes()
     assert "result: 1 of 3 right (33.3 %) is right only within the tolerance of numbers" in by_rule
     assert "1 of 3 references have no unique result" in no_unique

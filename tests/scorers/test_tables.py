@@ -431,5 +431,5 @@ def test_a_chart_has_the_order_on_its_own_axis(tmp_path):
 
 
 def test_given_rows_in_another_order_are_said_to_be_so(tmp_path):
-    labels = order_run(tmp_path).summary().labels["execution_accuracy"]
+    labels = order_run(tmp_path).summary().details.labels["execution_accuracy"]
     assert labels == {"same": 6, "same, other order": 1, "unparsed": 1}

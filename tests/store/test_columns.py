@@ -152,8 +152,8 @@ def test_a_list_of_replies_that_is_none_is_read_as_empty_and_named(tmp_path):
     with Store(where) as store:
         summary = store.run(run.id).summary()
     assert summary.scores == before.scores
-    assert len(summary.damaged) == 1
-    assert "sample q1: its list of replies cannot be read" in summary.damaged[0]
+    assert len(summary.records.damaged) == 1
+    assert "sample q1: its list of replies cannot be read" in summary.records.damaged[0]
 
 
 def test_a_record_whose_sample_is_gone_is_said_to_be_missing(tmp_path):
@@ -161,7 +161,7 @@ def test_a_record_whose_sample_is_gone_is_said_to_be_missing(tmp_path):
     (run,) = exam_runs(where, {"one": ["A"] * 3})
     execute(where, "DELETE FROM sample WHERE id = 'q1'")
     with Store(where) as store:
-        (line,) = store.run(run.id).summary().damaged
+        (line,) = store.run(run.id).summary().records.damaged
     assert line == f"run {run.id}: 1 of 3 records cannot be found, as their rows or samples are gone"
 
 

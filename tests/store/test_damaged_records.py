@@ -49,8 +49,8 @@ def test_a_damaged_part_is_named_and_the_rest_of_its_record_is_read(where, run, 
     assert damaged.failure.message.startswith(f"run {run.id}, sample {damaged.sample.id}: {named}")
     assert (damaged.output is not None) == has_output
     assert [(one.name, one.value) for one in damaged.scores] == [("exact_match", 1.0), ("length", 3.0)]
-    assert summary.damaged == (damaged.failure.message,)
-    assert (summary.scores, summary.errors) == (before.scores, 0)
+    assert summary.records.damaged == (damaged.failure.message,)
+    assert (summary.scores, summary.counts.errors) == (before.scores, 0)
     assert frame["failure"].notna().sum() == 1
 
 
@@ -59,7 +59,7 @@ def test_without_its_dictionary_each_body_is_named_and_scores_stay(where, run):
     records, summary, _ = read(where, run)
     assert {record.failure.kind for record in records.values()} == {"damaged"}
     assert "dictionary 8 is missing" in records["q0"].failure.message
-    assert len(summary.damaged) == 20
+    assert len(summary.records.damaged) == 20
     assert summary.score("exact_match").headline.value == 1.0
 
 
@@ -67,8 +67,8 @@ def test_the_run_that_evaluate_returns_is_not_looked_through(where):
     """Its bodies were written a moment ago; whoever reads it from the store looks, also later in the same process."""
     run = fill(where)
     execute(where, "UPDATE sample SET body = ?", [BAD])
-    assert run.summary().damaged == ()
-    assert len(run.refresh().summary().damaged) == 20
+    assert run.summary().records.damaged == ()
+    assert len(run.refresh().summary().records.damaged) == 20
 
 
 def test_one_handle_looks_through_a_finished_run_once(tmp_path):
@@ -79,6 +79,6 @@ def test_one_handle_looks_through_a_finished_run_once(tmp_path):
         found = store.run(made.id)
         first = found.summary()
         execute(where, "UPDATE reply SET body = ?", [BAD])
-        assert len(first.damaged) == 1
-        assert found.summary().damaged == first.damaged
+        assert len(first.records.damaged) == 1
+        assert found.summary().records.damaged == first.records.damaged
         assert len(found.damages()) == len(SAMPLES)

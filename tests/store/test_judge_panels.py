@@ -90,7 +90,7 @@ def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judg
     stored = store.run(judges.id)
     assert stored.labels() == run.labels()
     assert store.run(canary.id).labels() == ()
-    panel = next(each for each in stored.summary().panels if each.thing == "correct")
+    panel = next(each for each in stored.summary().raters.panels if each.thing == "correct")
     heads = [section.table.columns[0].title for section in panel_parts(panel)]
     assert heads == ["judge", "judges"]
     (part,) = checks_section([stored.summary()], [""]).parts
@@ -100,7 +100,7 @@ def test_the_labels_of_a_judges_run_are_those_of_the_answers_that_it_judges(judg
     assert panel.judges[0].agreement.labelled == 35
     assert {judge.calls for judge in panel.judges} == {40, 80}
     add_labels(store, run, [Label("q39", "correct", "pass", "ann", AT)])
-    later = next(each for each in store.run(judges.id).summary().panels if each.thing == "correct")
+    later = next(each for each in store.run(judges.id).summary().raters.panels if each.thing == "correct")
     assert later.judges[0].agreement.labelled == 36
 
 
@@ -134,7 +134,7 @@ def test_every_summary_of_judges_has_their_checks_and_those_of_their_own_canary(
 
 def checks(store, run, name):
     """Judge -> the check of that name."""
-    return {check.judge: check for check in store.run(run.id).summary().checks if check.name == name}
+    return {check.judge: check for check in store.run(run.id).summary().raters.checks if check.name == name}
 
 
 def test_a_run_with_one_judge_and_labels_has_its_checks(judged):
@@ -188,9 +188,9 @@ def test_counting_labels_in_place_of_verdicts_leaves_what_is_said_of_the_judge(j
     store, run, _ = judged
     counted = store.run(run.id).with_labels().summary()
     assert counted.score("correct").headline.value != run.summary().score("correct").headline.value
-    (held,) = counted.held_to_people
+    (held,) = counted.raters.held_to_people
     assert held.rates.tnr.value == pytest.approx(3 / 9), "not that of the labels with themselves"
-    assert counted.checks == run.summary().checks
+    assert counted.raters.checks == run.summary().raters.checks
 
 
 def test_a_judges_run_outlives_the_run_that_it_judged(judged_again):
@@ -198,7 +198,7 @@ def test_a_judges_run_outlives_the_run_that_it_judged(judged_again):
     delete_runs(store, [run])
     stored = store.run(judges.id)
     assert stored.labels() == ()
-    panel = next(each for each in stored.summary().panels if each.thing == "correct")
+    panel = next(each for each in stored.summary().raters.panels if each.thing == "correct")
     assert (panel.against, panel.differences) == ("", ())
 
 
@@ -207,14 +207,14 @@ def test_each_scorer_is_asked_of_each_named_judge(where):
     assert [scorer.judge.name for scorer in scorers] == ["a", "b", ""]
     suite = Suite("exam", "custom", SAMPLES, {"ours": answer}, scorers[:2], jury={"vote": "majority"})
     (run,) = evaluate_suite(suite, store=where)
-    panel = next(each for each in run.summary().panels if each.thing == "correct")
+    panel = next(each for each in run.summary().raters.panels if each.thing == "correct")
     assert (panel.vote, [judge.name for judge in panel.judges]) == ("majority", ["a", "b", "jury"])
     again = evaluate(answer, SAMPLES, scorers[:2], store=where, jury="mean")
     assert again.manifest["jury"] == {"vote": "mean"}
     with pytest.raises(ConfigError, match="expected majority, mean, dawid_skene, not 'most'"):
         evaluate(answer, SAMPLES, scorers[:2], store=where, jury="most")
     alone = evaluate(answer, SAMPLES, [Correctness(scripted(2))], store=where)
-    assert alone.summary().panels == ()
+    assert alone.summary().raters.panels == ()
 
 
 def test_a_gate_holds_the_jury_and_what_people_would_say_to_a_limit(where):
@@ -274,7 +274,7 @@ def test_a_jury_is_held_against_a_baseline_sample_by_sample(juries, where, tmp_p
     assert (jury.state, jury.value) == ("undecided", pytest.approx(-4 / 40))
     assert "40 pairs" in jury.sentence
     assert results["no_regression correct_a 0.1"].value == 0
-    assert with_juries(second.summary()).score("correct_jury") in second.summary().jury_scores
+    assert with_juries(second.summary()).score("correct_jury") in second.summary().raters.jury_scores
 
 
 def test_runs_are_compared_by_the_verdicts_of_their_juries(juries):
@@ -346,7 +346,7 @@ def test_judges_of_single_turns_are_a_panel_as_well(where):
     scorers = with_judges([PerTurn(Correctness())], {"a": scripted(2), "b": scripted(3)})
     samples = [replace(sample, metadata={"turn_references": ["the answer"]}) for sample in SAMPLES]
     run = evaluate(answer, samples, scorers, store=where, jury="majority")
-    panel = next(each for each in run.summary().panels if each.thing == "correct_per_turn")
+    panel = next(each for each in run.summary().raters.panels if each.thing == "correct_per_turn")
     assert [judge.calls for judge in panel.judges] == [40, 40, 80]
 
 

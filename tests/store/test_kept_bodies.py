@@ -96,7 +96,7 @@ def test_a_corrected_mapping_costs_no_call_and_changes_no_earlier_run(where):
     assert right.summary().scores[0].answered.value == 1
     sentence = "12 of 12 replies were kept and read again under the present mapping"
     assert [read_again_sentence([run.summary()]) for run in (wrong, right, third, back)] == ["", sentence, sentence, ""]
-    assert [run.summary().from_journal for run in (wrong, right, third, back)] == [0, 12, 12, 12]
+    assert [run.summary().counts.from_journal for run in (wrong, right, third, back)] == [0, 12, 12, 12]
     with Store(where) as store:
         assert set(outputs(store.run(wrong.id))) == {"1"}
         assert verify(store).is_sound
@@ -147,7 +147,7 @@ def test_every_part_of_a_mapping_is_read_again(where):
         assert kept.output.contexts == ("one", "two")
         assert kept.output.metadata["finish"] == "length"
         assert [reply.usage for reply in kept.replies["target"]] == [reply.usage for reply in new.replies["target"]]
-    assert run.summary().input_tokens == 12 * 7
+    assert run.summary().counts.input_tokens == 12 * 7
 
 
 def test_a_stream_is_read_again(where):
@@ -270,4 +270,4 @@ def test_what_a_killed_run_was_answered_is_read_again(where, tmp_path):
     assert 60 <= len(asked) <= 64
     with Store(where) as store:
         assert set(outputs(store.run("latest"))) == {"B"}
-        assert store.run("latest").summary().from_journal >= 16
+        assert store.run("latest").summary().counts.from_journal >= 16

@@ -69,9 +69,9 @@ def test_ratings_of_several_people_are_averaged_and_a_reply_that_was_not_read_ge
     assert mean(run, "rating") == pytest.approx((3.5 + 3 + 3 + 4) / 4)
     summary = run.summary()
     assert summary.score("rating").unparsed == 0
-    assert summary.unparsed_kinds == {}
-    assert summary.labelled.decided == {"ann": 1, "ann and bob": 1}
-    assert (summary.labelled.changed, summary.labelled.before) == (2, 3.0)
+    assert summary.records.unparsed_kinds == {}
+    assert summary.raters.labelled.decided == {"ann": 1, "ann and bob": 1}
+    assert (summary.raters.labelled.changed, summary.raters.labelled.before) == (2, 3.0)
 
 
 def test_people_who_contradict_each_other_on_pass_or_fail_change_nothing(made):
@@ -110,7 +110,7 @@ def test_people_who_contradict_each_other_on_pass_or_fail_change_nothing(made):
 def test_labels_that_say_nothing_of_the_score_never_count(made, label):
     run = made(label)
     assert mean(run, "rating") == 3.0
-    assert run.summary().labelled.changed == 0
+    assert run.summary().raters.labelled.changed == 0
 
 
 def test_a_label_without_a_kind_counts_by_its_name(made):
@@ -138,4 +138,4 @@ def test_only_labels_that_are_asked_to_be_counted_are_missed(made):
     uncounted = made(
         says("q0", "pass", name="verdict", kind="pass_fail"), says("q1", "hm", name="comment", kind="text")
     )
-    assert uncounted.summary().labelled.uncounted == {"verdict": 1}
+    assert uncounted.summary().raters.labelled.uncounted == {"verdict": 1}

@@ -155,7 +155,7 @@ def test_cannot_tell_is_an_answer_that_counts_in_no_score(store):
         (CANNOT_TELL, "cannot_tell"),
         ("the question has two readings", "text"),
     ]
-    assert run.summary().agreement == ()
+    assert run.summary().raters.agreement == ()
 
 
 def test_a_verdict_is_withdrawn_and_its_item_comes_again(store):

@@ -56,10 +56,10 @@ def test_the_context_is_60_characters_around_what_was_read(made):
 def test_a_verdict_enters_the_rate_only_where_it_is_asked_for(made):
     run, _ = made(says("q5", "A"), says("q3", "A"), says("q2", "B"))
     plain, told = run.store.run(run.id).summary(), run.summary()
-    assert plain.labelled is None
+    assert plain.raters.labelled is None
     assert (plain.score().headline.value, told.score().headline.value) == (3 / 8, 4 / 8)
-    assert (plain.unparsed_kinds, told.unparsed_kinds) == ({"none": 1, "several": 1}, {"several": 1})
-    found = told.labelled
+    assert (plain.records.unparsed_kinds, told.records.unparsed_kinds) == ({"none": 1, "several": 1}, {"several": 1})
+    found = told.raters.labelled
     assert (found.decided, found.changed, found.conflicting) == ({"ann": 3}, 3, 0)
     assert (found.before, found.after, found.moved) == (3 / 8, 4 / 8, 1 / 8)
     assert found.unseen == 2, "q4 and q6"
@@ -76,24 +76,24 @@ def test_a_verdict_of_no_option_is_an_answer_that_is_wrong(made):
 def test_people_who_disagree_change_nothing_and_are_counted(made):
     run, _ = made(says("q5", "A"), says("q5", "B", "bob"), says("q4", "A"), says("q4", "A", "bob"))
     told = run.summary()
-    assert (told.labelled.decided, told.labelled.conflicting) == ({"ann and bob": 1}, 1)
+    assert (told.raters.labelled.decided, told.raters.labelled.conflicting) == ({"ann and bob": 1}, 1)
     assert told.score().headline.value == 4 / 8
 
 
 def test_who_comes_round_agrees(made):
     run, _ = made(says("q5", "A"), says("q5", "B", "bob"), says("q5", "A", "bob"))
-    assert run.summary().labelled.decided == {"ann and bob": 1}
+    assert run.summary().raters.labelled.decided == {"ann and bob": 1}
 
 
 def test_models_labels_and_labels_of_other_names_never_count(made):
     run, _ = made(says("q5", "A", "model:m"), says("q4", "A", name="cause"))
-    assert (run.summary().labelled.decided, run.summary().score().headline.value) == ({}, 3 / 8)
+    assert (run.summary().raters.labelled.decided, run.summary().score().headline.value) == ({}, 3 / 8)
 
 
 def test_a_record_that_failed_has_no_reply_to_judge(made):
     run, _ = made(says("q0", "A"), replies={"model": [RuntimeError("down"), "B"]})
     told = run.summary()
-    assert (told.labelled.decided, told.score().headline.value, told.score().errors) == ({}, 0.0, 1)
+    assert (told.raters.labelled.decided, told.score().headline.value, told.score().errors) == ({}, 0.0, 1)
 
 
 def test_records_and_rows_of_the_run_say_the_same(made):

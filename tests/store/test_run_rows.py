@@ -41,7 +41,7 @@ def test_scores_are_those_of_the_samples_that_were_used():
     assert summary.stopping.saved == 5
     assert summary.score().headline.value == 1.0
     assert summary.score().n == 3
-    assert summary.done == 10
+    assert summary.counts.done == 10
     assert json_value(summary)["stopping"]["interval"] == [0.6, 1.0]
 
 
@@ -123,7 +123,7 @@ def begin(store):
 
 
 def costs(store):
-    return {one.stage: one for one in store.run("t").summary().stages}
+    return {one.stage: one for one in store.run("t").summary().calls.stages}
 
 
 @pytest.fixture
@@ -139,13 +139,13 @@ def test_replies_and_tokens_are_counted_per_stage_and_add_up_to_the_run(store):
     writer.insert(1, record(1, {"target": (reply(4, 50, 5),), "faithfulness": (reply(5, 9, 1, estimated=True),)}))
     writer.finish("finished", "", 1.0)
     summary = store.run("t").summary()
-    assert summary.stages == (
+    assert summary.calls.stages == (
         StageCost("target", 2, 0, 150, 25, 0),
         StageCost("correctness", 2, 1, 15, 5, 0),
         StageCost("faithfulness", 1, 0, 9, 1, 1),
     )
-    assert sum(one.input_tokens for one in summary.stages) == summary.input_tokens
-    assert sum(one.from_journal for one in summary.stages) == summary.from_journal
+    assert sum(one.input_tokens for one in summary.calls.stages) == summary.counts.input_tokens
+    assert sum(one.from_journal for one in summary.calls.stages) == summary.counts.from_journal
     assert json_value(summary)["stages"][2] == {
         "stage": "faithfulness",
         "calls": 1,
@@ -208,4 +208,4 @@ def test_a_score_that_no_record_has_has_no_histogram(store):
     writer = store.begin_evaluation([NewRun("s", "custom", "t", 1, manifest)])[1][0]
     writer.insert(0, record(0, {}))
     writer.finish("finished", "", 1.0)
-    assert list(store.run("t").summary().spreads) == ["correctness"]
+    assert list(store.run("t").summary().details.spreads) == ["correctness"]

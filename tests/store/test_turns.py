@@ -37,7 +37,7 @@ def runs(where):
 
 
 def test_turns_are_rated_by_conversation_and_keep_their_passages(runs):
-    (turns,) = runs[0].summary().turns
+    (turns,) = runs[0].summary().details.turns
     assert (turns.score.headline.value, turns.score.headline.n, turns.conversations) == (0.7, 10, 4)
     assert [each.headline.value for each in turns.by_turn] == [0.75, pytest.approx(2 / 3), 0.5, 1.0]
     kept = {record.sample.id: record.output for record in runs[0].records()}

@@ -40,7 +40,7 @@ def test_where_no_record_has_passages_the_score_applies_to_none(where, name):
     summary = run.summary()
     score = summary.score(name)
     assert (score.scored, score.not_applicable) == (0, 8)
-    assert summary.lacking == {name: {"passages": {"a": 4, "b": 4}}}
+    assert summary.records.lacking == {name: {"passages": {"a": 4, "b": 4}}}
     assert "no passages came back in any of 8 records" in summary.matching_warning()
     assert summary.matching_warning() in str(summary)
     (result,) = judge_gate({name: ">= 0"}, [summary]).results

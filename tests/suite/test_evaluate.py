@@ -217,7 +217,7 @@ def test_a_resume_replaces_failed_records_and_its_counters_are_those_of_the_stor
     assert before == (30, 2, 28, "broken")
     assert after == (30, 0, 30, "finished")
     assert set(failures) == {None}
-    assert (summary.input_tokens, summary.output_tokens) == (600, 30)
+    assert (summary.counts.input_tokens, summary.counts.output_tokens) == (600, 30)
     assert len(server.asked) == 32
 
 

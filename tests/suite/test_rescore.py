@@ -133,11 +133,11 @@ def test_a_new_scorer_is_read_on_its_own_scale_and_replaces_what_the_manifest_sa
         rating = summary.score("rating")
         assert (rating.over, rating.answered.value) == ("scored", 4.0)
         assert rating.bounds == pytest.approx(((54 * 4 + 6 * 1) / 60, (54 * 4 + 6 * 5) / 60))
-        assert (summary.primary, list(summary.spreads)) == ("rating", ["rating"])
+        assert (summary.primary, list(summary.details.spreads)) == ("rating", ["rating"])
         assert list(again.manifest["scorers"]) == ["rating"]
         assert list(again.first_manifest["scorers"]) == ["exact_match"]
         back, _ = rescore(store, again, [ExactMatch()])
-        assert (back.summary().primary, back.summary().spreads) == ("exact_match", {})
+        assert (back.summary().primary, back.summary().details.spreads) == ("exact_match", {})
 
 
 def test_a_run_that_was_scored_again_goes_on_with_the_scorers_that_it_was_made_with():

@@ -70,7 +70,7 @@ def test_a_budget_of_money_ends_the_run_and_a_larger_one_completes_it():
 
 def test_what_a_run_costs_is_counted_by_stage_whether_or_not_there_is_a_budget():
     ((run, _),) = sittings({"prices": PRICES})
-    (stage,) = run.summary().stages
+    (stage,) = run.summary().calls.stages
     assert (stage.money, stage.currency, stage.cost) == (0.00044, "CNY", "0.00044 CNY")
     assert spending(run).money == 20 * COST
     reply = next(iter(run.records())).replies["target"][0]
@@ -79,8 +79,8 @@ def test_what_a_run_costs_is_counted_by_stage_whether_or_not_there_is_a_budget()
 
 def test_a_run_without_prices_has_no_cost():
     ((run, _),) = sittings({})
-    assert [(stage.money, stage.cost) for stage in run.summary().stages] == [(None, "")]
-    assert run.summary().judged_stages == ()
+    assert [(stage.money, stage.cost) for stage in run.summary().calls.stages] == [(None, "")]
+    assert run.summary().calls.judged_stages == ()
     assert spending(run) == (0, 0, 0, 0)
 
 
@@ -89,7 +89,7 @@ def test_a_cost_that_is_known_of_some_replies_only_is_not_shown_as_the_whole():
         {"prices": PRICES, "budget": Budget(calls=5)}, {"prices": PriceTable({"other": Price(1, 1)}, "CNY")}
     )
     assert run.state == "finished"
-    assert [stage.money for stage in run.summary().stages] == [None]
+    assert [stage.money for stage in run.summary().calls.stages] == [None]
 
 
 def test_tokens_from_the_endpoints_cache_cost_what_they_do():
@@ -97,7 +97,7 @@ def test_tokens_from_the_endpoints_cache_cost_what_they_do():
     usage = {"prompt_tokens": 20, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 10}}
     ((run, _),) = sittings({"prices": prices}, answer=lambda n, _: said(usage=usage))
     assert spending(run).money == 20 * 13_000
-    (stage,) = run.summary().stages
+    (stage,) = run.summary().calls.stages
     assert (stage.input_tokens, stage.cached_tokens, stage.cost) == (400, 200, "0.00026 CNY")
     assert json_value(stage)["cached_tokens"] == 200
 
@@ -126,7 +126,10 @@ def test_cached_tokens_are_counted_for_target_and_judge_once_whatever_happens():
 
     stopped, done = asyncio.run(run())
     assert (stopped.state, done.state) == ("interrupted", "finished")
-    assert [(stage.stage, stage.cached_tokens) for stage in done.summary().stages] == [("target", 25), ("rating", 100)]
+    assert [(stage.stage, stage.cached_tokens) for stage in done.summary().calls.stages] == [
+        ("target", 25),
+        ("rating", 100),
+    ]
     assert "endpoint&#39;s cache" in html_report([done])
 
 

@@ -32,7 +32,7 @@ def run_of(scorer, *, resume="", **options):
 
 
 def costs(run):
-    return {stage.stage: (stage.calls, stage.input_tokens, stage.output_tokens) for stage in run.summary().stages}
+    return {stage.stage: (stage.calls, stage.input_tokens, stage.output_tokens) for stage in run.summary().calls.stages}
 
 
 def test_a_run_that_stopped_on_its_way_costs_in_the_end_what_an_undisturbed_one_does():
@@ -55,7 +55,7 @@ def test_records_that_failed_and_are_asked_again_count_once():
     mended = run_of(rating, resume=broken.id)
     assert mended.errors == 0
     assert {stage: result[0] for stage, result in costs(mended).items()} == {"target": 12, "rating": 24}
-    assert sum(entry.calls for entry in mended.summary().stages) == mended.replies
+    assert sum(entry.calls for entry in mended.summary().calls.stages) == mended.replies
 
 
 def test_scoring_again_costs_nothing():

@@ -71,7 +71,7 @@ def test_a_clear_answer_ends_the_run_and_says_what_it_saved(rule):
     assert result.interval.low > 0.5
     summary = run.summary()
     assert summary.score().n == result.used
-    assert (summary.planned, summary.done) == (N, run.done)
+    assert (summary.counts.planned, summary.counts.done) == (N, run.done)
 
 
 @pytest.mark.parametrize("rule", [FULL, BEYOND], ids=lambda rule: rule.question)

@@ -341,13 +341,13 @@ def test_several_judges_prefer_and_their_jury_is_held_to_peoples_preferences(tmp
     targets = {"long": lambda _: "LONG", "short": lambda _: "SHORT"}
     suite = PairwiseSuite(SampleFiles(tmp_path / "q.jsonl"), targets, judges=judges, jury="majority")
     *answers, run = evaluate_suite(suite, store=tmp_path / "s.db")
-    assert [each.summary().panels for each in answers] == [(), ()]
+    assert [each.summary().raters.panels for each in answers] == [(), ()]
     assert [score.name for score in run.summary().scores] == ["preference_two", "preference_three", "preference_five"]
     at = datetime(2026, 3, 1, tzinfo=UTC)
     with Store(tmp_path / "s.db") as store:
         said = [Label(f"p{no}", "preference", "A", "ann", at, kind="preference") for no in range(1, 41)]
         add_labels(store, store.run(run.id), said)
-        (panel,) = store.run(run.id).summary().panels
+        (panel,) = store.run(run.id).summary().raters.panels
     # Two of three are wrong where two of 2, 3 and 5 divide the number.
     wrong = sum(sum(no % of == 0 for of in (2, 3, 5)) > 1 for no in range(1, 41))
     close = {one.name: one.right.value for one in panel.judges}

@@ -107,8 +107,8 @@ def test_stored_outputs_are_judged_and_crossed(configured):
     assert summary.primary == "correctness"
     assert summary.score("correctness").not_applicable == 1
     assert summary.score("hit_rate").scored == 2
-    assert {stage.stage for stage in summary.stages if stage.calls} == {"correctness", "faithfulness"}
-    (cross,) = summary.contingency_tables
+    assert {stage.stage for stage in summary.calls.stages if stage.calls} == {"correctness", "faithfulness"}
+    (cross,) = summary.details.contingency_tables
     assert (cross.rows_score, cross.columns_score) == ("correct", "faithfulness")
 
 
@@ -172,7 +172,7 @@ def test_a_run_on_long_sources_warns_that_hits_are_easy(configured, tmp_path):
     suite = configured("scorers: [retrieval]\n", rows=questions)
     (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
     (run,) = evaluate_suite(suite)
-    assert run.summary().matched.long_share == 1
+    assert run.summary().records.matched.long_share == 1
     assert "hits are easy: in 100 % of the pairs" in run.summary().matching_warning()
 
 

@@ -68,8 +68,8 @@ def test_two_prompt_versions_are_asked_by_schema_scored_and_compared(folder, tmp
     assert "CREATE TABLE item (name TEXT, price REAL);" in with_schema[0]["messages"][0]["content"]
     means = {name: [run.summary().score(name).headline.value for run in (bare, schema)] for name in PUBLISHED}
     assert means == {name: [1 / 3, 1.0] for name in PUBLISHED}
-    assert bare.summary().labels["execution"] == {"SQL correct": 2, "format incorrect": 1}
-    assert schema.summary().labels == {"execution": {"SQL correct": 3}, "result": {"same": 3}}
+    assert bare.summary().details.labels["execution"] == {"SQL correct": 2, "format incorrect": 1}
+    assert schema.summary().details.labels == {"execution": {"SQL correct": 3}, "result": {"same": 3}}
     assert schema.manifest["primary"] == "result"
     assert schema.manifest["target"]["prompt"]["reply_schema"]["required"] == ["sql"]
     frame = schema.to_frame()
@@ -103,7 +103,7 @@ def test_predictions_of_other_tools_are_scored_as_they_are(folder, tmp_path):
         built = suite(folder, targets, file=tmp_path / file)
         lines, complete = evaluate_suite(built, how=RunConfig(store=tmp_path / f"{file}.db"))
         assert [record.failure for run in (lines, complete) for record in run.records()] == [None] * 6
-        assert lines.summary().labels["execution"] == {"SQL correct": 2, "format incorrect": 1}
+        assert lines.summary().details.labels["execution"] == {"SQL correct": 2, "format incorrect": 1}
         assert [run.summary().score("result").headline.value for run in (lines, complete)] == [2 / 3, 1.0]
 
 
@@ -151,7 +151,7 @@ scorers: [relevance]
     assert [record.scores[-1].value for record in run.records()] == [5.0, 2.0]
     assert summary.score("relevance").answered.value == 3.5
     assert summary.score("execution").answered.value == 1.0
-    assert [(stage.stage, stage.calls) for stage in summary.stages if stage.calls] == [("relevance", 2)]
+    assert [(stage.stage, stage.calls) for stage in summary.calls.stages if stage.calls] == [("relevance", 2)]
 
 
 def test_several_judges_rate_the_sql_and_their_jury_stands_beside_them(tmp_path):
@@ -175,7 +175,7 @@ scorers: [relevance]
         encoding="utf-8",
     )
     (run,) = evaluate_suite(load(tmp_path / "exam.yaml", environ={}).suite)
-    (panel,) = run.summary().panels
+    (panel,) = run.summary().raters.panels
     assert (panel.thing, panel.vote) == ("relevance", "majority")
     assert [(judge.name, judge.mean, judge.calls) for judge in panel.judges] == [
         ("mild", 5.0, 6),
@@ -223,7 +223,7 @@ scorers:
         assert [scores[name][judge].outcome for name in "789"] == ["scored", "scored", "not_applicable"]
         assert "no key wanted" in scores["9"][judge].reason or "no JSON object" in scores["9"][judge].reason
     summary = run.summary()
-    assert {stage.stage: stage.calls for stage in summary.stages if stage.calls} == {"relevance": 2, "style": 2}
+    assert {stage.stage: stage.calls for stage in summary.calls.stages if stage.calls} == {"relevance": 2, "style": 2}
 
 
 def test_tables_runs_on_the_schemas_of_the_samples(tmp_path):

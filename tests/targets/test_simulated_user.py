@@ -93,7 +93,7 @@ def test_the_user_may_open_from_its_goal_and_persona():
 
 def test_the_costs_of_user_and_target_are_told_apart():
     run = evaluate(SimulatedUser(APP, says("a", "b")), [Sample("1", "Hello")], [])
-    stages = {stage.stage: stage.calls for stage in run.summary().stages}
+    stages = {stage.stage: stage.calls for stage in run.summary().calls.stages}
     assert stages == {"target": 3, "simulated_user": 3}
     [record] = run.records()
     assert {stage: len(replies) for stage, replies in record.replies.items()} == stages

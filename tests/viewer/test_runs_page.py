@@ -14,6 +14,7 @@ from tests.viewer.conftest import exam, first, second, serving
 
 from steelyard import Options, Prompt, Sample, Store, Suite, evaluate, evaluate_suite
 from steelyard.analysis.numbers import cost_text, seconds_text
+from steelyard.analysis.run_summary_values import ModelCalls
 from steelyard.analysis.usage import StageCost
 from steelyard.models.scripted import Scripted
 from steelyard.scorers.choice import Choice
@@ -111,7 +112,7 @@ def test_a_cost_is_shown_only_where_every_stage_that_asked_has_a_price(tmp_path)
     target = StageCost("target", 2, 0, 10, 2, money=1.5, currency="USD")
 
     def shown(stages):
-        return cost_text(ListFigures.of(replace(summary, stages=stages), None).money)
+        return cost_text(ListFigures.of(replace(summary, calls=ModelCalls(stages)), None).money)
 
     assert shown((target, StageCost("choice", 0, 0, 0, 0))) == "1.50 USD"
     assert shown((target, replace(target, stage="judge", money=0.25))) == "1.75 USD"

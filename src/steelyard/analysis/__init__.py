@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from steelyard.analysis.rater_agreement import agreement
     from steelyard.analysis.rater_agreement_values import Agreement
     from steelyard.analysis.run_data import RunData
+    from steelyard.analysis.run_summary_values import RunSummary
     from steelyard.analysis.standings import Standings
-    from steelyard.analysis.summary_values import RunSummary
     from steelyard.plain_json import json_value
 else:
     __getattr__, __dir__ = lazy_names(
@@ -37,7 +37,7 @@ else:
         "steelyard.analysis.run_data:RunData",
         "steelyard.analysis.comparison_values:Comparison",
         "steelyard.analysis.preferences_values:Preferences",
-        "steelyard.analysis.summary_values:RunSummary",
+        "steelyard.analysis.run_summary_values:RunSummary",
         "steelyard.analysis.standings:Standings",
         "steelyard.analysis.rater_agreement:agreement",
         "steelyard.analysis.comparison:compare",

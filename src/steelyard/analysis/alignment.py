@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steelyard.analysis.run_data import RunData
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.sample_costs import contents, hashes_by_id, metadata_keys, metadata_values
 from steelyard.analysis.sample_scores import RunScores, read_scores
-from steelyard.analysis.summary_values import RunSummary
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:

@@ -61,13 +61,14 @@ def baseline_text(run: RunData) -> str:
     summary, run = with_juries(summarize_run(run)), with_jury(run)
     name = f"run {summary.run} ({summary.target})"
     if summary.state != "finished":
-        counts = f"{summary.done} of {summary.planned} records are done"
+        counts = f"{summary.counts.done} of {summary.counts.planned} records are done"
         raise ConfigError(f"{name} is {summary.state}, {counts}: a baseline needs a finished run")
     if summary.stopped_early:
         raise ConfigError(f"{name} was stopped early, on a part of its samples: a baseline needs all of them")
     if not summary.scores:
         raise ConfigError(f"{name} has no scores, so there is nothing to keep")
-    head: dict[str, Any] = {"format": FORMAT, **{name: getattr(summary, name) for name in (*_TEXTS, *_COUNTS)}}
+    head: dict[str, Any] = {"format": FORMAT, **{name: getattr(summary, name) for name in _TEXTS}}
+    head |= {name: getattr(summary.counts, name) for name in _COUNTS}
     head |= {"manifest": {key: run.manifest[key] for key in _MANIFEST if key in run.manifest}}
     lines = [f"{json.dumps(key)}: {_compact(value)}," for key, value in head.items()]
     samples = [_compact(line) for line in _sample_lines(run)]

@@ -64,11 +64,12 @@ from steelyard.analysis.paired_scores import (
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
 from steelyard.analysis.run_summary import summarize_run
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.sample_costs import sample_costs
 from steelyard.analysis.score_columns import by_appearance
 from steelyard.analysis.settings import setting_differences
 from steelyard.analysis.stopped_runs import as_decided, decision_on
-from steelyard.analysis.summary_values import NO_GROUP, RunSummary
+from steelyard.analysis.summary_values import NO_GROUP
 from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def _checked_runs(
 
 def _is_of_jury(name: str, summary: RunSummary) -> bool:
     """Whether a score is that of the run's jury, and not yet among its scores."""
-    return any(score.name == name for score in summary.jury_scores) and all(
+    return any(score.name == name for score in summary.raters.jury_scores) and all(
         score.name != name for score in summary.scores
     )
 
@@ -220,7 +221,7 @@ def _with_juries(
     Raises:
         ConfigError: labels of people count in place of scores.
     """
-    if any(summary.labelled is not None for summary in summaries):
+    if any(summary.raters.labelled is not None for summary in summaries):
         raise ConfigError(
             f"{name} is the verdict of several judges, in whose place labels of people do not count: compare it "
             "without labels"
@@ -239,7 +240,7 @@ def _check_score(summary: RunSummary, name: str, *, baseline: RunSummary) -> Non
             "scores can be compared"
         )
     if name not in known:
-        known += [score.name for score in summary.jury_scores if not score.group]
+        known += [score.name for score in summary.raters.jury_scores if not score.group]
         raise ConfigError(f"run {summary.run} ({summary.target}) has no score {name!r}{did_you_mean(name, known)}")
 
 
@@ -332,7 +333,7 @@ def _over_turns(pair: _TestedPair, level: float) -> _TestedPair:
 def _turn_differences(runs: AlignedRuns, level: float, score: str = "") -> tuple[ScoreDifference, ...]:
     """Differences of the scores of single turns that both runs have, or of one such score."""
     summaries = (runs.baseline.summary, runs.other.summary)
-    names = [{turns.score.name for turns in summary.turns} for summary in summaries]
+    names = [{turns.score.name for turns in summary.details.turns} for summary in summaries]
     if not names[0] & names[1] or (score and score not in names[0] & names[1]):
         return ()
     from steelyard.analysis.turns import turn_differences  # few runs are of conversations
@@ -461,7 +462,7 @@ def _costs(runs: AlignedRuns, level: float) -> tuple[CostDifference, ...]:
         for index, number, other_number in zip(drawn, first, second, strict=True)
         if number in before and other_number in after
     ]
-    counted = not (baseline.summary.asks_itself or other.summary.asks_itself)
+    counted = not (baseline.summary.calls.asks_itself or other.summary.calls.asks_itself)
     return cost_differences(pairs, level=level, counted=counted)
 
 

@@ -10,9 +10,10 @@ from steelyard.analysis.alignment import SampleOverlap
 from steelyard.analysis.costs import CostDifference
 from steelyard.analysis.notebook import table_html
 from steelyard.analysis.numbers import MISSING, interval_text, level_text, p_text, signed_text, value_text
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.settings import SettingDifference, phrases_of
 from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.summary_values import Over, RunSummary
+from steelyard.analysis.summary_values import Over
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
 

@@ -9,9 +9,9 @@ from steelyard.analysis.alignment import ID, AlignedRuns, ComparedRun, SampleOve
 from steelyard.analysis.paired_scores import has_clusters, n_differently_clustered
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import RunData
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.settings import PROMPT, SYSTEM_PROMPT, phrases_of, target_differences
 from steelyard.analysis.stopped_runs import decision_on
-from steelyard.analysis.summary_values import RunSummary
 
 _MOST_OF_A_SCORER: Final = 4
 
@@ -61,7 +61,7 @@ def _of_suites(baseline: RunSummary, other: RunSummary) -> Iterator[str]:
 
 def _of_state(name: str, summary: RunSummary, *, on_score: bool) -> Iterator[str]:
     if summary.state != "finished":
-        yield f"{name} is {summary.state}: {summary.done} of {summary.planned} records are done."
+        yield f"{name} is {summary.state}: {summary.counts.done} of {summary.counts.planned} records are done."
     stopping = summary.stopping
     if stopping is not None and summary.stopped_early and not on_score:
         yield (

@@ -50,8 +50,9 @@ from steelyard.analysis.histograms import UNIT
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import count_text, level_text
 from steelyard.analysis.rater_agreement_values import FEWEST
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.score_infos import JURY
-from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.errors import did_you_mean
 from steelyard.stats.intervals import Interval
 
@@ -219,10 +220,10 @@ class _Coverage:
 
     @classmethod
     def of(cls, summary: RunSummary, score: ScoreSummary, mean: Mean, min_scored: float) -> _Coverage:
-        names = {score.name, *(judge.score for panel in summary.panels if panel.jury_score == score.name
+        names = {score.name, *(judge.score for panel in summary.raters.panels if panel.jury_score == score.name
                                for judge in panel.judges)}  # fmt: skip
         # Judges of one thing lack the same outputs; over turns, what is lacking is not counted apart.
-        lacking = max(summary.lacking_records(name, score.group) for name in names)
+        lacking = max(summary.records.lacking_records(name, score.group) for name in names)
         possible = max(mean.n, score.total - score.not_applicable + min(lacking, score.not_applicable))
         ends = score.scale or (UNIT if score.is_share else None)
         return cls(mean.n, possible, ends, mean.n >= min_scored * possible)
@@ -248,7 +249,7 @@ def _judge_corrected(rule: Rule, summary: RunSummary, coverage: _Coverage) -> Ru
     if summary.stopped_early:
         reason = "a rule ended the run early, and a mean of such a run is not corrected"
         return _undecided(rule.text, summary, reason)
-    agreement = summary.agreement_with_people(rule.score)
+    agreement = summary.raters.agreement_with_people(rule.score)
     corrected = agreement.corrected if agreement is not None else None
     if agreement is None or corrected is None or corrected.value is None:
         return _unlabelled(rule, summary, agreement)
@@ -289,7 +290,7 @@ def _unlabelled(rule: Rule, summary: RunSummary, agreement: JudgeAgreement | Non
 
 def _labelled_name(score: str, summary: RunSummary) -> str:
     """The name of the labels that a score is compared with: of the thing it rates, if several judges rate it."""
-    for panel in summary.panels:
+    for panel in summary.raters.panels:
         if len(panel.judges) > 1 and score in {panel.jury_score, *(judge.score for judge in panel.judges)}:
             return panel.thing
     return score
@@ -297,7 +298,7 @@ def _labelled_name(score: str, summary: RunSummary) -> str:
 
 def _jury_notes(summary: RunSummary, score: str) -> tuple[str, ...]:
     """What to know of a jury's verdicts, see `JudgePanel.vote_notes`; nothing for other scores."""
-    return tuple(note for panel in summary.panels if panel.jury_score == score for note in panel.vote_notes)
+    return tuple(note for panel in summary.raters.panels if panel.jury_score == score for note in panel.vote_notes)
 
 
 def _interval(rule: Rule, summary: RunSummary, mean: Mean) -> tuple[Interval | None, str]:
@@ -313,12 +314,12 @@ def _interval(rule: Rule, summary: RunSummary, mean: Mean) -> tuple[Interval | N
 
 
 def _missing(rule: Rule, summary: RunSummary) -> str:
-    known = [score.name for score in (*summary.scores, *summary.jury_scores)]
+    known = [score.name for score in (*summary.scores, *summary.raters.jury_scores)]
     if rule.score not in known and rule.score.endswith(f"_{JURY}") and summary.stopped_early:
         return "a rule ended the run early, and the jury of such a run has no verdict"
     if rule.score not in known:
         return f"the run has no score {rule.score!r}{did_you_mean(rule.score, known)}"
-    of_juries = (score for score in summary.jury_scores if score.name == rule.score and score.group)
+    of_juries = (score for score in summary.raters.jury_scores if score.name == rule.score and score.group)
     groups = [group.group for group in (*summary.groups.get(rule.score, ()), *of_juries)]
     return f"the run has no group {rule.group!r}{did_you_mean(rule.group, groups)}"
 
@@ -351,7 +352,7 @@ def _evidence(rule: Rule, mean: Mean, limits: str, score: ScoreSummary) -> str:
 
 def _of_turns(summary: RunSummary, score: ScoreSummary) -> str:
     """The conversations that a rate over turns covers; "" for other scores."""
-    turns = next((entry for entry in summary.turns if score is entry.score and score.scored), None)
+    turns = next((entry for entry in summary.details.turns if score is entry.score and score.scored), None)
     return "" if turns is None else f" turns of {count_text(turns.conversations, 'conversation')}"
 
 
@@ -411,7 +412,7 @@ def judge_margin(
 def unfit_baseline(summary: RunSummary) -> str:
     """Why a run cannot be a baseline; "" where it can."""
     if summary.state != "finished":
-        counts = f"{summary.done} of {summary.planned} records are done"
+        counts = f"{summary.counts.done} of {summary.counts.planned} records are done"
         return f"the baseline {summary.target} ({summary.run}) is {summary.state}: {counts}"
     if summary.stopped_early:
         return f"the baseline {summary.target} ({summary.run}) was stopped early, so runs cannot be compared with it"
@@ -526,7 +527,7 @@ def _margin_result(
 
 def _unfinished(rule: str, summary: RunSummary) -> RuleResult:
     """The result of a rule on an unfinished run: it is not evaluated."""
-    counts = f"{summary.done} of {summary.planned} records, {summary.errors} errors"
+    counts = f"{summary.counts.done} of {summary.counts.planned} records, {summary.counts.errors} errors"
     sentence = f"{summary.target}: {rule} is not evaluated, as the run is {summary.state} ({counts})."
     return RuleResult(rule, summary.run, summary.target, "broken", None, None, sentence)
 

@@ -15,10 +15,11 @@ from steelyard.analysis.comparison import headline_difference
 from steelyard.analysis.comparison_values import Verdict
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES
 from steelyard.analysis.run_data import HoldsRunData, RunData, data_of
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.score_infos import score_infos
 from steelyard.analysis.settings import phrases_of, scorer_differences, target_differences
 from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.errors import ConfigError, did_you_mean
 from steelyard.plain_json import field_values
 from steelyard.stats.intervals import Interval
@@ -210,7 +211,7 @@ def history_of(
         raise ConfigError(f"no run is of target {against!r}{did_you_mean(against, targets)}")
     compared = _targets_compared(read, (name, group), against)
     shares = [summary.score.is_share for summary in past if summary.score]
-    over_turns = not group and any(turns.score.name == name for summary in summaries for turns in summary.turns)
+    over_turns = not group and any(turns.score.name == name for summary in summaries for turns in summary.details.turns)
     return History(read[-1][0].suite, name, group, all(shares), tuple(past), older, compared, over_turns=over_turns)
 
 
@@ -262,8 +263,8 @@ def _past(
         run=run.id,
         target=run.target,
         state=summary.state,
-        done=summary.done,
-        planned=summary.planned,
+        done=summary.counts.done,
+        planned=summary.counts.planned,
         created=summary.created,
         score=summary.rate(*shown),
         samples=int(_samples(run).get("n") or 0),
@@ -301,7 +302,7 @@ def _change(
     score, earlier_score = summary.rate(name, group), earlier_summary.rate(name, group)
     if score is None or earlier_score is None or score.headline.value is None or earlier_score.headline.value is None:
         return RunChange(earlier.id, None, None, 0, "", paired=False)
-    if max(summary.done, earlier_summary.done) <= PAIRED_RECORDS:
+    if max(summary.counts.done, earlier_summary.counts.done) <= PAIRED_RECORDS:
         runs, summaries = (earlier, run), (earlier_summary, summary)
         paired, verdict = headline_difference(runs, summaries, name, group=group, over_turns=True)
         if paired.n:

@@ -14,10 +14,11 @@ from steelyard.analysis.judge_panel_values import JudgePanel
 from steelyard.analysis.judging_manifest import judge_names
 from steelyard.analysis.jury import jury_verdicts, no_jury
 from steelyard.analysis.run_data import RunData
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.score_columns import DistinctDetails, ScoreColumns, ScoreRow, Texts
 from steelyard.analysis.score_infos import judged_things, jury_score, plain_infos
 from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.types import ScoreInfo
 
 BY_JURY: Final = "jury"
@@ -166,10 +167,10 @@ def _joined(names: Sequence[str], codes: Any, more: Sequence[str], more_codes: A
 
 def with_juries(summary: RunSummary) -> RunSummary:
     """A summary with the means of its juries among its scores."""
-    overall = [score for score in summary.jury_scores if not score.group]
+    overall = [score for score in summary.raters.jury_scores if not score.group]
     groups = {name: means for score in overall if (means := _groups_of(summary, name := score.name))}
     return replace(summary, scores=(*summary.scores, *overall), groups={**summary.groups, **groups})
 
 
 def _groups_of(summary: RunSummary, name: str) -> tuple[ScoreSummary, ...]:
-    return tuple(score for score in summary.jury_scores if score.name == name and score.group)
+    return tuple(score for score in summary.raters.jury_scores if score.name == name and score.group)

@@ -10,10 +10,11 @@ from steelyard.analysis.label_forms import MODEL
 from steelyard.analysis.people_labels import NOT_COUNTED, CountedLabels, PeopleScores, PeopleVerdicts
 from steelyard.analysis.review_reasons import ReviewRules, with_reasons
 from steelyard.analysis.run_data import RunData
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.score_columns import NO_DETAIL, Answered, ScoreRow, queue_kind
 from steelyard.analysis.score_infos import range_of, rated_thing
 from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import LabelEffect, RunSummary
+from steelyard.analysis.summary_values import LabelEffect
 
 
 def labelled_summary(summary: RunSummary, data: RunData, before: RunData) -> RunSummary:
@@ -28,7 +29,7 @@ def labelled_summary(summary: RunSummary, data: RunData, before: RunData) -> Run
     exam = summary.exam.score if summary.exam else ""
     name = exam or _labelled_score(summary, counted)
     counts = _count_letters(before, counted.verdicts, name) if exam else _count_numbers(before, counted, name)
-    kinds = Counter(summary.unparsed_kinds)
+    kinds = Counter(summary.records.unparsed_kinds)
     kinds.subtract(counts.read)
     unlabelled = before.scores.only(before.scores.rows_of(name))
     scores, _ = summarize(unlabelled, infos=before.score_infos, intervals=Intervals.of(before.manifest))
@@ -45,7 +46,11 @@ def labelled_summary(summary: RunSummary, data: RunData, before: RunData) -> Run
         share=range_of(data.score_infos.get(name)) == (0.0, 1.0),
         exam=bool(exam),
     )
-    return replace(summary, labelled=labelled, unparsed_kinds={kind: n for kind, n in kinds.items() if n > 0})
+    return replace(
+        summary,
+        records=replace(summary.records, unparsed_kinds={kind: n for kind, n in kinds.items() if n > 0}),
+        raters=replace(summary.raters, labelled=labelled),
+    )
 
 
 def _labelled_score(summary: RunSummary, counted: CountedLabels) -> str:

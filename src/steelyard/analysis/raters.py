@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from steelyard.analysis.intervals import Intervals
 from steelyard.analysis.judge_agreement import judge_agreements
 from steelyard.analysis.judge_agreement_values import JudgeAgreement
-from steelyard.analysis.judge_panel_values import JudgeCheck, JudgePanel
 from steelyard.analysis.jury_scores import jury_summaries
 from steelyard.analysis.rater_agreement import agreements
-from steelyard.analysis.rater_agreement_values import Agreement
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.run_judge_checks import checks_of
 from steelyard.analysis.run_panels import judge_panels
-from steelyard.analysis.summary_values import ScoreSummary
-
-
-class RaterFindings(NamedTuple):
-    """Findings about raters; the fields are those of the same names in `RunSummary`."""
-
-    agreement: tuple[Agreement, ...] = ()
-    held_to_people: tuple[JudgeAgreement, ...] = ()
-    panels: tuple[JudgePanel, ...] = ()
-    checks: tuple[JudgeCheck, ...] = ()
-    jury_scores: tuple[ScoreSummary, ...] = ()
+from steelyard.analysis.run_summary_values import RaterFindings
 
 
 def rater_findings(run: RunData) -> RaterFindings:

@@ -165,7 +165,7 @@ class RunData:
         labels: that count; of a run of judges those of the run whose answers they judge.
         label_context: what is known of labels and judges beside the rows.
         stopping: what a rule that may end a run early decided; None where there was none.
-        damaged: a line for each record that cannot be read whole, see `RunSummary`.
+        damaged: a line for each record that cannot be read whole, see `RecordFindings`.
         bodies: reads texts; None where the run is not in a store.
         before_labels: the run as it was scored, where labels of people count in place of scores; else None.
     """

@@ -16,11 +16,12 @@ from steelyard.analysis.label_effect import labelled_summary
 from steelyard.analysis.raters import rater_findings
 from steelyard.analysis.retrieval_matches import RETRIEVAL_SCORES, SourceMatchCounts
 from steelyard.analysis.run_data import TARGET, RunData
+from steelyard.analysis.run_summary_values import ModelCalls, RecordFindings, RunSummary, ScoreDetails
 from steelyard.analysis.score_columns import CODES, DAMAGED_DETAIL, ROW_OUTCOMES, RowOutcome
 from steelyard.analysis.score_infos import names_where
 from steelyard.analysis.stopped_runs import as_stopped, exam_as_stopped
 from steelyard.analysis.summary import summarize
-from steelyard.analysis.summary_values import NO_GROUP, Consistency, RunSummary, ScoreSummary, TurnSummary
+from steelyard.analysis.summary_values import NO_GROUP, Consistency, ScoreSummary, TurnSummary
 from steelyard.analysis.turns import turn_summary
 from steelyard.escaping import cell_text
 from steelyard.types import LACKS, OUTCOMES
@@ -46,49 +47,48 @@ def summarize_run(data: RunData) -> RunSummary:
     scores, groups = as_stopped(scores, groups, data.stopping)
     order = {name: position for position, name in enumerate(data.manifest.get("scores") or ())}
     scores = tuple(sorted(scores, key=lambda score: order.get(score.name, len(order))))
-    primary, counts = data.primary, data.counts
     summary = RunSummary(
         run=data.id,
         suite=data.suite,
         target=data.target,
         tags=data.tags,
         state=data.state,
-        planned=counts.planned,
-        done=counts.done,
-        errors=counts.errors,
-        from_journal=counts.from_journal,
-        input_tokens=counts.input_tokens,
-        output_tokens=counts.output_tokens,
-        seconds=counts.seconds,
         created=data.created,
+        counts=data.counts,
         scores=scores,
         groups=groups,
-        primary=primary,
-        # Other scores may fail to parse the same replies for other reasons: the primary score's are shown.
-        unparsed_kinds=_unparsed_kinds(data, [primary]) or _unparsed_kinds(data, _own_scores(data)),
-        lacking=_lacking(data, scores),
-        open_references=_open_references(data),
-        labels={
-            name: labels
-            for name in names_where(infos, lambda info: info.named_verdicts)
-            if (labels := counted_texts(data, "label", [name]))
-        },
-        stages=data.stages,
-        spreads=histograms(data.scores, infos),
-        contingency_tables=contingency_tables(data.scores, infos, data.manifest.get("crossed", ())),
-        breakdowns=_breakdowns(data, order),
-        consistency=_consistency(data),
+        primary=data.primary,
         stopping=data.stopping,
-        exams=tuple(exam_as_stopped(exam, data.stopping) for exam in exams(data.scores, scores, infos)),
-        also_scored=names_where(infos, lambda info: info.also_scored),
-        matched=_matched(data, scores),
-        turns=_turn_summaries(data),
-        reply_forms=_reply_forms(data),
-        calls=data.manifest.get("calls", {}),
-        framework=data.framework,
-        asks_itself=_asks_itself(data),
-        damaged=data.damaged,
-        **rater_findings(data.before_labels or data)._asdict(),
+        details=ScoreDetails(
+            labels={
+                name: labels
+                for name in names_where(infos, lambda info: info.named_verdicts)
+                if (labels := counted_texts(data, "label", [name]))
+            },
+            spreads=histograms(data.scores, infos),
+            contingency_tables=contingency_tables(data.scores, infos, data.manifest.get("crossed", ())),
+            breakdowns=_breakdowns(data, order),
+            consistency=_consistency(data),
+            exams=tuple(exam_as_stopped(exam, data.stopping) for exam in exams(data.scores, scores, infos)),
+            also_scored=names_where(infos, lambda info: info.also_scored),
+            turns=_turn_summaries(data),
+        ),
+        records=RecordFindings(
+            # Other scores may fail to parse the same replies for other reasons: the primary score's are shown.
+            unparsed_kinds=_unparsed_kinds(data, [data.primary]) or _unparsed_kinds(data, _own_scores(data)),
+            lacking=_lacking(data, scores),
+            open_references=_open_references(data),
+            matched=_matched(data, scores),
+            damaged=data.damaged,
+        ),
+        calls=ModelCalls(
+            stages=data.stages,
+            framework=data.framework,
+            asks_itself=_asks_itself(data),
+            reply_forms=_reply_forms(data),
+            endpoints=data.manifest.get("calls", {}),
+        ),
+        raters=rater_findings(data.before_labels or data),
     )
     return summary if data.before_labels is None else labelled_summary(summary, data, data.before_labels)
 

@@ -72,8 +72,8 @@ def turn_summary(rows: Iterable[ScoreRow], info: ScoreInfo, intervals: Intervals
 
 def turn_differences(runs: AlignedRuns, level: float) -> tuple[ScoreDifference, ...]:
     """The difference of two runs in each score of turns that both have, over the conversations of both."""
-    names = [turns.score.name for turns in runs.baseline.summary.turns]
-    other_names = {turns.score.name for turns in runs.other.summary.turns}
+    names = [turns.score.name for turns in runs.baseline.summary.details.turns]
+    other_names = {turns.score.name for turns in runs.other.summary.details.turns}
     differences = (_difference(runs, name, level) for name in names if name in other_names)
     return tuple(difference for difference in differences if difference is not None)
 

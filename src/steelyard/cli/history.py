@@ -25,7 +25,7 @@ from steelyard.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from steelyard.analysis.run_data import RunData
-    from steelyard.analysis.summary_values import RunSummary
+    from steelyard.analysis.run_summary_values import RunSummary
     from steelyard.store import Run
 
 

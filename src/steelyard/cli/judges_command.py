@@ -134,8 +134,8 @@ def _print(judged: Run, runs: Sequence[Run], store: str | None, *, as_json: bool
         "run": judged.id,
         "judges_run": runs[0].id,
         "canary_run": runs[1].id if len(runs) > 1 else None,
-        "panels": summary.panels,
-        "checks": summary.checks,
+        "panels": summary.raters.panels,
+        "checks": summary.raters.checks,
     }
     if as_json:
         print_json(plain)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from steelyard.analysis.comparison_values import Comparison
     from steelyard.analysis.gate import GateVerdict
     from steelyard.analysis.preferences_values import Preferences
+    from steelyard.analysis.run_summary_values import RunSummary
     from steelyard.analysis.standings import Standings
-    from steelyard.analysis.summary_values import RunSummary
 
 _MOST_NAMED: Final = 4
 """Maximum number of runs named in the suggested next command."""
@@ -111,7 +111,7 @@ def evaluate_runs(
 
         refuse_other_suites([run for run, _ in compared])
     # A judging run without records has no preferences to show yet.
-    judged = [run for run, summary in judging if summary.done]
+    judged = [run for run, summary in judging if summary.counts.done]
     return EvaluatedRuns(
         tuple(runs),
         summaries,

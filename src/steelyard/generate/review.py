@@ -227,7 +227,7 @@ def _reasons_of(run: Run) -> dict[tuple[str, int], str]:
 
 
 def _counts(run: Run, reasons: Mapping[tuple[str, int], str]) -> dict[str, Any]:
-    kinds = {**run.summary().unparsed_kinds}
+    kinds = {**run.summary().records.unparsed_kinds}
     refused = sum(score.refused for score in run.summary().scores if score.name == REASONS.score)
     return {
         "reasons": sum(bool(reason) for reason in reasons.values()),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from steelyard.analysis.judging_manifest import JUDGES, is_judging, only_answers
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.report.run_texts import run_labels
 from steelyard.report.section import (
     Section,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.numbers import count_text, interval_text, score_phrase, score_title, value_text
-from steelyard.analysis.summary_values import Consistency, RunSummary, ScoreSummary
+from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary_values import Consistency, ScoreSummary
 from steelyard.report.section import TableCell
 
 if TYPE_CHECKING:
@@ -131,10 +132,10 @@ def failed_elsewhere(summary: RunSummary, name: str = "") -> str:
         name: the score next to whose mean the errors are shown; by default the primary one.
     """
     score = summary.score(name)
-    if score is None or summary.errors <= score.errors:
+    if score is None or summary.counts.errors <= score.errors:
         return ""
-    failed = f"{summary.target}: {summary.errors:,} of {count_text(summary.done, 'record')} failed at some stage"
-    return f"{failed}, {score.errors:,} of them without {score_phrase(score.name)}"
+    failed = f"{summary.counts.errors:,} of {count_text(summary.counts.done, 'record')} failed at some stage"
+    return f"{summary.target}: {failed}, {score.errors:,} of them without {score_phrase(score.name)}"
 
 
 def matching_warnings(summaries: Sequence[RunSummary], comparison: Comparison | None = None) -> list[str]:
@@ -150,14 +151,14 @@ def matching_warnings(summaries: Sequence[RunSummary], comparison: Comparison | 
 
 def damaged_records(summary: RunSummary) -> str:
     """Which records are damaged in the store, and what is left out of figures; "" where there is none."""
-    n = len(summary.damaged)
+    n = len(summary.records.damaged)
     if not n:
         return ""
     more = f"; and {n - _MOST_DAMAGED:,} more" if n > _MOST_DAMAGED else ""
     return (
-        f"{summary.target}: {count_text(n, 'record')} of {summary.done:,} cannot be read whole, as the store is "
+        f"{summary.target}: {count_text(n, 'record')} of {summary.counts.done:,} cannot be read whole, as the store is "
         f"damaged. Means count {'its' if n == 1 else 'their'} stored values; the damaged parts are left out of all "
-        f"else: {'; '.join(summary.damaged[:_MOST_DAMAGED])}{more}"
+        f"else: {'; '.join(summary.records.damaged[:_MOST_DAMAGED])}{more}"
     )
 
 
@@ -165,8 +166,9 @@ def unfinished(run: RunSummary | Run) -> str:
     """The state of an unfinished run with its counts; "" where it is finished."""
     if run.state == "finished":
         return ""
-    done = f"{run.done:,} of {count_text(run.planned, 'record')}"
-    return f"{run.target}: this run is {run.state} — {done} done, {count_text(run.errors, 'error')}."
+    counts = run.counts if isinstance(run, RunSummary) else run
+    done = f"{counts.done:,} of {count_text(counts.planned, 'record')}"
+    return f"{run.target}: this run is {run.state} — {done} done, {count_text(counts.errors, 'error')}."
 
 
 def reason_suffix(state: str, reason: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.usage import StageCost
 from steelyard.errors import SteelyardError, StoreError
 from steelyard.plain_json import from_json, to_json
@@ -67,9 +67,9 @@ class ListFigures:
             mean.value if mean else None,
             mean.interval if mean else None,
             bool(score and score.is_share),
-            money_of(summary.stages),
-            summary.input_tokens,
-            summary.output_tokens,
+            money_of(summary.calls.stages),
+            summary.counts.input_tokens,
+            summary.counts.output_tokens,
             latency,
         )
 

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, Response
 
 from steelyard.analysis.comparison import compare
 from steelyard.analysis.numbers import score_title
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.errors import ConfigError, DataError
 from steelyard.escaping import visible
 from steelyard.report.charts.chart import ConditionLink

@@ -23,7 +23,7 @@ from steelyard.analysis.judging_manifest import is_judging
 from steelyard.analysis.numbers import value_text
 from steelyard.analysis.preferences import preferences
 from steelyard.analysis.preferences_values import SIDES
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.errors import ConfigError
 from steelyard.escaping import cell_text
 from steelyard.prompts.conversation import input_text
@@ -263,7 +263,7 @@ def _cards(run: Run, summary: RunSummary) -> Iterator[CountCard]:
         ("unparsed", score.unparsed if score else 0, f"{name} = unparsed"),
         ("refused", score.refused if score else 0, f"{name} = refused"),
         ("not applicable", score.not_applicable if score else 0, f"{name} = not-applicable"),
-        ("errors", summary.errors, "errors"),
+        ("errors", summary.counts.errors, "errors"),
     )
     yield from (CountCard(title, count, where) for title, count, where in counts if count)
 
@@ -386,6 +386,6 @@ def key_figures(
 
 def pairwise_of(run: Run, summary: RunSummary) -> Pairwise:
     """The conclusion of a judging run on its pair; nothing for other runs, and before the first record."""
-    if not is_judging(run.manifest) or not summary.done:
+    if not is_judging(run.manifest) or not summary.counts.done:
         return NO_PAIRS
     return Pairwise((preferences(run),))

@@ -34,7 +34,7 @@ def run_of(limit):
 
 def test_a_cut_context_is_told_with_its_figures_on_every_page():
     run = run_of(LIMIT)
-    [cut] = run.summary().calls["cut_inputs"]
+    [cut] = run.summary().calls.endpoints["cut_inputs"]
     assert (cut["stage"], cut["read"], cut["calls"], cut["of"], cut["records"]) == ("faithfulness", LIMIT, 8, 8, 8)
     assert 1_000 < cut["sent"] < 1_600
     words = "the endpoint read 512 of about"
@@ -47,5 +47,5 @@ def test_a_cut_context_is_told_with_its_figures_on_every_page():
 
 def test_an_endpoint_that_reads_everything_is_not_suspected():
     run = run_of(100_000)
-    assert run.summary().calls == {}
+    assert run.summary().calls.endpoints == {}
     assert "num_ctx" not in markdown_report([run])

@@ -79,7 +79,7 @@ def test_what_holds_no_rating_is_no_number(rating):
 def test_an_endpoint_that_fails_for_good_is_a_failure_and_no_score(kind):
     judgement = judged(ALL[kind], sample(), lambda asked: failed(500))
     assert (judgement.failure.kind, len(judgement.failure.attempts)) == ("server", 1)
-    assert judgement.run.summary().errors == 1
+    assert judgement.run.summary().counts.errors == 1
 
 
 def test_a_wrong_key_ends_the_run(kind):

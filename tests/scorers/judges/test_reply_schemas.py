@@ -92,20 +92,20 @@ def test_a_server_that_refuses_the_schema_is_asked_for_it_once_and_then_in_free_
     (form,) = {score.detail["asked_for"] for score in scores}
     assert form.startswith("free text: the endpoint refused the JSON schema (")
     assert f"status {status}" in form
-    assert seen.run.summary().reply_forms == {"correctness": {form: 6}}
+    assert seen.run.summary().calls.reply_forms == {"correctness": {form: 6}}
 
 
 def test_a_server_that_takes_the_schema_is_never_asked_in_free_text():
     seen = auto(reply=lambda asked: AS_JSON)
     assert [holds_schema(asked) for asked in seen.asked] == [True] * 6
-    assert seen.run.summary().reply_forms == {"correctness": {"JSON schema": 6}}
+    assert seen.run.summary().calls.reply_forms == {"correctness": {"JSON schema": 6}}
 
 
 def test_a_proxy_that_drops_the_field_is_paid_once_for_each_verdict():
     seen = auto(reply=lambda asked: FREE)
     assert len(seen.asked) == 6
     assert [record.scores[0].value for record in seen.records] == [4.0] * 6
-    assert seen.run.summary().reply_forms == {
+    assert seen.run.summary().calls.reply_forms == {
         "correctness": {"free text: the endpoint ignored the JSON schema": 6},
     }
 
@@ -120,7 +120,7 @@ def test_a_refusal_that_the_schema_did_not_cause_stays_an_error_and_settles_noth
     failures = [record.failure.message for record in seen.records if record.failure]
     assert len(failures) == 1
     assert "maximum context length" in failures[0]
-    assert seen.run.summary().reply_forms == {"correctness": {"JSON schema": 5}}
+    assert seen.run.summary().calls.reply_forms == {"correctness": {"JSON schema": 5}}
 
 
 def test_a_wrong_key_is_not_asked_about_twice():
@@ -137,7 +137,7 @@ def test_a_server_may_take_one_schema_and_refuse_another():
         return AS_JSON if name == "rating" else failed(400, "arrays are not supported in a schema")
 
     seen = auto(lambda judge: [Correctness(judge), Guideline(judge, ("Is short.", "Names a source."))], reply=reply)
-    forms = seen.run.summary().reply_forms
+    forms = seen.run.summary().calls.reply_forms
     assert forms["correctness"] == {"JSON schema": 6}
     assert list(forms["guideline"].values()) == [6]
     assert next(iter(forms["guideline"])).startswith("free text: the endpoint refused")
@@ -183,7 +183,7 @@ def test_what_was_found_holds_for_later_calls_of_the_same_journal(tmp_path):
     """So a run that is resumed is judged in one form, whatever the endpoint has learnt meanwhile."""
     _, _, again, bodies, _ = in_two_runs(tmp_path, lambda body: said(AS_JSON if "response_format" in body else FREE))
     assert ["response_format" in body for body in bodies] == [False] * 3
-    assert list(again.summary().reply_forms["correctness"].values()) == [6]
+    assert list(again.summary().calls.reply_forms["correctness"].values()) == [6]
 
 
 def test_a_run_that_was_made_before_costs_nothing_again(tmp_path):
@@ -195,7 +195,7 @@ def test_a_run_that_was_made_before_costs_nothing_again(tmp_path):
 def test_a_fresh_draw_finds_it_out_again(tmp_path):
     _, _, again, bodies, _ = in_two_runs(tmp_path, lambda body: said(AS_JSON), fresh=True)
     assert all("response_format" in body for body in bodies)
-    assert again.summary().reply_forms == {"correctness": {"JSON schema": 6}}
+    assert again.summary().calls.reply_forms == {"correctness": {"JSON schema": 6}}
 
 
 def test_verdicts_in_free_text_are_scored_again_without_a_call(tmp_path):
@@ -228,7 +228,7 @@ def test_a_refusal_is_kept_without_secrets(monkeypatch):
         reply=lambda asked: http(400, echo) if holds_schema(asked) else FREE,
         model={"api_key": "${JUDGE_KEY}"},
     )
-    (form,) = seen.run.summary().reply_forms["correctness"]
+    (form,) = seen.run.summary().calls.reply_forms["correctness"]
     assert "no response_format for" in form
     assert "sk-judge" not in form
 

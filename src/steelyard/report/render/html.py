@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 from steelyard.analysis.comparison_values import Comparison
 from steelyard.analysis.gate import GateVerdict
 from steelyard.analysis.history import History
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.escaping import HIDDEN
 from steelyard.report.charts.canvas import LEAST_WIDE, SvgDrawing
 from steelyard.report.charts.chart import ShareBar

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, score_phrase, value_text
 from steelyard.analysis.rater_agreement_values import Agreement, RaterPair
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.report.section import (
     Section,
     SectionTable,
@@ -43,7 +43,7 @@ def agreement_section(summaries: Sequence[RunSummary], labels: Sequence[str]) ->
     parts = [
         part
         for summary, label in zip(summaries, labels, strict=True)
-        for agreement in summary.agreement
+        for agreement in summary.raters.agreement
         for part in _parts(agreement, f" ({label})" if several else "")
     ]
     return Section("Agreement of raters", parts=non_empty(parts), key="agreement")

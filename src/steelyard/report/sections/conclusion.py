@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.numbers import MISSING, interval_text, percent_text, signed_text, value_text
 from steelyard.analysis.preferences_wording import leaves_side_open, shared_notes
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.report.run_texts import below_figure
 from steelyard.report.section import ConclusionState, KeyFigure, Section, sentences
 

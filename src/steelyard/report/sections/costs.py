@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.numbers import count_text
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.usage import StageCost
 from steelyard.report.section import Section, SectionTable, TableCell, TableColumn, text_row
 
 
 def costs_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
     """Calls, tokens and cost per stage; empty where no scorer asked a model."""
-    stages = [(label, stage) for label, summary in zip(labels, summaries, strict=True) for stage in summary.stages]
-    if not any(summary.judged_stages for summary in summaries):
+    stages = [
+        (label, stage) for label, summary in zip(labels, summaries, strict=True) for stage in summary.calls.stages
+    ]
+    if not any(summary.calls.judged_stages for summary in summaries):
         stages = []
     columns = [
         TableColumn("target", "name"),
@@ -48,7 +50,7 @@ def cached_sentence(summaries: Sequence[RunSummary], replies: Sequence[int]) -> 
         summaries: of the runs.
         replies: how many each run has in all.
     """
-    counts = [summary.from_journal for summary in summaries]
+    counts = [summary.counts.from_journal for summary in summaries]
     if not any(counts):
         return ""
     by_run = f" ({', '.join(map(str, counts))} in the order of the runs)" if len(counts) > 1 else ""
@@ -57,7 +59,7 @@ def cached_sentence(summaries: Sequence[RunSummary], replies: Sequence[int]) -> 
 
 def read_again_sentence(summaries: Sequence[RunSummary]) -> str:
     """How many kept replies were read again under another response mapping; "" where none were."""
-    stages = [stage for summary in summaries for stage in summary.stages if stage.read_again]
+    stages = [stage for summary in summaries for stage in summary.calls.stages if stage.read_again]
     if not stages:
         return ""
     count, calls = sum(stage.read_again for stage in stages), sum(stage.calls for stage in stages)

@@ -22,7 +22,8 @@ from steelyard.analysis.numbers import (
     score_title,
     value_text,
 )
-from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.report.run_texts import bounds_text
 from steelyard.report.section import (
     Level,
@@ -264,7 +265,9 @@ the letter matters.
 
 def _other_rules(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section:
     """The same replies scored by the suite's own rule and by those of other tools; empty where the suite names none."""
-    other_rules = dict.fromkeys(name for summary in summaries for name in summary.also_scored if name != _BUILT_IN)
+    other_rules = dict.fromkeys(
+        name for summary in summaries for name in summary.details.also_scored if name != _BUILT_IN
+    )
     scored = [name for name in other_rules if any(summary.score(name) for summary in summaries)]
     own = _exam_score(summaries) or next((summary.primary for summary in summaries if summary.primary), "")
     rows = [
@@ -298,7 +301,7 @@ def macro_sentences(summaries: Sequence[RunSummary], labels: Sequence[str], name
     texts = []
     for label, summary in _pairs(labels, summaries):
         score = summary.score(name)
-        if score and score.macro and not any(exam.score == name for exam in summary.exams):
+        if score and score.macro and not any(exam.score == name for exam in summary.details.exams):
             share = score.is_share
             over = f"macro average over {score.macro.n:,} groups {mean_text(score.macro, share=share)}"
             micro = f"micro average over {count_text(score.headline.n, 'record')}"

@@ -18,7 +18,7 @@ from steelyard.analysis.gate_rules import GateRules, parse_gate
 from steelyard.analysis.judging_manifest import jury_scores_of
 from steelyard.analysis.run_data import RunData
 from steelyard.analysis.run_summary import summarize_run
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.errors import SteelyardError
 from steelyard.report.section import Section, Sentence, Tone, sentences
 from steelyard.store import Run, Store

@@ -16,7 +16,7 @@ from steelyard.analysis.numbers import (
     value_text,
 )
 from steelyard.analysis.rater_agreement_values import FEWEST
-from steelyard.analysis.summary_values import RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.report.section import (
     RecordLink,
     Section,
@@ -60,7 +60,7 @@ def held_to_people_section(summaries: Sequence[RunSummary], labels: Sequence[str
     parts = [
         part
         for summary, label in zip(summaries, labels, strict=True)
-        for agreement in summary.held_to_people
+        for agreement in summary.raters.held_to_people
         for part in held_to_people_parts(agreement, summary.run, f" ({label})" if several else "")
     ]
     return Section("Judge against people", parts=non_empty(parts), key="held_to_people")

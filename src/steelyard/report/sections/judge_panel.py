@@ -31,7 +31,7 @@ from steelyard.report.section import (
 
 if TYPE_CHECKING:
     from steelyard.analysis.judge_panel_values import JudgeCheck, JudgePanel, PanelJudge
-    from steelyard.analysis.summary_values import RunSummary
+    from steelyard.analysis.run_summary_values import RunSummary
     from steelyard.stats.intervals import Interval
     from steelyard.stats.rating_bootstrap import Coefficient
 
@@ -55,7 +55,7 @@ def panels_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Se
     parts = [
         part
         for summary, label in zip(summaries, labels, strict=True)
-        for panel in summary.panels
+        for panel in summary.raters.panels
         for part in panel_parts(panel, f" ({label})" if several else "")
     ]
     return Section("Judges compared", parts=non_empty(parts), key="panels")
@@ -83,7 +83,8 @@ def checks_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Se
     """
     several = len(summaries) > 1
     parts = [
-        _checks(summary.checks, label if several else "") for summary, label in zip(summaries, labels, strict=True)
+        _checks(summary.raters.checks, label if several else "")
+        for summary, label in zip(summaries, labels, strict=True)
     ]
     return Section("Checks of the judges", parts=non_empty(parts), key="judge_checks")
 
@@ -267,7 +268,7 @@ def _jury_gain(panel: JudgePanel) -> Iterator[Sentence]:
 
 def reply_form_texts(summary: RunSummary) -> Iterator[str]:
     """What endpoints did not take as it was sent: inputs cut, parameters refused, verdicts that came as free text."""
-    yield from call_sentences(summary.calls)
-    for score, forms in summary.reply_forms.items():
+    yield from call_sentences(summary.calls.endpoints)
+    for score, forms in summary.calls.reply_forms.items():
         total = count_text(sum(forms.values()), "verdict")
         yield from (f"{score}: {n:,} of {total} in {form}" for form, n in forms.items() if form.startswith(_FREE))

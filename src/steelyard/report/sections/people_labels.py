@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.analysis.numbers import count_text, score_phrase, signed_text, value_text
-from steelyard.analysis.summary_values import LabelEffect, RunSummary
+from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary_values import LabelEffect
 from steelyard.report.section import Section, sentences
 
 
@@ -17,7 +18,9 @@ def labels_section(summaries: Sequence[RunSummary], names: Sequence[str]) -> Sec
         names: what the page calls the runs.
     """
     runs = [
-        (name, summary.labelled) for name, summary in zip(names, summaries, strict=True) if summary.labelled is not None
+        (name, labelled)
+        for name, summary in zip(names, summaries, strict=True)
+        if (labelled := summary.raters.labelled) is not None
     ]
     facts = [_decided(name, labelled) for name, labelled in runs]
     return Section(

@@ -25,8 +25,8 @@ from steelyard.analysis.numbers import (
 )
 from steelyard.analysis.preferences_values import GroupPreference, PositionBias, Preferences
 from steelyard.analysis.preferences_wording import absent_text
+from steelyard.analysis.run_summary_values import RunSummary
 from steelyard.analysis.stopping import Stopping
-from steelyard.analysis.summary_values import RunSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart, SequenceChart, ShareBar, SharePart
 from steelyard.report.run_texts import kind_text
 from steelyard.report.section import (
@@ -299,9 +299,9 @@ def answers_section(runs: Sequence[tuple[str, RunSummary]]) -> Section:
     rows = tuple(_answers_row(label, summary) for label, summary in runs)
     unparsed = [
         f"{summary.target}: unparsed verdicts: "
-        + ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.unparsed_kinds.items())
+        + ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.records.unparsed_kinds.items())
         for _, summary in runs
-        if summary.unparsed_kinds
+        if summary.records.unparsed_kinds
     ]
     caption = "Runs that answered or judged; they have no scores of their own"
     table = SectionTable(columns, rows, caption)
@@ -314,11 +314,11 @@ def _answers_row(label: str, summary: RunSummary) -> tuple[TableCell, ...]:
         *text_row(
             summary.run,
             label,
-            f"{summary.done - summary.errors:,}",
-            f"{summary.errors:,}",
+            f"{summary.counts.done - summary.counts.errors:,}",
+            f"{summary.counts.errors:,}",
             summary.tokens_text,
-            f"{summary.from_journal:,}",
-            f"{summary.seconds:.1f}",
+            f"{summary.counts.from_journal:,}",
+            f"{summary.counts.seconds:.1f}",
         ),
     )
 

@@ -11,7 +11,8 @@ from steelyard.analysis.conditions import quoted_name
 from steelyard.analysis.contingency import ContingencyTable
 from steelyard.analysis.histograms import Histogram
 from steelyard.analysis.numbers import MISSING, interval_text, score_phrase, score_title, value_text
-from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.data.table import origin_keys
 from steelyard.report.charts.chart import ChartPoint, ConditionLink, RowChart
 from steelyard.report.run_texts import (
@@ -88,7 +89,7 @@ def _overview(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Section
     caption = "Means with 95 % CI; n is the number of records in each"
     columns = _run_columns(labels, "score")
     # People compare scores whose verdicts have names; for others a chart would add nothing.
-    chart = score_chart(summaries) if any(summary.labels for summary in summaries) else None
+    chart = score_chart(summaries) if any(summary.details.labels for summary in summaries) else None
     return Section("Scores by run", _merged_rows(SectionTable(columns, rows, caption), names), chart, tuple(notes))
 
 
@@ -125,7 +126,7 @@ def _scale_charts(summaries: Sequence[RunSummary]) -> list[Section]:
     for name in names:
         domain = None if all_shares(summaries, name) else score_domain(summaries, name)
         # Scores with a histogram have a chart of their own.
-        if domain is not None and len(names) > 1 and not any(name in summary.spreads for summary in summaries):
+        if domain is not None and len(names) > 1 and not any(name in summary.details.spreads for summary in summaries):
             by_scale.setdefault(domain, []).append(name)
     return [Section("", chart=scale_chart(summaries, scores, scale)) for scale, scores in by_scale.items()]
 
@@ -208,7 +209,7 @@ def _counts_row(score: ScoreSummary, *, named: bool, rate: bool) -> tuple[TableC
 
 def _verdicts(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
     """Per score whose verdicts have names: how many records got each, and their share."""
-    for score in dict.fromkeys(name for summary in summaries for name in summary.labels):
+    for score in dict.fromkeys(name for summary in summaries for name in summary.details.labels):
         if not _applies_to_any(summaries, score):
             continue
         rows = tuple(
@@ -223,20 +224,20 @@ def verdict_names(summaries: Sequence[RunSummary], score: str) -> list[str]:
     """The verdicts that any run gave for a score, the most frequent over all runs first."""
     total: dict[str, int] = {}
     for summary in summaries:
-        for label, n in summary.labels.get(score, {}).items():
+        for label, n in summary.details.labels.get(score, {}).items():
             total[label] = total.get(label, 0) + n
     return sorted(total, key=lambda label: (-total[label], label))
 
 
 def _verdict_share(summary: RunSummary, score: str, verdict: str) -> tuple[int, float]:
     """How many records got a verdict, and their share of those with any verdict; 0 and 0 where there is none."""
-    counts = summary.labels.get(score, {})
+    counts = summary.details.labels.get(score, {})
     n = counts.get(verdict, 0)
     return n, n / sum(counts.values()) if counts else 0.0
 
 
 def _verdict_cell(summary: RunSummary, score: str, verdict: str) -> TableCell:
-    return _counted_cell(*_verdict_share(summary, score, verdict)) if summary.labels.get(score) else _NOTHING
+    return _counted_cell(*_verdict_share(summary, score, verdict)) if summary.details.labels.get(score) else _NOTHING
 
 
 def _counted_cell(n: int, share: float) -> TableCell:
@@ -246,7 +247,7 @@ def _counted_cell(n: int, share: float) -> TableCell:
 def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
     """Per pair of scores with two values: how many records are in each of the four cells."""
     pairs = dict.fromkeys(
-        (table.rows_score, table.columns_score) for summary in summaries for table in summary.contingency_tables
+        (table.rows_score, table.columns_score) for summary in summaries for table in summary.details.contingency_tables
     )
     for pair in pairs:
         tables = [_contingency_of(summary, pair) for summary in summaries]
@@ -265,7 +266,7 @@ def _contingency_tables(summaries: Sequence[RunSummary], labels: Sequence[str]) 
 
 def _contingency_of(summary: RunSummary, pair: tuple[str, str]) -> ContingencyTable | None:
     return next(
-        (table for table in summary.contingency_tables if (table.rows_score, table.columns_score) == pair), None
+        (table for table in summary.details.contingency_tables if (table.rows_score, table.columns_score) == pair), None
     )
 
 
@@ -278,10 +279,10 @@ def _contingency_cell(table: ContingencyTable | None, at: int) -> TableCell:
 
 def _histograms(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Iterator[Section]:
     """Per score with a histogram: records per value, and below those without a value."""
-    for score in dict.fromkeys(name for summary in summaries for name in summary.spreads):
+    for score in dict.fromkeys(name for summary in summaries for name in summary.details.spreads):
         if not _applies_to_any(summaries, score):
             continue
-        histograms = [summary.spreads.get(score) for summary in summaries]
+        histograms = [summary.details.spreads.get(score) for summary in summaries]
         rows = [
             (TableCell(label), *(_bin_cell(summary, score, at) for summary in summaries))
             for at, label in enumerate(_bin_labels(summaries, score))
@@ -311,7 +312,7 @@ def further_histograms_section(summaries: Sequence[RunSummary], labels: Sequence
 
 def _between_values(summaries: Sequence[RunSummary], score: str) -> Iterator[Sentence]:
     for summary in summaries:
-        histogram = summary.spreads.get(score)
+        histogram = summary.details.spreads.get(score)
         if histogram and histogram.between:
             values = f"{histogram.between:,} value{'' if histogram.between == 1 else 's'}"
             yield Sentence(f"{summary.target}: of {score}, {values} between whole numbers {_ROUNDED}")
@@ -319,7 +320,7 @@ def _between_values(summaries: Sequence[RunSummary], score: str) -> Iterator[Sen
 
 def _bin_labels(summaries: Sequence[RunSummary], score: str) -> list[str]:
     """Names of the bins of a score's histogram: whole values, or ranges."""
-    first = next(summary.spreads[score] for summary in summaries if score in summary.spreads)
+    first = next(summary.details.spreads[score] for summary in summaries if score in summary.details.spreads)
     edges = [low for low, _ in first.bins]
     if first.whole_values:
         return [f"{edge:g}" for edge in edges]
@@ -335,7 +336,7 @@ def _bin_share(histogram: Histogram | None, at: int) -> tuple[int, float]:
 
 
 def _bin_cell(summary: RunSummary, score: str, at: int) -> TableCell:
-    histogram = summary.spreads.get(score)
+    histogram = summary.details.spreads.get(score)
     if histogram is None:
         return _NOTHING
     return replace(_counted_cell(*_bin_share(histogram, at)), link=_bin_link(summary, score, at))
@@ -343,7 +344,7 @@ def _bin_cell(summary: RunSummary, score: str, at: int) -> TableCell:
 
 def _bin_link(summary: RunSummary, score: str, at: int) -> ConditionLink | None:
     """The records in a bin of a score's histogram; None where there are none."""
-    histogram = summary.spreads.get(score)
+    histogram = summary.details.spreads.get(score)
     if histogram is None or at >= len(histogram.bins) or not histogram.bins[at][1]:
         return None
     edges = [low - 0.5 if histogram.whole_values else low for low, _ in histogram.bins]
@@ -432,11 +433,11 @@ def breakdowns_section(
         alone: whether the page shows no other run, so that a terminal shows every breakdown.
     """
     single = len(summaries) == 1 and alone
-    keys = list(dict.fromkeys(key for summary in summaries for key in summary.breakdowns))
+    keys = list(dict.fromkeys(key for summary in summaries for key in summary.details.breakdowns))
     origins = set(origin_keys(keys))
     parts = []
     for key in keys:
-        by_score = [summary.breakdowns.get(key, {}) for summary in summaries]
+        by_score = [summary.details.breakdowns.get(key, {}) for summary in summaries]
         broken_down = dict.fromkeys(name for scores in by_score for name in scores)
         names = sorted(filter(partial(_applies_to_any, summaries), broken_down), key=lambda name: name != score)
         by_name = []
@@ -518,7 +519,9 @@ def verdict_chart(summaries: Sequence[RunSummary], score: str) -> RowChart:
 def histogram_chart(summaries: Sequence[RunSummary], score: str) -> RowChart:
     """The share of the scored records that have each value: a group of bars per value, a bar per run."""
     labels = _bin_labels(summaries, score)
-    shares = [[_bin_share(summary.spreads.get(score), at) for summary in summaries] for at in range(len(labels))]
+    shares = [
+        [_bin_share(summary.details.spreads.get(score), at) for summary in summaries] for at in range(len(labels))
+    ]
     chart = _share_bars(f"{score_title(score)}: share of each value", labels, shares, summaries)
     points = (replace(point, link=_bin_link(summaries[point.series], score, point.row)) for point in chart.points)
     return replace(chart, points=tuple(points))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from steelyard.analysis.intervals import Mean
 from steelyard.analysis.numbers import MISSING, count_text, interval_text, mean_text, score_title, value_text
-from steelyard.analysis.summary_values import RunSummary, ScoreSummary
+from steelyard.analysis.run_summary_values import RunSummary
+from steelyard.analysis.summary_values import ScoreSummary
 from steelyard.report.charts.chart import ChartPoint, RowChart
 from steelyard.report.run_texts import (
     applies,
@@ -148,7 +149,7 @@ def _table(summaries: Sequence[RunSummary], labels: Sequence[str], score: str, b
             TableCell(label, tag="baseline" if summary.run == baseline else ""),
             *text_row(*(summary.tags.get(tag, MISSING) for tag in tags)),
             *_figures(summary, summary.score(score), rate=rate, with_answered=differ),
-            *text_row(summary.tokens_text, f"{summary.from_journal:,}", f"{summary.seconds:.1f}"),
+            *text_row(summary.tokens_text, f"{summary.counts.from_journal:,}", f"{summary.counts.seconds:.1f}"),
         )
         for label, summary in zip(labels, summaries, strict=True)
     )
@@ -159,7 +160,7 @@ def _figures(
     summary: RunSummary, score: ScoreSummary | None, *, rate: bool, with_answered: bool
 ) -> tuple[TableCell, ...]:
     if score is None:
-        return text_row("nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.errors:,}")
+        return text_row("nothing was scored", *[MISSING] * 4, "0", "0", "0", "0", f"{summary.counts.errors:,}")
     share = score.is_share
     return (
         _value(score.headline, share=share, strong=True),
@@ -193,17 +194,17 @@ def run_remarks(summary: RunSummary, *, several: bool) -> Iterator[Sentence]:
     score = summary.score()
     if score is not None and score.not_applicable:
         yield Sentence(f"{name}: {score.name} does not apply to {score.not_applicable} of {score.total} records")
-    if summary.unparsed_kinds:
-        kinds = ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.unparsed_kinds.items())
+    if summary.records.unparsed_kinds:
+        kinds = ", ".join(f"{n} {kind_text(kind)}" for kind, n in summary.records.unparsed_kinds.items())
         # With the long names of a matrix, three targets would not fit on a screen of 24 lines.
         yield Sentence(f"{one_line(name, _NAME)}: unparsed replies: {kinds}")
-    if summary.matched:
-        yield Sentence(summary.matched.sentence)
+    if summary.records.matched:
+        yield Sentence(summary.records.matched.sentence)
     yield from _missing_verdicts(summary, several=several)
-    for judged, consistency in summary.consistency.items():
+    for judged, consistency in summary.details.consistency.items():
         yield Sentence(f"{name}: {consistency_text(judged, consistency)}")
-    if summary.framework is not None:
-        yield Sentence(f"{name}: {summary.framework.sentence(summary.done)}")
+    if summary.calls.framework is not None:
+        yield Sentence(f"{name}: {summary.calls.framework.sentence(summary.counts.done)}")
     yield from (Sentence(f"{name}: {text}") for text in reply_form_texts(summary))
 
 

@@ -17,7 +17,8 @@ from steelyard.report.section import (
 )
 
 if TYPE_CHECKING:
-    from steelyard.analysis.summary_values import RunSummary, ScoreSummary, TurnSummary
+    from steelyard.analysis.run_summary_values import RunSummary
+    from steelyard.analysis.summary_values import ScoreSummary, TurnSummary
 
 _MOST_TURNS: Final = 12
 """Turn numbers that a table shows; few conversations have more."""
@@ -32,7 +33,7 @@ def turns_section(summaries: Sequence[RunSummary], labels: Sequence[str]) -> Sec
     """
     by_score: dict[str, list[tuple[str, TurnSummary]]] = {}
     for summary, label in zip(summaries, labels, strict=True):
-        for turns in summary.turns:
+        for turns in summary.details.turns:
             by_score.setdefault(turns.score.name, []).append((label, turns))
     parts = []
     for score, by_run in by_score.items():
