@@ -110,6 +110,7 @@ def test_two_answers_are_several_and_never_the_first(reply, letters):
         "B, although it looks right, is wrong because it is a metal.",
         "B. hydrogen is not the answer, as it burns.",
         "Option B, while tempting, is incorrect.",
+        "B: what it says is incorrect. C: the same is wrong.",
     ],
 )
 def test_an_option_that_the_opening_sentence_rejects_is_no_answer(reply):

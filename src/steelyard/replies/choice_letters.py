@@ -145,6 +145,10 @@ _JUDGED: Final = re.compile(
 )
 _MARKED: Final = re.compile(r"^[ \t•-]{0,6}(?:[✅✔✓☑]|(?P<wrong>[❌✗✘❎]))\ufe0f?[ \t]{0,2}[(\[]?\Z", re.MULTILINE)
 """In front of a letter: the line is marked as right or wrong."""
+_WALKED: Final = re.compile(
+    r":\s[^.!?\n]{1,120}\b(?:is|are|was|were) (?:incorrect|wrong|not (?:correct|right|true))[.;,] ?\(?[A-Z]\)?[:.)]\s"
+)
+"""The first of several options that a reply goes through: `B: x is incorrect. C: y is incorrect.`"""
 _LINE_LABEL: Final = re.compile(
     r"(?:\n\s{0,20}(?:[-•·]\s{0,3})?(?:选项|[Oo]ption\s)?|[。;.]\s{0,2}(?:选项|[Oo]ption\s))"
     r"[(\[]?([A-Z])(?:选项|项)?\s?[.:)、\],]|[。\n]\s*([A-Z])(?:选项|项)"
@@ -390,7 +394,7 @@ def _is_range(text: str, start: int, end: int) -> bool:
 
 def _is_discussed(page: ChoicePage, letters: tuple[str, ...], end: int) -> bool:
     """Whether the letter only opens a sentence that calls the option right or wrong, as a walk through them does."""
-    if page.is_rejected(letters, end):
+    if page.is_rejected(letters, end) or _WALKED.match(page.text, end):
         return True
     return page.behind(letters[0], end) == end and _JUDGED.match(page.text, end) is not None
 
