@@ -268,7 +268,7 @@ def test_what_several_judges_rate_is_labelled_by_its_own_name(steelyard, judged_
     assert [each["score"] for each in rated] == ["correct_a", "correct_b", "correct_c"]
     with Store() as store:
         labelled = store.runs_named([run.id])[0][0].with_labels().summary()
-    assert labelled.labelled.uncounted == {}
+    assert labelled.raters.labelled.uncounted == {}
     assert labelled.score("correct_b").headline.value > run.summary().score("correct_b").headline.value
 
 
